@@ -1,0 +1,125 @@
+"""What an agent is asked to play, and what it tells while it plays.
+
+The port knows nothing of tasks' states. A *piece* is one bounded thing to do in one working tree: a step, a
+subagent's piece, or the rework a failed checkpoint or a review asks for. The agent plays it, reports events as
+they happen, and comes back with an outcome. Cancelling the call ends the agent and everything it started.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from musician.processes.identity import ProcessIdentity
+
+__all__ = [
+    "Agent",
+    "AgentEvent",
+    "ContextReported",
+    "DeviationReported",
+    "Outcome",
+    "OutcomeKind",
+    "PartialReported",
+    "Piece",
+    "PieceKind",
+    "QuestionAsked",
+    "SelfCorrectionReported",
+    "Stage",
+]
+
+
+class PieceKind(StrEnum):
+    STEP = "step"
+    AGENT = "agent"
+    REWORK = "rework"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """One bounded thing to do.
+
+    ``scripts`` are what the plan gives the shell agent (each run by ``bash -eu``, in order); ``prose`` is what a
+    model reads; ``feedback`` is why a rework is asked for, "" otherwise.
+    """
+
+    kind: PieceKind
+    task_id: str
+    label: str
+    title: str
+    prose: str
+    scripts: tuple[str, ...]
+    feedback: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextReported:
+    """Measured context usage. ``used_pct`` is None for a reading that cannot be (over 100 %, window 0)."""
+
+    used_pct: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviationReported:
+    severity: str
+    """Low, Medium or High."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelfCorrectionReported:
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionAsked:
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialReported:
+    """The piece is done only in part, on purpose; ``text`` says what is missing."""
+
+    text: str
+
+
+AgentEvent = ContextReported | DeviationReported | SelfCorrectionReported | QuestionAsked | PartialReported
+
+
+class OutcomeKind(StrEnum):
+    DONE = "done"
+    FAILED = "failed"
+    """It said no: an explanation is in ``detail``."""
+    LOST = "lost"
+    """It vanished or ran out of time; nothing is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a piece ended. ``detail`` is one line; ``tail`` the last lines of output, for a report."""
+
+    kind: OutcomeKind
+    detail: str = ""
+    tail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """Where a piece is played: the tree, the log its output is appended to, the environment it adds.
+
+    ``on_process`` is awaited after a process exists and *before* it executes anything of the agent's (D23: the
+    identity is recorded first); ``on_event`` for each event, in order.
+    """
+
+    tree: Path
+    log: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+    time_limit_s: float
+    on_process: Callable[[ProcessIdentity], Awaitable[None]]
+    on_event: Callable[[AgentEvent], Awaitable[None]]
+
+
+class Agent(Protocol):
+    """Plays pieces. One instance serves one session."""
+
+    async def play(self, piece: Piece, stage: Stage) -> Outcome: ...

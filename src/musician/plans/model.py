@@ -1,0 +1,143 @@
+"""What a plan is made of, as typed values (DESIGN 7).
+
+Valid by construction: a :class:`Plan` that exists has unique task ids, dependencies that exist within the phase
+and form no cycle, and at least one task. Lines are 1-based and name the place in the file the item was read from.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = [
+    "AgentPiece",
+    "Checkpoint",
+    "Isolation",
+    "Phase",
+    "Plan",
+    "Review",
+    "Step",
+    "TaskSpec",
+]
+
+
+class Review(StrEnum):
+    """Who judges submissions (D18)."""
+
+    RULES = "rules"
+    HUMAN = "human"
+    AGENT = "agent"
+
+
+class Isolation(StrEnum):
+    """Where a task is played (D24)."""
+
+    WORKTREE = "worktree"
+    SHARED = "shared"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentPiece:
+    """A piece of a step for a subagent: ``##### Agent 1: …``."""
+
+    number: int
+    title: str
+    prose: str
+    run: tuple[str, ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """``#### Step 1: …``: prose for a model, ``run`` blocks for the shell agent (each one script)."""
+
+    number: int
+    title: str
+    prose: str
+    run: tuple[str, ...]
+    rework: tuple[str, ...]
+    agents: tuple[AgentPiece, ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """``#### Checkpoint 1: …``; ``tests`` are its own commands, ``final`` the last of the task, written or not."""
+
+    number: int
+    title: str
+    prose: str
+    tests: tuple[str, ...]
+    rework: tuple[str, ...]
+    final: bool
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSpec:
+    """One task, its keys resolved against the plan's defaults."""
+
+    task_id: str
+    title: str
+    overview: str
+    items: tuple[Step | Checkpoint, ...]
+    files: tuple[str, ...]
+    danger: tuple[str, ...]
+    after: tuple[str, ...]
+    labels: tuple[str, ...]
+    agent: str
+    review: Review
+    isolation: Isolation
+    test: str | None
+    setup: str | None
+    pause_siblings_at: tuple[int, ...]
+    source_path: str
+    line: int
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return tuple(item for item in self.items if isinstance(item, Step))
+
+    @property
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """Never empty; the last one is final."""
+        return tuple(item for item in self.items if isinstance(item, Checkpoint))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """Its tasks run in parallel; phases run in order, from number 1."""
+
+    number: int
+    title: str
+    tasks: tuple[TaskSpec, ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A whole plan; ``text`` is the file as read, ``sha256`` the hex digest over it and its instruction files."""
+
+    plan_id: str
+    title: str
+    overview: str
+    setup: str | None
+    test: str | None
+    agent: str
+    review: Review
+    isolation: Isolation
+    phases: tuple[Phase, ...]
+    path: str
+    text: str
+    sha256: str
+
+    @property
+    def tasks(self) -> Iterator[TaskSpec]:
+        for phase in self.phases:
+            yield from phase.tasks
+
+    def task(self, task_id: str) -> TaskSpec:
+        """The task with exactly this id; KeyError if there is none."""
+        for task in self.tasks:
+            if task.task_id == task_id:
+                return task
+        raise KeyError(task_id)

@@ -1,0 +1,229 @@
+"""What can go wrong, named after who must act.
+
+Four families: :class:`CallerError` (the call was wrong: change it), :class:`SessionError` (the musician's session
+must do something else), :class:`ConductorError` (the conductor must), :class:`OperatorError` (the person who
+looks after the machine must). Code matches on types and fields, never on text; the text is one line that says
+what happened and the remedy.
+"""
+
+from typing import ClassVar
+
+__all__ = [
+    "BadId",
+    "CallerError",
+    "ClaimBlocked",
+    "ClaimLost",
+    "ConductorError",
+    "ConductorRunning",
+    "DatabaseUnusable",
+    "EvidenceMissing",
+    "IllegalEvent",
+    "InvalidPlan",
+    "MusicianError",
+    "NoRepository",
+    "NoSession",
+    "NotInitialised",
+    "OperatorError",
+    "PlanChanged",
+    "SessionError",
+    "StaleVerdict",
+    "TreeNotReady",
+    "UnknownTask",
+    "WrongSettings",
+]
+
+
+class MusicianError(Exception):
+    """Every error of this project. ``exit_code`` is what the command ends with (DESIGN 8)."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, remedy: str) -> None:
+        self.message = message
+        self.remedy = remedy
+        super().__init__(f"{message}: {remedy}")
+
+
+class CallerError(MusicianError):
+    """The call was wrong; nothing was touched."""
+
+    exit_code = 2
+
+
+class SessionError(MusicianError):
+    """The state machine refused a session's act; its row is as it was."""
+
+    exit_code = 4
+
+
+class ConductorError(MusicianError):
+    """The state machine refused a conductor's act; the row is as it was."""
+
+    exit_code = 4
+
+
+class OperatorError(MusicianError):
+    """The surroundings are not fit: database, repository, settings."""
+
+    exit_code = 2
+
+
+class BadId(CallerError):
+    """An id that may not become a file name, a branch or a key (D8)."""
+
+    def __init__(self, *, kind: str, value: str, reason: str) -> None:
+        self.kind, self.value, self.reason = kind, value, reason
+        super().__init__(
+            f"{value!r:.80} is no {kind} id", remedy=f"use {reason}" if "A-Z" in reason else reason
+        )
+
+
+class NoSession(CallerError):
+    """A missing, empty or "null" session id (D8)."""
+
+    def __init__(self, *, value: str | None) -> None:
+        self.value = value
+        super().__init__("no session id", remedy="name it with --session or MUSICIAN_SESSION")
+
+
+class UnknownTask(CallerError):
+    """No row has this id; lookups are exact (D8)."""
+
+    exit_code = 3
+
+    def __init__(self, *, task_id: str) -> None:
+        self.task_id = task_id
+        super().__init__(f"no task {task_id!r:.80}", remedy="`musician status` lists the tasks")
+
+
+class InvalidPlan(CallerError):
+    """A plan or an instruction file that cannot be played; ``problems`` are whole lines ``file:line: what``."""
+
+    def __init__(self, *, problems: tuple[str, ...]) -> None:
+        self.problems = problems
+        head = problems[0] if len(problems) == 1 else f"{len(problems)} problems, the first: {problems[0]}"
+        super().__init__(head, remedy="mend it and run `musician plan check`")
+
+
+class PlanChanged(CallerError):
+    """The plan differs from the one that was locked (DESIGN 7)."""
+
+    def __init__(self, *, plan_id: str, difference: str) -> None:
+        self.plan_id, self.difference = plan_id, difference
+        super().__init__(
+            f"plan {plan_id!r} was changed after it was locked",
+            remedy="take the change up with `musician plan amend`",
+        )
+
+
+class IllegalEvent(SessionError):
+    """The table has no row for this event in this state."""
+
+    def __init__(
+        self, *, task_id: str, state: str | None, event: str, actor: str, allowed: tuple[str, ...]
+    ) -> None:
+        self.task_id, self.state, self.event, self.actor, self.allowed = task_id, state, event, actor, allowed
+        super().__init__(
+            f"{task_id} is {state or 'not there'}: {event} by {actor} is not possible",
+            remedy="from here: " + (", ".join(allowed) or "nothing"),
+        )
+
+
+class ClaimBlocked(SessionError):
+    """Somebody else lives on the task, it is not claimable, or it has no instruction (D2, D4)."""
+
+    exit_code = 5
+
+    def __init__(self, *, task_id: str, state: str, reason: str) -> None:
+        self.task_id, self.state, self.reason = task_id, state, reason
+        super().__init__(
+            f"{task_id} cannot be claimed ({state}): {reason}",
+            remedy="the conductor has been told; this session may end",
+        )
+
+
+class ClaimLost(SessionError):
+    """The claim named by the call is not the task's current one: fenced off, ended, or never made (D2)."""
+
+    def __init__(self, *, task_id: str, session_id: str, epoch: int | None, current_epoch: int) -> None:
+        self.task_id, self.session_id, self.epoch, self.current_epoch = (
+            task_id,
+            session_id,
+            epoch,
+            current_epoch,
+        )
+        held = "no live claim" if epoch is None else f"claim {epoch}"
+        super().__init__(
+            f"session {session_id} holds {held} on {task_id}, which is at claim {current_epoch}",
+            remedy="write nothing more and end; a successor has the task or will get it",
+        )
+
+
+class EvidenceMissing(SessionError):
+    """A guard of the table is not met, for example no fresh verification stands behind a submission."""
+
+    def __init__(self, *, task_id: str, missing: str, remedy: str) -> None:
+        self.task_id, self.missing = task_id, missing
+        super().__init__(f"{task_id}: {missing}", remedy=remedy)
+
+
+class StaleVerdict(ConductorError):
+    """A verdict on something other than the latest submission or report (D7)."""
+
+    def __init__(self, *, task_id: str, judged: int | None, latest: int | None) -> None:
+        self.task_id, self.judged, self.latest = task_id, judged, latest
+        super().__init__(
+            f"{task_id}: the verdict is on message {judged}, the latest submission is {latest}",
+            remedy=f"look at it with `musician review show {task_id}` and judge again",
+        )
+
+
+class ConductorRunning(ConductorError):
+    """Another `musician run` conducts this repository (D13)."""
+
+    def __init__(self, *, session_id: str, detail: str) -> None:
+        self.session_id, self.detail = session_id, detail
+        super().__init__(f"a conductor is already running ({detail})", remedy="let it end, or stop it first")
+
+
+class NoRepository(OperatorError):
+    """No git repository here, or no git."""
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(f"{path}: {reason}", remedy="go into a git repository, or make one with `git init`")
+
+
+class NotInitialised(OperatorError):
+    """The repository has no database yet, or the named one does not exist (D25: never a new file)."""
+
+    def __init__(self, *, path: str, named: bool) -> None:
+        self.path, self.named = path, named
+        super().__init__(
+            f"no database at {path}", remedy="name an existing one" if named else "run `musician init` here"
+        )
+
+
+class DatabaseUnusable(OperatorError):
+    """The database is corrupt, foreign, locked, read-only or its disk is full; ``kind`` says which."""
+
+    def __init__(self, *, path: str, kind: str, detail: str, remedy: str) -> None:
+        self.path, self.kind, self.detail = path, kind, detail
+        super().__init__(f"{path}: {detail}", remedy=remedy)
+
+
+class TreeNotReady(OperatorError):
+    """The working tree cannot be used as it is; ``paths`` are what would be lost or stands in the way."""
+
+    def __init__(self, *, reason: str, paths: tuple[str, ...], remedy: str) -> None:
+        self.reason, self.paths = reason, paths
+        named = ", ".join(paths[:10]) + (f" and {len(paths) - 10} more" if len(paths) > 10 else "")
+        super().__init__(f"{reason} ({named})" if paths else reason, remedy=remedy)
+
+
+class WrongSettings(OperatorError):
+    """A setting is unknown, out of range, or at odds with another."""
+
+    def __init__(self, *, name: str, reason: str) -> None:
+        self.name, self.reason = name, reason
+        super().__init__(f"setting {name}: {reason}", remedy="mend .musician/config.toml")

@@ -1,0 +1,99 @@
+"""Ids and the names made from them (D8, sources "Session Handoff").
+
+An id becomes a file name, a branch name and a row key, so it is checked here before anything is touched.
+"""
+
+import re
+
+from musician.protocol.errors import BadId, NoSession
+
+__all__ = [
+    "CONDUCTOR",
+    "FALLBACK_PREFIX",
+    "check_session_id",
+    "check_task_id",
+    "fallback_id",
+    "is_reserved",
+    "parse_launch_reference",
+    "succession_name",
+    "succession_number",
+]
+
+CONDUCTOR = "task-00"
+"""The conductor's own row, and the sender of everything it says."""
+
+FALLBACK_PREFIX = "fallback-"
+
+_ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9])){0,63}", re.ASCII)
+_SUCCESSION = re.compile(r"musician-(?P<task>.+?)(?:-S(?P<number>[2-9]|[1-9][0-9]+))?", re.ASCII)
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\..*)?", re.ASCII | re.IGNORECASE)
+_ABSENT_SESSIONS = frozenset({"", "null", "none", "undefined"})
+
+
+def check_task_id(task_id: str) -> str:
+    """Give ``task_id`` back if it may name a task of a plan; raise :class:`BadId` otherwise."""
+    _check(task_id, kind="task")
+    if is_reserved(task_id):
+        raise BadId(kind="task", value=task_id, reason=f"{CONDUCTOR} and {FALLBACK_PREFIX}… are reserved")
+    return task_id
+
+
+def check_session_id(session_id: str | None) -> str:
+    """Give ``session_id`` back if it may own a claim.
+
+    A missing, empty or "null" id owns nothing: :class:`NoSession`.
+    """
+    if session_id is None or session_id.strip().lower() in _ABSENT_SESSIONS:
+        raise NoSession(value=session_id)
+    return _check(session_id, kind="session")
+
+
+def is_reserved(task_id: str) -> bool:
+    """Whether the row belongs to the conductor or to a blocked session, not to a plan."""
+    return task_id == CONDUCTOR or task_id.startswith(FALLBACK_PREFIX)
+
+
+def fallback_id(session_id: str) -> str:
+    """The row a blocked session leaves behind so that it may end."""
+    return FALLBACK_PREFIX + session_id
+
+
+def parse_launch_reference(text: str) -> str:
+    """The task that a launch prompt means: ``#3`` and ``3`` are ``task-03``, anything else is an id."""
+    number = text.strip().removeprefix("#")
+    if number.isascii() and number.isdigit():
+        return check_task_id(f"task-{int(number):02d}")
+    return check_task_id(text.strip())
+
+
+def succession_name(task_id: str, number: int) -> str:
+    """``musician-task-03`` for the first session of a task, ``musician-task-03-S2`` for the second."""
+    if number < 1:
+        raise ValueError(f"sessions are counted from 1, not {number}")
+    return f"musician-{task_id}" if number == 1 else f"musician-{task_id}-S{number}"
+
+
+def succession_number(worked_by: str, task_id: str) -> int | None:
+    """Which session of ``task_id`` a ``worked_by`` value names; None if it names no session of it."""
+    match = _SUCCESSION.fullmatch(worked_by)
+    if match is None:
+        return None
+    if worked_by == succession_name(task_id, 1):
+        return 1  # a task id may itself end in "-S2"
+    if match["task"] != task_id or match["number"] is None:
+        return None
+    return int(match["number"])
+
+
+def _check(value: str, *, kind: str) -> str:
+    if not _ID.fullmatch(value):
+        raise BadId(
+            kind=kind,
+            value=value,
+            reason="1 to 64 of A-Z a-z 0-9 _ - and single dots between them, starting with a letter or digit",
+        )
+    if _DEVICE.fullmatch(value):
+        raise BadId(kind=kind, value=value, reason="a device name on some systems")
+    if value.endswith(".lock"):
+        raise BadId(kind=kind, value=value, reason="git keeps names that end in .lock for itself")
+    return value
