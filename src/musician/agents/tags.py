@@ -1,0 +1,142 @@
+"""Reading what an agent tells in its output: lines that start with ``::context 58%`` and the like.
+
+A line is a tag when it starts, after spaces or tabs, with one of the five names::
+
+    ::context 58%                 measured context usage, also 58.5% or tokens of the window: 120000/200000
+    ::deviation Medium text       Low, Medium or High, and what was done otherwise than planned
+    ::self-correction text        something was wrong and was done again
+    ::question text               for the conductor
+    ::partial text                the piece is done only in part; what is missing
+
+Everything else, ``::group::`` of other tools included, is output. The reader knows bytes and lines; it does
+not know who wrote them and decides nothing: a context reading that cannot be (over 100 %, a window of 0, more
+tokens than the window, negative) is reported as unknown and forces nothing (B28); a tag that cannot be
+understood is no event but a complaint, which belongs in the log. How the bytes are cut into chunks changes
+nothing.
+"""
+
+import re
+from dataclasses import dataclass
+
+from musician.agents.port import (
+    AgentEvent,
+    ContextReported,
+    DeviationReported,
+    PartialReported,
+    QuestionAsked,
+    SelfCorrectionReported,
+)
+from musician.processes.output import one_line
+
+__all__ = ["MAX_LINE_BYTES", "MAX_TEXT_CHARS", "Line", "LineReader"]
+
+MAX_LINE_BYTES = 16 * 1024
+"""What is kept of a line; the rest of it is skipped."""
+
+MAX_TEXT_CHARS = 2000
+"""What is kept of a tag's text."""
+
+_TAG = re.compile(r"[ \t]*::(context|deviation|self-correction|question|partial)(?![\w-]):?(.*)", re.DOTALL)
+_PERCENT = re.compile(r"(-?\d+(?:\.\d+)?)\s*%", re.ASCII)
+_TOKENS = re.compile(r"(-?\d+)\s*/\s*(-?\d+)", re.ASCII)
+_SEVERITIES = frozenset({"Low", "Medium", "High"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of output, without its end. ``complaint`` says why what looks like a tag is none."""
+
+    text: str
+    event: AgentEvent | None = None
+    complaint: str | None = None
+
+    @property
+    def is_tag(self) -> bool:
+        return self.event is not None or self.complaint is not None
+
+
+class LineReader:
+    """Bytes in, lines out. Feed it chunks as they come; :meth:`close` gives a last line without an end."""
+
+    def __init__(self) -> None:
+        self._open = bytearray()
+        self._began = False
+
+    def feed(self, data: bytes) -> list[Line]:
+        """The lines that ``data`` ended."""
+        *ended, rest = data.split(b"\n")
+        lines = []
+        for part in ended:
+            self._keep(part)
+            lines.append(self._end())
+        if rest:
+            self._keep(rest)
+        return lines
+
+    def close(self) -> list[Line]:
+        """The line that was still open, if any."""
+        return [self._end()] if self._began else []
+
+    def _keep(self, part: bytes) -> None:
+        self._began = True
+        self._open += part[: MAX_LINE_BYTES - len(self._open)]
+
+    def _end(self) -> Line:
+        text = self._open.removesuffix(b"\r").decode("utf-8", "replace")
+        self._open.clear()
+        self._began = False
+        return _read(text)
+
+
+class _NotUnderstood(Exception):
+    """The reason, for a complaint."""
+
+
+def _read(text: str) -> Line:
+    match = _TAG.fullmatch(text)
+    if match is None:
+        return Line(text=text)
+    try:
+        return Line(text=text, event=_event(match[1], one_line(match[2], MAX_TEXT_CHARS)))
+    except _NotUnderstood as reason:
+        return Line(text=text, complaint=f"{one_line(text, 200)!r} is not understood: {reason}")
+
+
+def _event(name: str, text: str) -> AgentEvent:
+    if not text:
+        raise _NotUnderstood("it says nothing")
+    match name:
+        case "context":
+            return ContextReported(used_pct=_used_pct(text))
+        case "deviation":
+            return _deviation(text)
+        case "self-correction":
+            return SelfCorrectionReported(text=text)
+        case "question":
+            return QuestionAsked(text=text)
+        case _:
+            return PartialReported(text=text)
+
+
+def _used_pct(text: str) -> float | None:
+    """Percent of the window, None for a reading that cannot be."""
+    if percent := _PERCENT.fullmatch(text):
+        reading = float(percent[1])
+        return reading if 0 <= reading <= 100 else None
+    tokens = _TOKENS.fullmatch(text)
+    if tokens is None:
+        raise _NotUnderstood("use 58%, 58.5% or 120000/200000")
+    used, window = int(tokens[1]), int(tokens[2])
+    if window <= 0 or not 0 <= used <= window:
+        return None
+    return 100 * used / window  # whole numbers to the end: 65 % is exactly 65 at the threshold
+
+
+def _deviation(text: str) -> DeviationReported:
+    word, _, what = text.partition(" ")
+    severity = word.rstrip(":").capitalize()
+    if severity not in _SEVERITIES:
+        raise _NotUnderstood("the severity is Low, Medium or High")
+    if not what:
+        raise _NotUnderstood("it does not say what deviates")
+    return DeviationReported(severity=severity, text=what)

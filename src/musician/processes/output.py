@@ -1,0 +1,63 @@
+"""What a program wrote: kept in a log that cannot fill the disk, and quoted in one line.
+
+Output is bytes of a program nobody vouches for. It may be endless, binary, or made to look like something
+else on a terminal. The log keeps the bytes as they came, up to a bound, and says where it stopped; a
+quotation is one line of printable text.
+"""
+
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+__all__ = ["MAX_LOG_BYTES", "OutputLog", "one_line"]
+
+MAX_LOG_BYTES = 64 * 1024 * 1024
+"""What one opening of a log may add to it."""
+
+_CUT = b"\n[musician: the rest of this output is not kept]\n"
+
+
+class OutputLog:
+    """Appends to ``path``, unbuffered; made with its folder if it is not there. OSError if that cannot be."""
+
+    def __init__(self, path: Path, *, limit: int = MAX_LOG_BYTES) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("ab", buffering=0)
+        self._left = limit
+        self._at_line_start = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def write(self, data: bytes) -> None:
+        """Append ``data`` as it is, or what still fits of it."""
+        if not data or self._left <= 0:
+            return
+        whole = len(data) <= self._left
+        kept = data[: self._left] if whole else data[: self._left] + _CUT
+        self._left -= len(data)
+        self._at_line_start = kept.endswith(b"\n")
+        self._append(kept)
+
+    def remark(self, text: str) -> None:
+        """A line of our own; it starts on a line of its own, and is kept whatever the output has used up."""
+        start = "" if self._at_line_start else "\n"
+        self._at_line_start = True
+        self._append(f"{start}{text}\n".encode(errors="replace"))
+
+    def _append(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:  # a raw write may take only a part
+            rest = rest[self._file.write(rest) :]
+
+
+def one_line(text: str, limit: int) -> str:
+    """``text`` as one line of at most ``limit`` characters, all printable; "…" where it was cut."""
+    visible = "".join(char if char.isprintable() else " " for char in text)
+    line = " ".join(visible.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -1,0 +1,177 @@
+"""Reading tags from output, whatever the output looks like."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from musician.agents.port import (
+    AgentEvent,
+    ContextReported,
+    DeviationReported,
+    PartialReported,
+    QuestionAsked,
+    SelfCorrectionReported,
+)
+from musician.agents.tags import MAX_LINE_BYTES, MAX_TEXT_CHARS, Line, LineReader
+
+
+def read(*chunks: bytes) -> list[Line]:
+    reader = LineReader()
+    lines = [line for chunk in chunks for line in reader.feed(chunk)]
+    return lines + reader.close()
+
+
+def only_event(text: str) -> AgentEvent | None:
+    (line,) = read(text.encode() + b"\n")
+    assert line.complaint is None
+    return line.event
+
+
+@pytest.mark.parametrize(
+    ("text", "event"),
+    [
+        ("::context 58%", ContextReported(used_pct=58.0)),
+        ("::context 58.5%", ContextReported(used_pct=58.5)),
+        ("::context 0%", ContextReported(used_pct=0.0)),
+        ("::context 100 %", ContextReported(used_pct=100.0)),
+        ("::context 120000/200000", ContextReported(used_pct=60.0)),
+        ("::context 360236 / 1000000", ContextReported(used_pct=36.0236)),
+        (" \t::context 58%  ", ContextReported(used_pct=58.0)),
+        ("::deviation Medium took sqlite", DeviationReported(severity="Medium", text="took sqlite")),
+        ("::deviation low: a  b", DeviationReported(severity="Low", text="a b")),
+        ("::deviation HIGH rm", DeviationReported(severity="High", text="rm")),
+        ("::self-correction wrote it again", SelfCorrectionReported(text="wrote it again")),
+        ("::question which port?", QuestionAsked(text="which port?")),
+        ("::question: which port?", QuestionAsked(text="which port?")),
+        ("::partial no docs yet", PartialReported(text="no docs yet")),
+        ("::partial café \x1b[31mred", PartialReported(text="café [31mred")),
+    ],
+)
+def test_a_tag_line_is_an_event(text: str, event: AgentEvent) -> None:
+    assert only_event(text) == event
+
+
+@pytest.mark.parametrize("used", [49, 50, 64, 65, 74, 75, 79, 80])
+@pytest.mark.parametrize("window", [200_000, 1_000_000])
+def test_b28_a_reading_is_exact_at_the_thresholds(used: int, window: int) -> None:
+    assert only_event(f"::context {used}%") == ContextReported(used_pct=used)
+    assert only_event(f"::context {used * window // 100}/{window}") == ContextReported(used_pct=used)
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        "360236/200000",
+        "101%",
+        "100.01%",
+        "5/0",
+        "0/0",
+        "-1%",
+        "-5/200000",
+        "5/-1",
+        "9" * 400 + "%",
+    ],
+)
+def test_b28_a_reading_that_cannot_be_is_unknown(reading: str) -> None:
+    assert only_event(f"::context {reading}") == ContextReported(used_pct=None)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("::context", "says nothing"),
+        ("::context lots", "120000/200000"),
+        ("::context 58", "58%"),
+        ("::context nan%", "58%"),
+        ("::context ٥٨%", "58%"),
+        ("::deviation Huge x", "Low, Medium or High"),
+        ("::deviation Medium", "what deviates"),
+        ("::self-correction", "says nothing"),
+        ("::question:", "says nothing"),
+        ("::partial \x1b", "says nothing"),
+    ],
+)
+def test_a_malformed_tag_is_a_complaint_and_no_event(text: str, why: str) -> None:
+    (line,) = read(text.encode() + b"\n")
+    assert line.event is None
+    assert line.complaint is not None
+    assert why in line.complaint
+    assert line.is_tag
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "hello",
+        "x ::context 58%",
+        "::group::build",
+        "::contextual 5%",
+        "::partial-ly",
+        ":: context 5%",
+        "::Context 5%",
+        ">::context 5%",
+    ],
+)
+def test_any_other_line_is_output(text: str) -> None:
+    assert read(text.encode() + b"\n") == [Line(text=text)]
+
+
+def test_line_ends_of_both_kinds_and_a_last_line_without_one() -> None:
+    lines = read(b"one\r\n\r\n::context 5%\r\nlone\rreturn\n::partial rest")
+    assert [line.text for line in lines] == ["one", "", "::context 5%", "lone\rreturn", "::partial rest"]
+    assert lines[2].event == ContextReported(used_pct=5.0)
+    assert lines[4].event == PartialReported(text="rest")
+
+
+def test_no_output_is_no_line() -> None:
+    assert read() == read(b"") == []
+
+
+def test_bytes_that_are_no_utf8_are_replaced() -> None:
+    (line,) = read(b"::question \xff\xfe why\n")
+    assert line.event == QuestionAsked(text="�� why")
+
+
+def test_a_long_line_is_cut_and_the_next_one_is_read() -> None:
+    first, second = read(b"x" * (MAX_LINE_BYTES * 3) + b"::context 5%\n", b"::context 6%\n")
+    assert first == Line(text="x" * MAX_LINE_BYTES)
+    assert second.event == ContextReported(used_pct=6.0)
+
+
+def test_a_long_text_is_cut() -> None:
+    event = only_event("::question " + "why " * 3000)
+    assert isinstance(event, QuestionAsked)
+    assert len(event.text) == MAX_TEXT_CHARS
+    assert event.text.endswith("…")
+
+
+_FRAGMENTS = st.sampled_from(
+    [
+        b"::context 58%",
+        b"::deviation Low x",
+        b"::partial \xc3\xa9",
+        b"\n",
+        b"\r\n",
+        b"\r",
+        b"\xff",
+        b" ",
+        b"y" * MAX_LINE_BYTES,
+    ]
+)
+
+
+@given(parts=st.lists(_FRAGMENTS | st.binary(max_size=8), max_size=12), cuts=st.lists(st.integers(0, 60_000)))
+def test_any_chunking_gives_the_same_lines(parts: list[bytes], cuts: list[int]) -> None:
+    output = b"".join(parts)
+    edges = [0, *sorted(min(cut, len(output)) for cut in cuts), len(output)]
+    chunks = [output[start:end] for start, end in itertools.pairwise(edges)]
+    assert read(*chunks) == read(output)
+
+
+@given(output=st.binary(max_size=200))
+def test_no_output_breaks_the_reader_and_no_line_is_lost(output: bytes) -> None:
+    lines = read(output)
+    assert len(lines) == output.count(b"\n") + (not output.endswith(b"\n") and bool(output))

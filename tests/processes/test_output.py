@@ -1,0 +1,67 @@
+"""The bounded log, and quoting output in one line."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from musician.processes.output import OutputLog, one_line
+
+
+def test_a_log_is_appended_to_byte_for_byte(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder" / "task.log"
+    for data in (b"one\r\n", b"\xff\x00"):
+        with OutputLog(path) as log:
+            log.write(data)
+    assert path.read_bytes() == b"one\r\n\xff\x00"
+
+
+def test_a_remark_starts_on_its_own_line(tmp_path: Path) -> None:
+    path = tmp_path / "task.log"
+    with OutputLog(path) as log:
+        log.remark("first")
+        log.write(b"half")
+        log.remark("second")
+        log.write(b"whole\n")
+        log.remark("third")
+    assert path.read_text() == "first\nhalf\nsecond\nwhole\nthird\n"
+
+
+def test_output_over_the_limit_is_cut_once_with_a_note_and_remarks_go_on(tmp_path: Path) -> None:
+    path = tmp_path / "task.log"
+    with OutputLog(path, limit=4) as log:
+        for _ in range(3):
+            log.write(b"abc")
+        log.remark("end")
+    text = path.read_text()
+    assert text.startswith("abca\n")
+    assert text.count("not kept") == 1
+    assert text.endswith("\nend\n")
+
+
+def test_output_of_exactly_the_limit_is_not_called_cut(tmp_path: Path) -> None:
+    path = tmp_path / "task.log"
+    with OutputLog(path, limit=4) as log:
+        log.write(b"abcd")
+        log.write(b"")
+    assert path.read_bytes() == b"abcd"
+
+
+def test_a_log_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        OutputLog(tmp_path / "file" / "task.log")
+
+
+@given(text=st.text(), limit=st.integers(1, 30))
+def test_a_quotation_is_one_printable_line_within_its_limit(text: str, limit: int) -> None:
+    line = one_line(text, limit)
+    assert len(line) <= limit
+    assert line.isprintable()
+    assert line == line.strip() or line.endswith("…")
+
+
+def test_only_a_cut_quotation_has_an_ellipsis() -> None:
+    assert one_line(" a\n\tb\x1b[0m ", 6) == "a b […"
+    assert one_line("abc", 3) == "abc"
