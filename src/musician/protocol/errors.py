@@ -1,14 +1,16 @@
 """What can go wrong, named after who must act.
 
-Four families: :class:`CallerError` (the call was wrong: change it), :class:`SessionError` (the musician's session
-must do something else), :class:`ConductorError` (the conductor must), :class:`OperatorError` (the person who
-looks after the machine must). Code matches on types and fields, never on text; the text is one line that says
+Four families: :class:`CallerError` (the call was wrong: change it), :class:`SessionError` (the musician's
+session must do something else), :class:`ConductorError` (the conductor must), :class:`OperatorError` (the
+person who looks after the machine must). Code matches on types and fields, never on text; the text is one line that says
 what happened and the remedy.
 """
 
 from typing import ClassVar
 
 __all__ = [
+    "AgentUnavailable",
+    "BadField",
     "BadId",
     "CallerError",
     "ClaimBlocked",
@@ -17,6 +19,7 @@ __all__ = [
     "ConductorRunning",
     "DatabaseUnusable",
     "EvidenceMissing",
+    "GitFailed",
     "IllegalEvent",
     "InvalidPlan",
     "MusicianError",
@@ -28,7 +31,10 @@ __all__ = [
     "SessionError",
     "StaleVerdict",
     "TreeNotReady",
+    "UnknownPlan",
+    "UnknownSeverity",
     "UnknownTask",
+    "UnreadableMessage",
     "WrongSettings",
 ]
 
@@ -86,6 +92,14 @@ class NoSession(CallerError):
         super().__init__("no session id", remedy="name it with --session or MUSICIAN_SESSION")
 
 
+class UnknownSeverity(CallerError):
+    """A deviation that is neither Low, Medium nor High (REF-5)."""
+
+    def __init__(self, *, value: str) -> None:
+        self.value = value
+        super().__init__(f"{value!r:.80} is no severity", remedy="use Low, Medium or High")
+
+
 class UnknownTask(CallerError):
     """No row has this id; lookups are exact (D8)."""
 
@@ -96,8 +110,18 @@ class UnknownTask(CallerError):
         super().__init__(f"no task {task_id!r:.80}", remedy="`musician status` lists the tasks")
 
 
+class UnknownPlan(CallerError):
+    """No plan with this id is locked here."""
+
+    exit_code = 3
+
+    def __init__(self, *, plan_id: str) -> None:
+        self.plan_id = plan_id
+        super().__init__(f"no plan {plan_id!r:.80} is locked", remedy="lock it with `musician plan lock`")
+
+
 class InvalidPlan(CallerError):
-    """A plan or an instruction file that cannot be played; ``problems`` are whole lines ``file:line: what``."""
+    """A plan or instruction file that cannot be played; ``problems`` are whole lines ``file:line: what``."""
 
     def __init__(self, *, problems: tuple[str, ...]) -> None:
         self.problems = problems
@@ -113,6 +137,35 @@ class PlanChanged(CallerError):
         super().__init__(
             f"plan {plan_id!r} was changed after it was locked",
             remedy="take the change up with `musician plan amend`",
+        )
+
+
+class BadField(CallerError):
+    """A value that a message may not carry; ``field`` is the attribute (D14)."""
+
+    def __init__(self, *, field: str, value: object, reason: str) -> None:
+        self.field, self.value, self.reason = field, value, reason
+        super().__init__(f"{field} cannot be {value!r:.80}", remedy=reason)
+
+
+class UnreadableMessage(CallerError):
+    """A text that is not the message it should be. ``field`` is the label as written, ``line`` is 1-based."""
+
+    def __init__(self, *, field: str, line: int, reason: str) -> None:
+        self.field, self.line, self.reason = field, line, reason
+        super().__init__(
+            f"line {line} of the message, {field}: {reason}", remedy="mend that line and send it again"
+        )
+
+
+class AgentUnavailable(CallerError):
+    """The agent a plan or a command names cannot be played with."""
+
+    def __init__(self, *, agent: str) -> None:
+        self.agent = agent
+        super().__init__(
+            f"agent {agent!r:.80} is not available",
+            remedy="this version plays with the shell agent only: set `agent: shell`",
         )
 
 
@@ -189,9 +242,33 @@ class ConductorRunning(ConductorError):
 class NoRepository(OperatorError):
     """No git repository here, or no git."""
 
-    def __init__(self, *, path: str, reason: str) -> None:
+    def __init__(
+        self,
+        *,
+        path: str,
+        reason: str,
+        remedy: str = "go into a git repository, or make one with `git init`",
+    ) -> None:
         self.path, self.reason = path, reason
-        super().__init__(f"{path}: {reason}", remedy="go into a git repository, or make one with `git init`")
+        super().__init__(f"{path}: {reason}", remedy=remedy)
+
+
+class GitFailed(OperatorError):
+    """A git command that should have worked did not; ``stderr`` is all that git said (D24).
+
+    ``returncode`` is negative when a signal or our time limit ended it.
+    """
+
+    def __init__(self, *, argv: tuple[str, ...], returncode: int, stderr: str) -> None:
+        self.argv, self.returncode, self.stderr = argv, returncode, stderr
+        lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+        said = next(
+            (line for line in lines if line.startswith(("fatal:", "error:"))), lines[0] if lines else ""
+        )
+        super().__init__(
+            f"git {argv[0] if argv else ''} ended with {returncode} ({said:.300})",
+            remedy="mend what git says, then run it again",
+        )
 
 
 class NotInitialised(OperatorError):
