@@ -1,0 +1,278 @@
+"""Every number a user may change, its bounds, and how the numbers must stand to each other.
+
+A :class:`Settings` that exists is usable: each value is of its type and within its bounds, and the
+relations the rules rest on hold (a heartbeat is refreshed before it counts as stale, a handoff is
+prepared before the exit is due). What reads the file is elsewhere; here a mapping, as a TOML reader gives
+it, becomes settings or one :class:`WrongSettings` that names ``section.key``. Units stand last in the
+names: ``_s`` seconds, ``_pct`` percent of a whole, ``_lines`` lines of code; a bare name is a count.
+
+A section of the file is a class here, and its class docstring says which decisions its numbers come from.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Annotated, ClassVar, NamedTuple, get_args, get_origin, get_type_hints
+
+from musician.protocol.errors import WrongSettings
+
+__all__ = [
+    "Conductor",
+    "Context",
+    "Coverage",
+    "Delegation",
+    "Described",
+    "Heartbeat",
+    "Limits",
+    "Settings",
+    "Time",
+    "Waiting",
+    "describe",
+    "from_mapping",
+]
+
+_BRIEFEST_S = 0.01
+_LONGEST_S = 7 * 86_400.0
+_MOST_OF_ANYTHING = 1_000
+_MOST_LINES = 1_000_000
+_MOST_TOKENS = 1_000_000_000
+
+
+class _Bounds(NamedTuple):
+    """What one setting may be; ``least`` and ``most`` are allowed themselves."""
+
+    unit: str
+    least: float
+    most: float
+    meaning: str
+
+
+class Described(NamedTuple):
+    """One row of the settings' reference; ``name`` is ``section.key``, ``unit`` "" for a count."""
+
+    name: str
+    default: float
+    unit: str
+    least: float
+    most: float
+    meaning: str
+
+
+def _seconds(meaning: str) -> _Bounds:
+    return _Bounds("s", _BRIEFEST_S, _LONGEST_S, meaning)
+
+
+def _percent(meaning: str) -> _Bounds:
+    return _Bounds("%", 0, 100, meaning)
+
+
+def _count(least: int, meaning: str) -> _Bounds:
+    return _Bounds("", least, _MOST_OF_ANYTHING, meaning)
+
+
+class _Part:
+    """A section: checks its own values when it is made."""
+
+    __slots__ = ()
+    section: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        for key, (kind, bounds) in _specification(self.section).items():
+            _check(f"{self.section}.{key}", getattr(self, key), kind, bounds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heartbeat(_Part):
+    """Signs of life (D10)."""
+
+    section: ClassVar[str] = "heartbeat"
+    refresh_after_s: Annotated[float, _seconds("a heartbeat older than this is refreshed")] = 480.0
+    stale_after_s: Annotated[float, _seconds("from this age on its owner counts as gone")] = 540.0
+    skew_tolerance_s: Annotated[float, _Bounds("s", 0, 60, "so far ahead of the clock is rounding")] = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conductor(_Part):
+    """The conductor's own row (D13)."""
+
+    section: ClassVar[str] = "conductor"
+    beat_every_s: Annotated[float, _seconds("how often the conductor shows that it lives")] = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting(_Part):
+    """Watchers: the slow look that stands behind the wake-up, and patience with the conductor (D11)."""
+
+    section: ClassVar[str] = "waiting"
+    timeout_s: Annotated[float, _seconds("a wait this long looks at the conductor's heartbeat")] = 900.0
+    background_poll_s: Annotated[float, _seconds("how often a working musician looks by itself")] = 15.0
+    pause_poll_s: Annotated[float, _seconds("how often a waiting musician looks by itself")] = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context(_Part):
+    """The context budget (D15, REF-3)."""
+
+    section: ClassVar[str] = "context"
+    economy_from_pct: Annotated[float, _percent("used: estimate before reads, weigh the way ahead")] = 50.0
+    handoff_from_pct: Annotated[float, _percent("used: finish the step, prepare the HANDOFF, warn")] = 65.0
+    exit_from_pct: Annotated[float, _percent("used: stop and exit")] = 75.0
+    ask_from_pct: Annotated[float, _percent("projected at the checkpoint: ask the conductor")] = 70.0
+    pause_over_pct: Annotated[float, _percent("projected at the checkpoint: above it, pause")] = 80.0
+    default_agent_cost_pct: Annotated[
+        float, _Bounds("%", 0.1, 100, "what a subagent costs until the session knows its own average")
+    ] = 8.0
+    self_correction_factor: Annotated[
+        float, _Bounds("times", 1, 100, "how much dearer subagents get after a self-correction")
+    ] = 6.0
+    window_tokens: Annotated[
+        int, _Bounds("tokens", 0, _MOST_TOKENS, "the context window; 0 takes what the agent reports")
+    ] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delegation(_Part):
+    """Subagents (D19)."""
+
+    section: ClassVar[str] = "delegation"
+    keep_from_lines: Annotated[
+        int, _Bounds("lines", 1, _MOST_LINES, "work of this size on is not delegated")
+    ] = 500
+    retries: Annotated[int, _count(0, "how often a failed subagent is tried again")] = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits(_Part):
+    """What ends in a human's hands if it goes on (D1, D3, D18)."""
+
+    section: ClassVar[str] = "limits"
+    error_retries: Annotated[int, _count(1, "error reports of a task, all its sessions together")] = 5
+    review_rounds: Annotated[int, _count(1, "the round on one checkpoint that goes to a human")] = 5
+    sessions_without_progress: Annotated[int, _count(1, "sessions of a task that may end empty-handed")] = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Time(_Part):
+    """How long one thing may take."""
+
+    section: ClassVar[str] = "time"
+    step_limit_s: Annotated[float, _seconds("a piece that plays longer counts as lost")] = 3600.0
+    verification_limit_s: Annotated[float, _seconds("a verification that runs longer cannot run")] = 1800.0
+    shutdown_grace_s: Annotated[float, _seconds("from the request to end to the kill")] = 2.0
+    busy_timeout_s: Annotated[float, _seconds("how long a write waits for the database")] = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage(_Part):
+    """Coverage of changed lines (D16)."""
+
+    section: ClassVar[str] = "coverage"
+    least_pct: Annotated[float, _percent("below it, coverage is improved before anything is reported")] = 80.0
+    target_pct: Annotated[float, _percent("below it, the report says so")] = 90.0
+    explain_drop_pct: Annotated[float, _percent("a drop by more points than this is explained")] = 5.0
+
+
+_STRICTLY_BELOW = (
+    ("heartbeat.refresh_after_s", "heartbeat.stale_after_s"),
+    ("conductor.beat_every_s", "heartbeat.stale_after_s"),
+    ("waiting.background_poll_s", "waiting.timeout_s"),
+    ("waiting.pause_poll_s", "waiting.timeout_s"),
+    ("context.economy_from_pct", "context.handoff_from_pct"),
+    ("context.handoff_from_pct", "context.exit_from_pct"),
+    ("context.economy_from_pct", "context.ask_from_pct"),
+    ("context.ask_from_pct", "context.pause_over_pct"),
+    ("coverage.least_pct", "coverage.target_pct"),
+)
+"""Each first value must be below its second."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All settings; ``Settings()`` has the defaults. A relation that fails is :class:`WrongSettings`."""
+
+    heartbeat: Heartbeat = field(default_factory=Heartbeat)
+    conductor: Conductor = field(default_factory=Conductor)
+    waiting: Waiting = field(default_factory=Waiting)
+    context: Context = field(default_factory=Context)
+    delegation: Delegation = field(default_factory=Delegation)
+    limits: Limits = field(default_factory=Limits)
+    time: Time = field(default_factory=Time)
+    coverage: Coverage = field(default_factory=Coverage)
+
+    def __post_init__(self) -> None:
+        for lower, upper in _STRICTLY_BELOW:
+            if not self._value(lower) < self._value(upper):
+                raise WrongSettings(
+                    name=lower,
+                    reason=f"{self._value(lower):g} must be below {upper} ({self._value(upper):g})",
+                )
+        # A watcher refreshes at its first look after the refresh age: that look must come before staleness.
+        margin_s = self.heartbeat.stale_after_s - self.heartbeat.refresh_after_s
+        for name in ("waiting.background_poll_s", "waiting.pause_poll_s"):
+            if not self._value(name) < margin_s:
+                raise WrongSettings(
+                    name=name,
+                    reason=f"{self._value(name):g} must be below heartbeat.stale_after_s"
+                    f" - heartbeat.refresh_after_s ({margin_s:g})",
+                )
+
+    def _value(self, name: str) -> float:
+        section, key = name.split(".")
+        return float(getattr(getattr(self, section), key))
+
+
+_PARTS: dict[str, type[_Part]] = {
+    part.section: part
+    for part in (Heartbeat, Conductor, Waiting, Context, Delegation, Limits, Time, Coverage)
+}
+
+
+def from_mapping(mapping: Mapping[str, object]) -> Settings:
+    """Settings from a parsed TOML file: tables of values; what is not named keeps its default.
+
+    Raises :class:`WrongSettings` with ``name`` ``section`` or ``section.key``.
+    """
+    made: dict[str, _Part] = {}
+    for section, table in mapping.items():
+        if section not in _PARTS:
+            raise WrongSettings(name=section, reason=f"unknown, the sections are {', '.join(_PARTS)}")
+        if not isinstance(table, Mapping):
+            raise WrongSettings(name=section, reason=f"must be a table, not {_kind_of(table)}")
+        known = _specification(section)
+        for key in table:
+            if key not in known:
+                raise WrongSettings(name=f"{section}.{key}", reason=f"unknown, there are {', '.join(known)}")
+        made[section] = _PARTS[section](**table)
+    return Settings(**made)  # type: ignore[arg-type]  # each value is of the class its section names
+
+
+def describe() -> tuple[Described, ...]:
+    """Every setting with its default, in the order of this file: the source of the reference in the docs."""
+    return tuple(
+        Described(f"{section}.{key}", getattr(part(), key), *bounds)
+        for section, part in _PARTS.items()
+        for key, (_, bounds) in _specification(section).items()
+    )
+
+
+@cache
+def _specification(section: str) -> dict[str, tuple[type, _Bounds]]:
+    """Key -> (int or float, bounds), read off the annotations so that each setting is written down once."""
+    hints = get_type_hints(_PARTS[section], include_extras=True)
+    return {key: get_args(hint) for key, hint in hints.items() if get_origin(hint) is Annotated}
+
+
+def _check(name: str, value: object, kind: type, bounds: _Bounds) -> None:
+    accepted = int if kind is int else (int, float)
+    if isinstance(value, bool) or not isinstance(value, accepted):
+        wanted = "a whole number" if kind is int else "a number"
+        raise WrongSettings(name=name, reason=f"must be {wanted}, not {_kind_of(value)}")
+    if not bounds.least <= value <= bounds.most:  # NaN fails both comparisons
+        span = f"{bounds.least:,.10g} to {bounds.most:,.10g} {bounds.unit}".rstrip()
+        raise WrongSettings(name=name, reason=f"must be {span}")
+
+
+def _kind_of(value: object) -> str:
+    return {bool: "true or false", str: "a text", float: "a fraction", int: "a number"}.get(
+        type(value), f"a {type(value).__name__}"
+    )
