@@ -1,0 +1,78 @@
+"""Who lives: what the age of a heartbeat says, and what a lock on the same host adds (D2, D10).
+
+Knows ages in seconds by the database's clock, never times: turning a stored text into an age is the
+store's part, and one it cannot read comes here as None. What is not known is never taken for fresh, and
+never for stale either: nobody is called alive, and nobody's task is taken, on a reading that makes no
+sense.
+"""
+
+from enum import StrEnum
+from math import isfinite
+
+from musician.protocol.settings import Settings
+
+__all__ = ["HeartbeatStatus", "Owner", "heartbeat_status", "owner_standing", "trusts_ages"]
+
+
+class HeartbeatStatus(StrEnum):
+    OK = "ok"
+    REFRESH = "refresh"
+    """Alive, and due to be refreshed by its watcher."""
+    STALE = "stale"
+    UNKNOWN = "unknown"
+    """No heartbeat, or an unreadable one."""
+    SKEW = "skew"
+    """In the future: a clock other than the database's wrote it."""
+
+
+class Owner(StrEnum):
+    """How the owner of a claim stands."""
+
+    LIVE = "live"
+    STALE = "stale"
+    """Its task may be taken over, by the four steps of D23."""
+    DEAD = "dead"
+    """Known to be gone, without waiting for its heartbeat to go stale."""
+    DOUBTFUL = "doubtful"
+    """A claim on its task is blocked as if it lived; it is flagged and never taken over."""
+
+
+def heartbeat_status(age_s: float | None, settings: Settings) -> HeartbeatStatus:
+    """Older than 480 s is REFRESH, from 540 s on STALE, by default.
+
+    A negative age within ``heartbeat.skew_tolerance_s`` is rounding and OK; beyond it SKEW.
+    """
+    if age_s is None or not isfinite(age_s):
+        return HeartbeatStatus.UNKNOWN
+    if age_s < -settings.heartbeat.skew_tolerance_s:
+        return HeartbeatStatus.SKEW
+    if age_s >= settings.heartbeat.stale_after_s:
+        return HeartbeatStatus.STALE
+    if age_s > settings.heartbeat.refresh_after_s:
+        return HeartbeatStatus.REFRESH
+    return HeartbeatStatus.OK
+
+
+def owner_standing(status: HeartbeatStatus, *, lock_held: bool | None) -> Owner:
+    """The owner, by its heartbeat and by the lock its process holds.
+
+    ``lock_held`` is None where no lock can be seen: another host, or a session opened by hand. A held
+    lock does not outweigh a stale heartbeat (a stopped or hanging process keeps its lock); a free one
+    outweighs a fresh heartbeat.
+    """
+    if lock_held is False:
+        return Owner.DEAD
+    if status is HeartbeatStatus.STALE:
+        return Owner.STALE
+    if status in (HeartbeatStatus.OK, HeartbeatStatus.REFRESH):
+        return Owner.LIVE
+    return Owner.DOUBTFUL
+
+
+def trusts_ages(since_gap_s: float | None, settings: Settings) -> bool:
+    """Whether the conductor may call anyone stale.
+
+    ``since_gap_s`` is how long ago its own ticks had a gap (the machine slept), None if they never had:
+    one refresh period must pass first, so that healthy owners can show themselves (D10).
+    """
+    return since_gap_s is None or since_gap_s >= settings.heartbeat.refresh_after_s
