@@ -2,8 +2,8 @@
 
 Four families: :class:`CallerError` (the call was wrong: change it), :class:`SessionError` (the musician's
 session must do something else), :class:`ConductorError` (the conductor must), :class:`OperatorError` (the
-person who looks after the machine must). Code matches on types and fields, never on text; the text is one line that says
-what happened and the remedy.
+person who looks after the machine must). Code matches on types and fields, never on text; the text is one
+line that says what happened and the remedy.
 """
 
 from typing import ClassVar
