@@ -1,0 +1,102 @@
+"""The verbs of the protocol: each loads, decides and commits in one transaction.
+
+A verb takes the store first. An owner's verb names its :class:`~musician.protocol.claim.Claim`; a conductor's acts
+as ``task-00``. A refusal is a typed error and changes nothing. The message is written before the state (D5) and
+waiters are rung after the commit. Where do we …
+
+- claim, release, beat? ``claims``
+- write down what a session did? ``work``
+- submit, report, ask? ``submissions``
+- end a session or a task? ``endings``
+- judge, stop, hand over, take over? ``verdicts``, ``takeover``
+- send and read messages? ``inbox``
+- lock a plan, open its tasks? ``plans``
+- hold the conductor's own row? ``conducting``
+- record what a person must decide? ``people``
+- look? ``views``
+"""
+
+from musician.service.claims import Taken, beat, claim, claims_of, current_claim
+from musician.service.conducting import (
+    Conducting,
+    beat_conductor,
+    finish_conducting,
+    interrupt_conducting,
+    start_conducting,
+)
+from musician.service.endings import complete, exit_task
+from musician.service.inbox import acknowledge, deliver, send, unread
+from musician.service.people import ask_human, open_asks, resolve_asks
+from musician.service.plans import amend_plan, lock_plan, open_task, plan_row
+from musician.service.submissions import ask, report, resume, submit
+from musician.service.takeover import fence, reopen, take_over, withdraw
+from musician.service.verdicts import grant_retries, judge, request_exit
+from musician.service.views import (
+    TaskView,
+    conductor_row,
+    history_of,
+    messages_of,
+    siblings,
+    task_row,
+    task_view,
+    tasks_of,
+)
+from musician.service.work import (
+    describe_session,
+    journal_of,
+    progress_of,
+    record,
+    record_process,
+    store_verification,
+)
+
+__all__ = [
+    "Conducting",
+    "Taken",
+    "TaskView",
+    "acknowledge",
+    "amend_plan",
+    "ask",
+    "ask_human",
+    "beat",
+    "beat_conductor",
+    "claim",
+    "claims_of",
+    "complete",
+    "conductor_row",
+    "current_claim",
+    "deliver",
+    "describe_session",
+    "exit_task",
+    "fence",
+    "finish_conducting",
+    "grant_retries",
+    "history_of",
+    "interrupt_conducting",
+    "journal_of",
+    "judge",
+    "lock_plan",
+    "messages_of",
+    "open_asks",
+    "open_task",
+    "plan_row",
+    "progress_of",
+    "record",
+    "record_process",
+    "reopen",
+    "report",
+    "request_exit",
+    "resolve_asks",
+    "resume",
+    "send",
+    "siblings",
+    "start_conducting",
+    "store_verification",
+    "submit",
+    "take_over",
+    "task_row",
+    "task_view",
+    "tasks_of",
+    "unread",
+    "withdraw",
+]

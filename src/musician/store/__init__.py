@@ -1,0 +1,8 @@
+"""Where everything is kept. Where do we …
+
+- say what a store can do? ``port``
+- turn rows into typed values? ``rows``
+- wake those who wait, after the commit? ``bell``
+- find the store that a path or URL names? ``opening``
+- keep it in SQLite? ``sqlite``
+"""

@@ -1,0 +1,159 @@
+"""What a musician's engine is told. Time, ids and everything measured come in here; the engine asks nobody."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from musician.protocol.deviations import Severity
+from musician.protocol.journal import Progress
+from musician.protocol.particulars import KeyOutput
+from musician.protocol.review import Verification
+from musician.protocol.states import State
+
+__all__ = [
+    "ClaimWasLost",
+    "ContextTold",
+    "DeviationTold",
+    "ExitWasRequested",
+    "Input",
+    "MessageArrived",
+    "PartialTold",
+    "PieceEnded",
+    "PieceEnding",
+    "QuestionTold",
+    "SelfCorrectionTold",
+    "Started",
+    "StopAsked",
+    "VerdictArrived",
+    "VerificationEnded",
+    "WaitTimedOut",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """The claim is made and what was left is looked at. ``errors_so_far`` counts all sessions' reports (D3).
+
+    ``advice`` is what the conductor said for this session (a handoff message, a correction).
+    """
+
+    progress: Progress
+    errors_so_far: int
+    retry_limit: int
+    report_path: str
+    advice: str = ""
+
+
+class PieceEnding(StrEnum):
+    DONE = "done"
+    FAILED = "failed"
+    LOST = "lost"
+    STOPPED = "stopped"
+    """Because the engine said so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PieceEnded:
+    """``commit_id`` is where git keeps a finished piece, None where nothing changed or there is no worktree."""
+
+    item: str
+    ending: PieceEnding
+    detail: str = ""
+    commit_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextTold:
+    used_pct: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviationTold:
+    severity: Severity
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelfCorrectionTold:
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionTold:
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialTold:
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationEnded:
+    """What the program found and stored. ``tests`` is the review's field; ``failing`` what to mend, for a rework."""
+
+    outcome: Verification
+    verification_id: int
+    tests: str
+    failing: str
+    files_modified: int
+    key_outputs: tuple[KeyOutput, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictArrived:
+    """The conductor answered what was submitted or reported. ``progress`` is read anew: rulings came with it."""
+
+    state: State
+    text: str
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageArrived:
+    """A note (``urgent`` False) or an emergency."""
+
+    message_id: int
+    text: str
+    urgent: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExitWasRequested:
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitTimedOut:
+    """A wait of the full length is over; ``conductor_is_fresh`` is what its heartbeat says (D11)."""
+
+    conductor_is_fresh: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopAsked:
+    """The process is to end: a signal, or its conductor is gone."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimWasLost:
+    """Fenced off: nothing may be written any more (D2)."""
+
+
+Input = (
+    Started
+    | PieceEnded
+    | ContextTold
+    | DeviationTold
+    | SelfCorrectionTold
+    | QuestionTold
+    | PartialTold
+    | VerificationEnded
+    | VerdictArrived
+    | MessageArrived
+    | ExitWasRequested
+    | WaitTimedOut
+    | StopAsked
+    | ClaimWasLost
+)

@@ -1,0 +1,165 @@
+"""The journal: what a session did, in order, and the progress that follows from it.
+
+Theory. A session writes down each thing it did when it is done, and nothing it only means to do. Entries are never
+changed, so everything a successor must know (which items are played, which checkpoints stand approved, which
+deviations are open) is a fold over them: :meth:`Progress.after`. The same entries are the lines of
+``temp/<task>-status`` in the sources' form.
+
+Items are named as people name them: ``step 2``, ``step 2 agent 1``, ``checkpoint 1``.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from musician.protocol.deviations import Deviation, Severity
+
+__all__ = ["Entry", "Kind", "Progress", "is_deviation_line", "status_line"]
+
+
+class Kind(StrEnum):
+    CLAIMED = "claimed"
+    LOADED = "loaded"
+    RESUMED = "resumed"
+    STARTED = "started"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    LAUNCHED = "launched"
+    RETURNED = "returned"
+    REWORKED = "reworked"
+    DEVIATION = "deviation"
+    SELF_CORRECTION = "self-correction"
+    PARTIAL = "partial"
+    QUESTION = "question"
+    CONTEXT = "context"
+    VERIFIED = "verified"
+    NOT_VERIFIED = "not verified"
+    SUBMITTED = "submitted"
+    APPROVED = "approved"
+    SENT_BACK = "sent back"
+    ERROR = "error"
+    SET_ASIDE = "set aside"
+    RECONCILED = "reconciled"
+    HANDOFF = "handoff"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One line of the journal; ``commit_id`` is where git keeps a completed item."""
+
+    kind: Kind
+    item: str = ""
+    text: str = ""
+    severity: Severity | None = None
+    context_pct: float | None = None
+    commit_id: str | None = None
+    ruled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What the journal adds up to. ``completed`` keeps the order in which items were played."""
+
+    completed: tuple[str, ...] = ()
+    approved: frozenset[str] = frozenset()
+    deviations: tuple[Deviation, ...] = ()
+    self_corrections: tuple[str, ...] = ()
+    questions: int = 0
+    failed_verifications: int = 0
+    errors: int = 0
+    rounds: dict[str, int] = field(default_factory=dict)
+    agent_costs_pct: tuple[float, ...] = ()
+    last_commit: str | None = None
+    last_context_pct: float | None = None
+
+    def after(self, entries: Iterable[Entry]) -> "Progress":
+        """This progress and some more entries."""
+        progress = self
+        for entry in entries:
+            progress = _fold(progress, entry)
+        return progress
+
+    def is_done(self, item: str) -> bool:
+        return item in self.completed or item in self.approved
+
+
+def _fold(progress: Progress, entry: Entry) -> Progress:
+    if entry.context_pct is not None:
+        progress = replace(progress, last_context_pct=entry.context_pct)
+    match entry.kind:
+        case Kind.COMPLETED | Kind.RETURNED | Kind.RECONCILED | Kind.REWORKED:
+            return _completed(progress, entry)
+        case Kind.DEVIATION:
+            assert entry.severity is not None, "a deviation has a severity"  # noqa: S101
+            deviation = Deviation(severity=entry.severity, text=entry.text, ruled=entry.ruled)
+            return replace(progress, deviations=(*progress.deviations, deviation))
+        case Kind.SELF_CORRECTION:
+            return replace(
+                progress,
+                self_corrections=(*progress.self_corrections, f"{entry.item}: {entry.text}".strip(": ")),
+            )
+        case Kind.NOT_VERIFIED:
+            return replace(progress, failed_verifications=progress.failed_verifications + 1)
+        case Kind.ERROR:
+            return replace(progress, errors=progress.errors + 1)
+        case Kind.SUBMITTED:
+            rounds = {**progress.rounds, entry.item: progress.rounds.get(entry.item, 0) + 1}
+            return replace(progress, rounds=rounds)
+        case Kind.APPROVED:
+            return replace(
+                progress, approved=progress.approved | {entry.item}, failed_verifications=0, errors=0
+            )
+        case Kind.QUESTION:
+            return replace(progress, questions=progress.questions + 1)
+        case _:
+            return progress
+
+
+def _completed(progress: Progress, entry: Entry) -> Progress:
+    is_item = entry.kind is not Kind.REWORKED and entry.item not in progress.completed
+    return replace(
+        progress,
+        completed=(*progress.completed, entry.item) if is_item else progress.completed,
+        last_commit=entry.commit_id or progress.last_commit,
+    )
+
+
+_PHRASES = {
+    Kind.CLAIMED: "task claimed, session: {text}",
+    Kind.LOADED: "instructions loaded: {text}",
+    Kind.RESUMED: "{text}",
+    Kind.STARTED: "{item} started",
+    Kind.COMPLETED: "{item} completed",
+    Kind.LAUNCHED: "{item} launched",
+    Kind.RETURNED: "{item} returned",
+    Kind.FAILED: "{item} FAILED: {text}",
+    Kind.REWORKED: "{item} reworked",
+    Kind.DEVIATION: "{item} deviation: {text} ({severity})",
+    Kind.SELF_CORRECTION: "{item} self-correction: {text}",
+    Kind.PARTIAL: "{item} partial: {text}",
+    Kind.QUESTION: "{item} question: {text}",
+    Kind.CONTEXT: "CONTEXT {text}",
+    Kind.VERIFIED: "{item} verification: {text}",
+    Kind.NOT_VERIFIED: "{item} verification failed: {text}",
+    Kind.SUBMITTED: "{item} reached, review requested",
+    Kind.APPROVED: "{item} approved",
+    Kind.SENT_BACK: "{item} sent back: {text}",
+    Kind.ERROR: "error reported: {text}",
+    Kind.SET_ASIDE: "unfinished work set aside: {text}",
+    Kind.RECONCILED: "{item} found completed: {text}",
+    Kind.HANDOFF: "HANDOFF written: {text}",
+    Kind.NOTE: "{text}",
+}
+
+
+def status_line(entry: Entry) -> str:
+    """The entry as a line of ``temp/<task>-status``: ``step 1 completed [ctx: 18%]``."""
+    phrase = _PHRASES[entry.kind].format(item=entry.item, text=entry.text, severity=entry.severity)
+    line = " ".join(phrase.split())
+    return line if entry.context_pct is None else f"{line} [ctx: {entry.context_pct:.0f}%]"
+
+
+def is_deviation_line(entry: Entry) -> bool:
+    """Whether the entry also goes into ``temp/<task>-deviations``."""
+    return entry.kind is Kind.DEVIATION

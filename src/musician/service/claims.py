@@ -1,0 +1,138 @@
+"""Claiming a task, and staying its owner (D2, D4, D9, D10)."""
+
+from dataclasses import dataclass
+
+from musician.protocol.claim import Claim
+from musician.protocol.errors import ClaimBlocked, ClaimLost
+from musician.protocol.liveness import Owner, heartbeat_status, owner_standing
+from musician.protocol.messages import MessageType
+from musician.protocol.names import check_session_id, check_task_id, fallback_id, succession_name
+from musician.protocol.settings import Settings
+from musician.protocol.states import ACTIVE, CLAIMABLE, State
+from musician.service.rowwork import load_owned, load_task, named, say
+from musician.store.port import Store, Tx
+from musician.store.rows import TaskRow
+
+__all__ = ["Taken", "beat", "claim", "claims_of", "current_claim"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A claim that succeeded. ``is_new`` is False for the owner's own second claim, which changed nothing."""
+
+    claim: Claim
+    worked_by: str
+    number: int
+    is_new: bool
+    instruction_path: str
+
+
+def claim(
+    store: Store, task_id: str, session_id: str | None, *, quiet: bool = False, settings: Settings
+) -> Taken:
+    """Claim a task atomically; exactly one of any number of sessions succeeds.
+
+    Raises :class:`ClaimBlocked` when the task has a live owner, is in a state that cannot be claimed or has no
+    instruction. The task is then as it was; the session's fallback row and a ``claim_blocked`` message are
+    written, unless ``quiet`` (a polling worker) (D9).
+    """
+    check_task_id(task_id)
+    session = check_session_id(session_id)
+    with store.write() as tx:
+        row = load_task(tx, task_id)
+        if row.session_id == session and row.state in ACTIVE - {State.EXIT_REQUESTED}:
+            return _taken(tx, row, session, is_new=False)
+        reason = _why_blocked(tx, row, session, settings) or _try(tx, row, session)
+        if reason is None:
+            return _taken(tx, load_task(tx, task_id), session, is_new=True)
+        if not quiet:
+            _block(tx, row, session, reason)
+    raise ClaimBlocked(task_id=task_id, state=row.state, reason=reason)
+
+
+def beat(store: Store, claim: Claim) -> None:
+    """Refresh the owner's heartbeat; :class:`ClaimLost` if the claim is not the current one."""
+    with store.write() as tx:
+        load_owned(tx, claim)
+        tx.run("beat", **named(claim))
+
+
+def claims_of(store: Store, session_id: str) -> tuple[Claim, ...]:
+    """The live claims a session holds, by task id."""
+    with store.read() as tx:
+        rows = tx.all("claims_of_session", session_id=session_id)
+    return tuple(
+        Claim(task_id=str(row["task_id"]), session_id=session_id, epoch=int(row["claim_epoch"] or 0))
+        for row in rows
+        if row["task_id"] != "task-00"
+    )
+
+
+def current_claim(store: Store, task_id: str, session_id: str | None, *, epoch: int | None = None) -> Claim:
+    """The claim that a call with a session id (and perhaps an epoch) means.
+
+    With an epoch the claim is taken at its word: the verb that uses it will refuse a lost one.
+    """
+    check_task_id(task_id)
+    session = check_session_id(session_id)
+    if epoch is not None:
+        return Claim(task_id=task_id, session_id=session, epoch=epoch)
+    with store.read() as tx:
+        row = load_task(tx, task_id)
+    if row.session_id != session or row.claim_epoch < 1:
+        raise ClaimLost(task_id=task_id, session_id=session, epoch=None, current_epoch=row.claim_epoch)
+    return Claim(task_id=task_id, session_id=session, epoch=row.claim_epoch)
+
+
+def _why_blocked(tx: Tx, row: TaskRow, session: str, settings: Settings) -> str | None:
+    if row.state not in CLAIMABLE:
+        return "its state cannot be claimed"
+    if row.session_id == session and row.state is State.EXIT_REQUESTED:
+        return "its owner has been asked to exit and may only do that"
+    status = heartbeat_status(row.heartbeat_age_s, settings)
+    if row.session_id is not None and row.last_heartbeat is not None:
+        standing = owner_standing(status, lock_held=None)
+        if standing in (Owner.LIVE, Owner.DOUBTFUL):
+            return f"session {row.session_id} lives on it"
+    if tx.one("instruction", task_id=row.task_id) is None:
+        return "it has no instruction"
+    return None
+
+
+def _try(tx: Tx, row: TaskRow, session: str) -> str | None:
+    counted = tx.one("count_sessions", task_id=row.task_id)
+    number = int((counted or {}).get("n") or 0) + 1
+    changed = tx.run(
+        "claim_task",
+        task_id=row.task_id,
+        session_id=session,
+        worked_by=succession_name(row.task_id, number),
+    )
+    return None if changed == 1 else "the database's claim guard refused it"
+
+
+def _taken(tx: Tx, row: TaskRow, session: str, *, is_new: bool) -> Taken:
+    instruction = tx.one("instruction", task_id=row.task_id)
+    counted = tx.one("count_sessions", task_id=row.task_id)
+    tx.ring("task-00")
+    return Taken(
+        claim=Claim(task_id=row.task_id, session_id=session, epoch=row.claim_epoch),
+        worked_by=row.worked_by or succession_name(row.task_id, 1),
+        number=int((counted or {}).get("n") or 1),
+        is_new=is_new,
+        instruction_path=str((instruction or {}).get("message") or ""),
+    )
+
+
+def _block(tx: Tx, row: TaskRow, session: str, reason: str) -> None:
+    if tx.one("task", task_id=fallback_id(session)) is not None:
+        return
+    tx.run("block_claim", fallback_id=fallback_id(session), session_id=session)
+    say(
+        tx,
+        row.task_id,
+        session,
+        MessageType.CLAIM_BLOCKED,
+        f"CLAIM BLOCKED: Guard prevented claim on {row.task_id} ({row.state}: {reason}).\n"
+        "  Created fallback row to exit cleanly. Conductor intervention needed.",
+    )

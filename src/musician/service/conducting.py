@@ -1,0 +1,78 @@
+"""The conductor's own row, ``task-00`` (D13)."""
+
+from dataclasses import dataclass
+
+from musician.protocol.errors import ConductorRunning
+from musician.protocol.liveness import Owner, heartbeat_status, owner_standing
+from musician.protocol.names import CONDUCTOR
+from musician.protocol.settings import Settings
+from musician.protocol.states import State
+from musician.store.port import Store
+from musician.store.rows import TaskRow, decode
+
+__all__ = [
+    "Conducting",
+    "beat_conductor",
+    "finish_conducting",
+    "interrupt_conducting",
+    "start_conducting",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conducting:
+    """The claim of the conductor's row."""
+
+    session_id: str
+    epoch: int
+
+
+def start_conducting(
+    store: Store, session_id: str, *, other_is_alive: bool | None, settings: Settings
+) -> Conducting:
+    """Claim ``task-00`` by epoch.
+
+    ``other_is_alive``: what the lock of the row's last process says on this host, None if it cannot be seen.
+    :class:`ConductorRunning` names the conductor that is at work.
+    """
+    with store.write() as tx:
+        found = tx.one("task", task_id=CONDUCTOR)
+        if found is None:
+            tx.run("conductor_insert", session_id=session_id)
+            return Conducting(session_id=session_id, epoch=1)
+        row = decode(TaskRow, found)
+        status = heartbeat_status(row.heartbeat_age_s, settings)
+        standing = owner_standing(status, lock_held=other_is_alive)
+        if row.state is State.WORKING and standing in (Owner.LIVE, Owner.DOUBTFUL):
+            raise ConductorRunning(
+                session_id=row.session_id or "",
+                detail=f"session {row.session_id}, since {row.started_at} UTC",
+            )
+        tx.run("conductor_claim", session_id=session_id, claim_epoch=row.claim_epoch)
+        return Conducting(session_id=session_id, epoch=row.claim_epoch + 1)
+
+
+def beat_conductor(store: Store, conducting: Conducting) -> bool:
+    """Show that the conductor lives; False if its row was taken by another."""
+    with store.write() as tx:
+        return tx.run("conductor_beat", **_named(conducting)) == 1
+
+
+def interrupt_conducting(store: Store, conducting: Conducting) -> None:
+    """Leave with work undone: the next run goes on."""
+    _leave(store, conducting, State.EXIT_REQUESTED)
+
+
+def finish_conducting(store: Store, conducting: Conducting) -> None:
+    """Everything is complete."""
+    _leave(store, conducting, State.COMPLETE)
+
+
+def _leave(store: Store, conducting: Conducting, state: State) -> None:
+    with store.write() as tx:
+        tx.run("conductor_move", state=state, **_named(conducting))
+        tx.ring(CONDUCTOR)
+
+
+def _named(conducting: Conducting) -> dict[str, str | int]:
+    return {"session_id": conducting.session_id, "claim_epoch": conducting.epoch}

@@ -1,0 +1,96 @@
+"""Terminal writes: the last thing a session does on a task (D1, sources "Terminal Write Atomicity")."""
+
+from musician.protocol.claim import Claim
+from musician.protocol.errors import EvidenceMissing
+from musician.protocol.journal import Entry
+from musician.protocol.messages import MessageType
+from musician.protocol.names import CONDUCTOR
+from musician.protocol.states import State
+from musician.protocol.transitions import Actor, Event, find
+from musician.service.rowwork import load_owned, move_owned, named, say, write_entries
+from musician.store.port import Store, Tx
+from musician.store.rows import SubmissionRow, decode
+
+__all__ = ["approved_completion", "complete", "exit_task"]
+
+
+def exit_task(
+    store: Store,
+    claim: Claim,
+    *,
+    reason: str,
+    notice: str,
+    handoff_path: str,
+    handoff: str,
+    context_pct: float | None = None,
+    written_by: str = "program",
+    entries: tuple[Entry, ...] = (),
+) -> None:
+    """End this session's claim for good. Stores the HANDOFF and the reason, then the message, then the state."""
+    with store.write() as tx:
+        row = load_owned(tx, claim)
+        find(row.state, Event.EXIT, task_id=row.task_id, actor=Actor.OWNER)
+        write_entries(tx, claim, entries)
+        _keep(tx, claim, "handoff", handoff_path, handoff, written_by)
+        tx.run(
+            "end_session",
+            task_id=claim.task_id,
+            claim_epoch=claim.epoch,
+            exit_reason=reason,
+            context_pct=context_pct,
+        )
+        say(tx, claim.task_id, claim.session_id, MessageType.HANDOFF, notice)
+        move_owned(tx, row, claim, Event.EXIT)
+
+
+def complete(
+    store: Store, claim: Claim, *, report_path: str, report: str, notice: str, entries: tuple[Entry, ...] = ()
+) -> None:
+    """Finish the task. The latest completion must stand approved; :class:`EvidenceMissing` otherwise (D7)."""
+    with store.write() as tx:
+        row = load_owned(tx, claim)
+        find(row.state, Event.COMPLETE, task_id=row.task_id, actor=Actor.OWNER)
+        _check_approved(tx, claim.task_id)
+        write_entries(tx, claim, entries)
+        _keep(tx, claim, "report", report_path, report, "program")
+        tx.run(
+            "end_session",
+            task_id=claim.task_id,
+            claim_epoch=claim.epoch,
+            exit_reason="complete",
+            context_pct=None,
+        )
+        say(tx, claim.task_id, claim.session_id, MessageType.COMPLETED, notice)
+        tx.run("move_to_complete", report_path=report_path, from_state=row.state, **named(claim))
+        tx.ring(CONDUCTOR)
+
+
+def approved_completion(tx: Tx, task_id: str) -> SubmissionRow | None:
+    """The latest submission, if it is a completion and stands approved; it outlives its session (D7)."""
+    rows = tx.all("judged_submissions", task_id=task_id)
+    if not rows:
+        return None
+    latest = decode(SubmissionRow, rows[-1])
+    stands = latest.message_type == MessageType.COMPLETION and latest.verdict is State.REVIEW_APPROVED
+    return latest if stands else None
+
+
+def _check_approved(tx: Tx, task_id: str) -> None:
+    if approved_completion(tx, task_id) is None:
+        raise EvidenceMissing(
+            task_id=task_id,
+            missing="no approved completion",
+            remedy="submit the last checkpoint as a completion and wait for its approval",
+        )
+
+
+def _keep(tx: Tx, claim: Claim, kind: str, path: str, body: str, written_by: str) -> None:
+    tx.run(
+        "store_document",
+        task_id=claim.task_id,
+        claim_epoch=claim.epoch,
+        kind=kind,
+        path=path,
+        body=body,
+        written_by=written_by,
+    )

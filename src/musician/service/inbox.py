@@ -1,0 +1,51 @@
+"""Messages to a task: stored, delivered and acknowledged are three facts (D12)."""
+
+from musician.protocol.claim import Claim
+from musician.protocol.messages import MessageType
+from musician.protocol.names import CONDUCTOR, check_task_id
+from musician.service.rowwork import load_owned, load_task, say
+from musician.store.port import Store
+from musician.store.rows import MessageRow, decode
+
+__all__ = ["MOST_UNREAD", "acknowledge", "deliver", "send", "unread"]
+
+MOST_UNREAD = 200
+"""At most so many messages are handed over at once; the rest follows after these are acknowledged."""
+
+
+def send(store: Store, task_id: str, text: str, *, urgent: bool = False) -> int:
+    """Say something to a task as its conductor; the message's id. Urgent: its running piece is stopped."""
+    check_task_id(task_id)
+    with store.write() as tx:
+        load_task(tx, task_id)
+        kind = MessageType.EMERGENCY if urgent else MessageType.NOTE
+        tx.run("resolve_human", task_id=task_id, resolution=f"answered: {text}"[:500])
+        return say(tx, task_id, CONDUCTOR, kind, text)
+
+
+def unread(store: Store, task_id: str, *, most: int = MOST_UNREAD) -> tuple[MessageRow, ...]:
+    """What the conductor said after the last acknowledged message, oldest first."""
+    with store.read() as tx:
+        load_task(tx, task_id)
+        return tuple(decode(MessageRow, row) for row in tx.all("unread", task_id=task_id, most=most))
+
+
+def deliver(store: Store, claim: Claim, message_ids: tuple[int, ...]) -> None:
+    """Record that these messages reached the session. Not yet acknowledged."""
+    with store.write() as tx:
+        load_owned(tx, claim)
+        for message_id in message_ids:
+            tx.run(
+                "deliver",
+                task_id=claim.task_id,
+                message_id=message_id,
+                session_id=claim.session_id,
+                claim_epoch=claim.epoch,
+            )
+
+
+def acknowledge(store: Store, claim: Claim, up_to: int) -> int:
+    """The session has dealt with everything delivered up to this message; how many that were."""
+    with store.write() as tx:
+        load_owned(tx, claim)
+        return tx.run("acknowledge", task_id=claim.task_id, message_id=up_to)

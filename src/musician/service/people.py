@@ -1,0 +1,27 @@
+"""What only a person can decide: a record beside an unchanged state (D18)."""
+
+from musician.protocol.names import CONDUCTOR
+from musician.store.port import Store
+from musician.store.rows import HumanRow, decode
+
+__all__ = ["ask_human", "open_asks", "resolve_asks"]
+
+
+def ask_human(store: Store, task_id: str, *, kind: str, subject_id: int, text: str) -> None:
+    """Record a decision that waits for a person; noticed twice, it is recorded once."""
+    with store.write() as tx:
+        tx.run("ask_human", task_id=task_id, kind=kind, subject_id=subject_id, text=text)
+        tx.ring(CONDUCTOR)
+
+
+def open_asks(store: Store) -> tuple[HumanRow, ...]:
+    """Everything that waits for a person, oldest first."""
+    with store.read() as tx:
+        return tuple(decode(HumanRow, row) for row in tx.all("needs_human"))
+
+
+def resolve_asks(store: Store, task_id: str, resolution: str) -> int:
+    """A person has acted on a task; how many records that settles."""
+    with store.write() as tx:
+        tx.ring(CONDUCTOR)
+        return tx.run("resolve_human", task_id=task_id, resolution=resolution)

@@ -1,0 +1,157 @@
+"""A plan's life in the database: locked once, amended with care (DESIGN 7)."""
+
+from musician.plans.model import Plan, TaskSpec
+from musician.protocol.errors import PlanChanged, UnknownPlan
+from musician.protocol.messages import MessageType
+from musician.protocol.names import CONDUCTOR, check_task_id
+from musician.protocol.states import State
+from musician.protocol.transitions import Actor, Event, find
+from musician.service.rowwork import say
+from musician.store.port import Store, Tx
+from musician.store.rows import PlanRow, TaskRow, decode
+
+__all__ = ["amend_plan", "lock_plan", "open_task", "plan_row", "plans_of"]
+
+
+def lock_plan(
+    store: Store, plan: Plan, *, base_branch: str | None, base_commit: str, instructions: dict[str, str]
+) -> bool:
+    """Lock a plan: store its hash and open its tasks, each with its instruction message.
+
+    ``instructions`` gives the project-relative path of every task's instruction file. True if the plan is new,
+    False if it was locked before with the same hash; :class:`PlanChanged` if it differs.
+    """
+    with store.write() as tx:
+        found = tx.one("plan", plan_id=plan.plan_id)
+        if found is not None:
+            locked = decode(PlanRow, found)
+            if locked.sha256 != plan.sha256:
+                raise PlanChanged(plan_id=plan.plan_id, difference=locked.text)
+            return False
+        tx.run(
+            "lock_plan",
+            plan_id=plan.plan_id,
+            path=plan.path,
+            title=plan.title,
+            sha256=plan.sha256,
+            text=plan.text,
+            base_branch=base_branch,
+            base_commit=base_commit,
+        )
+        for phase in plan.phases:
+            tx.run("add_phase", plan_id=plan.plan_id, number=phase.number, title=phase.title)
+            for position, task in enumerate(phase.tasks, start=1):
+                _open(tx, task, plan.plan_id, phase.number, position, instructions[task.task_id])
+        tx.ring(CONDUCTOR)
+        return True
+
+
+def amend_plan(store: Store, plan: Plan, *, instructions: dict[str, str], withdrawn: tuple[str, ...]) -> None:
+    """Take up a changed plan, keeping what is done.
+
+    New tasks are opened; a task whose instructions changed gets a new instruction message, which supersedes the
+    older (D4); ``withdrawn`` are tasks that are gone from the plan and must still be unclaimed.
+    """
+    with store.write() as tx:
+        locked = tx.one("plan", plan_id=plan.plan_id)
+        if locked is None:
+            raise UnknownPlan(plan_id=plan.plan_id)
+        tx.run(
+            "amend_plan",
+            plan_id=plan.plan_id,
+            path=plan.path,
+            title=plan.title,
+            sha256=plan.sha256,
+            text=plan.text,
+        )
+        for task_id in withdrawn:
+            found = tx.one("task", task_id=task_id)
+            if found is not None:
+                row = decode(TaskRow, found)
+                transition = find(row.state, Event.WITHDRAW, task_id=task_id, actor=Actor.CONDUCTOR)
+                say(tx, task_id, CONDUCTOR, MessageType.SYSTEM, "withdrawn from the plan")
+                tx.run(
+                    "move_by_conductor", task_id=task_id, state=transition.target, from_state=State.WATCHING
+                )
+        for phase in plan.phases:
+            tx.run("add_phase", plan_id=plan.plan_id, number=phase.number, title=phase.title)
+            for position, task in enumerate(phase.tasks, start=1):
+                _place(tx, task, plan.plan_id, phase.number, position, instructions[task.task_id])
+        tx.ring(CONDUCTOR)
+
+
+def open_task(store: Store, task_id: str, *, title: str, instruction_path: str, retry_limit: int = 5) -> None:
+    """A task without a plan: ``watching``, with its instruction message."""
+    check_task_id(task_id)
+    with store.write() as tx:
+        existing = tx.one("task", task_id=task_id)
+        state = None if existing is None else decode(TaskRow, existing).state
+        find(state, Event.OPEN, task_id=task_id, actor=Actor.CONDUCTOR)
+        say(tx, task_id, CONDUCTOR, MessageType.INSTRUCTION, instruction_path)
+        tx.run(
+            "open_task",
+            task_id=task_id,
+            title=title,
+            plan_id=None,
+            phase=None,
+            position=None,
+            instruction_path=instruction_path,
+            retry_limit=retry_limit,
+        )
+        tx.ring(CONDUCTOR)
+
+
+def plan_row(store: Store, plan_id: str) -> PlanRow | None:
+    with store.read() as tx:
+        row = tx.one("plan", plan_id=plan_id)
+    return None if row is None else decode(PlanRow, row)
+
+
+def plans_of(store: Store) -> tuple[PlanRow, ...]:
+    """Every locked plan, the oldest lock first."""
+    with store.read() as tx:
+        return tuple(decode(PlanRow, row) for row in tx.all("plans"))
+
+
+def _open(tx: Tx, task: TaskSpec, plan_id: str, phase: int, position: int, path: str) -> None:
+    existing = tx.one("task", task_id=task.task_id)
+    state = None if existing is None else decode(TaskRow, existing).state
+    find(state, Event.OPEN, task_id=task.task_id, actor=Actor.CONDUCTOR)
+    say(tx, task.task_id, CONDUCTOR, MessageType.INSTRUCTION, path)
+    tx.run(
+        "open_task",
+        task_id=task.task_id,
+        title=task.title,
+        plan_id=plan_id,
+        phase=phase,
+        position=position,
+        instruction_path=path,
+        retry_limit=5,
+    )
+    _depend(tx, task)
+
+
+def _place(tx: Tx, task: TaskSpec, plan_id: str, phase: int, position: int, path: str) -> None:
+    found = tx.one("task", task_id=task.task_id)
+    if found is None:
+        _open(tx, task, plan_id, phase, position, path)
+        return
+    row = decode(TaskRow, found)
+    if row.instruction_path != path and row.state is not State.COMPLETE:
+        say(tx, task.task_id, CONDUCTOR, MessageType.INSTRUCTION, path)
+    tx.run(
+        "place_task",
+        task_id=task.task_id,
+        plan_id=plan_id,
+        title=task.title,
+        phase=phase,
+        position=position,
+        instruction_path=path,
+    )
+    tx.run("forget_dependencies", task_id=task.task_id)
+    _depend(tx, task)
+
+
+def _depend(tx: Tx, task: TaskSpec) -> None:
+    for after in task.after:
+        tx.run("add_dependency", task_id=task.task_id, after=after)

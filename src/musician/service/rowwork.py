@@ -1,0 +1,97 @@
+"""What every verb does inside its transaction: find the row, check the claim, write the message, change the state."""
+
+from musician.protocol.claim import Claim
+from musician.protocol.errors import ClaimLost, UnknownTask
+from musician.protocol.journal import Entry
+from musician.protocol.messages import MessageType
+from musician.protocol.names import CONDUCTOR
+from musician.protocol.states import ACTIVE
+from musician.protocol.transitions import Actor, Event, Transition, find
+from musician.store.port import Tx
+from musician.store.rows import HistoryRow, TaskRow, decode
+
+__all__ = [
+    "latest_change",
+    "load_owned",
+    "load_task",
+    "move_by_conductor",
+    "move_owned",
+    "named",
+    "say",
+    "write_entries",
+]
+
+
+def load_task(tx: Tx, task_id: str) -> TaskRow:
+    """The row with exactly this id; :class:`UnknownTask` otherwise."""
+    row = tx.one("task", task_id=task_id)
+    if row is None:
+        raise UnknownTask(task_id=task_id)
+    return decode(TaskRow, row)
+
+
+def load_owned(tx: Tx, claim: Claim) -> TaskRow:
+    """The row, if exactly this claim owns it and its session may still write; :class:`ClaimLost` otherwise (D1, D2)."""
+    row = load_task(tx, claim.task_id)
+    owns = row.session_id == claim.session_id and row.claim_epoch == claim.epoch and row.state in ACTIVE
+    if not owns:
+        raise ClaimLost(
+            task_id=claim.task_id,
+            session_id=claim.session_id,
+            epoch=claim.epoch,
+            current_epoch=row.claim_epoch,
+        )
+    return row
+
+
+def move_owned(tx: Tx, row: TaskRow, claim: Claim, event: Event) -> Transition:
+    """The owner's change of state. Write its message before calling this."""
+    transition = find(row.state, event, task_id=row.task_id, actor=Actor.OWNER)
+    tx.run("move_owned", state=transition.target, from_state=row.state, **named(claim))
+    tx.ring(CONDUCTOR)
+    return transition
+
+
+def move_by_conductor(tx: Tx, row: TaskRow, event: Event) -> Transition:
+    """The conductor's change of state. Write its message before calling this."""
+    transition = find(row.state, event, task_id=row.task_id, actor=Actor.CONDUCTOR)
+    tx.run("move_by_conductor", task_id=row.task_id, state=transition.target, from_state=row.state)
+    tx.ring(row.task_id)
+    tx.ring(CONDUCTOR)
+    return transition
+
+
+def say(tx: Tx, task_id: str, sender: str, message_type: MessageType, text: str) -> int:
+    """Write a message; its id. The other side is rung after the commit."""
+    tx.ring(task_id if sender == CONDUCTOR else CONDUCTOR)
+    return tx.insert("send", task_id=task_id, from_session=sender, message_type=message_type, message=text)
+
+
+def write_entries(tx: Tx, claim: Claim, entries: tuple[Entry, ...]) -> None:
+    for entry in entries:
+        tx.run(
+            "write_journal",
+            kind=entry.kind,
+            item=entry.item,
+            text=entry.text,
+            severity=entry.severity,
+            context_pct=entry.context_pct,
+            commit_id=entry.commit_id,
+            **named(claim),
+        )
+        if entry.context_pct is not None:
+            tx.run(
+                "measure_context",
+                task_id=claim.task_id,
+                claim_epoch=claim.epoch,
+                context_pct=entry.context_pct,
+            )
+
+
+def latest_change(tx: Tx, task_id: str) -> HistoryRow | None:
+    row = tx.one("latest_change", task_id=task_id)
+    return None if row is None else decode(HistoryRow, row)
+
+
+def named(claim: Claim) -> dict[str, str | int]:
+    return {"task_id": claim.task_id, "session_id": claim.session_id, "claim_epoch": claim.epoch}

@@ -1,0 +1,109 @@
+"""Looking at the database: whole answers from one snapshot."""
+
+from dataclasses import dataclass
+
+from musician.protocol.names import CONDUCTOR
+from musician.service.rowwork import load_task
+from musician.store.port import Store, Tx
+from musician.store.rows import (
+    HistoryRow,
+    HumanRow,
+    JournalRow,
+    MessageRow,
+    ProcessRow,
+    SessionRow,
+    SubmissionRow,
+    TaskRow,
+    VerificationRow,
+    decode,
+)
+
+__all__ = [
+    "TaskView",
+    "conductor_row",
+    "history_of",
+    "messages_of",
+    "siblings",
+    "task_row",
+    "task_view",
+    "tasks_of",
+]
+
+MOST_MESSAGES = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskView:
+    """A task with everything that belongs to it, from one snapshot."""
+
+    row: TaskRow
+    history: tuple[HistoryRow, ...]
+    sessions: tuple[SessionRow, ...]
+    processes: tuple[ProcessRow, ...]
+    journal: tuple[JournalRow, ...]
+    submissions: tuple[SubmissionRow, ...]
+    verifications: tuple[VerificationRow, ...]
+    asks: tuple[HumanRow, ...]
+    unread: int
+
+    @property
+    def open_asks(self) -> tuple[HumanRow, ...]:
+        return tuple(ask for ask in self.asks if ask.resolved_at is None)
+
+
+def task_row(store: Store, task_id: str) -> TaskRow:
+    with store.read() as tx:
+        return load_task(tx, task_id)
+
+
+def tasks_of(store: Store, plan_id: str | None = None) -> tuple[TaskRow, ...]:
+    """The tasks of a plan, or of all; never the conductor's or a blocked session's row (D9)."""
+    with store.read() as tx:
+        rows = tx.all("tasks") if plan_id is None else tx.all("tasks_of_plan", plan_id=plan_id)
+    return tuple(decode(TaskRow, row) for row in rows)
+
+
+def siblings(store: Store, task_id: str) -> tuple[TaskRow, ...]:
+    return tuple(row for row in tasks_of(store) if row.task_id != task_id)
+
+
+def conductor_row(store: Store) -> TaskRow | None:
+    with store.read() as tx:
+        row = tx.one("task", task_id=CONDUCTOR)
+    return None if row is None else decode(TaskRow, row)
+
+
+def task_view(store: Store, task_id: str) -> TaskView:
+    with store.read() as tx:
+        return view_in(tx, load_task(tx, task_id))
+
+
+def view_in(tx: Tx, row: TaskRow) -> TaskView:
+    """The view of a row within a transaction of the caller's."""
+    of = {"task_id": row.task_id}
+    counted = tx.one("count_unread", **of)
+    return TaskView(
+        row=row,
+        history=tuple(decode(HistoryRow, each) for each in tx.all("history_of_task", **of)),
+        sessions=tuple(decode(SessionRow, each) for each in tx.all("sessions_of_task", **of)),
+        processes=tuple(decode(ProcessRow, each) for each in tx.all("processes_of_task", **of)),
+        journal=tuple(decode(JournalRow, each) for each in tx.all("journal_of_task", **of)),
+        submissions=tuple(decode(SubmissionRow, each) for each in tx.all("judged_submissions", **of)),
+        verifications=tuple(decode(VerificationRow, each) for each in tx.all("verifications_of_task", **of)),
+        asks=tuple(decode(HumanRow, each) for each in tx.all("needs_human_of_task", **of)),
+        unread=int((counted or {}).get("n") or 0),
+    )
+
+
+def history_of(store: Store, task_id: str) -> tuple[HistoryRow, ...]:
+    with store.read() as tx:
+        load_task(tx, task_id)
+        return tuple(decode(HistoryRow, row) for row in tx.all("history_of_task", task_id=task_id))
+
+
+def messages_of(store: Store, task_id: str, *, most: int = MOST_MESSAGES) -> tuple[MessageRow, ...]:
+    """The newest messages of a task, oldest first."""
+    with store.read() as tx:
+        load_task(tx, task_id)
+        rows = tx.all("messages_of_task", task_id=task_id, most=most)
+    return tuple(decode(MessageRow, row) for row in rows)

@@ -1,0 +1,93 @@
+"""Writing down what a session did: journal, verification, processes."""
+
+from musician.processes.identity import ProcessIdentity
+from musician.protocol.claim import Claim
+from musician.protocol.deviations import Severity
+from musician.protocol.journal import Entry, Kind, Progress
+from musician.service.rowwork import load_owned, load_task, named, write_entries
+from musician.store.port import Store
+from musician.store.rows import JournalRow, decode
+
+__all__ = [
+    "as_entry",
+    "describe_session",
+    "journal_of",
+    "progress_of",
+    "record",
+    "record_process",
+    "store_verification",
+]
+
+
+def record(store: Store, claim: Claim, *entries: Entry) -> None:
+    """Append to the journal and refresh the heartbeat, at step boundaries above all (D10)."""
+    with store.write() as tx:
+        load_owned(tx, claim)
+        write_entries(tx, claim, entries)
+        tx.run("beat", **named(claim))
+
+
+def store_verification(
+    store: Store, claim: Claim, *, checkpoint: int, covers_all: bool, outcome: str, tree_id: str, result: str
+) -> int:
+    """Keep what the program found; the id names it as evidence. ``outcome``: green, red, flaky or cannot_run (D16)."""
+    with store.write() as tx:
+        load_owned(tx, claim)
+        tx.run("beat", **named(claim))
+        return tx.insert(
+            "store_verification",
+            task_id=claim.task_id,
+            claim_epoch=claim.epoch,
+            checkpoint=checkpoint,
+            covers_all=covers_all,
+            outcome=outcome,
+            tree_id=tree_id,
+            result=result,
+        )
+
+
+def record_process(store: Store, claim: Claim, role: str, identity: ProcessIdentity) -> None:
+    """Record a process of the session before it executes anything (D23). ``role``: musician or agent."""
+    with store.write() as tx:
+        load_owned(tx, claim)
+        tx.run(
+            "record_process",
+            task_id=claim.task_id,
+            claim_epoch=claim.epoch,
+            role=role,
+            pid=identity.pid,
+            pgid=identity.pgid,
+            started_at_s=identity.started_at_s,
+            boot_id=identity.boot_id,
+            host=identity.host,
+        )
+
+
+def describe_session(store: Store, claim: Claim, *, agent: str) -> None:
+    with store.write() as tx:
+        load_owned(tx, claim)
+        tx.run("describe_session", task_id=claim.task_id, claim_epoch=claim.epoch, agent=agent)
+
+
+def journal_of(store: Store, task_id: str) -> tuple[JournalRow, ...]:
+    """Everything all sessions of a task wrote down, oldest first."""
+    with store.read() as tx:
+        load_task(tx, task_id)
+        return tuple(decode(JournalRow, row) for row in tx.all("journal_of_task", task_id=task_id))
+
+
+def progress_of(store: Store, task_id: str) -> Progress:
+    """What the journal of a task adds up to."""
+    return Progress().after(as_entry(row) for row in journal_of(store, task_id))
+
+
+def as_entry(row: JournalRow) -> Entry:
+    return Entry(
+        kind=Kind(row.kind),
+        item=row.item,
+        text=row.text,
+        severity=None if row.severity is None else Severity(row.severity),
+        context_pct=row.context_pct,
+        commit_id=row.commit_id,
+        ruled=row.ruled_by is not None,
+    )

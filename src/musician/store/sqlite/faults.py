@@ -1,0 +1,67 @@
+"""SQLite's own errors as errors that say who must act.
+
+Code matches on apsw's exception types and extended result codes, never on text, with one exception: our triggers
+can speak only through their message, which begins with ``musician:``.
+"""
+
+from pathlib import Path
+
+import apsw
+
+from musician.protocol.errors import DatabaseUnusable
+
+__all__ = ["as_unusable"]
+
+_KINDS: tuple[tuple[type[apsw.Error], str, str, str], ...] = (
+    (
+        apsw.NotADBError,
+        "corrupt",
+        "this is not a readable database",
+        "restore it from a copy, or move it away and init anew",
+    ),
+    (
+        apsw.CorruptError,
+        "corrupt",
+        "the database is damaged",
+        "restore it from a copy, or move it away and init anew",
+    ),
+    (apsw.BusyError, "locked", "another program holds the write lock", "end that program, or try again"),
+    (apsw.LockedError, "locked", "another program holds the write lock", "end that program, or try again"),
+    (
+        apsw.ReadOnlyError,
+        "readonly",
+        "the database is read-only",
+        "check the rights of the file and its folder",
+    ),
+    (
+        apsw.FullError,
+        "full",
+        "the disk is full; nothing of this write was kept",
+        "free some space and try again",
+    ),
+    (apsw.CantOpenError, "unopenable", "it cannot be opened", "check the path and its rights"),
+    (apsw.PermissionsError, "readonly", "access is denied", "check the rights of the file and its folder"),
+    (
+        apsw.IOError,
+        "io",
+        "reading or writing the disk failed",
+        "check the disk; nothing of this write was kept",
+    ),
+    (
+        apsw.ConstraintError,
+        "refused",
+        "the database refused the write",
+        "the state is as it was; look at `musician status`",
+    ),
+)
+
+
+def as_unusable(error: apsw.Error, path: Path) -> DatabaseUnusable:
+    """The error a caller sees; ``kind`` is one of corrupt, locked, readonly, full, unopenable, io, refused, other."""
+    for kind_of, kind, detail, remedy in _KINDS:
+        if isinstance(error, kind_of):
+            said = str(error)
+            if kind == "refused" and "musician: " in said:
+                detail = said.partition("musician: ")[2]
+            return DatabaseUnusable(path=str(path), kind=kind, detail=detail, remedy=remedy)
+    return DatabaseUnusable(path=str(path), kind="other", detail=str(error), remedy="run `musician doctor`")

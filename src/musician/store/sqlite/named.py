@@ -1,0 +1,43 @@
+"""Named SQL: ``-- name: claim_task`` begins a query, comment lines under it describe it.
+
+Our own dozen lines instead of a library: hooks start in a few milliseconds and the library made for this (aiosql)
+takes a hundred to import.
+"""
+
+import re
+from functools import cache
+from pathlib import Path
+
+from musician.protocol.states import ACTIVE, CLAIMABLE, State
+from musician.store.sqlite.guards import state_list
+
+__all__ = ["load_queries", "load_schema"]
+
+_HERE = Path(__file__).parent
+_NAME = re.compile(r"^-- name: ([a-z_]+)$", re.MULTILINE)
+
+
+@cache
+def load_queries() -> dict[str, str]:
+    """Every query of ``queries/*.sql`` by its name; a name given twice is an error."""
+    queries: dict[str, str] = {}
+    for file in sorted((_HERE / "queries").glob("*.sql")):
+        parts = _NAME.split(file.read_text(encoding="utf-8"))
+        for name, body in zip(parts[1::2], parts[2::2], strict=True):
+            if name in queries:
+                raise ValueError(f"{file.name}: query {name} is defined twice")
+            queries[name] = _fill(body).strip()
+    return queries
+
+
+def load_schema() -> str:
+    """The tables and indexes; the state lists come from the protocol."""
+    return _fill((_HERE / "schema.sql").read_text(encoding="utf-8"))
+
+
+def _fill(sql: str) -> str:
+    return (
+        sql.replace("/*STATES*/", state_list(State))
+        .replace("/*ACTIVE*/", state_list(ACTIVE))
+        .replace("/*CLAIMABLE*/", state_list(CLAIMABLE))
+    )

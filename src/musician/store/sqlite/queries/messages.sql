@@ -1,0 +1,61 @@
+-- Messages and what became of them.
+
+-- name: send
+INSERT INTO orchestration_messages (task_id, from_session, message_type, message)
+VALUES (:task_id, :from_session, :message_type, :message);
+
+-- name: message
+SELECT * FROM orchestration_messages WHERE id = :id;
+
+-- name: messages_of_task
+-- The newest :most of a task, oldest first.
+SELECT * FROM (SELECT * FROM orchestration_messages WHERE task_id = :task_id ORDER BY id DESC LIMIT :most)
+ORDER BY id;
+
+-- name: messages_after
+-- What everybody said after a message, oldest first: the conductor's own inbox and the event stream.
+SELECT * FROM orchestration_messages WHERE id > :after ORDER BY id LIMIT :most;
+
+-- name: instruction
+-- The current instruction; superseded ones have another type (D4).
+SELECT * FROM orchestration_messages
+WHERE task_id = :task_id AND from_session = 'task-00' AND message_type = 'instruction'
+ORDER BY timestamp ASC LIMIT 1;
+
+-- name: unread
+-- What the conductor said after the last message this task acknowledged, counted by id (D12).
+SELECT * FROM orchestration_messages
+WHERE task_id = :task_id AND from_session = 'task-00'
+  AND id > coalesce((SELECT max(message_id) FROM receipts
+                     WHERE task_id = :task_id AND acknowledged_at IS NOT NULL), 0)
+ORDER BY id LIMIT :most;
+
+-- name: count_unread
+SELECT count(*) AS n FROM orchestration_messages
+WHERE task_id = :task_id AND from_session = 'task-00'
+  AND id > coalesce((SELECT max(message_id) FROM receipts
+                     WHERE task_id = :task_id AND acknowledged_at IS NOT NULL), 0);
+
+-- name: deliver
+-- Delivered to a session; a second delivery keeps the first one's time.
+INSERT INTO receipts (task_id, message_id, session_id, claim_epoch)
+VALUES (:task_id, :message_id, :session_id, :claim_epoch)
+ON CONFLICT (task_id, message_id) DO UPDATE
+SET session_id = excluded.session_id, claim_epoch = excluded.claim_epoch;
+
+-- name: acknowledge
+UPDATE receipts SET acknowledged_at = coalesce(acknowledged_at, datetime('now'))
+WHERE task_id = :task_id AND message_id <= :message_id;
+
+-- name: receipts_of_task
+SELECT * FROM receipts WHERE task_id = :task_id ORDER BY message_id;
+
+-- name: open_questions
+-- Questions of a task's current claims that no later word of the conductor has answered.
+SELECT q.* FROM orchestration_messages q
+WHERE q.message_type = 'question'
+  AND NOT EXISTS (SELECT 1 FROM orchestration_messages a
+                  WHERE a.task_id = q.task_id AND a.id > q.id AND a.from_session = 'task-00'
+                    AND a.message_type IN ('note', 'emergency', 'exit_request', 'handoff', 'fix_proposal',
+                                           'rejection', 'approval'))
+ORDER BY q.id;

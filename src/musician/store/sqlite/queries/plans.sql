@@ -1,0 +1,50 @@
+-- Plans, their phases, and what needs a person.
+
+-- name: lock_plan
+INSERT INTO plans (plan_id, path, title, sha256, text, base_branch, base_commit)
+VALUES (:plan_id, :path, :title, :sha256, :text, :base_branch, :base_commit);
+
+-- name: amend_plan
+UPDATE plans SET path = :path, title = :title, sha256 = :sha256, text = :text, locked_at = datetime('now'),
+    finished_at = NULL
+WHERE plan_id = :plan_id;
+
+-- name: plan
+SELECT * FROM plans WHERE plan_id = :plan_id;
+
+-- name: plans
+SELECT * FROM plans ORDER BY locked_at, plan_id;
+
+-- name: finish_plan
+UPDATE plans SET finished_at = datetime('now') WHERE plan_id = :plan_id AND finished_at IS NULL;
+
+-- name: add_phase
+INSERT INTO phases (plan_id, number, title) VALUES (:plan_id, :number, :title)
+ON CONFLICT (plan_id, number) DO UPDATE SET title = excluded.title;
+
+-- name: phases
+SELECT * FROM phases WHERE plan_id = :plan_id ORDER BY number;
+
+-- name: add_dependency
+INSERT INTO dependencies (task_id, after) VALUES (:task_id, :after) ON CONFLICT DO NOTHING;
+
+-- name: forget_dependencies
+DELETE FROM dependencies WHERE task_id = :task_id;
+
+-- name: dependencies
+SELECT * FROM dependencies ORDER BY task_id, after;
+
+-- name: ask_human
+-- Once for each subject, however often it is noticed.
+INSERT INTO needs_human (task_id, kind, subject_id, text) VALUES (:task_id, :kind, :subject_id, :text)
+ON CONFLICT (task_id, kind, subject_id) DO NOTHING;
+
+-- name: needs_human
+SELECT * FROM needs_human WHERE resolved_at IS NULL ORDER BY id;
+
+-- name: needs_human_of_task
+SELECT * FROM needs_human WHERE task_id = :task_id ORDER BY id;
+
+-- name: resolve_human
+UPDATE needs_human SET resolved_at = datetime('now'), resolution = :resolution
+WHERE task_id = :task_id AND resolved_at IS NULL;

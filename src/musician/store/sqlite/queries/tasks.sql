@@ -1,0 +1,112 @@
+-- Tasks: rows of orchestration_tasks, and who owns them.
+
+-- name: task
+-- One task by its exact id. The age is by the database's clock; NULL for an unreadable time, negative for a future one.
+SELECT t.*, unixepoch('now', 'subsec') - unixepoch(t.last_heartbeat, 'subsec') AS heartbeat_age_s
+FROM orchestration_tasks t WHERE t.task_id = :task_id;
+
+-- name: tasks
+-- Every task of every plan in the order of the plan; the conductor's and the fallback rows are not tasks (D9).
+SELECT t.*, unixepoch('now', 'subsec') - unixepoch(t.last_heartbeat, 'subsec') AS heartbeat_age_s
+FROM orchestration_tasks t
+WHERE t.task_id <> 'task-00' AND t.task_id NOT GLOB 'fallback-*'
+ORDER BY t.plan_id, t.phase, t.position, t.task_id;
+
+-- name: tasks_of_plan
+SELECT t.*, unixepoch('now', 'subsec') - unixepoch(t.last_heartbeat, 'subsec') AS heartbeat_age_s
+FROM orchestration_tasks t
+WHERE t.plan_id = :plan_id
+ORDER BY t.phase, t.position, t.task_id;
+
+-- name: open_task
+-- A new task, watching. Its instruction message is written before it in the same transaction.
+INSERT INTO orchestration_tasks (task_id, state, title, plan_id, phase, position, instruction_path, retry_limit)
+VALUES (:task_id, 'watching', :title, :plan_id, :phase, :position, :instruction_path, :retry_limit);
+
+-- name: place_task
+-- Where an amended plan puts a task it already had.
+UPDATE orchestration_tasks
+SET title = :title, phase = :phase, position = :position, instruction_path = :instruction_path
+WHERE task_id = :task_id AND plan_id = :plan_id;
+
+-- name: claim_task
+-- The sources' claim, with its guard clause. The triggers refuse a live owner or a missing instruction by
+-- changing 0 rows, and raise the epoch.
+UPDATE orchestration_tasks
+SET state = 'working', session_id = :session_id, worked_by = :worked_by, started_at = datetime('now'),
+    last_heartbeat = datetime('now')
+WHERE task_id = :task_id AND state IN (/*CLAIMABLE*/);
+
+-- name: block_claim
+-- The row that lets a blocked session end; a second one changes nothing (D9).
+INSERT INTO orchestration_tasks (task_id, state, session_id, last_heartbeat)
+VALUES (:fallback_id, 'exited', :session_id, datetime('now'));
+
+-- name: owned_task
+-- The task if exactly this claim owns it and may still write (D2).
+SELECT t.*, unixepoch('now', 'subsec') - unixepoch(t.last_heartbeat, 'subsec') AS heartbeat_age_s
+FROM orchestration_tasks t
+WHERE t.task_id = :task_id AND t.session_id = :session_id AND t.claim_epoch = :claim_epoch
+  AND t.state IN (/*ACTIVE*/);
+
+-- name: claims_of_session
+-- The live claims a session holds; usually one.
+SELECT task_id, claim_epoch FROM orchestration_tasks
+WHERE session_id = :session_id AND state IN (/*ACTIVE*/) ORDER BY task_id;
+
+-- name: beat
+-- Only the owner's acts touch its heartbeat (D10).
+UPDATE orchestration_tasks SET last_heartbeat = datetime('now')
+WHERE task_id = :task_id AND session_id = :session_id AND claim_epoch = :claim_epoch AND state IN (/*ACTIVE*/);
+
+-- name: move_owned
+-- A state change by the owner: names the claim, refreshes the heartbeat.
+UPDATE orchestration_tasks SET state = :state, last_heartbeat = datetime('now')
+WHERE task_id = :task_id AND session_id = :session_id AND claim_epoch = :claim_epoch AND state = :from_state;
+
+-- name: move_to_error
+UPDATE orchestration_tasks
+SET state = 'error', last_heartbeat = datetime('now'), last_error = :last_error,
+    retry_count = retry_count + :is_retry
+WHERE task_id = :task_id AND session_id = :session_id AND claim_epoch = :claim_epoch AND state = :from_state;
+
+-- name: move_to_complete
+UPDATE orchestration_tasks
+SET state = 'complete', last_heartbeat = datetime('now'), completed_at = datetime('now'), report_path = :report_path
+WHERE task_id = :task_id AND session_id = :session_id AND claim_epoch = :claim_epoch AND state = :from_state;
+
+-- name: move_by_conductor
+UPDATE orchestration_tasks SET state = :state WHERE task_id = :task_id AND state = :from_state;
+
+-- name: fence
+-- From here on every write of the old claim is refused; the row stays as it was (D23).
+UPDATE orchestration_tasks SET claim_epoch = claim_epoch + 1
+WHERE task_id = :task_id AND claim_epoch = :claim_epoch;
+
+-- name: reopen_fenced
+-- The last of the four steps of taking over.
+UPDATE orchestration_tasks SET state = 'fix_proposed', session_id = NULL, last_heartbeat = NULL
+WHERE task_id = :task_id AND claim_epoch = :claim_epoch AND state IN (/*ACTIVE*/);
+
+-- name: grant_retries
+UPDATE orchestration_tasks SET retry_limit = retry_limit + :more WHERE task_id = :task_id;
+
+-- name: conductor_insert
+INSERT INTO orchestration_tasks (task_id, state, session_id, worked_by, started_at, last_heartbeat, claim_epoch)
+VALUES ('task-00', 'working', :session_id, 'conductor', datetime('now'), datetime('now'), 1);
+
+-- name: conductor_claim
+UPDATE orchestration_tasks
+SET state = 'working', session_id = :session_id, worked_by = 'conductor', started_at = datetime('now'),
+    last_heartbeat = datetime('now'), completed_at = NULL, claim_epoch = claim_epoch + 1
+WHERE task_id = 'task-00' AND claim_epoch = :claim_epoch;
+
+-- name: conductor_move
+UPDATE orchestration_tasks
+SET state = :state, last_heartbeat = datetime('now'),
+    completed_at = CASE WHEN :state = 'complete' THEN datetime('now') END
+WHERE task_id = 'task-00' AND session_id = :session_id AND claim_epoch = :claim_epoch AND state = 'working';
+
+-- name: conductor_beat
+UPDATE orchestration_tasks SET last_heartbeat = datetime('now')
+WHERE task_id = 'task-00' AND session_id = :session_id AND claim_epoch = :claim_epoch AND state = 'working';

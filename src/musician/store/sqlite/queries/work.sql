@@ -1,0 +1,49 @@
+-- What sessions did: journal, rulings, verification, documents.
+
+-- name: write_journal
+INSERT INTO journal (task_id, claim_epoch, session_id, kind, item, text, severity, context_pct, commit_id)
+VALUES (:task_id, :claim_epoch, :session_id, :kind, :item, :text, :severity, :context_pct, :commit_id);
+
+-- name: journal_of_task
+-- Oldest first, each deviation with the message that ruled it.
+SELECT j.*, r.message_id AS ruled_by FROM journal j LEFT JOIN rulings r ON r.journal_id = j.id
+WHERE j.task_id = :task_id ORDER BY j.id;
+
+-- name: journal_after
+SELECT j.*, NULL AS ruled_by FROM journal j WHERE j.id > :after ORDER BY j.id LIMIT :most;
+
+-- name: rule_deviation
+INSERT INTO rulings (journal_id, message_id) VALUES (:journal_id, :message_id) ON CONFLICT DO NOTHING;
+
+-- name: store_verification
+INSERT INTO verifications (task_id, claim_epoch, checkpoint, covers_all, outcome, tree_id, result, journal_id)
+VALUES (:task_id, :claim_epoch, :checkpoint, :covers_all, :outcome, :tree_id, :result,
+        coalesce((SELECT max(id) FROM journal WHERE task_id = :task_id), 0));
+
+-- name: work_after
+-- Whether anything was played after a journal entry: a verification from before it is stale.
+SELECT 1 FROM journal
+WHERE task_id = :task_id AND id > :journal_id AND kind IN ('completed', 'returned', 'reworked') LIMIT 1;
+
+-- name: verification
+SELECT * FROM verifications WHERE id = :id;
+
+-- name: latest_verification
+SELECT * FROM verifications WHERE task_id = :task_id ORDER BY id DESC LIMIT 1;
+
+-- name: attach_verification
+-- Evidence belongs to one submission (D7).
+UPDATE verifications SET submission_id = :submission_id WHERE id = :id AND submission_id IS NULL;
+
+-- name: verification_of
+SELECT * FROM verifications WHERE task_id = :task_id AND submission_id = :submission_id;
+
+-- name: verifications_of_task
+SELECT * FROM verifications WHERE task_id = :task_id ORDER BY id;
+
+-- name: store_document
+INSERT INTO documents (task_id, claim_epoch, kind, path, body, written_by)
+VALUES (:task_id, :claim_epoch, :kind, :path, :body, :written_by);
+
+-- name: latest_document
+SELECT * FROM documents WHERE task_id = :task_id AND kind = :kind ORDER BY id DESC LIMIT 1;

@@ -1,0 +1,196 @@
+-- The database of one repository (DESIGN 5). Legality and history are added by the triggers that
+-- guards.py derives from protocol/transitions.py.
+--
+-- Times are UTC 'YYYY-MM-DD HH:MM:SS' by the database's own clock (D10).
+-- orchestration_tasks has no rowid on purpose: a rowid would be a second key by which REPLACE could remove a row.
+
+CREATE TABLE orchestration_tasks (
+    task_id          TEXT NOT NULL PRIMARY KEY
+                     CHECK (task_id GLOB '[A-Za-z0-9]*' AND task_id NOT GLOB '*[^A-Za-z0-9._-]*'
+                            AND task_id NOT GLOB '*..*' AND length(task_id) <= 73),
+    state            TEXT NOT NULL CHECK (state IN (/*STATES*/)),
+    session_id       TEXT,
+    worked_by        TEXT,
+    started_at       TEXT,
+    last_heartbeat   TEXT,
+    completed_at     TEXT,
+    retry_count      INTEGER NOT NULL DEFAULT 0,
+    last_error       TEXT,
+    report_path      TEXT,
+    instruction_path TEXT,
+    claim_epoch      INTEGER NOT NULL DEFAULT 0,
+    title            TEXT,
+    plan_id          TEXT,
+    phase            INTEGER,
+    position         INTEGER,
+    retry_limit      INTEGER NOT NULL DEFAULT 5,
+    created_at       TEXT NOT NULL DEFAULT (datetime('now'))
+) WITHOUT ROWID;
+
+CREATE INDEX tasks_by_session ON orchestration_tasks (session_id);
+CREATE INDEX tasks_by_plan ON orchestration_tasks (plan_id, phase, position);
+CREATE INDEX tasks_alive ON orchestration_tasks (state, last_heartbeat) WHERE state IN (/*ACTIVE*/);
+
+-- AUTOINCREMENT: an id is never used twice, so "greater than the last one I saw" never skips a message (D12).
+CREATE TABLE orchestration_messages (
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    task_id      TEXT NOT NULL,
+    from_session TEXT NOT NULL,
+    message_type TEXT NOT NULL,
+    message      TEXT NOT NULL,
+    timestamp    TEXT NOT NULL DEFAULT (datetime('now'))
+);
+
+CREATE INDEX messages_by_task ON orchestration_messages (task_id, id);
+
+-- Every state change of every task: written by triggers only, never changed but for the message bound later (D5).
+CREATE TABLE history (
+    id            INTEGER PRIMARY KEY AUTOINCREMENT,
+    task_id       TEXT NOT NULL,
+    from_state    TEXT,
+    to_state      TEXT NOT NULL,
+    who           TEXT NOT NULL,
+    session_id    TEXT,
+    claim_epoch   INTEGER NOT NULL,
+    message_id    INTEGER,
+    message_type  TEXT,
+    submission_id INTEGER,  -- what a verdict judged: the message of the submission or report (D7)
+    at            TEXT NOT NULL DEFAULT (datetime('now'))
+);
+
+CREATE INDEX history_by_task ON history (task_id, id);
+CREATE INDEX history_submissions ON history (task_id, to_state, id);
+
+-- One row per claim: a session that claims two tasks has two (D1).
+CREATE TABLE sessions (
+    task_id     TEXT NOT NULL,
+    claim_epoch INTEGER NOT NULL,
+    session_id  TEXT NOT NULL,
+    number      INTEGER NOT NULL,
+    agent       TEXT,
+    started_at  TEXT NOT NULL DEFAULT (datetime('now')),
+    ended_at    TEXT,
+    exit_reason TEXT,
+    context_pct REAL,
+    PRIMARY KEY (task_id, claim_epoch)
+) WITHOUT ROWID;
+
+CREATE INDEX sessions_by_session ON sessions (session_id);
+
+-- Recorded before anything is executed, so that exactly this process can be ended later (D23).
+CREATE TABLE processes (
+    task_id      TEXT NOT NULL,
+    claim_epoch  INTEGER NOT NULL,
+    role         TEXT NOT NULL CHECK (role IN ('musician', 'agent')),
+    pid          INTEGER NOT NULL,
+    pgid         INTEGER NOT NULL,
+    started_at_s REAL NOT NULL,
+    boot_id      TEXT NOT NULL,
+    host         TEXT NOT NULL,
+    PRIMARY KEY (task_id, claim_epoch, role)
+) WITHOUT ROWID;
+
+-- Delivered and acknowledged are two facts beside "stored" (D12).
+CREATE TABLE receipts (
+    task_id         TEXT NOT NULL,
+    message_id      INTEGER NOT NULL,
+    session_id      TEXT NOT NULL,
+    claim_epoch     INTEGER NOT NULL,
+    delivered_at    TEXT NOT NULL DEFAULT (datetime('now')),
+    acknowledged_at TEXT,
+    PRIMARY KEY (task_id, message_id)
+) WITHOUT ROWID;
+
+-- What a session did, in order; never changed. Progress is computed from it.
+CREATE TABLE journal (
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    task_id     TEXT NOT NULL,
+    claim_epoch INTEGER NOT NULL,
+    session_id  TEXT NOT NULL,
+    kind        TEXT NOT NULL,
+    item        TEXT NOT NULL DEFAULT '',
+    text        TEXT NOT NULL DEFAULT '',
+    severity    TEXT,
+    context_pct REAL,
+    commit_id   TEXT,
+    at          TEXT NOT NULL DEFAULT (datetime('now'))
+);
+
+CREATE INDEX journal_by_task ON journal (task_id, id);
+
+-- Each deviation is ruled once (D17).
+CREATE TABLE rulings (
+    journal_id INTEGER PRIMARY KEY,
+    message_id INTEGER NOT NULL,
+    at         TEXT NOT NULL DEFAULT (datetime('now'))
+);
+
+-- Texts that also exist as files: HANDOFFs, reports, instructions (D25: nothing of value lives only in temp/).
+CREATE TABLE documents (
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    task_id     TEXT NOT NULL,
+    claim_epoch INTEGER NOT NULL,
+    kind        TEXT NOT NULL CHECK (kind IN ('handoff', 'report', 'instruction', 'proposal')),
+    path        TEXT NOT NULL,
+    body        TEXT NOT NULL,
+    written_by  TEXT NOT NULL CHECK (written_by IN ('agent', 'program')),
+    at          TEXT NOT NULL DEFAULT (datetime('now'))
+);
+
+CREATE INDEX documents_by_task ON documents (task_id, kind, id);
+
+-- Verification results, stored by the program that ran it (D16).
+CREATE TABLE verifications (
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    task_id      TEXT NOT NULL,
+    claim_epoch  INTEGER NOT NULL,
+    checkpoint   INTEGER NOT NULL,
+    covers_all   INTEGER NOT NULL,
+    outcome      TEXT NOT NULL CHECK (outcome IN ('green', 'red', 'flaky', 'cannot_run')),
+    tree_id      TEXT NOT NULL,
+    journal_id   INTEGER NOT NULL,  -- the newest journal entry it knew of: later work makes it stale
+    result       TEXT NOT NULL CHECK (json_valid(result)),
+    submission_id INTEGER,
+    at           TEXT NOT NULL DEFAULT (datetime('now'))
+);
+
+CREATE INDEX verifications_by_task ON verifications (task_id, id);
+
+-- What waits for a person, beside an unchanged state (D18).
+CREATE TABLE needs_human (
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    task_id     TEXT NOT NULL,
+    kind        TEXT NOT NULL,
+    subject_id  INTEGER NOT NULL DEFAULT 0,
+    text        TEXT NOT NULL,
+    at          TEXT NOT NULL DEFAULT (datetime('now')),
+    resolved_at TEXT,
+    resolution  TEXT
+);
+
+CREATE UNIQUE INDEX needs_human_once ON needs_human (task_id, kind, subject_id);
+
+CREATE TABLE plans (
+    plan_id     TEXT NOT NULL PRIMARY KEY,
+    path        TEXT NOT NULL,
+    title       TEXT NOT NULL,
+    sha256      TEXT NOT NULL,
+    text        TEXT NOT NULL,
+    base_branch TEXT,
+    base_commit TEXT NOT NULL,
+    locked_at   TEXT NOT NULL DEFAULT (datetime('now')),
+    finished_at TEXT
+) WITHOUT ROWID;
+
+CREATE TABLE phases (
+    plan_id TEXT NOT NULL,
+    number  INTEGER NOT NULL,
+    title   TEXT NOT NULL,
+    PRIMARY KEY (plan_id, number)
+) WITHOUT ROWID;
+
+CREATE TABLE dependencies (
+    task_id TEXT NOT NULL,
+    after   TEXT NOT NULL,
+    PRIMARY KEY (task_id, after)
+) WITHOUT ROWID;
