@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-__all__ = ["MAX_LOG_BYTES", "OutputLog", "one_line"]
+__all__ = ["MAX_LOG_BYTES", "OutputLog", "one_line", "printable"]
 
 MAX_LOG_BYTES = 64 * 1024 * 1024
 """What one opening of a log may add to it."""
@@ -56,8 +56,12 @@ class OutputLog:
             rest = rest[self._file.write(rest) :]
 
 
+def printable(text: str) -> str:
+    """``text`` with a space for each character that is not printable; line ends and tabs stay."""
+    return "".join(char if char.isprintable() or char in "\n\t" else " " for char in text)
+
+
 def one_line(text: str, limit: int) -> str:
     """``text`` as one line of at most ``limit`` characters, all printable; "…" where it was cut."""
-    visible = "".join(char if char.isprintable() else " " for char in text)
-    line = " ".join(visible.split())
+    line = " ".join(printable(text).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"

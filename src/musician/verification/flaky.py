@@ -1,0 +1,28 @@
+"""What a failure means that was tried again (D16): real, flaky, or neither.
+
+A failing command is run again up to three times on the same tree. Passes all: flaky, reported, and the
+verification goes on. Fails all: real. Mixed: flaky and escalated, and not green.
+"""
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+__all__ = ["RERUNS", "Repeat", "judge"]
+
+RERUNS = 3
+
+
+class Repeat(StrEnum):
+    UNDECIDED = "undecided"
+    REAL = "real"
+    FLAKY = "flaky"
+    MIXED = "mixed"
+
+
+def judge(reruns: Sequence[bool]) -> Repeat:
+    """What the re-runs so far say of a failure; each is whether it passed. Ask again while UNDECIDED."""
+    if any(reruns) and not all(reruns):
+        return Repeat.MIXED
+    if len(reruns) < RERUNS:
+        return Repeat.UNDECIDED
+    return Repeat.FLAKY if all(reruns) else Repeat.REAL

@@ -1,0 +1,162 @@
+"""What a verification found, as evidence that can be stored and quoted.
+
+Nothing is green by default. A command is green only when it could be run, ended in time with exit code 0,
+and, where its tests were counted, at least one ran and none failed: a runner that swallows failures, or runs
+nothing, is red whatever its exit code says (D16). A result names the tree it was found on, so that it cannot
+stand for another.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Self
+
+from musician.processes.output import one_line
+
+__all__ = ["MAX_NAMED_TESTS", "CommandResult", "TestCounts", "VerificationResult"]
+
+MAX_NAMED_TESTS = 5
+"""Failing tests named in the one line of a review; the others are counted."""
+
+_MAX_COMMAND_CHARS = 120
+_CANNOT_RUN = {126: "not executable", 127: "not found"}
+"""The shell's own exit codes for a command it could not start."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestCounts:
+    """Tests of one command: ``total`` of which ``failed`` (errors included) and ``skipped``."""
+
+    __test__: ClassVar[bool] = False  # no test class, whatever pytest makes of the name
+
+    total: int
+    failed: int
+    skipped: int
+
+    @property
+    def ran(self) -> int:
+        return self.total - self.skipped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandResult:
+    """How one command ended.
+
+    ``exit_code`` is the shell's, 128 + N for signal N; ``counts`` is None where the runner left no record;
+    ``tail`` is the end of its output.
+    """
+
+    command: str
+    exit_code: int
+    timed_out: bool
+    counts: TestCounts | None
+    failed_tests: tuple[str, ...]
+    tail: str
+    duration_s: float
+
+    @property
+    def passed(self) -> bool:
+        return not self.why
+
+    @property
+    def could_run(self) -> bool:
+        return self.counts is not None or self.exit_code not in _CANNOT_RUN
+
+    @property
+    def ran_nothing(self) -> bool:
+        """The runner was there and ran no test: none found, or all of them skipped."""
+        if self.counts is not None:
+            return self.counts.ran == 0
+        return self.exit_code == 5 and "no tests ran" in self.tail.lower()
+
+    @property
+    def why(self) -> str:
+        """Why it is not green, in one line; "" if it is."""
+        if self.timed_out:
+            return f"timed out after {self.duration_s:.0f} s: {self._quoted}"
+        if not self.could_run:
+            return f"cannot run: command {_CANNOT_RUN[self.exit_code]} in {self._quoted}"
+        if self.ran_nothing:
+            skipped = self.counts.skipped if self.counts else 0
+            return "no tests ran" + (f" ({skipped} skipped)" if skipped else "") + f": {self._quoted}"
+        if self.counts is not None and self.counts.failed:
+            swallowed = ", but the exit code is 0" if self.exit_code == 0 else ""
+            return f"{self.counts.failed} of {self.counts.total} failing: {self._named}{swallowed}"
+        return f"exit code {self.exit_code} from {self._quoted}" if self.exit_code else ""
+
+    @property
+    def _quoted(self) -> str:
+        return f"`{one_line(self.command, _MAX_COMMAND_CHARS)}`"
+
+    @property
+    def _named(self) -> str:
+        names = ", ".join(self.failed_tests[:MAX_NAMED_TESTS])
+        more = (self.counts.failed if self.counts else 0) - MAX_NAMED_TESTS
+        return (names or self._quoted) + (f" and {more} more" if names and more > 0 else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationResult:
+    """One verification of one checkpoint on the tree ``tree_id``.
+
+    ``commands`` ends with the first that is not green. ``flaky``: a failure did not repeat; a flaky result
+    that has not ``passed`` is for a human (``escalate``). ``full``: everything was run, not only what this
+    checkpoint names.
+    """
+
+    passed: bool
+    commands: tuple[CommandResult, ...]
+    tree_id: str
+    full: bool
+    checkpoint: int
+    note: str
+    flaky: bool = False
+
+    @property
+    def escalate(self) -> bool:
+        return self.flaky and not self.passed
+
+    def tests_line(self) -> str:
+        """The "Tests" field of a submission (D14): one line that claims no more than was seen."""
+        if not self.commands:
+            return f"not run: {self.note.removeprefix('cannot run: ')}"
+        note = f"; {self.note}" if self.flaky else ""
+        if self.passed:
+            return f"All passing ({self._seen()}){note}"
+        last = self.commands[-1]
+        why = last.why or self.note
+        return ("not run: " + why.removeprefix("cannot run: ") if not last.could_run else why) + note
+
+    def _seen(self) -> str:
+        counted = [command.counts for command in self.commands if command.counts is not None]
+        ran, skipped = sum(counts.ran for counts in counted), sum(counts.skipped for counts in counted)
+        seen = []
+        if counted:
+            seen.append(f"{ran} test" + ("" if ran == 1 else "s"))
+        if skipped:
+            seen.append(f"{skipped} skipped")
+        if uncounted := len(self.commands) - len(counted):
+            seen.append("exit code 0 from " + (f"{uncounted} command" + ("" if uncounted == 1 else "s")))
+        return ", ".join(seen)
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The inverse of :meth:`to_json`; ValueError for anything else."""
+        try:
+            fields = json.loads(text)
+            return cls(**{**fields, "commands": tuple(_command(item) for item in fields["commands"])})
+        except (TypeError, KeyError) as error:
+            raise ValueError(f"no verification result: {error}") from error
+
+
+def _command(fields: dict[str, Any]) -> CommandResult:
+    counts = fields["counts"]
+    return CommandResult(
+        **{
+            **fields,
+            "counts": None if counts is None else TestCounts(**counts),
+            "failed_tests": tuple(fields["failed_tests"]),
+        }
+    )

@@ -1,0 +1,268 @@
+"""The shell agent plays real scripts."""
+
+import re
+import time
+from functools import partial
+from pathlib import Path
+
+import anyio
+import pytest
+
+from musician.agents.port import (
+    AgentEvent,
+    ContextReported,
+    DeviationReported,
+    Outcome,
+    OutcomeKind,
+    PartialReported,
+    Piece,
+    PieceKind,
+    QuestionAsked,
+    SelfCorrectionReported,
+    Stage,
+)
+from musician.agents.shell import MAX_FEEDBACK_BYTES, MAX_TAIL_LINES, ShellAgent
+from musician.processes.identity import ProcessIdentity, is_running
+
+
+class Theatre:
+    """A tree, a log beside it, and everything the agent told."""
+
+    def __init__(self, folder: Path) -> None:
+        self.tree = folder / "my tree (é) $x"
+        self.tree.mkdir()
+        self.log = folder / "logs" / "task.log"
+        self.events: list[AgentEvent] = []
+        self.processes: list[ProcessIdentity] = []
+        self.heard = anyio.Event()
+
+    async def play(
+        self,
+        *scripts: str,
+        kind: PieceKind = PieceKind.STEP,
+        feedback: str = "",
+        env: dict[str, str] | None = None,
+        time_limit_s: float = 60,
+    ) -> Outcome:
+        piece = Piece(
+            kind=kind,
+            task_id="task-01",
+            label="step 2",
+            title="Write it",
+            prose="",
+            scripts=scripts,
+            feedback=feedback,
+        )
+        stage = Stage(
+            tree=self.tree,
+            log=self.log,
+            env=env or {},
+            time_limit_s=time_limit_s,
+            on_process=self._on_process,
+            on_event=self._on_event,
+        )
+        return await ShellAgent().play(piece, stage)
+
+    def perform(self, *scripts: str, **how: object) -> Outcome:
+        return anyio.run(partial(self.play, *scripts, **how))  # type: ignore[arg-type]
+
+    async def _on_process(self, identity: ProcessIdentity) -> None:
+        assert is_running(identity)
+        self.processes.append(identity)
+
+    async def _on_event(self, event: AgentEvent) -> None:
+        self.events.append(event)
+        self.heard.set()
+
+
+@pytest.fixture
+def theatre(tmp_path: Path) -> Theatre:
+    return Theatre(tmp_path)
+
+
+def test_blocks_are_run_in_order_in_the_tree_each_by_its_own_bash(theatre: Theatre) -> None:
+    outcome = theatre.perform("x=1; pwd > one", 'echo "${x-unset} $(cat one)" > two')
+    assert outcome == Outcome(kind=OutcomeKind.DONE, tail="")
+    assert (theatre.tree / "two").read_text() == f"unset {theatre.tree}\n"
+    assert len(theatre.processes) == 2
+    assert not any(is_running(identity) for identity in theatre.processes)
+
+
+def test_the_first_failing_block_ends_the_piece_with_its_last_words(theatre: Theatre) -> None:
+    outcome = theatre.perform("true", "echo so\necho it failed\necho ::context 12%\nexit 3", "touch never")
+    assert outcome.kind is OutcomeKind.FAILED
+    assert outcome.detail == "step 2 block 2 ended with exit code 3: it failed"
+    assert outcome.tail == "so\nit failed\n::context 12%"
+    assert not (theatre.tree / "never").exists()
+
+
+def test_a_silent_failure_has_no_last_words_of_another_block(theatre: Theatre) -> None:
+    outcome = theatre.perform("echo words", "false")
+    assert outcome.detail == "step 2 block 2 ended with exit code 1"
+
+
+@pytest.mark.parametrize("script", ["false\ntouch never", "echo $no_such_variable\ntouch never"])
+def test_a_failing_command_and_an_unset_variable_end_a_block(theatre: Theatre, script: str) -> None:
+    assert theatre.perform(script).kind is OutcomeKind.FAILED
+    assert not (theatre.tree / "never").exists()
+
+
+def test_an_error_message_names_the_block_and_its_line(theatre: Theatre) -> None:
+    outcome = theatre.perform("true\nno-such-program")
+    assert re.search(
+        r"exit code 127: .*/block-1\.sh: line 2: no-such-program: command not found", outcome.detail
+    )
+
+
+def test_a_script_may_be_longer_than_an_argument(theatre: Theatre) -> None:
+    outcome = theatre.perform(f"{': filler é' * 40_000}\necho end")
+    assert outcome == Outcome(kind=OutcomeKind.DONE, tail="end")
+
+
+@pytest.mark.parametrize(
+    ("kind", "detail"),
+    [
+        (PieceKind.STEP, "step 2 cannot be played: it has no run block for the shell agent"),
+        (PieceKind.AGENT, "step 2 cannot be played: it has no run block for the shell agent"),
+        (PieceKind.REWORK, "step 2 cannot be played: the plan has no rework block"),
+    ],
+)
+def test_a_piece_of_prose_alone_cannot_be_played(theatre: Theatre, kind: PieceKind, detail: str) -> None:
+    assert theatre.perform(kind=kind) == Outcome(kind=OutcomeKind.FAILED, detail=detail)
+
+
+def test_tags_are_told_in_order(theatre: Theatre) -> None:
+    theatre.perform(
+        "echo '::context 58%'; echo '::deviation Medium other way' >&2; echo ::self-correction again",
+        "echo '::question which?'; printf '::partial no docs'",
+    )
+    assert theatre.events == [
+        ContextReported(used_pct=58.0),
+        DeviationReported(severity="Medium", text="other way"),
+        SelfCorrectionReported(text="again"),
+        QuestionAsked(text="which?"),
+        PartialReported(text="no docs"),
+    ]
+
+
+def test_tags_are_told_while_the_block_runs_and_cancelling_ends_everything(theatre: Theatre) -> None:
+    async def act() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(partial(theatre.play, "echo ::context 5%\nsleep 300 & sleep 300"))
+            with anyio.fail_after(30):
+                await theatre.heard.wait()
+            assert is_running(theatre.processes[0])
+            group.cancel_scope.cancel()
+
+    anyio.run(act)
+    assert theatre.events == [ContextReported(used_pct=5.0)]
+    assert not is_running(theatre.processes[0])
+
+
+def test_a_malformed_tag_is_no_event_and_complained_of_in_the_log(theatre: Theatre) -> None:
+    assert theatre.perform("echo ::deviation Huge thing; printf end").kind is OutcomeKind.DONE
+    assert theatre.events == []
+    log = theatre.log.read_text()
+    assert (
+        "end\n[musician: '::deviation Huge thing' is not understood: the severity is Low, Medium or High]\n"
+        in log
+    )
+
+
+def test_complaints_are_bounded(theatre: Theatre) -> None:
+    theatre.perform("for i in $(seq 200); do echo ::context $i; done")
+    assert 0 < theatre.log.read_text().count("is not understood") < 50
+
+
+def test_the_log_is_appended_to_with_a_header_per_piece(theatre: Theatre) -> None:
+    theatre.perform("printf one")
+    theatre.perform("printf '\\xff\\n'", "echo three")
+    assert theatre.log.read_bytes() == b"== step 2: Write it\none== step 2: Write it\n\xff\nthree\n"
+
+
+def test_the_tail_is_the_last_lines_bounded_and_printable(theatre: Theatre) -> None:
+    outcome = theatre.perform("seq 1000; printf '\\tx\\x1b[31m%04000d\\n' 0")
+    lines = outcome.tail.split("\n")
+    assert len(lines) == MAX_TAIL_LINES
+    assert lines[-2] == "1000"
+    assert lines[-1].startswith("\tx [31m000")
+    assert len(lines[-1]) < 500
+
+
+def test_out_of_time_is_lost_and_nothing_runs_on(theatre: Theatre) -> None:
+    began_s = time.monotonic()
+    outcome = theatre.perform("echo begun; sleep 300", "touch never", time_limit_s=1)
+    assert time.monotonic() - began_s < 30
+    assert outcome.kind is OutcomeKind.LOST
+    assert outcome.detail == "step 2 block 1 ran out of time (1 s for the piece)"
+    assert outcome.tail == "begun"
+    assert not (theatre.tree / "never").exists()
+    assert not is_running(theatre.processes[0])
+
+
+def test_the_time_limit_is_for_the_whole_piece(theatre: Theatre) -> None:
+    outcome = theatre.perform("true", time_limit_s=0)
+    assert outcome.kind is OutcomeKind.LOST
+    assert theatre.processes == []
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "words"),
+    [
+        ("KILL", OutcomeKind.LOST, "was ended by SIGKILL"),
+        ("TERM", OutcomeKind.LOST, "was ended by SIGTERM"),
+        ("SEGV", OutcomeKind.FAILED, "ended with exit code 139"),
+    ],
+)
+def test_a_block_that_was_killed_is_lost_one_that_crashes_fails(
+    theatre: Theatre, name: str, kind: OutcomeKind, words: str
+) -> None:
+    outcome = theatre.perform(f"ulimit -c 0; kill -{name} $$; sleep 300")
+    assert outcome == Outcome(kind=kind, detail=f"step 2 block 1 {words}")
+
+
+def test_a_log_that_cannot_be_written_is_lost(theatre: Theatre, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    theatre.log = tmp_path / "file" / "task.log"
+    outcome = theatre.perform("touch never")
+    assert outcome.kind is OutcomeKind.LOST
+    assert "step 2 could not be played" in outcome.detail
+    assert not (theatre.tree / "never").exists()
+
+
+def test_feedback_reaches_a_rework_block_and_a_step_may_name_it_too(theatre: Theatre) -> None:
+    script = 'printf %s "$MUSICIAN_FEEDBACK" > text; cat "$MUSICIAN_FEEDBACK_FILE" > file'
+    theatre.perform(script, kind=PieceKind.REWORK, feedback='it\'s "red"\n$x é\0')
+    assert (theatre.tree / "text").read_text() == (theatre.tree / "file").read_text() == 'it\'s "red"\n$x é'
+    assert theatre.perform(script).kind is OutcomeKind.DONE
+    assert (theatre.tree / "text").read_text() == (theatre.tree / "file").read_text() == ""
+
+
+def test_feedback_of_any_size_is_whole_in_its_file(theatre: Theatre) -> None:
+    script = 'printf %s "$MUSICIAN_FEEDBACK" > text; cat "$MUSICIAN_FEEDBACK_FILE" > file'
+    feedback = "é" * 300_001
+    assert theatre.perform(script, feedback=feedback).kind is OutcomeKind.DONE
+    assert (theatre.tree / "file").read_text() == feedback
+    assert (theatre.tree / "text").read_text() == "é" * (MAX_FEEDBACK_BYTES // 2)
+
+
+def test_the_environment_is_ours_and_the_stages_without_the_lease_and_no_input(
+    theatre: Theatre, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OURS", "ours")
+    monkeypatch.setenv("BOTH", "ours")
+    monkeypatch.setenv("MUSICIAN_LEASE", "1")
+    script = 'cat; echo "$OURS $BOTH $STAGE ${MUSICIAN_LEASE-none}"'
+    outcome = theatre.perform(script, env={"BOTH": "stage", "STAGE": "stage"})
+    assert outcome == Outcome(kind=OutcomeKind.DONE, tail="ours stage stage none")
+
+
+def test_nothing_is_left_in_the_tree_or_the_temporary_folder(
+    theatre: Theatre, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    outcome = theatre.perform("echo $0")
+    assert outcome.tail.startswith(f"{scratch}/")
+    assert list(scratch.iterdir()) == list(theatre.tree.iterdir()) == []
