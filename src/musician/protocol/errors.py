@@ -31,6 +31,7 @@ __all__ = [
     "SessionError",
     "StaleVerdict",
     "TreeNotReady",
+    "UnexpectedInput",
     "UnknownPlan",
     "UnknownSeverity",
     "UnknownTask",
@@ -304,3 +305,13 @@ class WrongSettings(OperatorError):
     def __init__(self, *, name: str, reason: str) -> None:
         self.name, self.reason = name, reason
         super().__init__(f"setting {name}: {reason}", remedy="mend .musician/config.toml")
+
+
+class UnexpectedInput(MusicianError):
+    """An engine was told something that cannot happen now: a defect of the program that drives it."""
+
+    exit_code = 70
+
+    def __init__(self, *, what: str, mode: str) -> None:
+        self.what, self.mode = what, mode
+        super().__init__(f"{what} while {mode}", remedy="this is a defect of Musician, please report it")

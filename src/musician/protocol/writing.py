@@ -1,0 +1,123 @@
+"""What a musician's messages say: filled in by the program from what it knows (D14)."""
+
+from typing import TYPE_CHECKING
+
+from musician.protocol.budget import agents_that_fit, average_agent_cost
+from musician.protocol.deviations import worst
+from musician.protocol.inputs import VerificationEnded
+from musician.protocol.messages import ContextWarning, ErrorReport
+from musician.protocol.particulars import AgentsRemaining, Counted, Deviations, Nth, SelfCorrection
+from musician.protocol.program import Check
+from musician.protocol.ready import Leave
+from musician.protocol.review import Roughness, smoothness
+from musician.protocol.submissions import Completion, ReviewRequest
+
+if TYPE_CHECKING:
+    from musician.protocol.musician import MusicianState
+
+__all__ = ["context_warning", "error_report", "leaving", "submission"]
+
+
+def submission(state: "MusicianState", check: Check, found: VerificationEnded) -> ReviewRequest | Completion:
+    """The review request of a checkpoint, or the completion report of the last one."""
+    since = state.since
+    score = smoothness(
+        Roughness(
+            earlier_rounds=max(0, state.progress.rounds.get(check.item, 1) - 1),
+            failed_verifications=since.failed_verifications,
+            error_reports=since.errors,
+            deviations=state.progress.deviations,
+            self_corrected=since.self_corrected,
+            subagent_retries=since.agent_retries,
+        )
+    )
+    played = ", ".join(state.progress.completed[-8:]) or "nothing new"
+    summary = f"{state.program.title}: {check.title}. Played: {played}"
+    common = {
+        "checkpoint": Nth(number=check.number, of=check.of),
+        "context_usage_pct": state.used_pct,
+        "self_correction": _self_correction(state),
+        "deviations": _deviations(state),
+        "agents_remaining": _agents_remaining(state, _cost_pct(state)),
+        "proposal": None,
+        "summary": summary,
+        "files_modified": found.files_modified,
+        "tests": found.tests,
+        "smoothness": score,
+        "key_outputs": found.key_outputs,
+    }
+    if check.final:
+        return Completion(report=state.report_path, **common)  # type: ignore[arg-type]
+    return ReviewRequest(reason=f"checkpoint {check.number} of {check.of}", **common)  # type: ignore[arg-type]
+
+
+def context_warning(
+    state: "MusicianState", *, cost_pct: float, projected_pct: float | None
+) -> ContextWarning:
+    """Why the way to the next checkpoint is too dear, with the estimate and a recommendation (D15)."""
+    fit = agents_that_fit(state.used_pct, cost_pct, state.settings)
+    pieces = state.program.pieces_to_checkpoint(state.progress)
+    used = state.used_pct or 0.0
+    if used >= state.settings.context.handoff_from_pct:
+        recommendation = "hand off now"
+    elif fit is not None and fit >= pieces:
+        recommendation = "proceed to the checkpoint, then hand off"
+    else:
+        recommendation = f"play {fit or 0} more, then hand off"
+    return ContextWarning(
+        context_usage_pct=state.used_pct,
+        self_correction=_self_correction(state),
+        agents_remaining=_agents_remaining(state, cost_pct),
+        agents_that_fit=Counted(
+            count=fit, remark="due to self-correction bloat" if state.self_corrected else ""
+        ),
+        deviations=_deviations(state),
+        to_checkpoint_pct=None if projected_pct is None else max(0.0, projected_pct - used),
+        recommendation=recommendation,
+        budget_pct=state.settings.context.handoff_from_pct,
+    )
+
+
+def error_report(state: "MusicianState", *, item: str, detail: str) -> ErrorReport:
+    """What failed, and which of the task's retries it was."""
+    return ErrorReport(
+        retry=Nth(number=max(1, state.errors), of=max(state.retry_limit, state.errors, 1)),
+        context_usage_pct=state.used_pct,
+        self_correction=_self_correction(state),
+        error=f"{item}: {detail}",
+        report=None,
+    )
+
+
+def leaving(state: "MusicianState") -> Leave:
+    """The terminal record: why, and what a successor finds."""
+    completed = state.progress.completed
+    return Leave(
+        reason=state.leave_reason,
+        last_completed=completed[-1] if completed else "none",
+        remaining=state.program.remaining(state.progress),
+        context_pct=state.used_pct,
+        self_correction="; ".join(state.progress.self_corrections),
+    )
+
+
+def _cost_pct(state: "MusicianState") -> float:
+    return average_agent_cost(
+        state.progress.agent_costs_pct, self_corrected=state.self_corrected, settings=state.settings
+    )
+
+
+def _agents_remaining(state: "MusicianState", cost_pct: float) -> AgentsRemaining:
+    left = state.program.pieces_left(state.progress)
+    return AgentsRemaining(count=left, each_pct=cost_pct, total_pct=left * cost_pct)
+
+
+def _deviations(state: "MusicianState") -> Deviations:
+    found = state.progress.deviations
+    return Deviations(
+        count=len(found), worst=worst(found), description="; ".join(each.text for each in found)
+    )
+
+
+def _self_correction(state: "MusicianState") -> SelfCorrection:
+    return SelfCorrection(happened=state.self_corrected, details="; ".join(state.progress.self_corrections))
