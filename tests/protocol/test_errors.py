@@ -1,0 +1,113 @@
+"""An error is one line that says what happened and what to do, and its facts are fields."""
+
+import inspect
+from typing import Any
+
+import pytest
+
+from musician.protocol import errors
+from musician.protocol.errors import (
+    CallerError,
+    ConductorError,
+    MusicianError,
+    OperatorError,
+    SessionError,
+)
+
+FAMILIES = (CallerError, SessionError, ConductorError, OperatorError)
+DEFECT = 70
+"""Ends with this: no caller can act on it."""
+
+CLASSES = [getattr(errors, name) for name in errors.__all__]
+LEAVES = [each for each in CLASSES if each not in (MusicianError, *FAMILIES)]
+
+_BY_NAME: dict[str, Any] = {
+    "allowed": ("exit", "heartbeat"),
+    "paths": ("a.py", "b.py"),
+    "problems": ("plan.md:3: no task",),
+    "named": True,
+}
+_BY_TYPE: dict[str, Any] = {"int": 3, "bool": True, "float": 1.5, "tuple": ("x",)}
+
+
+def arguments(kind: type[MusicianError]) -> dict[str, Any]:
+    """A value for each keyword of the class, by its name or else by its annotation."""
+    parameters = list(inspect.signature(kind).parameters.values())
+    assert all(each.kind is inspect.Parameter.KEYWORD_ONLY for each in parameters)
+    return {
+        each.name: _BY_NAME.get(
+            each.name,
+            next(
+                (value for name, value in _BY_TYPE.items() if str(each.annotation).find(name) >= 0), "words"
+            ),
+        )
+        for each in parameters
+    }
+
+
+@pytest.mark.parametrize("kind", LEAVES)
+def test_an_error_keeps_its_facts_and_says_one_line_with_a_remedy(kind: type[MusicianError]) -> None:
+    said = arguments(kind)
+    error = kind(**said)
+    for name, value in said.items():
+        assert getattr(error, name) == value
+    assert str(error) == f"{error.message}: {error.remedy}"
+    assert error.message
+    assert error.remedy
+    assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("kind", LEAVES)
+def test_an_error_belongs_to_the_family_of_who_must_act(kind: type[MusicianError]) -> None:
+    families = sum(issubclass(kind, family) for family in FAMILIES)
+    assert families == (0 if kind.exit_code == DEFECT else 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("UnknownTask", 3),
+        ("BadId", 2),
+        ("InvalidPlan", 2),
+        ("IllegalEvent", 4),
+        ("ClaimLost", 4),
+        ("StaleVerdict", 4),
+        ("ClaimBlocked", 5),
+        ("NoRepository", 2),
+    ],
+)
+def test_an_error_ends_the_command_with_its_documented_code(name: str, code: int) -> None:
+    assert getattr(errors, name).exit_code == code
+
+
+def test_several_plan_problems_are_counted_and_the_first_is_shown() -> None:
+    error = errors.InvalidPlan(problems=("p.md:1: a", "p.md:9: b"))
+    assert error.message == "2 problems, the first: p.md:1: a"
+
+
+def test_a_long_list_of_paths_is_cut_with_its_rest_counted() -> None:
+    error = errors.TreeNotReady(
+        reason="uncommitted changes", paths=tuple(f"f{n}" for n in range(13)), remedy="commit them"
+    )
+    assert error.message.endswith("f9 and 3 more)")
+    assert errors.TreeNotReady(reason="no commit", paths=(), remedy="commit").message == "no commit"
+
+
+def test_an_event_that_leads_nowhere_says_so() -> None:
+    error = errors.IllegalEvent(task_id="t", state=None, event="claim", actor="s", allowed=())
+    assert str(error) == "t is not there: claim by s is not possible: from here: nothing"
+
+
+def test_a_lost_claim_says_whether_there_was_one() -> None:
+    assert "claim 3" in str(errors.ClaimLost(task_id="t", session_id="s", epoch=3, current_epoch=4))
+    assert "no live claim" in str(errors.ClaimLost(task_id="t", session_id="s", epoch=None, current_epoch=4))
+
+
+def test_a_missing_database_is_named_or_made_by_init() -> None:
+    assert "name an existing one" in str(errors.NotInitialised(path="x.db", named=True))
+    assert "musician init" in str(errors.NotInitialised(path="x.db", named=False))
+
+
+def test_a_bad_id_says_what_an_id_is_made_of() -> None:
+    assert errors.BadId(kind="task", value="x", reason="use A-Z").remedy == "use use A-Z"
+    assert errors.BadId(kind="task", value="x", reason="reserved").remedy == "reserved"
