@@ -1,0 +1,163 @@
+"""Running git so that nothing of the caller's surroundings changes what it does.
+
+Knows how to start git in one folder and what its answers look like. Refuses to know what a task is. Rules:
+
+- The caller's ``GIT_*`` variables are dropped (a hook's ``GIT_DIR`` or ``GIT_INDEX_FILE`` would aim us at another
+  repository), except those that say where git and its user configuration are.
+- No user hook, signature, editor, prompt, background housekeeping or file-system monitor: a commit of ours neither
+  waits for a person nor leaves a process behind.
+- Commits are by "Musician <musician@localhost>", messages in UTF-8, output in English.
+- Output with paths is asked for with ``-z`` and stays bytes until it is shown.
+"""
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from musician.protocol.errors import GitFailed, NoRepository
+
+__all__ = ["COMMITTER_EMAIL", "GIT_TIMEOUT_S", "Completed", "Git", "git_dir_of", "shown"]
+
+COMMITTER_EMAIL = "musician@localhost"
+
+GIT_TIMEOUT_S = 600.0
+"""No single git command of ours may take longer; a checkout of a very large repository takes minutes."""
+
+_KEPT_VARIABLES = frozenset(
+    {
+        "GIT_CEILING_DIRECTORIES",
+        "GIT_CONFIG_GLOBAL",
+        "GIT_CONFIG_NOSYSTEM",
+        "GIT_CONFIG_SYSTEM",
+        "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+        "GIT_EXEC_PATH",
+    }
+)
+
+_OWN_VARIABLES = {
+    "LC_ALL": "C",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_EDITOR": "true",
+    "GIT_AUTHOR_NAME": "Musician",
+    "GIT_AUTHOR_EMAIL": COMMITTER_EMAIL,
+    "GIT_COMMITTER_NAME": "Musician",
+    "GIT_COMMITTER_EMAIL": COMMITTER_EMAIL,
+}
+
+_SETTINGS = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.safecrlf=false",
+    "core.filesRefLockTimeout=10000",
+    "core.packedRefsTimeout=10000",
+    "commit.gpgSign=false",
+    "merge.verifySignatures=false",
+    "merge.autoStash=false",
+    "rerere.enabled=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "i18n.commitEncoding=UTF-8",
+    "i18n.logOutputEncoding=UTF-8",
+)
+
+_SETTING_ARGUMENTS = tuple(part for setting in _SETTINGS for part in ("-c", setting))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completed:
+    """What one git command answered."""
+
+    returncode: int
+    stdout: bytes
+    stderr: str
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """Git bound to one folder; ``index`` replaces the folder's own index file."""
+
+    folder: Path
+    index: Path | None = None
+
+    def run(self, *arguments: str, stdin: bytes | None = None, accept: tuple[int, ...] = (0,)) -> Completed:
+        """Run one command; :class:`GitFailed` for an exit code not in ``accept`` or past the time limit.
+
+        :class:`NoRepository` if there is no git on this machine.
+        """
+        argv = ["git", "-C", os.path.abspath(self.folder), *_SETTING_ARGUMENTS, *arguments]
+        try:
+            # cwd: our own may have been deleted, and git refuses to start in such a place.
+            done = subprocess.run(
+                argv,
+                input=stdin or b"",
+                capture_output=True,
+                timeout=GIT_TIMEOUT_S,
+                cwd="/",
+                env=self._environment(),
+            )
+        except FileNotFoundError as error:
+            raise NoRepository(
+                path=str(self.folder), reason="git is not on PATH", remedy="install git 2.25 or newer"
+            ) from error
+        except subprocess.TimeoutExpired as error:
+            raise GitFailed(
+                argv=arguments, returncode=-9, stderr=f"it did not end within {GIT_TIMEOUT_S:.0f} s"
+            ) from error
+        stderr = shown(done.stderr)
+        if done.returncode not in accept:
+            raise GitFailed(argv=arguments, returncode=done.returncode, stderr=stderr)
+        return Completed(returncode=done.returncode, stdout=done.stdout, stderr=stderr)
+
+    def text(self, *arguments: str, stdin: bytes | None = None) -> str:
+        """Standard output without its last line end, for ids and names."""
+        return shown(self.run(*arguments, stdin=stdin).stdout).rstrip("\n")
+
+    def records(self, *arguments: str) -> list[bytes]:
+        """Standard output of a ``-z`` command, split."""
+        return [record for record in self.run(*arguments).stdout.split(b"\0") if record]
+
+    def succeeds(self, *arguments: str) -> bool:
+        """Whether a command that answers by exit code says yes (0) or no (1)."""
+        return self.run(*arguments, accept=(0, 1)).returncode == 0
+
+    def commit_id(self, revision: str) -> str | None:
+        """The full id of the commit that ``revision`` names; None if it names none."""
+        done = self.run(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}", accept=(0, 1, 128)
+        )
+        # Before git 2.30 rev-parse prints the option itself.
+        return done.stdout.split()[-1].decode("ascii") if done.returncode == 0 else None
+
+    def _environment(self) -> dict[str, str]:
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("GIT_") or name in _KEPT_VARIABLES
+        }
+        if self.index is not None:
+            kept["GIT_INDEX_FILE"] = str(self.index)
+        return kept | _OWN_VARIABLES
+
+
+def git_dir_of(tree: Path) -> Path | None:
+    """Where ``.git`` of a working tree leads, existing or not; None if there is no ``.git`` to follow.
+
+    Reads the file rather than asking git, because a broken link is one of the things to be found out.
+    """
+    dot_git = tree / ".git"
+    if dot_git.is_dir():
+        return dot_git.resolve()
+    try:
+        content = os.fsdecode(dot_git.read_bytes()).removesuffix("\n")
+    except OSError:
+        return None
+    if not content.startswith("gitdir: "):
+        return None
+    return (tree / content.removeprefix("gitdir: ")).resolve()
+
+
+def shown(raw: bytes) -> str:
+    """Bytes of git as text that can be printed and stored: what is no UTF-8 appears as ``\\xNN``."""
+    return raw.decode("utf-8", "backslashreplace")

@@ -1,0 +1,204 @@
+"""Trial merges of finished tasks into the plan's own branch (D24).
+
+A trial is a merge commit that no branch holds, checked out in a tree of its own so that it can be verified there.
+Only :func:`accept_merge` moves the branch, from the value the trial started at. Rules: the integration tree belongs to
+the program alone, so a merge that a kill left half done is ended; still, what lies there unsaved is kept under a ref;
+everything can be called again after a kill at any point.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from musician.protocol.errors import GitFailed, TreeNotReady
+from musician.trees.branches import INTEGRATION, branch_of, create_branch, full_ref, integration_branch
+from musician.trees.git import Git, shown
+from musician.trees.partial import discard_to, save_partial
+from musician.trees.registrations import checked_out_at, clear_stale_locks
+from musician.trees.root import Root
+from musician.trees.status import operation_under_way, read_status, tree_git_dir
+from musician.trees.worktree import Worktree, ensure_integration_tree
+
+__all__ = [
+    "AlreadyMerged",
+    "Conflict",
+    "Merged",
+    "Trial",
+    "accept_merge",
+    "drop_trial",
+    "ensure_integration",
+    "take_in",
+    "trial_merge",
+]
+
+_TITLE_MAX = 150
+_COMMITS_NAMED_MAX = 10
+_PATHS_ASKED_MAX = 200
+_COMMIT_FIELDS = "%h%x1f%(trailers:key=Musician-Task,valueonly,separator=%x2c)%x1f%s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """``commit`` is checked out in ``tree_path``; ``onto`` is what the branch was at, for :func:`accept_merge`."""
+
+    commit: str
+    onto: str
+    tree_path: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlreadyMerged:
+    """The other side is contained in ``commit``, which is checked out in ``tree_path``."""
+
+    commit: str
+    tree_path: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """``ours`` and ``theirs`` name the commits that touched ``paths`` on either side, by task where one made them."""
+
+    paths: tuple[str, ...]
+    ours: str
+    theirs: str
+
+
+Trial = Merged | AlreadyMerged | Conflict
+
+
+def ensure_integration(root: Root, plan_id: str, base: str) -> str:
+    """The tip of the plan's branch, which is made at commit ``base`` if it is not there."""
+    return create_branch(Git(root.path), integration_branch(plan_id), base)
+
+
+def trial_merge(root: Root, *, plan_id: str, task_id: str, title: str, base: str) -> Trial:
+    """Merge the task's branch onto the tip of the plan's, in the integration tree, moving no branch.
+
+    After a :class:`Conflict` the tree is back at the tip. :class:`TreeNotReady` if the task has no branch.
+    """
+    branch = branch_of(plan_id, task_id)
+    onto = ensure_integration(root, plan_id, base)
+    tree = _prepare(root, plan_id, onto)
+    git = Git(tree.path)
+    theirs = git.commit_id(full_ref(branch))
+    if theirs is None:
+        raise TreeNotReady(reason=f"there is no branch {branch!r}", paths=(), remedy="play the task first")
+    message = f"Merge {task_id}: {' '.join(title.split()):.{_TITLE_MAX}}\n\nMusician-Task: {task_id}\n"
+    conflicts = _merge(git, theirs, message, "--no-ff")
+    if conflicts:
+        found = _conflict(git, onto, theirs, conflicts)
+        discard_to(tree, onto, saved=None, detached=True)
+        return found
+    commit = git.text("rev-parse", "HEAD")
+    if commit == onto:
+        return AlreadyMerged(commit=onto, tree_path=tree.path)
+    return Merged(commit=commit, onto=onto, tree_path=tree.path)
+
+
+def accept_merge(root: Root, plan_id: str, commit: str, expected_old: str) -> None:
+    """Move the plan's branch from ``expected_old`` to ``commit``; nothing to do if it is there already.
+
+    :class:`TreeNotReady` if it is at neither, if ``commit`` does not contain ``expected_old``, or if somebody has the
+    branch checked out.
+    """
+    git, branch = Git(root.path), integration_branch(plan_id)
+    at = git.commit_id(full_ref(branch))
+    if at == commit:
+        return
+    if at != expected_old or not git.succeeds("merge-base", "--is-ancestor", expected_old, commit):
+        raise TreeNotReady(
+            reason=f"branch {branch!r} is at {at}, the trial started from {expected_old}",
+            paths=(),
+            remedy="merge on trial again",
+        )
+    elsewhere = checked_out_at(root, branch)
+    if elsewhere is not None:
+        raise TreeNotReady(
+            reason=f"branch {branch!r} is checked out",
+            paths=(str(elsewhere),),
+            remedy="check out another branch there",
+        )
+    git.run("update-ref", "-m", "musician: accept", full_ref(branch), commit, expected_old)
+
+
+def drop_trial(root: Root, plan_id: str) -> None:
+    """Bring the integration tree back to the tip of the plan's branch; nothing to do without one."""
+    tip = Git(root.path).commit_id(full_ref(integration_branch(plan_id)))
+    if tip is not None:
+        _prepare(root, plan_id, tip)
+
+
+def take_in(worktree: Worktree, plan_id: str) -> Trial:
+    """Merge the plan's branch into a task's tree, for the rework of a conflict or a red merge.
+
+    Conflicts are left in the files for the musician; the next step's commit concludes the merge. :class:`TreeNotReady`
+    if the tree has uncommitted work or a merge under way.
+    """
+    clear_stale_locks(worktree.root, worktree.path, worktree.branch)
+    git, branch = Git(worktree.path), integration_branch(plan_id)
+    status = read_status(worktree.path)
+    if status.head is None or status.is_dirty or operation_under_way(tree_git_dir(worktree.path)):
+        raise TreeNotReady(
+            reason=f"the working tree of {worktree.branch!r} has unfinished work",
+            paths=tuple(shown(path) for path in status.unsaved + status.deleted),
+            remedy="commit the step or set the work aside first",
+        )
+    theirs = git.commit_id(full_ref(branch))
+    if theirs is None:
+        return AlreadyMerged(commit=status.head, tree_path=worktree.path)
+    conflicts = _merge(git, theirs, f"Merge {branch} into {worktree.branch}\n", "--ff")
+    if conflicts:
+        return _conflict(git, status.head, theirs, conflicts)
+    commit = git.text("rev-parse", "HEAD")
+    if commit == status.head:
+        return AlreadyMerged(commit=commit, tree_path=worktree.path)
+    return Merged(commit=commit, onto=status.head, tree_path=worktree.path)
+
+
+def _prepare(root: Root, plan_id: str, tip: str) -> Worktree:
+    """The integration tree, clean and detached at ``tip``; what lay there unsaved is under a ref."""
+    tree = ensure_integration_tree(root, plan_id, tip)
+    saved = save_partial(tree, task_id=INTEGRATION, epoch=0)
+    discard_to(tree, tip, saved=saved, detached=True)
+    return tree
+
+
+def _merge(git: Git, theirs: str, message: str, mode: str) -> tuple[bytes, ...]:
+    """The paths in conflict, empty if it went through; :class:`GitFailed` if it could not be tried."""
+    command = ("merge", mode, "--quiet", "--no-stat", "--no-edit", "--no-verify", "-m", message, theirs)
+    done = git.run(*command, accept=(0, 1))
+    if done.returncode == 0:
+        return ()
+    unmerged = git.records("diff", "--name-only", "--diff-filter=U", "-z")
+    if not unmerged:
+        raise GitFailed(argv=command, returncode=1, stderr=done.stderr)
+    return tuple(dict.fromkeys(unmerged))
+
+
+def _conflict(git: Git, ours: str, theirs: str, paths: tuple[bytes, ...]) -> Conflict:
+    return Conflict(
+        paths=tuple(shown(path) for path in paths),
+        ours=_touched(git, f"{theirs}..{ours}", paths),
+        theirs=_touched(git, f"{ours}..{theirs}", paths),
+    )
+
+
+def _touched(git: Git, commits: str, paths: tuple[bytes, ...]) -> str:
+    """Which commits changed these paths: ``task-01 (1a2b3c4 subject); …``, newest first."""
+    asked = [os.fsdecode(path) for path in paths[:_PATHS_ASKED_MAX]]
+    limit = f"--max-count={_COMMITS_NAMED_MAX}"
+    records = git.records(
+        "--literal-pathspecs",
+        "log",
+        "-z",
+        "--no-merges",
+        limit,
+        f"--format={_COMMIT_FIELDS}",
+        commits,
+        "--",
+        *asked,
+    )
+    named = []
+    for commit, task, subject in (shown(record).split("\x1f", 2) for record in records):
+        named.append(f"{task or 'no task'} ({commit} {subject})")
+    return "; ".join(named) or "no commit of its own"

@@ -1,0 +1,117 @@
+"""Work that no finished step covers: kept under a ref, then taken out of the tree (D24).
+
+After a crash the next session starts from the last finished step. Rules: nothing leaves the tree that is not in the
+ref, because the same function does both and removes exactly what it saved; every call can be repeated after a kill;
+ignored files and nested repositories stay where they are; no ref is ever overwritten.
+"""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from musician.protocol.errors import TreeNotReady
+from musician.trees.branches import full_ref, partial_ref
+from musician.trees.git import Git, shown
+from musician.trees.registrations import clear_stale_locks
+from musician.trees.snapshot import snapshot
+from musician.trees.status import Status, operation_under_way, read_status, tree_git_dir
+from musician.trees.worktree import Worktree
+
+__all__ = ["PARTIALS_MAX", "SetAside", "discard_to", "save_partial", "set_aside_partial"]
+
+PARTIALS_MAX = 1000
+"""Refs kept for one claim epoch of one task; one more is refused rather than one lost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAside:
+    """``ref`` holds what was taken out, None if there was nothing; ``left`` are nested repositories still there."""
+
+    ref: str | None
+    left: tuple[str, ...]
+
+
+def save_partial(worktree: Worktree, *, task_id: str, epoch: int) -> str | None:
+    """Keep the tree as it is under ``refs/musician/partial/<plan>/<task>/<epoch>``; None if it equals its commit.
+
+    The same state is kept once; another one of the same epoch gets ``-2``, ``-3`` and so on. HEAD, the index and the
+    files are not touched.
+    """
+    status = read_status(worktree.path)
+    return _keep(worktree, status, task_id=task_id, epoch=epoch) if status.is_dirty else None
+
+
+def set_aside_partial(worktree: Worktree, *, task_id: str, epoch: int, to: str | None = None) -> SetAside:
+    """Save what is unfinished, then bring the tree back to ``to`` (by default the tip of its branch).
+
+    Ends a half-done merge, rebase or bisect, and puts HEAD on the task's branch again, wherever an agent left it; its
+    commits beyond ``to`` are kept by the ref too. To be called only while no process runs in the tree.
+    """
+    clear_stale_locks(worktree.root, worktree.path, worktree.branch)
+    git = Git(worktree.path)
+    target = git.commit_id(to or full_ref(worktree.branch))
+    if target is None:
+        raise TreeNotReady(
+            reason=f"{to or worktree.branch!r} is no commit", paths=(), remedy="make the working tree anew"
+        )
+    status = read_status(worktree.path)
+    ref = None
+    if status.is_dirty or status.head != target:
+        ref = _keep(worktree, status, task_id=task_id, epoch=epoch)
+    discard_to(worktree, target, saved=ref)
+    return SetAside(ref=ref, left=tuple(shown(path) for path in status.nested))
+
+
+def discard_to(worktree: Worktree, target: str, *, saved: str | None, detached: bool = False) -> None:
+    """Make tree and index equal to commit ``target``; untracked files go only if commit ``saved`` holds them."""
+    git = Git(worktree.path)
+    if saved is not None:
+        # Then the reset below removes the files of that commit, and only those.
+        git.run("read-tree", "--reset", saved)
+    _end_operation(git, tree_git_dir(worktree.path))
+    if detached:
+        git.run("update-ref", "--no-deref", "HEAD", target)
+    else:
+        git.run("symbolic-ref", "-m", "musician: restore", "HEAD", full_ref(worktree.branch))
+    git.run("reset", "--hard", "--quiet", target)
+
+
+def _keep(worktree: Worktree, status: Status, *, task_id: str, epoch: int) -> str:
+    git = Git(worktree.path)
+    tree = snapshot(worktree.path, status)
+    parents = () if status.head is None else ("-p", status.head)
+    message = f"{task_id}: unfinished work of claim {epoch}\n"
+    commit = git.text("commit-tree", tree, *parents, "-F", "-", stdin=message.encode())
+    for number in range(1, PARTIALS_MAX + 1):
+        ref = partial_ref(worktree.branch, str(epoch) if number == 1 else f"{epoch}-{number}")
+        there = git.commit_id(ref)
+        if there is None:
+            git.run("update-ref", ref, commit, "0" * len(commit))
+            return ref
+        if _content(git, there) == _content(git, commit):
+            return ref
+    raise TreeNotReady(
+        reason=f"{PARTIALS_MAX} unfinished states of claim {epoch} of {task_id} are kept already",
+        paths=(str(worktree.path),),
+        remedy="look at what keeps failing there, then delete refs under refs/musician/partial",
+    )
+
+
+def _content(git: Git, commit: str) -> str:
+    """Tree and parents of a commit: all of a kept state but its time."""
+    return git.text("log", "-1", "--format=%T %P", commit)
+
+
+def _end_operation(git: Git, git_dir: Path) -> None:
+    under_way = operation_under_way(git_dir)
+    if under_way == "bisect":
+        # By hand: `git bisect` does not hear core.hooksPath and would run the user's hooks.
+        for ref in git.text("for-each-ref", "--format=%(refname)", "refs/bisect").splitlines():
+            git.run("update-ref", "-d", ref)
+        for left in git_dir.glob("BISECT_*"):
+            left.unlink()
+    if under_way == "rebase":
+        # It puts what the rebase itself had stashed on the stash list; a broken one it cannot end.
+        git.run("rebase", "--quit", accept=(0, 1, 128))
+    for name in ("rebase-merge", "rebase-apply", "sequencer"):
+        shutil.rmtree(git_dir / name, ignore_errors=True)

@@ -1,0 +1,173 @@
+"""The one root: the main working tree, wherever in the repository one stands (D25, B35).
+
+Knows where the program keeps its own things. Refuses to guess: a bare repository, or one whose main tree cannot be
+found from a linked worktree, is an error and never a new place. Rule: everything that two processes must agree on
+(database, settings, ``temp/``, reports) is derived from :attr:`Root.path` and nothing else.
+"""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from musician.protocol.errors import GitFailed, NoRepository, TreeNotReady
+from musician.trees.git import Git, git_dir_of
+
+__all__ = ["NETWORK_FILESYSTEMS", "Root", "exclude_private", "find_root", "is_network_filesystem"]
+
+_EXCLUDED = (b"/.musician/", b"/temp")
+_EXCLUDE_HEADING = b"# musician: what must not be committed\n"
+
+# fmt: off
+NETWORK_FILESYSTEMS = frozenset({
+    "9p", "acfs", "afs", "beegfs", "ceph", "cifs", "coda", "davfs",
+    "fuse.ceph-fuse", "fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.sshfs", "gfs2", "glusterfs", "gpfs",
+    "lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "orangefs", "smb2", "smb3",
+    "smbfs", "vboxsf",
+})
+# fmt: on
+"""File systems whose locks and shared memory SQLite's WAL cannot rely on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """``path`` is the real path of the main working tree."""
+
+    path: Path
+
+    @property
+    def git_dir(self) -> Path:
+        """What git calls the common dir: refs, objects and the exclude file of all working trees."""
+        found = git_dir_of(self.path)
+        if found is None:
+            raise NoRepository(path=str(self.path), reason="no longer a git repository")
+        return found
+
+    @property
+    def musician_dir(self) -> Path:
+        return self.path / ".musician"
+
+    @property
+    def database(self) -> Path:
+        return self.musician_dir / "comms.db"
+
+    @property
+    def config(self) -> Path:
+        return self.musician_dir / "config.toml"
+
+    @property
+    def locks_dir(self) -> Path:
+        return self.musician_dir / "locks"
+
+    @property
+    def trees_dir(self) -> Path:
+        return self.musician_dir / "trees"
+
+    @property
+    def logs_dir(self) -> Path:
+        return self.musician_dir / "logs"
+
+    @property
+    def temp_dir(self) -> Path:
+        """May be a symlink (B43)."""
+        return self.path / "temp"
+
+    @property
+    def reports_dir(self) -> Path:
+        return self.path / "docs" / "implementation" / "reports"
+
+    @property
+    def proposals_dir(self) -> Path:
+        return self.path / "docs" / "implementation" / "proposals"
+
+
+def find_root(start: Path) -> Root:
+    """The root of the repository that ``start`` stands in.
+
+    Works from the main tree, a subfolder, a symlinked path, inside ``.git`` and a linked worktree.
+    :class:`NoRepository` without git, without a repository, for a bare one, and for one git refuses to open.
+    """
+    if not start.is_dir():
+        raise NoRepository(path=str(start), reason="no such folder", remedy="name an existing one")
+    try:
+        common = _answer(start, "--git-common-dir")
+        own = _answer(start, "--absolute-git-dir")
+    except GitFailed as error:
+        reason = "not in a git repository" if "not a git repository" in error.stderr else error.message
+        raise NoRepository(path=str(start), reason=reason) from error
+    candidates = [_toplevel(start)] if own == common else []
+    for candidate in [*candidates, _configured_tree(common), common.parent]:
+        top = _toplevel(candidate) if candidate is not None else None
+        if top is not None and git_dir_of(top) == common:
+            return Root(path=top)
+    if Git(common).text("rev-parse", "--is-bare-repository") == "true":
+        raise NoRepository(
+            path=str(start), reason="a bare repository has no working tree", remedy="go into a clone of it"
+        )
+    raise NoRepository(
+        path=str(start),
+        reason=f"the main working tree of {common} cannot be found from here",
+        remedy="go into the main working tree",
+    )
+
+
+def exclude_private(root: Root) -> None:
+    """Keep ``.musician/`` and ``temp`` out of every commit, by git's own exclude file; idempotent (D25).
+
+    ``/temp`` has no trailing slash because it is a link in the worktrees. :class:`TreeNotReady` if the file cannot
+    be written.
+    """
+    file = root.git_dir / "info" / "exclude"
+    try:
+        content = file.read_bytes() if file.exists() else b""
+        present = {line.strip() for line in content.splitlines()}
+        missing = [pattern for pattern in _EXCLUDED if pattern not in present]
+        if not missing:
+            return
+        file.parent.mkdir(exist_ok=True)
+        gap = b"" if not content or content.endswith(b"\n") else b"\n"
+        with file.open("ab") as stream:
+            stream.write(gap + _EXCLUDE_HEADING + b"".join(pattern + b"\n" for pattern in missing))
+    except OSError as error:
+        raise TreeNotReady(
+            reason=f"git's exclude file cannot be written: {error.strerror}",
+            paths=(str(file),),
+            remedy="make it writable",
+        ) from error
+
+
+def is_network_filesystem(path: Path, *, mounts: Iterable[tuple[str, str]] | None = None) -> str | None:
+    """The type of the network file system that ``path`` (existing or not) lies on; None if it is local (B35).
+
+    ``mounts`` are (mount point, type), in the order they were mounted; by default this machine's.
+    """
+    if mounts is None:
+        mounts = [(part.mountpoint, part.fstype) for part in psutil.disk_partitions(all=True)]
+    real = os.path.realpath(path)
+    best, kind = "", ""
+    for point, fstype in mounts:
+        inside = real == point or real.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best):  # the later of two on one point hides the earlier
+            best, kind = point, fstype
+    return kind if kind in NETWORK_FILESYSTEMS else None
+
+
+def _answer(folder: Path, question: str) -> Path:
+    raw = Git(folder).run("rev-parse", question).stdout.removesuffix(b"\n")
+    return (folder.absolute() / os.fsdecode(raw)).resolve()
+
+
+def _toplevel(folder: Path) -> Path | None:
+    """The top of the working tree around ``folder``; None where there is none."""
+    try:
+        return _answer(folder, "--show-toplevel")
+    except GitFailed:
+        return None
+
+
+def _configured_tree(common: Path) -> Path | None:
+    """Where a repository says its working tree is, as a submodule's does."""
+    done = Git(common).run("config", "--file", str(common / "config"), "core.worktree", accept=(0, 1))
+    return (common / os.fsdecode(done.stdout.removesuffix(b"\n"))).resolve() if done.returncode == 0 else None

@@ -1,0 +1,69 @@
+"""A working tree as it is now, as a git tree object, without touching HEAD or the index a person may have prepared.
+
+Everything that is not ignored is in it, tracked or not, so that evidence can be bound to exactly what was tested
+(D16) and unfinished work can be kept (D24). Not in it: the link to ``temp`` and repositories nested in the tree,
+whose files git cannot hold.
+"""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal
+
+from musician.trees.git import Git, shown
+from musician.trees.status import Status, read_status, tree_git_dir
+
+__all__ = ["Change", "changed_files", "snapshot", "stage_everything", "tree_id"]
+
+Change = Literal["created", "modified", "deleted"]
+
+_CHANGES: dict[bytes, Change] = {b"A": "created", b"D": "deleted"}
+
+
+def tree_id(tree: Path) -> str:
+    """The id of the tree object that equals the working tree now; HEAD's own tree if nothing differs."""
+    return snapshot(tree, read_status(tree))
+
+
+def changed_files(tree: Path, since: str) -> tuple[tuple[str, Change], ...]:
+    """What differs between commit ``since`` and the working tree now, sorted by path, relative to its top.
+
+    A renamed file is one deleted and one created. A path that is no UTF-8 is given with ``\\xNN`` for its bytes.
+    """
+    now = tree_id(tree)
+    records = Git(tree).records("diff-tree", "-r", "-z", "--no-renames", "--name-status", since, now)
+    return tuple(
+        (shown(path), _CHANGES.get(kind, "modified"))
+        for kind, path in zip(records[::2], records[1::2], strict=True)
+    )
+
+
+def snapshot(tree: Path, status: Status) -> str:
+    """As :func:`tree_id`, for a status that was just read."""
+    if status.head is not None and not status.is_dirty:
+        return Git(tree).text("rev-parse", status.head + "^{tree}")
+    with _scratch_index(tree, status) as git:
+        stage_everything(git, status)
+        return git.text("write-tree")
+
+
+def stage_everything(git: Git, status: Status) -> None:
+    """Bring the index of ``git`` up to the working tree."""
+    left_out = [*status.nested, *([b"temp"] if status.temp_link else [])]
+    specs = [b".", *(b":(exclude,literal)" + path for path in left_out)]
+    git.run("add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul", stdin=b"\0".join(specs))
+
+
+@contextmanager
+def _scratch_index(tree: Path, status: Status) -> Iterator[Git]:
+    index = tree_git_dir(tree) / "index"
+    with TemporaryDirectory(prefix="musician-index-") as folder:
+        git = Git(tree, Path(folder) / "index")
+        if index.exists():
+            # With its time: by that git knows which files may have changed in the moment it was written.
+            shutil.copy2(index, Path(folder) / "index")
+        elif status.head is not None:
+            git.run("read-tree", status.head)
+        yield git

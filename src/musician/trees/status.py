@@ -1,0 +1,112 @@
+"""What ``git status`` says of one working tree, as values.
+
+One call answers all that the rest asks: where HEAD is, what differs from it, and what is not tracked. Ignored
+files are no part of it.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from musician.protocol.errors import TreeNotReady
+from musician.trees.git import Git, git_dir_of, shown
+
+__all__ = ["Status", "operation_under_way", "read_status", "tree_git_dir"]
+
+_PATH_FIELD = {b"1": 8, b"2": 9, b"u": 10}
+"""How many blanks stand before the path in the lines of porcelain v2."""
+
+_OPERATIONS = {
+    "MERGE_HEAD": "merge",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+    "BISECT_LOG": "bisect",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """``head`` is None on an unborn branch, ``branch`` None on a detached HEAD; paths are git's bytes.
+
+    ``deleted`` are tracked paths that are only missing: nothing of theirs exists but in HEAD. ``nested`` are
+    folders that are git repositories of their own, with a trailing slash; git cannot commit their files.
+    """
+
+    head: str | None
+    branch: str | None
+    changed: tuple[bytes, ...]
+    deleted: tuple[bytes, ...]
+    unmerged: tuple[bytes, ...]
+    untracked: tuple[bytes, ...]
+    nested: tuple[bytes, ...]
+    temp_link: bool
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether there is something a commit of this tree would hold and HEAD does not."""
+        return bool(self.changed or self.deleted or self.unmerged or self.untracked)
+
+    @property
+    def unsaved(self) -> tuple[bytes, ...]:
+        """What would be gone if the folder were."""
+        return self.changed + self.unmerged + self.untracked + self.nested
+
+
+def read_status(tree: Path) -> Status:
+    """The status of the tree whose top is ``tree``.
+
+    An untracked symlink ``temp`` at the top is ours (D25) and never counts, whatever the ignore rules say.
+    """
+    raw = Git(tree).records(
+        "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames", "--ignored=no"
+    )
+    head: str | None = None
+    branch: str | None = None
+    paths: dict[str, list[bytes]] = {
+        kind: [] for kind in ("changed", "deleted", "unmerged", "untracked", "nested")
+    }
+    temp_link = False
+    for record in raw:
+        kind, _, rest = record.partition(b" ")
+        if kind == b"#":
+            name, _, value = shown(rest).partition(" ")
+            if name == "branch.oid" and value != "(initial)":
+                head = value
+            elif name == "branch.head" and value != "(detached)":
+                branch = value
+        elif kind == b"?":
+            if rest == b"temp" and (tree / "temp").is_symlink():
+                temp_link = True
+            else:
+                paths["nested" if rest.endswith(b"/") else "untracked"].append(rest)
+        elif kind in _PATH_FIELD:
+            path = record.split(b" ", _PATH_FIELD[kind])[-1]
+            flags = record[2:4]
+            paths["unmerged" if kind == b"u" else "deleted" if flags in _DELETIONS else "changed"].append(
+                path
+            )
+    return Status(
+        head=head, branch=branch, temp_link=temp_link, **{kind: tuple(found) for kind, found in paths.items()}
+    )
+
+
+_DELETIONS = frozenset({b".D", b"D."})
+
+
+def tree_git_dir(tree: Path) -> Path:
+    """The git folder of a working tree that exists; :class:`TreeNotReady` if it has none."""
+    found = git_dir_of(tree)
+    if found is None or not found.is_dir():
+        raise TreeNotReady(
+            reason="not a working tree of git",
+            paths=(os.fspath(tree),),
+            remedy="run it again to have it made anew",
+        )
+    return found
+
+
+def operation_under_way(git_dir: Path) -> str | None:
+    """The merge, rebase or the like that was begun and not ended in the tree with this git folder."""
+    return next((name for mark, name in _OPERATIONS.items() if (git_dir / mark).exists()), None)

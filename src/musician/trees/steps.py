@@ -1,0 +1,131 @@
+"""Commits at step boundaries, and reading from git which steps are done (D24).
+
+The commit is the proof that an item was finished: a session that resumes asks git first, because the database may not
+have heard of it. Rules: an item that changed nothing makes no commit (the history is for people too; playing such an
+item again changes nothing either), and no commit is made on a HEAD that is not the task's branch.
+"""
+
+from dataclasses import dataclass
+
+from musician.protocol.errors import GitFailed, TreeNotReady
+from musician.trees.git import COMMITTER_EMAIL, Git, shown
+from musician.trees.registrations import clear_stale_locks
+from musician.trees.snapshot import stage_everything
+from musician.trees.status import Status, operation_under_way, read_status, tree_git_dir
+from musician.trees.worktree import Worktree
+
+__all__ = ["FinishedItem", "commit_step", "finished_items"]
+
+_SUBJECT_MAX = 200
+
+_ITEM_FIELDS = "%x1f".join(
+    [
+        "%H",
+        "%ce",
+        "%(trailers:key=Musician-Task,valueonly,separator=%x2c)",
+        "%(trailers:key=Musician-Item,valueonly,separator=%x2c)",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedItem:
+    """``item`` as it was given to :func:`commit_step`, ``commit`` the full id."""
+
+    item: str
+    commit: str
+
+
+def commit_step(
+    worktree: Worktree,
+    *,
+    task_id: str,
+    item: str,
+    title: str,
+    session_id: str,
+    epoch: int,
+    after: str | None = None,
+) -> str:
+    """Commit everything in the tree as ``item`` ("step 2", "step 2 agent 1", "rework 1.2"); the commit's id.
+
+    Returns the id HEAD is at, and makes no commit, when nothing changed. A merge that was resolved but not committed
+    is concluded. ``after`` is the last commit known of the task: HEAD must contain it. :class:`TreeNotReady` when
+    HEAD is elsewhere, a merge has conflicts left, another operation is under way, or a repository is nested in the
+    tree. To be called only while no process runs in the tree.
+    """
+    clear_stale_locks(worktree.root, worktree.path, worktree.branch)
+    git = Git(worktree.path)
+    status = read_status(worktree.path)
+    head = _checked_head(worktree, status, after)
+    merging = _check_finished(worktree, status) == "merge"
+    if not status.is_dirty and not merging:
+        return head
+    stage_everything(git, status)
+    trailers = {"Task": task_id, "Item": item, "Session": session_id, "Epoch": str(epoch)}
+    subject = f"{task_id}, {item}: {title}"
+    message = f"{_line(subject)}\n\n" + "".join(
+        f"Musician-{name}: {_line(value)}\n" for name, value in trailers.items()
+    )
+    command = ("commit", "--quiet", "--no-verify", "--cleanup=verbatim", "-F", "-")
+    done = git.run(*command, stdin=message.encode("utf-8", "replace"), accept=(0, 1))
+    if done.returncode == 1:
+        # What status reported may be nothing that a commit holds, such as changes inside a submodule.
+        if not git.succeeds("diff", "--cached", "--quiet"):
+            raise GitFailed(argv=command, returncode=1, stderr=done.stderr)
+        return head
+    return git.text("rev-parse", "HEAD")
+
+
+def finished_items(worktree: Worktree, since: str, task_id: str) -> tuple[FinishedItem, ...]:
+    """The items of the task committed by this program after ``since``, oldest first."""
+    records = Git(worktree.path).records(
+        "log", "-z", "--reverse", "--topo-order", f"--format={_ITEM_FIELDS}", f"{since}..HEAD"
+    )
+    fields = [shown(record).split("\x1f") for record in records]
+    return tuple(
+        FinishedItem(item=item, commit=commit)
+        for commit, committer, task, item in fields
+        if committer == COMMITTER_EMAIL and task == task_id and item
+    )
+
+
+def _checked_head(worktree: Worktree, status: Status, after: str | None) -> str:
+    if status.head is None or status.branch != worktree.branch:
+        raise TreeNotReady(
+            reason=f"HEAD is not on {worktree.branch!r} but on {status.branch or status.head}",
+            paths=(str(worktree.path),),
+            remedy="the work is set aside and the step played again",
+        )
+    known = after is None or after == status.head
+    if not known and not Git(worktree.path).succeeds("merge-base", "--is-ancestor", str(after), status.head):
+        raise TreeNotReady(
+            reason=f"branch {worktree.branch!r} no longer contains {after}, a step that was finished",
+            paths=(str(worktree.path),),
+            remedy="the work is set aside and the branch brought back to that commit",
+        )
+    return status.head
+
+
+def _check_finished(worktree: Worktree, status: Status) -> str | None:
+    under_way = operation_under_way(tree_git_dir(worktree.path))
+    if status.unmerged:
+        raise TreeNotReady(
+            reason="a merge has conflicts left",
+            paths=tuple(shown(path) for path in status.unmerged),
+            remedy="resolve them and git add them",
+        )
+    if under_way not in (None, "merge"):
+        raise TreeNotReady(
+            reason=f"a {under_way} is under way", paths=(str(worktree.path),), remedy="finish it or abort it"
+        )
+    if status.nested:
+        raise TreeNotReady(
+            reason="a git repository of its own lies in the working tree; its files cannot be committed",
+            paths=tuple(shown(path) for path in status.nested),
+            remedy="remove its .git folder, or name it in .gitignore",
+        )
+    return under_way
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:_SUBJECT_MAX]

@@ -1,0 +1,177 @@
+"""What a run starts from, and the fast-forward of the user's branch at its end (D24)."""
+
+import shlex
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from musician.protocol.errors import TreeNotReady
+from musician.trees.base import Move, check_base, fast_forward
+from musician.trees.branches import integration_branch
+from musician.trees.root import Root, find_root
+
+GitCommand = Callable[..., str]
+INTEGRATION = integration_branch("greeter")
+
+
+def _integrate(git: GitCommand, repo: Path, name: str = "new.txt") -> str:
+    """Give the plan's branch one commit on top of trunk, without touching the tree."""
+    blob = git(repo, "hash-object", "-w", "a.txt")
+    git(repo, "read-tree", "--index-output=.git/scratch", "HEAD")
+    tree = git(repo, "write-tree")
+    listing = git(repo, "ls-tree", tree) + f"\n100644 blob {blob}\t{name}\n"
+    made = subprocess.run(
+        ["git", "--git-dir=.git", "mktree"], cwd=repo, input=listing.encode(), capture_output=True
+    )
+    commit = git(repo, "commit-tree", made.stdout.decode().strip(), "-p", "HEAD", "-m", "integrated")
+    git(repo, "update-ref", f"refs/heads/{INTEGRATION}", commit)
+    return commit
+
+
+def _begin_bisect(root: Root, git: GitCommand) -> None:
+    (root.git_dir / "hooks" / "reference-transaction").unlink()  # bisect runs it whatever one configures
+    git(root.path, "bisect", "start")
+
+
+def test_a_clean_tree_gives_its_branch_and_commit(root: Root, git: GitCommand) -> None:
+    base = check_base(root)
+    assert (base.branch, base.commit) == ("trunk", git(root.path, "rev-parse", "HEAD"))
+
+
+def test_a_detached_head_is_a_base_without_a_branch(root: Root, git: GitCommand) -> None:
+    git(root.path, "checkout", "-q", "--detach")
+    assert check_base(root).branch is None
+
+
+def test_an_unborn_head_is_refused(tmp_path: Path, git: GitCommand, hostile: None) -> None:
+    git(tmp_path, "init", "-q", "-b", "new", "fresh")
+    with pytest.raises(TreeNotReady, match="'new' has no commit"):
+        check_base(find_root(tmp_path / "fresh"))
+
+
+def test_a_dirty_tree_is_refused_with_every_path(root: Root, git: GitCommand) -> None:
+    (root.path / "a.txt").write_text("changed\n")
+    (root.path / "b.txt").unlink()
+    (root.path / "staged.txt").touch()
+    git(root.path, "add", "staged.txt")
+    (root.path / "dir" / "neu é.txt").touch()
+    (root.path / "x.ignored").touch()
+    with pytest.raises(TreeNotReady) as caught:
+        check_base(root)
+    assert set(caught.value.paths) == {"a.txt", "b.txt", "staged.txt", "dir/neu é.txt"}
+    assert "stash" in caught.value.remedy
+
+
+def test_the_programs_own_files_are_not_dirt_even_before_they_are_excluded(repo: Path) -> None:
+    root = find_root(repo)
+    for folder in (root.musician_dir, root.temp_dir, root.reports_dir, root.proposals_dir):
+        folder.mkdir(parents=True)
+        (folder / "x").touch()
+    assert check_base(root).branch == "trunk"
+    (root.path / "docs" / "mine.md").touch()
+    with pytest.raises(TreeNotReady) as caught:
+        check_base(root)
+    assert caught.value.paths == ("docs/mine.md",)
+
+
+def test_a_lock_in_the_users_tree_is_reported_and_left(root: Root) -> None:
+    lock = root.git_dir / "index.lock"
+    lock.touch()
+    with pytest.raises(TreeNotReady) as caught:
+        check_base(root)
+    assert caught.value.paths == (str(lock),)
+    assert lock.exists()
+
+
+def test_an_operation_under_way_is_refused(root: Root, git: GitCommand) -> None:
+    _begin_bisect(root, git)
+    with pytest.raises(TreeNotReady, match="bisect is under way"):
+        check_base(root)
+
+
+def test_the_users_clean_branch_moves_forward_with_its_tree(root: Root, git: GitCommand) -> None:
+    commit = _integrate(git, root.path)
+    (root.path / "note of the user.txt").touch()
+    assert fast_forward(root, "trunk", INTEGRATION).move is Move.MOVED
+    assert git(root.path, "rev-parse", "trunk") == commit
+    assert (root.path / "new.txt").exists()
+    assert fast_forward(root, "trunk", INTEGRATION).move is Move.ALREADY
+
+
+def test_a_branch_checked_out_nowhere_moves_without_touching_the_tree(root: Root, git: GitCommand) -> None:
+    commit = _integrate(git, root.path)
+    git(root.path, "checkout", "-q", "-b", "elsewhere")
+    assert fast_forward(root, "trunk", INTEGRATION).move is Move.MOVED
+    assert git(root.path, "rev-parse", "trunk") == commit
+    assert not (root.path / "new.txt").exists()
+
+
+def _refused(root: Root, branch: str | None, git: GitCommand) -> tuple[str, str]:
+    before = git(root.path, "for-each-ref"), git(root.path, "status", "--porcelain", "-uall")
+    outcome = fast_forward(root, branch, INTEGRATION)
+    assert outcome.move is Move.NOT_POSSIBLE
+    assert (git(root.path, "for-each-ref"), git(root.path, "status", "--porcelain", "-uall")) == before
+    assert outcome.reason is not None
+    assert outcome.command is not None
+    return outcome.reason, outcome.command
+
+
+def test_changes_in_the_users_tree_hold_the_move_and_the_command_works_once_they_are_gone(
+    root: Root, git: GitCommand
+) -> None:
+    commit = _integrate(git, root.path)
+    (root.path / "a.txt").write_text("mine\n")
+    reason, command = _refused(root, "trunk", git)
+    assert "a.txt" in reason
+    git(root.path, "checkout", "-q", "a.txt")
+    git(root.path, *shlex.split(command)[1:])
+    assert git(root.path, "rev-parse", "trunk") == commit
+
+
+def test_an_untracked_file_in_the_way_holds_the_move(root: Root, git: GitCommand) -> None:
+    _integrate(git, root.path)
+    (root.path / "new.txt").write_text("mine\n")
+    reason, _ = _refused(root, "trunk", git)
+    assert "overwritten" in reason
+    assert (root.path / "new.txt").read_text() == "mine\n"
+
+
+def test_a_locked_index_or_an_operation_holds_the_move(root: Root, git: GitCommand) -> None:
+    _integrate(git, root.path)
+    (root.git_dir / "index.lock").touch()
+    assert "another git" in _refused(root, "trunk", git)[0]
+    (root.git_dir / "index.lock").unlink()
+    _begin_bisect(root, git)
+    assert "bisect" in _refused(root, "trunk", git)[0]
+
+
+def test_a_branch_with_commits_of_its_own_is_never_forced(root: Root, git: GitCommand) -> None:
+    _integrate(git, root.path)
+    git(root.path, "commit", "-q", "--allow-empty", "-m", "own")
+    reason, command = _refused(root, "trunk", git)
+    assert "commits of its own" in reason
+    assert command == f"git checkout trunk && git merge {INTEGRATION}"
+
+
+def test_a_branch_checked_out_in_another_tree_is_left_to_its_owner(
+    root: Root, tmp_path: Path, git: GitCommand
+) -> None:
+    _integrate(git, root.path)
+    git(root.path, "worktree", "add", "-q", str(tmp_path / "of user"), "-b", "users", "trunk")
+    reason, command = _refused(root, "users", git)
+    assert str(tmp_path / "of user") in reason
+    git(root.path, *shlex.split(command)[1:])
+    assert fast_forward(root, "users", INTEGRATION).move is Move.ALREADY
+
+
+def test_a_branch_that_is_gone_or_never_was_is_answered_with_a_command(root: Root, git: GitCommand) -> None:
+    _integrate(git, root.path)
+    assert _refused(root, "deleted", git)[1] == f"git branch deleted {INTEGRATION}"
+    assert _refused(root, None, git)[1] == f"git merge {INTEGRATION}"
+
+
+def test_without_a_plans_branch_there_is_nothing_to_move_to(root: Root) -> None:
+    with pytest.raises(TreeNotReady, match="there is no branch"):
+        fast_forward(root, "trunk", INTEGRATION)

@@ -1,0 +1,81 @@
+"""Git is run so that nothing around the caller changes what it does."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from musician.protocol.errors import GitFailed, NoRepository, TreeNotReady
+from musician.trees import git as git_module
+from musician.trees.branches import create_branch
+from musician.trees.git import Git, git_dir_of, shown
+from musician.trees.root import Root
+from musician.trees.snapshot import tree_id
+
+GitCommand = Callable[..., str]
+
+
+def test_a_failure_carries_what_was_run_and_what_git_said(repo: Path) -> None:
+    with pytest.raises(GitFailed) as caught:
+        Git(repo).run("rev-parse", "--verify", "nonsense")
+    assert caught.value.argv == ("rev-parse", "--verify", "nonsense")
+    assert caught.value.returncode == 128
+    assert caught.value.message == "git rev-parse ended with 128 (fatal: Needed a single revision)"
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_that_is_gone_is_gits_failure_and_not_a_missing_git(tmp_path: Path) -> None:
+    with pytest.raises(GitFailed, match="cannot change to"):
+        Git(tmp_path / "gone").run("status")
+
+
+def test_a_git_that_hangs_is_ended(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hanging = tmp_path / "bin" / "git"
+    hanging.parent.mkdir()
+    hanging.write_text("#!/bin/sh\nexec sleep 600\n")
+    hanging.chmod(0o755)
+    monkeypatch.setenv("PATH", str(hanging.parent), prepend=":")
+    monkeypatch.setattr(git_module, "GIT_TIMEOUT_S", 0.1)
+    with pytest.raises(GitFailed, match="did not end") as caught:
+        Git(repo).run("status")
+    assert caught.value.returncode == -9
+
+
+def test_no_git_at_all_is_told_apart(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(NoRepository, match="install git"):
+        Git(repo).run("status")
+
+
+def test_ours_is_a_working_folder_that_may_be_gone(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert Git(repo).commit_id("trunk") is not None
+
+
+def test_the_link_of_a_tree_is_read_whatever_state_it_is_in(tmp_path: Path) -> None:
+    assert git_dir_of(tmp_path) is None
+    assert git_dir_of(tmp_path / "gone") is None
+    (tmp_path / ".git").write_text("garbage")
+    assert git_dir_of(tmp_path) is None
+    (tmp_path / ".git").write_text("gitdir: ../x y\n")
+    assert git_dir_of(tmp_path) == tmp_path.parent.resolve() / "x y"
+
+
+def test_bytes_that_are_no_text_can_be_shown_and_stored() -> None:
+    assert shown(b"caf\xe9 \xc3\xa9") == "caf\\xe9 é"
+    shown(bytes(range(256))).encode("utf-8")
+
+
+def test_a_branch_that_cannot_be_made_is_gits_failure(root: Root) -> None:
+    with pytest.raises(GitFailed, match="bad name"):
+        create_branch(Git(root.path), "musician/a..b", "trunk")
+
+
+def test_only_the_top_of_a_tree_can_be_told_by_its_content(root: Root) -> None:
+    (root.path / "new").touch()
+    with pytest.raises(TreeNotReady, match="not a working tree"):
+        tree_id(root.path / "dir")
