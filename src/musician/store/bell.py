@@ -1,0 +1,194 @@
+"""Wake-ups on the event itself (D11): a datagram to each process that waits for exactly these tasks.
+
+A bell is a Unix datagram socket in a folder that belongs to one database and one task; to ring a task is to send
+one byte to every socket in its folder. A bell carries no news, it only says: look again.
+
+The rule that loses no bell: **open the bell first, look at the state second, wait third.** What is committed
+before the look is seen by the look; what is rung after the opening stays in the socket until it is waited for.
+Whoever looks first and opens second sleeps through what happened in between. A bell may ring for nothing, so look
+again, and decide by what the database says.
+
+A bell refuses to be relied on alone: writers who do not know it (the ``sqlite3`` shell, another host) ring none,
+and ringing never fails a commit that has already happened. Keep a slow poll beside it.
+
+The folders are private: 0700, and one that somebody else owns, or can write, is neither used nor rung. Folder
+names are hashes, so that a socket's path stays within the 107 bytes the system allows whatever the repository's
+path and the task's id are. Waiters and ringers may have different surroundings: a ringer tries every place a
+waiter could have chosen.
+"""
+
+import os
+import select
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    import socket
+
+__all__ = ["Bell", "ring"]
+
+_MOST_PATH_BYTES = 107
+"""``sun_path`` holds 108 with its closing NUL."""
+
+_MOST_DRAINED = 1024
+"""Datagrams taken at once; what is left only wakes once more."""
+
+_MOST_OPENING_TRIES = 16
+"""A folder may be swept away by its last leaver while it is being entered."""
+
+_SHARED_TEMPORARY = "/tmp"  # noqa: S108
+"""The last resort, and there whatever the environment says; not trusted, hence the checks."""
+
+_LONGEST_POLL_MS = 2**31 - 1
+_FOLDER_NAME_BYTES = 12
+_SOCKET_NAME_BYTES = 6
+_PRIVATE = 0o700
+
+
+def ring(database: Path, task_ids: Iterable[str]) -> None:
+    """Wake everyone who waits for one of ``task_ids`` in ``database``; call it after the commit.
+
+    Never blocks and never raises. A socket whose owner has died is removed on the way.
+    """
+    for folder in _folders(database, set(task_ids)):
+        try:
+            names = os.listdir(folder) if _is_private(os.path.dirname(folder)) else []
+        except OSError:
+            continue
+        if names:
+            _ring_all(os.path.join(folder, name) for name in names)
+
+
+class Bell:
+    """One waiter for one task; a context manager. :class:`OSError` if no private folder can be had.
+
+    ``fileno`` is for an event loop to watch; ``drain`` it when it becomes readable.
+    """
+
+    __slots__ = ("_path", "_poll", "_socket")
+
+    def __init__(self, database: Path, task_id: str) -> None:
+        import socket  # slow to load, and a writer without waiters needs none
+
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        try:
+            self._path = _bind(self._socket, database, task_id)
+        except BaseException:
+            self._socket.close()
+            raise
+        self._poll = select.poll()
+        self._poll.register(self._socket, select.POLLIN)
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def drain(self) -> bool:
+        """Take every bell that was rung; whether there was one."""
+        for taken in range(_MOST_DRAINED):
+            try:
+                self._socket.recv(1)
+            except BlockingIOError:
+                return taken > 0
+        return True
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait until it rings, at most ``timeout_s``; whether it rang. Bells rung before the call count."""
+        self._poll.poll(min(max(0.0, timeout_s) * 1000, _LONGEST_POLL_MS))
+        return self.drain()
+
+    def close(self) -> None:
+        """Leave, and take the folder along if nobody else waits. Closing twice is harmless."""
+        if self._socket.fileno() < 0:
+            return
+        self._socket.close()
+        with suppress(OSError):  # somebody else waits there, or has swept up already
+            os.unlink(self._path)
+            os.rmdir(os.path.dirname(self._path))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _bind(waiter: "socket.socket", database: Path, task_id: str) -> str:
+    """Bind in the first place that will have us; the path bound to."""
+    refusal: OSError = FileNotFoundError("no folder for wake-ups: its path would be too long everywhere")
+    for folder in _folders(database, (task_id,)):
+        path = os.path.join(folder, os.urandom(_SOCKET_NAME_BYTES).hex())
+        try:
+            _make_private(os.path.dirname(folder))
+            _enter(waiter, folder, path)
+        except OSError as error:
+            refusal = error
+        else:
+            return path
+    raise refusal
+
+
+def _enter(waiter: "socket.socket", folder: str, path: str) -> None:
+    for _ in range(_MOST_OPENING_TRIES):
+        with suppress(FileExistsError):
+            os.mkdir(folder, _PRIVATE)
+        with suppress(FileNotFoundError):
+            waiter.bind(path)
+            return
+    raise FileNotFoundError(f"{folder} was swept away {_MOST_OPENING_TRIES} times while it was entered")
+
+
+def _ring_all(paths: Iterable[str]) -> None:
+    import socket  # slow to load; most commits have nobody to wake
+
+    try:
+        ringer = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+    except OSError:
+        return
+    with ringer:
+        for path in paths:
+            try:
+                ringer.sendto(b"\a", path)
+            except ConnectionRefusedError:
+                with suppress(OSError):
+                    os.unlink(path)
+            except OSError:
+                pass  # full: it has bells enough to wake on; gone: it has left
+
+
+def _folders(database: Path, task_ids: Iterable[str]) -> Iterator[str]:
+    """Where bells of these tasks may hang, the preferred place first."""
+    import hashlib
+
+    real = os.fsencode(os.path.realpath(database))
+    roots = [os.environ.get("XDG_RUNTIME_DIR"), os.environ.get("TMPDIR"), _SHARED_TEMPORARY]
+    longest = _MOST_PATH_BYTES - 2 * (_FOLDER_NAME_BYTES + _SOCKET_NAME_BYTES) - len("//")
+    bases = [os.path.join(root, f"musician-{os.geteuid()}") for root in dict.fromkeys(roots) if root]
+    fitting = [base for base in bases if os.path.isabs(base) and len(os.fsencode(base)) <= longest]
+    for task_id in task_ids:
+        key = real + b"\0" + task_id.encode("utf-8", "surrogatepass")
+        name = hashlib.blake2b(key, digest_size=_FOLDER_NAME_BYTES).hexdigest()
+        for base in fitting:
+            yield os.path.join(base, name)
+
+
+def _is_private(folder: str) -> bool:
+    """Whether it is a real folder of this user's that nobody else can enter."""
+    found = os.lstat(folder)
+    return (
+        stat.S_ISDIR(found.st_mode)
+        and found.st_uid == os.geteuid()
+        and found.st_mode & (stat.S_IRWXG | stat.S_IRWXO) == 0
+    )
+
+
+def _make_private(folder: str) -> None:
+    with suppress(FileExistsError):
+        os.mkdir(folder, _PRIVATE)
+    if not _is_private(folder):
+        raise PermissionError(f"{folder} is not private to this user: remove it, or set XDG_RUNTIME_DIR")
