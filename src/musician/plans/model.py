@@ -1,7 +1,8 @@
 """What a plan is made of, as typed values (DESIGN 7).
 
-Valid by construction: a :class:`Plan` that exists has unique task ids, dependencies that exist within the phase
-and form no cycle, and at least one task. Lines are 1-based and name the place in the file the item was read from.
+Valid by construction: a :class:`Plan` that exists has unique task ids, dependencies that exist within the
+phase and form no cycle, and at least one task. Lines are 1-based and name the place in the file the item
+was read from.
 """
 
 from collections.abc import Iterator
@@ -61,7 +62,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """``#### Checkpoint 1: …``; ``tests`` are its own commands, ``final`` the last of the task, written or not."""
+    """``#### Checkpoint 1: …``; ``tests`` are its own commands, ``final`` the task's last, written or not."""
 
     number: int
     title: str
@@ -115,7 +116,10 @@ class Phase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A whole plan; ``text`` is the file as read, ``sha256`` the hex digest over it and its instruction files."""
+    """A whole plan; ``text`` is the file as read, ``sha256`` a hex digest over it and its instruction files.
+
+    ``instruction_files`` has their (path, text): with ``text`` all that is needed to read the plan again.
+    """
 
     plan_id: str
     title: str
@@ -129,6 +133,7 @@ class Plan:
     path: str
     text: str
     sha256: str
+    instruction_files: tuple[tuple[str, str], ...] = ()
 
     @property
     def tasks(self) -> Iterator[TaskSpec]:

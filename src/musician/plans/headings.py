@@ -1,0 +1,81 @@
+"""The headings that carry a plan: ``## Phase 1: …``, ``#### Step 1: …`` and their like.
+
+A heading at a level where the grammar has meaning must be one the grammar knows, and a heading that looks
+like one the grammar knows must be at its level: a typing error is told, it never turns a step into mere
+text.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from musician.plans.markdown import Heading
+from musician.plans.problems import Report, shorten
+
+__all__ = ["PLAN_STEP_LEVEL", "Count", "Kind", "Numbered", "looks_structural", "quote", "read_numbered"]
+
+PLAN_STEP_LEVEL = 4
+"""``#### Step`` in a plan; an instruction file is the same two levels up (DESIGN 7)."""
+
+_NUMBERED = re.compile(r"(Phase|Step|Agent|Checkpoint) ([1-9][0-9]{0,5})(?:\s*:\s*(.*))?")
+_ALIKE = re.compile(r"(?:phase|step|agent|checkpoint)\s*#?[0-9]", re.IGNORECASE)
+
+
+class Kind(StrEnum):
+    """The word in front of the number."""
+
+    PHASE = "Phase"
+    STEP = "Step"
+    AGENT = "Agent"
+    CHECKPOINT = "Checkpoint"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbered:
+    """``Step 2: Write it`` taken apart; the title may be empty."""
+
+    kind: Kind
+    number: int
+    title: str
+
+
+class Count:
+    """Sees to it that one kind of heading is numbered 1, 2, 3 … in its parent."""
+
+    def __init__(self) -> None:
+        self._next = 1
+        self._gap_is_told = False
+
+    def forgive_gap(self) -> None:
+        """A heading that could not be read may have been the next one; it is reported already."""
+        self._gap_is_told = True
+
+    def check(self, heading: Heading, numbered: Numbered, report: Report) -> None:
+        told = self._gap_is_told and numbered.number > self._next
+        if numbered.number != self._next and not told:
+            expected = (
+                f"{numbered.kind} {self._next} here: they are numbered 1, 2, 3 … in the order of the file"
+            )
+            report(heading.line, quote(heading), expected)
+        self._gap_is_told = False
+        self._next = max(self._next, numbered.number + 1)  # one gap is one problem
+
+
+def read_numbered(text: str) -> Numbered | None:
+    """The parts of a heading's text, or None if it is not of this form."""
+    match = _NUMBERED.fullmatch(text)
+    if match is None:
+        return None
+    return Numbered(kind=Kind(match[1]), number=int(match[2]), title=match[3] or "")
+
+
+def looks_structural(text: str) -> bool:
+    """Whether the author most likely meant a phase, step, agent piece or checkpoint."""
+    return _ALIKE.match(text) is not None
+
+
+def quote(heading: Heading) -> str:
+    """The heading as the author sees it, for a problem's text."""
+    if heading.underlined:
+        return f"`{shorten(heading.text)}` (a line underlined with --- or === is a heading)"
+    return f"`{'#' * heading.level} {shorten(heading.text)}`"

@@ -1,0 +1,213 @@
+"""One task's instructions as a file: the body of a task two heading levels up, its keys in the front matter.
+
+Written by hand, or rendered from a plan when the plan is locked; ``read(render(task))`` gives the task
+back, lines and path aside (DESIGN 7). A rendered file says everything a musician needs without the plan
+beside it: the plan's overview stands in a section of its own, and every key is written out. Values are
+double-quoted YAML on one line each, because a line of hyphens inside a longer value would end the front
+matter.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import yaml
+
+from musician.plans.body import Body, read_body, read_prose
+from musician.plans.headings import PLAN_STEP_LEVEL, quote
+from musician.plans.keys import Defaults, TaskKeys, read_file_keys
+from musician.plans.markdown import Block, Heading, read_document, split_at
+from musician.plans.model import AgentPiece, Checkpoint, Step, TaskSpec
+from musician.plans.problems import Problems, Report
+from musician.plans.tasks import check_characters, check_pauses, check_steps, resolve_task
+
+__all__ = [
+    "PLAN_OVERVIEW",
+    "Instructions",
+    "TaskFile",
+    "parse_instructions",
+    "read_instructions",
+    "read_task_file",
+    "render_instructions",
+]
+
+PLAN_OVERVIEW = "Plan overview"
+"""The heading under which a rendered file carries what the plan says to every musician."""
+
+_STEP_LEVEL = PLAN_STEP_LEVEL - 2
+_BACKTICKS = re.compile("`+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFile:
+    """What an instruction file says by itself, before a plan's keys and defaults are added."""
+
+    keys: TaskKeys
+    title: str
+    body: Body
+    plan_overview: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instructions:
+    """A task with what its file says about the plan it comes from."""
+
+    task: TaskSpec
+    plan_id: str | None
+    plan_overview: str
+
+
+def parse_instructions(
+    text: str, *, path: str, task_id: str | None = None, defaults: Defaults | None = None
+) -> TaskSpec:
+    """The task of :func:`read_instructions`."""
+    return read_instructions(text, path=path, task_id=task_id, defaults=defaults).task
+
+
+def read_instructions(
+    text: str, *, path: str, task_id: str | None = None, defaults: Defaults | None = None
+) -> Instructions:
+    """Read an instruction file that stands alone.
+
+    The id is ``task_id`` or the file's key ``task``; both given, they must agree. Raises
+    :class:`InvalidPlan` with every problem at once.
+    """
+    problems = Problems()
+    report = problems.report_for(path)
+    file = read_task_file(text, task_id=task_id, report=report)
+    name = file.keys.task or task_id
+    if name is None and "task" not in file.keys.lines:
+        report(1, "no `task` key", "front matter (`---`, `task: task-01`, `---`) at the top of the file")
+    problems.raise_any()
+    assert name is not None  # noqa: S101 - reported above
+    task = resolve_task(
+        task_id=name,
+        title=file.title or name,
+        overview=file.body.overview,
+        items=file.body.items,
+        keys=file.keys,
+        defaults=defaults or Defaults(),
+        source_path=path,
+        line=file.line,
+    )
+    return Instructions(task=task, plan_id=file.keys.plan, plan_overview=file.plan_overview)
+
+
+def read_task_file(text: str, *, task_id: str | None, report: Report) -> TaskFile:
+    """Read an instruction file; its key ``task``, if given, must be ``task_id``, if given."""
+    document = read_document(text)
+    check_characters(document, report)
+    keys = read_file_keys(document, report)
+    if task_id is not None and keys.task not in (None, task_id):
+        report(keys.lines["task"], f"`task: {keys.task}`", f"{task_id}, for which this file is used")
+    titles, rest = _take_titles(document.blocks, report)
+    overview, own = _take_plan_overview(rest)
+    body = read_body(document, own, step_level=_STEP_LEVEL, report=report)
+    line = titles[0].line if titles else 1
+    check_steps(body, step_level=_STEP_LEVEL, line=line, report=report)
+    check_pauses(keys, body.items, report)
+    plan_overview = read_prose(
+        document,
+        overview,
+        free_level=_STEP_LEVEL + 1,
+        place=f"in the section {PLAN_OVERVIEW}",
+        allowed="text",
+        report=report,
+    )
+    title = titles[0].text if titles else keys.title or ""
+    return TaskFile(keys=keys, title=title, body=body, plan_overview=plan_overview, line=line)
+
+
+def render_instructions(task: TaskSpec, *, plan_id: str, plan_overview: str) -> str:
+    """The file for ``task``, ending with a newline. Prose must be as a reader of plans gives it."""
+    parts = [
+        "\n".join(["---", *_front_matter(task, plan_id), "---"]),
+        _heading(1, task.title),
+        task.overview,
+    ]
+    if plan_overview:
+        parts += [_heading(_STEP_LEVEL, PLAN_OVERVIEW), plan_overview]
+    for item in task.items:
+        parts += _step(item) if isinstance(item, Step) else _checkpoint(item)
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _take_titles(blocks: Sequence[Block], report: Report) -> tuple[list[Heading], list[Block]]:
+    titles = [block for block in blocks if isinstance(block, Heading) and block.level == 1]
+    for extra in titles[1:]:
+        report(extra.line, f"a second title, {quote(extra)}", f"one (the first is in line {titles[0].line})")
+    return titles, [block for block in blocks if block not in titles]
+
+
+def _take_plan_overview(blocks: Sequence[Block]) -> tuple[list[Block], list[Block]]:
+    overview: list[Block] = []
+    own: list[Block] = []
+    for heading, section in split_at(blocks, _STEP_LEVEL):
+        if heading is not None and heading.text == PLAN_OVERVIEW:
+            overview += section
+        else:
+            own += [heading, *section] if heading else section
+    return overview, own
+
+
+def _front_matter(task: TaskSpec, plan_id: str) -> Iterator[str]:
+    yield f"task: {_quoted(task.task_id)}"
+    yield f"plan: {_quoted(plan_id)}"
+    for key in ("files", "danger", "after", "labels"):
+        values: tuple[str, ...] = getattr(task, key)
+        if values:
+            yield f"{key}: [{', '.join(map(_quoted, values))}]"
+    for key in ("agent", "review", "isolation", "test", "setup"):
+        value: str | None = getattr(task, key)
+        if value:
+            yield f"{key}: {_quoted(str(value))}"
+    if task.pause_siblings_at:
+        yield f"pause-siblings-at: [{', '.join(map(str, task.pause_siblings_at))}]"
+
+
+def _quoted(value: str) -> str:
+    return yaml.safe_dump(value, default_style='"', allow_unicode=True, width=float("inf")).rstrip("\n")
+
+
+def _heading(level: int, text: str) -> str:
+    closing = " #" if text.endswith("#") else ""  # else the author's own # would be taken for the closing one
+    return f"{'#' * level} {text}{closing}"
+
+
+def _numbered(level: int, item: Step | Checkpoint | AgentPiece, word: str) -> str:
+    return _heading(level, f"{word} {item.number}: {item.title}" if item.title else f"{word} {item.number}")
+
+
+def _step(step: Step) -> Iterator[str]:
+    yield _numbered(_STEP_LEVEL, step, "Step")
+    yield step.prose
+    yield from _scripts("run", step.run)
+    yield from _scripts("rework", step.rework)
+    for agent in step.agents:
+        yield _numbered(_STEP_LEVEL + 1, agent, "Agent")
+        yield agent.prose
+        yield from _scripts("run", agent.run)
+
+
+def _checkpoint(checkpoint: Checkpoint) -> Iterator[str]:
+    yield _numbered(_STEP_LEVEL, checkpoint, "Checkpoint")
+    yield checkpoint.prose
+    yield "\n".join(f"- test: {_code_span(command)}" for command in checkpoint.tests)
+    yield from _scripts("rework", checkpoint.rework)
+
+
+def _scripts(word: str, scripts: Iterable[str]) -> Iterator[str]:
+    for script in scripts:
+        ticks = "`" * max(3, _longest(script) + 1)
+        yield f"{ticks}bash {word}\n{script}{ticks}"
+
+
+def _code_span(command: str) -> str:
+    ticks = "`" * (_longest(command) + 1)
+    space = " " if command.startswith("`") or command.endswith("`") else ""
+    return f"{ticks}{space}{command}{space}{ticks}"
+
+
+def _longest(text: str) -> int:
+    return max(map(len, _BACKTICKS.findall(text)), default=0)

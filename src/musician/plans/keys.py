@@ -1,0 +1,293 @@
+"""The YAML keys of a plan, a task and an instruction file (DESIGN 7).
+
+Keys are data that somebody typed: nothing is constructed from YAML tags, nothing is coerced (``no`` is not
+text, ``007`` is no id), an unknown or repeated key is a problem and not ignored. A key without a value
+counts as not given. Paths are relative to the project and stay inside it; ids are checked before anything
+is named after them (D8, B43).
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from enum import StrEnum
+from pathlib import PurePosixPath
+from typing import Any
+
+import yaml
+
+from musician.plans.markdown import Document, Fence
+from musician.plans.model import Isolation, Review
+from musician.plans.problems import Report, shorten
+from musician.protocol.errors import BadId
+from musician.protocol.names import check_task_id
+
+__all__ = ["Defaults", "PlanKeys", "TaskKeys", "read_file_keys", "read_plan_keys", "read_task_keys"]
+
+_NUMBER = re.compile(r"[1-9][0-9]{0,5}")
+_AGENT = re.compile(r"shell|claude|acp:.*\S.*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Defaults:
+    """What holds for a task that says nothing itself."""
+
+    agent: str = "shell"
+    review: Review = Review.RULES
+    isolation: Isolation = Isolation.WORKTREE
+    test: str | None = None
+    setup: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanKeys:
+    """A plan's front matter; None where a key is missing. ``lines`` has the line of each key given."""
+
+    plan: str | None = None
+    title: str | None = None
+    setup: str | None = None
+    test: str | None = None
+    agent: str | None = None
+    review: Review | None = None
+    isolation: Isolation | None = None
+    lines: Mapping[str, int] = field(default_factory=dict)
+
+    def defaults(self) -> Defaults:
+        base = Defaults()
+        return Defaults(
+            agent=self.agent or base.agent,
+            review=self.review or base.review,
+            isolation=self.isolation or base.isolation,
+            test=self.test or None,
+            setup=self.setup or None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskKeys:
+    """A task's own keys; None where one is missing. An empty ``test`` or ``setup`` switches the plan's off."""
+
+    task: str | None = None
+    plan: str | None = None
+    title: str | None = None
+    instructions: str | None = None
+    files: tuple[str, ...] | None = None
+    danger: tuple[str, ...] | None = None
+    after: tuple[str, ...] | None = None
+    labels: tuple[str, ...] | None = None
+    agent: str | None = None
+    review: Review | None = None
+    isolation: Isolation | None = None
+    test: str | None = None
+    setup: str | None = None
+    pause_siblings_at: tuple[int, ...] | None = None
+    lines: Mapping[str, int] = field(default_factory=dict)
+
+    def over(self, other: "TaskKeys") -> "TaskKeys":
+        """These keys, completed by those of ``other``."""
+        mine = {item.name: getattr(self, item.name) for item in fields(self)}
+        theirs = {item.name: getattr(other, item.name) for item in fields(other)}
+        merged = {name: theirs[name] if value is None else value for name, value in mine.items()}
+        return TaskKeys(**{**merged, "lines": {**other.lines, **self.lines}})
+
+
+class _Unfit(Exception):
+    """A value of the wrong kind; the text says what was expected."""
+
+
+_UNREADABLE = object()
+"""Stands for every YAML value that is neither text, a number, nor a list of these."""
+
+_Check = Callable[[object], object]
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise _Unfit('text; put it in quotes, "…"')
+    return value
+
+
+def _list(value: object, check: Callable[[object], Any], example: str) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise _Unfit(f"a list, such as {example}")
+    return tuple(check(item) for item in value)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return _list(value, _text, "[docs, quick]")
+
+
+def _id(value: object) -> str:
+    try:
+        return check_task_id(_text(value))
+    except BadId as error:
+        raise _Unfit(f"an id ({error.remedy})") from None
+
+
+def _ids(value: object) -> tuple[str, ...]:
+    return _list(value, _id, "[task-01, task-02]")
+
+
+def _path(value: object) -> str:
+    text = _text(value)
+    path = PurePosixPath(text)
+    if not text or "\\" in text or "\0" in text or path.is_absolute() or ".." in path.parts:
+        raise _Unfit("a path inside the project, written from its root, such as docs/notes.md")
+    return text
+
+
+def _paths(value: object) -> tuple[str, ...]:
+    return _list(value, _path, "[src/greeter.py]")
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int):
+        raise _Unfit("the number of a checkpoint")
+    return value
+
+
+def _numbers(value: object) -> tuple[int, ...]:
+    return _list(value, _number, "[1, 2]")
+
+
+def _agent(value: object) -> str:
+    if not isinstance(value, str) or not _AGENT.fullmatch(value):
+        raise _Unfit("shell, claude or acp:<command>")
+    return value
+
+
+def _one_of(values: type[StrEnum]) -> _Check:
+    def check(value: object) -> StrEnum:
+        if not isinstance(value, str) or value not in list(values):
+            raise _Unfit("one of " + ", ".join(values))
+        return values(value)
+
+    return check
+
+
+_PLAN_CHECKS: dict[str, _Check] = {
+    "plan": _id,
+    "title": _text,
+    "setup": _text,
+    "test": _text,
+    "agent": _agent,
+    "review": _one_of(Review),
+    "isolation": _one_of(Isolation),
+}
+
+_TASK_CHECKS: dict[str, _Check] = {
+    "files": _paths,
+    "danger": _paths,
+    "after": _ids,
+    "agent": _agent,
+    "review": _one_of(Review),
+    "test": _text,
+    "setup": _text,
+    "isolation": _one_of(Isolation),
+    "labels": _texts,
+    "pause-siblings-at": _numbers,
+    "instructions": _path,
+}
+
+_FILE_CHECKS: dict[str, _Check] = {
+    "task": _id,
+    "plan": _id,
+    "title": _text,
+    **{key: check for key, check in _TASK_CHECKS.items() if key != "instructions"},
+}
+
+
+def read_plan_keys(document: Document, report: Report) -> PlanKeys:
+    """The front matter of a plan."""
+    return PlanKeys(**_read_front_matter(document, _PLAN_CHECKS, report))
+
+
+def read_file_keys(document: Document, report: Report) -> TaskKeys:
+    """The front matter of an instruction file."""
+    return TaskKeys(**_read_front_matter(document, _FILE_CHECKS, report))
+
+
+def read_task_keys(fence: Fence | None, report: Report) -> TaskKeys:
+    """The ``yaml task`` block of a task inside a plan."""
+    return TaskKeys(**_read(fence.content, _TASK_CHECKS, fence.line + 1, report)) if fence else TaskKeys()
+
+
+def _read_front_matter(document: Document, checks: Mapping[str, _Check], report: Report) -> dict[str, Any]:
+    front = document.front_matter
+    if front is not None:
+        return _read(front.content, checks, front.line + 1, report)
+    if document.lines[0].startswith("---"):
+        report(1, "front matter that is never closed", "a second line `---` behind its keys")
+    return {}
+
+
+def _read(text: str, checks: Mapping[str, _Check], first_line: int, report: Report) -> dict[str, Any]:
+    """What ``checks`` let through, by field name, with the ``lines`` of the keys."""
+    values: dict[str, Any] = {}
+    lines: dict[str, int] = {}
+    for key_node, value_node in _pairs(text, first_line, report):
+        key = str(key_node.value) if isinstance(key_node, yaml.ScalarNode) else "?"
+        line = first_line + key_node.start_mark.line
+        if key not in checks:
+            report(line, f"the key `{shorten(key)}`", _known(key, checks))
+        elif key in lines:
+            report(line, f"the key `{key}` a second time", f"it once (first in line {lines[key]})")
+        else:
+            lines[key] = line
+            value = _plain(value_node)
+            if value is None:
+                continue
+            try:
+                values[key.replace("-", "_")] = checks[key](value)
+            except _Unfit as unfit:
+                given = text[value_node.start_mark.index : value_node.end_mark.index]
+                report(line, f"`{key}: {shorten(given)}`", str(unfit))
+    return {**values, "lines": lines}
+
+
+def _pairs(text: str, first_line: int, report: Report) -> list[tuple[yaml.Node, yaml.Node]]:
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = first_line + (mark.line if mark else 0)
+        report(
+            line,
+            f"YAML that cannot be read ({error.problem})",
+            "`key: value`, with quotes around unusual text",
+        )
+        return []
+    except (yaml.YAMLError, RecursionError):
+        report(
+            first_line, "YAML that cannot be read (an odd character or deep nesting)", "lines of `key: value`"
+        )
+        return []
+    if node is None:
+        return []
+    if not isinstance(node, yaml.MappingNode):
+        report(first_line + node.start_mark.line, f"`{shorten(text)}`", "lines of `key: value`")
+        return []
+    return list(node.value)
+
+
+def _plain(node: yaml.Node) -> object:
+    if isinstance(node, yaml.SequenceNode):
+        return [_scalar(item) for item in node.value]
+    return _scalar(node)
+
+
+def _scalar(node: yaml.Node) -> object:
+    if isinstance(node, yaml.ScalarNode):
+        if node.tag == "tag:yaml.org,2002:null":
+            return None
+        if node.tag == "tag:yaml.org,2002:str":
+            return str(node.value)
+        if node.tag == "tag:yaml.org,2002:int" and _NUMBER.fullmatch(node.value):
+            return int(node.value)
+    return _UNREADABLE
+
+
+def _known(key: str, checks: Mapping[str, _Check]) -> str:
+    near = get_close_matches(key.lower().replace("_", "-"), checks, n=1)
+    known = ", ".join(checks)
+    return f"`{near[0]}` (the keys here are {known})" if near else f"one of {known}"

@@ -1,0 +1,263 @@
+"""A Markdown file as a flat row of top-level blocks that covers every line once.
+
+This module knows CommonMark (through markdown-it-py) and nothing of plans. Rules:
+
+- Only what stands at the top level is a heading, a fence or a list item; inside lists, quotes, fences,
+  comments and indented code it is text of that block (B38).
+- Whatever is none of these three is prose, kept as the source text that the author wrote.
+- A BOM and CRLF are gone before anything is looked at. A fence left open ends with the file, as CommonMark
+  says.
+- Inline markup is not read, except the one code span of a list item that somebody asks for.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block.html_block import HTML_SEQUENCES
+from markdown_it.token import Token
+from mdit_py_plugins.front_matter import front_matter_plugin
+
+__all__ = [
+    "Block",
+    "Document",
+    "Fence",
+    "FrontMatter",
+    "Heading",
+    "ListItem",
+    "Prose",
+    "code_after",
+    "join_prose",
+    "normalise",
+    "read_document",
+    "split_at",
+]
+
+_BLOCKS = MarkdownIt("commonmark").use(front_matter_plugin)
+_BLOCKS.core.ruler.enableOnly(["normalize", "block"])
+_INLINE = MarkdownIt("commonmark")
+
+_CLOSED_BY_MARKER = HTML_SEQUENCES[:5]
+"""The kinds of HTML block that run to a marker such as ``-->``, or else to the end of the file."""
+
+_LIST_END = "<!-- -->"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Span:
+    """Lines ``start`` up to but not including ``end``, from 0."""
+
+    start: int
+    end: int
+
+    @property
+    def line(self) -> int:
+        """The first line, from 1, as editors count."""
+        return self.start + 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontMatter(_Span):
+    """The YAML between two ``---`` lines at the very top; ``content`` begins on line ``line + 1``."""
+
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading(_Span):
+    """``text`` is the source on one line without any ``#`` around it; ``underlined`` if it had none."""
+
+    level: int
+    text: str
+    underlined: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fence(_Span):
+    """``words`` are those of the info string; ``content`` ends with a newline unless it is empty."""
+
+    words: tuple[str, ...]
+    content: str
+    closed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListItem(_Span):
+    """``lead`` is the first paragraph's source, ``alone`` if that is all, ``fences`` those inside."""
+
+    lead: str
+    alone: bool
+    fences: tuple[Fence, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prose(_Span):
+    """Anything else; not ``closed`` if it is a comment or other HTML that runs into the file's end."""
+
+    closed: bool = True
+
+
+Block = Heading | Fence | ListItem | Prose
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """``blocks`` cover every line behind the front matter exactly once, in order."""
+
+    lines: tuple[str, ...]
+    front_matter: FrontMatter | None
+    blocks: tuple[Block, ...]
+
+    def prose(self, blocks: Iterable[Block]) -> str:
+        """The source text of ``blocks``, a blank line where something between them was left out."""
+        spans: list[tuple[int, int]] = []
+        for block in blocks:
+            if spans and spans[-1][1] == block.start:
+                spans[-1] = (spans[-1][0], block.end)
+            else:
+                spans.append((block.start, block.end))
+        return join_prose("\n".join(self.lines[start:end]) for start, end in spans)
+
+
+def normalise(text: str) -> str:
+    """``text`` without a BOM and with ``\\n`` for every line end."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_document(text: str) -> Document:
+    """Cut ``text`` into blocks. Every text is a document; this raises nothing."""
+    source = normalise(text)
+    lines = source.split("\n")
+    front: FrontMatter | None = None
+    found: list[Block] = []
+    tokens = _BLOCKS.parse(source)
+    for index, token in enumerate(tokens):
+        if token.type == "front_matter":
+            start, end = _lines_of(token)
+            front = FrontMatter(start=start, end=end, content=token.content)
+        elif token.type == "heading_open" and token.level == 0:
+            found.append(_heading(token, tokens[index + 1].content))
+        elif token.type == "fence" and token.level == 0:
+            found.append(_fence(token, lines))
+        elif token.type == "html_block" and token.level == 0:
+            start, end = _lines_of(token)
+            found.append(Prose(start=start, end=end, closed=_html_is_closed(token.content)))
+        elif token.type == "list_item_open" and token.level == 1:  # in a list at the top
+            found.append(_list_item(tokens, index, lines))
+    if found and isinstance(found[-1], Fence) and not found[-1].closed:
+        found[-1] = _close(found[-1], lines)
+    first = front.end if front else 0
+    return Document(
+        lines=tuple(lines), front_matter=front, blocks=tuple(_cover(found, first=first, total=len(lines)))
+    )
+
+
+def split_at(blocks: Sequence[Block], level: int) -> Iterator[tuple[Heading | None, tuple[Block, ...]]]:
+    """Sections, each begun by a heading of ``level`` or above; the first has none and may be empty."""
+    heading: Heading | None = None
+    section: list[Block] = []
+    for block in blocks:
+        if isinstance(block, Heading) and block.level <= level:
+            yield heading, tuple(section)
+            heading, section = block, []
+        else:
+            section.append(block)
+    yield heading, tuple(section)
+
+
+def join_prose(parts: Iterable[str]) -> str:
+    """The parts, a blank line between them, none of which a parser reads as belonging to another."""
+    joined = ""
+    for part in map(_trim, parts):
+        if not joined or not part:
+            joined += part
+            continue
+        # Behind a list, indented text would become part of its last item; a fence would lose its content.
+        ends_list = part[0] in " \t"
+        joined += f"\n\n{_LIST_END}\n\n{part}" if ends_list else f"\n\n{part}"
+    return joined
+
+
+def code_after(text: str, lead: str) -> str | None:
+    """The content of the code span in ``text`` if that is ``lead`` (in any case) and one code span, no more."""
+    children = _INLINE.parseInline(text)[0].children or []
+    kinds = [child.type for child in children]
+    if kinds == ["text", "code_inline"] and children[0].content.strip().lower() == lead:
+        return children[1].content
+    return None
+
+
+def _lines_of(token: Token) -> tuple[int, int]:
+    assert token.map is not None, token.type  # noqa: S101 - every block token has one
+    return token.map[0], token.map[1]
+
+
+def _heading(token: Token, content: str) -> Heading:
+    start, end = _lines_of(token)
+    return Heading(
+        start=start,
+        end=end,
+        level=int(token.tag.removeprefix("h")),
+        text=" ".join(content.split()),
+        underlined=not token.markup.startswith("#"),
+    )
+
+
+def _fence(token: Token, lines: Sequence[str]) -> Fence:
+    start, end = _lines_of(token)
+    closing = re.compile(rf" {{0,3}}{re.escape(token.markup)}{re.escape(token.markup[0])}*[ \t]*")
+    closed = token.level > 0 or (end - start > 1 and closing.fullmatch(lines[end - 1]) is not None)
+    return Fence(start=start, end=end, words=tuple(token.info.split()), content=token.content, closed=closed)
+
+
+def _close(fence: Fence, lines: list[str]) -> Fence:
+    """Write the closing line into ``lines``: prose with an open fence would swallow what follows."""
+    if not lines[-1]:
+        lines.pop()
+    opening = lines[fence.start].lstrip(" ")
+    lines.append(opening[: len(opening) - len(opening.lstrip(opening[0]))])
+    return replace(fence, end=len(lines))
+
+
+def _html_is_closed(content: str) -> bool:
+    opening = content.lstrip(" ").split("\n", 1)[0]
+    for begins, ends, _ in _CLOSED_BY_MARKER:
+        if begins.search(opening):
+            return ends.search(content) is not None
+    return True
+
+
+def _list_item(tokens: Sequence[Token], index: int, lines: Sequence[str]) -> ListItem:
+    start, end = _lines_of(tokens[index])
+    stop = index + 1
+    while tokens[stop].level > 1:
+        stop += 1
+    inside = tokens[index + 1 : stop]
+    leads = bool(inside) and inside[0].type == "paragraph_open"
+    return ListItem(
+        start=start,
+        end=end,
+        lead=inside[1].content if leads else "",
+        alone=leads and len(inside) == 3,
+        fences=tuple(_fence(token, lines) for token in inside if token.type == "fence"),
+    )
+
+
+def _cover(found: Sequence[Block], *, first: int, total: int) -> Iterator[Block]:
+    position = first
+    for block in found:
+        if block.start > position:
+            yield Prose(start=position, end=block.start)
+        yield block
+        position = block.end
+    if position < total:
+        yield Prose(start=position, end=total)
+
+
+def _trim(text: str) -> str:
+    lines = text.split("\n")
+    while lines and not lines[-1].strip(" \t"):
+        lines.pop()
+    first = next((number for number, line in enumerate(lines) if line.strip(" \t")), 0)
+    return "\n".join(lines[first:])

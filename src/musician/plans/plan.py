@@ -1,0 +1,339 @@
+"""A whole plan from its Markdown (DESIGN 7).
+
+:func:`parse_plan` is pure: the text of instruction files comes in through ``read_file``. It knows the
+levels above a task (title, overview, phases) and what holds between tasks: ids unique over the plan, phases
+numbered, ``after`` within the phase and without a cycle. It refuses to know how a task is played. Text in
+front of the first task of a phase is given to each of the phase's tasks, so that nothing an author wrote is
+lost.
+
+:func:`load_plan` does the reading, inside the project and within bounds.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+from musician.plans.body import Body, read_body, read_prose
+from musician.plans.headings import PLAN_STEP_LEVEL, Count, Kind, quote, read_numbered
+from musician.plans.instructions import TaskFile, read_task_file
+from musician.plans.keys import Defaults, PlanKeys, TaskKeys, read_plan_keys, read_task_keys
+from musician.plans.markdown import Block, Heading, join_prose, normalise, read_document, split_at
+from musician.plans.model import Phase, Plan, TaskSpec
+from musician.plans.problems import Problems, Report
+from musician.plans.tasks import check_characters, check_pauses, check_steps, resolve_task
+from musician.protocol.errors import BadId, InvalidPlan
+from musician.protocol.names import check_task_id
+
+__all__ = ["MAX_FILE_BYTES", "load_plan", "parse_plan"]
+
+MAX_FILE_BYTES = 2_000_000
+"""A plan or an instruction file; a larger one is a mistake, such as a log given as a plan."""
+
+_FREE_LEVEL = PLAN_STEP_LEVEL + 2
+_TASK = "`### task-id: Title`"
+
+ReadFile = Callable[[str], str | None]
+
+
+def parse_plan(text: str, *, path: str, read_file: ReadFile) -> Plan:
+    """Read a plan. ``path`` names it in problems.
+
+    ``read_file`` gives the text of an instruction file by its path in the project, None if there is none;
+    it may raise :class:`InvalidPlan` to say more. Raises :class:`InvalidPlan` with every problem of every
+    file at once.
+    """
+    return _PlanReader(text, path, read_file).read()
+
+
+def load_plan(path: Path, *, root: Path) -> Plan:
+    """Read the plan at ``path`` and the instruction files it names, which must lie inside ``root``.
+
+    Raises :class:`InvalidPlan`, with one problem for a file that cannot be read.
+    """
+    home, place = _resolved(root), _resolved(path)
+    name = place.relative_to(home).as_posix() if place.is_relative_to(home) else str(path)
+
+    def read_file(relative: str) -> str | None:
+        target = _resolved(home / relative)
+        if not target.is_relative_to(home):
+            raise InvalidPlan(
+                problems=(f"{relative}:1: a link out of the project; expected a file inside it",)
+            )
+        return _read_text(target, relative) if os.path.exists(target) else None
+
+    return parse_plan(_read_text(place, name), path=name, read_file=read_file)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Found:
+    """A task and where its neighbours would complain about it."""
+
+    task: TaskSpec
+    line: int
+    after_line: int
+
+
+@dataclass(slots=True, kw_only=True)
+class _OpenPhase:
+    number: int
+    title: str
+    line: int
+    found: list[_Found] = field(default_factory=list)
+
+
+class _PlanReader:
+    """Collects the parts of one plan, then checks what holds between them."""
+
+    def __init__(self, text: str, path: str, read_file: ReadFile) -> None:
+        self._text, self._path, self._read_file = text, path, read_file
+        self._problems = Problems()
+        self._report = self._problems.report_for(path)
+        self._document = read_document(text)
+        self._keys = PlanKeys()
+        self._defaults = Defaults()
+        self._titles: list[Heading] = []
+        self._overviews: list[Heading] = []
+        self._prose: list[str] = []
+        self._phases: list[_OpenPhase] = []
+        self._phase_count = Count()
+        self._files: dict[str, str] = {}
+
+    def read(self) -> Plan:
+        check_characters(self._document, self._report)
+        self._keys = read_plan_keys(self._document, self._report)
+        self._defaults = self._keys.defaults()
+        for heading, blocks in split_at(self._document.blocks, 2):
+            self._section(heading, blocks)
+        self._check_whole()
+        for phase in self._phases:
+            _check_after(phase.found, self._ids(), self._report)
+        self._problems.raise_any()
+        return self._plan()
+
+    def _section(self, heading: Heading | None, blocks: Sequence[Block]) -> None:
+        if heading is None:
+            self._take_prose(blocks, free_level=_FREE_LEVEL, place="above the title")
+        elif heading.level == 1:
+            self._only_once(heading, self._titles, "title")
+            self._take_prose(blocks, free_level=_FREE_LEVEL, place="outside a phase")
+        elif heading.text == "Overview":
+            self._only_once(heading, self._overviews, "overview")
+            self._take_prose(blocks, free_level=3, place="in the overview")
+        else:
+            self._phase(heading, blocks)
+
+    def _only_once(self, heading: Heading, seen: list[Heading], what: str) -> None:
+        if seen:
+            first = f"one (the first is in line {seen[0].line})"
+            self._report(heading.line, f"a second {what}, {quote(heading)}", first)
+        seen.append(heading)
+
+    def _take_prose(self, blocks: Sequence[Block], *, free_level: int, place: str) -> None:
+        allowed = "`## Phase N: Title` above it, and tasks and steps inside that"
+        text = read_prose(
+            self._document, blocks, free_level=free_level, place=place, allowed=allowed, report=self._report
+        )
+        self._prose.append(text)
+
+    def _phase(self, heading: Heading, blocks: Sequence[Block]) -> None:
+        numbered = read_numbered(heading.text)
+        known = numbered is not None and numbered.kind is Kind.PHASE
+        if numbered is None or not known:
+            self._report(heading.line, quote(heading), "`## Overview` or `## Phase N: Title`")
+            self._phase_count.forgive_gap()
+            phase = _OpenPhase(number=0, title="", line=heading.line)
+        else:
+            self._phase_count.check(heading, numbered, self._report)
+            phase = _OpenPhase(number=numbered.number, title=numbered.title, line=heading.line)
+        self._phases.append(phase)
+        (_, first), *tasks = split_at(blocks, 3)
+        overview = read_prose(
+            self._document,
+            first,
+            free_level=_FREE_LEVEL,
+            place="outside a task",
+            allowed=f"{_TASK} above it",
+            report=self._report,
+        )
+        for task_heading, body in tasks:
+            assert task_heading is not None  # noqa: S101 - only the first section has none
+            self._task(phase, task_heading, body, overview)
+        if known and not tasks:
+            self._report(heading.line, f"{quote(heading)} without tasks", f"at least one {_TASK}")
+
+    def _task(
+        self, phase: _OpenPhase, heading: Heading, blocks: Sequence[Block], phase_overview: str
+    ) -> None:
+        task_id, title = self._task_heading(heading)
+        body = read_body(self._document, blocks, step_level=PLAN_STEP_LEVEL, report=self._report)
+        own_keys = read_task_keys(body.keys, self._report)
+        file = self._instructions(task_id, own_keys, body) if own_keys.instructions else None
+        keys = own_keys.over(file.keys) if file else own_keys
+        if file:
+            check_pauses(own_keys, file.body.items, self._report)
+        elif "instructions" not in own_keys.lines:
+            check_steps(body, step_level=PLAN_STEP_LEVEL, line=heading.line, report=self._report)
+            check_pauses(own_keys, body.items, self._report)
+        overviews = (phase_overview, body.overview, file.body.overview if file else "")
+        task = resolve_task(
+            task_id=task_id,
+            title=title or (file.title if file else "") or task_id,
+            overview=join_prose(overviews),
+            items=file.body.items if file else body.items,
+            keys=keys,
+            defaults=self._defaults,
+            source_path=own_keys.instructions or self._path,
+            line=file.line if file else heading.line,
+        )
+        after_line = own_keys.lines.get("after", heading.line)
+        phase.found.append(_Found(task=task, line=heading.line, after_line=after_line))
+
+    def _task_heading(self, heading: Heading) -> tuple[str, str]:
+        task_id, _, title = heading.text.partition(":")
+        task_id = task_id.strip()
+        try:
+            check_task_id(task_id)
+        except BadId as error:
+            self._report(heading.line, quote(heading), f"{_TASK} with an id ({error.remedy})")
+            return task_id, title.strip()
+        for other in self._found():
+            if other.task.task_id == task_id:
+                unique = f"ids that are unique in the plan (the first is in line {other.line})"
+                self._report(heading.line, f"the task id {task_id} a second time", unique)
+                break
+        return task_id, title.strip()
+
+    def _instructions(self, task_id: str, own_keys: TaskKeys, body: Body) -> TaskFile | None:
+        path = own_keys.instructions or ""
+        line = own_keys.lines["instructions"]
+        for item in body.items[:1]:
+            self._report(item.line, f"a body for {task_id} beside `instructions: {path}`", "one or the other")
+        try:
+            text = self._read_file(path)
+        except InvalidPlan as error:
+            self._problems.adopt(error)
+            return None
+        if text is None:
+            self._report(line, f"`instructions: {path}`, which is not there", "a file in the project")
+            return None
+        self._files[path] = text
+        report = self._problems.report_for(path)
+        file = read_task_file(text, task_id=task_id, report=report)
+        if file.keys.plan not in (None, self._keys.plan):
+            report(
+                file.keys.lines["plan"],
+                f"`plan: {file.keys.plan}`",
+                f"{self._keys.plan}, which uses this file",
+            )
+        return file
+
+    def _check_whole(self) -> None:
+        if self._keys.plan is None and "plan" not in self._keys.lines:
+            self._report(
+                1, "no `plan` key", "front matter (`---`, `plan: an-id`, `---`) at the top of the file"
+            )
+        if not self._title:
+            self._report(1, "no title", "`# Title` behind the front matter")
+        if not self._phases:
+            self._report(1, "no phase", "`## Phase 1: Title` with at least one task")
+
+    @property
+    def _title(self) -> str:
+        return (self._titles[0].text if self._titles else "") or self._keys.title or ""
+
+    def _found(self) -> Iterable[_Found]:
+        return (found for phase in self._phases for found in phase.found)
+
+    def _ids(self) -> frozenset[str]:
+        return frozenset(found.task.task_id for found in self._found())
+
+    def _plan(self) -> Plan:
+        assert self._keys.plan is not None  # noqa: S101 - reported before
+        phases = tuple(
+            Phase(
+                number=phase.number,
+                title=phase.title,
+                tasks=tuple(found.task for found in phase.found),
+                line=phase.line,
+            )
+            for phase in self._phases
+        )
+        return Plan(
+            plan_id=self._keys.plan,
+            title=self._title,
+            overview=join_prose(self._prose),
+            setup=self._defaults.setup,
+            test=self._defaults.test,
+            agent=self._defaults.agent,
+            review=self._defaults.review,
+            isolation=self._defaults.isolation,
+            phases=phases,
+            path=self._path,
+            text=self._text,
+            sha256=_digest(self._text, self._files),
+            instruction_files=tuple(self._files.items()),
+        )
+
+
+def _check_after(found: Sequence[_Found], all_ids: frozenset[str], report: Report) -> None:
+    """Report ``after`` entries that name no task of this phase, and each cycle once."""
+    here = {item.task.task_id: item for item in found}
+    graph: dict[str, list[str]] = {}
+    for task_id, item in here.items():
+        graph[task_id] = [name for name in item.task.after if name in here]
+        for name in item.task.after:
+            if name not in here:
+                where = "a task of another phase" if name in all_ids else "no task"
+                ids = ", ".join(other for other in here if other != task_id) or "there are no others"
+                report(item.after_line, f"`after` names {name}, {where}", f"tasks of the same phase ({ids})")
+    while True:
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError as error:
+            cycle: list[str] = error.args[1][::-1]  # each waits for the next
+            line = min(here[task_id].after_line for task_id in cycle)
+            waits = f"tasks that wait for each other ({' → '.join(cycle)})"
+            report(line, waits, "no cycle in `after`")
+            graph[cycle[0]] = [name for name in graph[cycle[0]] if name != cycle[1]]
+        else:
+            return
+
+
+def _digest(text: str, files: dict[str, str]) -> str:
+    """SHA-256 over the plan and its instruction files, deaf to line ends and BOMs."""
+    digest = hashlib.sha256(normalise(text).encode())
+    for path, content in files.items():
+        digest.update(f"\0{path}\0{normalise(content)}".encode())
+    return digest.hexdigest()
+
+
+def _resolved(path: Path) -> Path:
+    """Without symbolic links; a loop of them stays as it is, and cannot be read."""
+    return Path(os.path.realpath(path))
+
+
+def _read_text(path: Path, name: str) -> str:
+    """The file as text; raises :class:`InvalidPlan` with one line that calls it ``name``."""
+    try:
+        if not path.is_file():
+            found = "a folder or device" if path.exists() else "no such file"
+            raise InvalidPlan(problems=(f"{name}:1: {found}; expected a Markdown file",))
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+        if len(data) > MAX_FILE_BYTES:
+            limit = f"at most {MAX_FILE_BYTES} bytes of Markdown"
+            raise InvalidPlan(problems=(f"{name}:1: a file that is too large; expected {limit}",))
+        return data.decode()
+    except OSError as error:
+        reason = (error.strerror or "an input/output error").lower()
+        raise InvalidPlan(
+            problems=(f"{name}:1: a file that cannot be read ({reason}); expected a Markdown file",)
+        ) from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise InvalidPlan(
+            problems=(f"{name}:{line}: a byte that is not UTF-8; expected UTF-8 text",)
+        ) from None

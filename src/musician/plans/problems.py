@@ -1,0 +1,62 @@
+"""What is wrong with a plan and its instruction files, gathered so that it can be told all at once.
+
+A reader of plans never stops at the first mistake and never guesses: it reports the place, what it found
+there and what it expected, goes on, and raises in the end. Problems come out in the order of the files,
+then of their lines.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from musician.protocol.errors import InvalidPlan
+
+__all__ = ["MAX_FOUND_CHARACTERS", "MAX_PROBLEMS", "Problems", "Report", "shorten"]
+
+MAX_PROBLEMS = 100
+"""More are counted, not listed: one unclosed fence can make hundreds."""
+
+MAX_FOUND_CHARACTERS = 80
+"""How much of the user's own text a problem quotes."""
+
+Report = Callable[[int, str, str], None]
+"""``report(line, found, expected)`` for one file; lines count from 1."""
+
+
+class Problems:
+    """The mistakes found so far, over all files of one plan."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, list[tuple[int, str]]] = {}
+        self._whole: list[str] = []
+
+    def report_for(self, path: str) -> Report:
+        """The way to report mistakes of the file called ``path``."""
+        self._files.setdefault(path, [])
+        return partial(self._add, path)
+
+    def adopt(self, error: InvalidPlan) -> None:
+        """Take over what a reader of another file raised."""
+        self._whole.extend(error.problems)
+
+    def raise_any(self) -> None:
+        """Raise :class:`InvalidPlan` with everything reported; do nothing if that is nothing."""
+        lines = [
+            f"{path}:{line}: {text}"
+            for path, found in self._files.items()
+            for line, text in sorted(found, key=lambda problem: problem[0])
+        ]
+        lines.extend(self._whole)
+        if len(lines) > MAX_PROBLEMS:
+            more = len(lines) - MAX_PROBLEMS
+            lines = [*lines[:MAX_PROBLEMS], f"and {more} more problems; mend these first"]
+        if lines:
+            raise InvalidPlan(problems=tuple(lines))
+
+    def _add(self, path: str, line: int, found: str, expected: str) -> None:
+        self._files[path].append((line, f"{found}; expected {expected}"))
+
+
+def shorten(text: str) -> str:
+    """``text`` on one line, cut to :data:`MAX_FOUND_CHARACTERS`."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= MAX_FOUND_CHARACTERS else flat[: MAX_FOUND_CHARACTERS - 1] + "…"

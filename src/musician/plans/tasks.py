@@ -1,0 +1,69 @@
+"""A task put together from its keys, its body and the plan's defaults, and what must hold for all of it."""
+
+from collections.abc import Sequence
+
+from musician.plans.body import Body
+from musician.plans.keys import Defaults, TaskKeys
+from musician.plans.markdown import Document
+from musician.plans.model import Checkpoint, Step, TaskSpec
+from musician.plans.problems import Report
+
+__all__ = ["check_characters", "check_pauses", "check_steps", "resolve_task"]
+
+
+def check_characters(document: Document, report: Report) -> None:
+    """Report NUL characters: no script or file name can hold one, so the file is no text."""
+    for number, line in enumerate(document.lines, start=1):
+        if "\0" in line:
+            report(number, "a NUL character", "text")
+
+
+def check_steps(body: Body, *, step_level: int, line: int, report: Report) -> None:
+    """Report a task in which nothing is to be done."""
+    if not body.misread and not any(isinstance(item, Step) for item in body.items):
+        report(line, "a task without steps", f"at least one `{'#' * step_level} Step 1: Title`")
+
+
+def check_pauses(keys: TaskKeys, items: Sequence[Step | Checkpoint], report: Report) -> None:
+    """Report numbers in ``pause-siblings-at`` that no checkpoint has (REF-3's exception)."""
+    there = [item.number for item in items if isinstance(item, Checkpoint)]
+    for number in keys.pause_siblings_at or ():
+        if items and number not in there:
+            known = ", ".join(map(str, there))
+            report(
+                keys.lines["pause-siblings-at"],
+                f"`pause-siblings-at` names checkpoint {number}",
+                f"the numbers of checkpoints of this task ({known})",
+            )
+
+
+def resolve_task(
+    *,
+    task_id: str,
+    title: str,
+    overview: str,
+    items: tuple[Step | Checkpoint, ...],
+    keys: TaskKeys,
+    defaults: Defaults,
+    source_path: str,
+    line: int,
+) -> TaskSpec:
+    """The task with everything it did not say filled in; an empty ``test`` or ``setup`` is none."""
+    return TaskSpec(
+        task_id=task_id,
+        title=title,
+        overview=overview,
+        items=items,
+        files=keys.files or (),
+        danger=keys.danger or (),
+        after=keys.after or (),
+        labels=keys.labels or (),
+        agent=keys.agent or defaults.agent,
+        review=keys.review or defaults.review,
+        isolation=keys.isolation or defaults.isolation,
+        test=(defaults.test if keys.test is None else keys.test) or None,
+        setup=(defaults.setup if keys.setup is None else keys.setup) or None,
+        pause_siblings_at=keys.pause_siblings_at or (),
+        source_path=source_path,
+        line=line,
+    )
