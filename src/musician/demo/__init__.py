@@ -1,0 +1,7 @@
+"""The demo: a small project whose tests fail, a plan that mends it, and what goes wrong on purpose meanwhile.
+
+``project/`` is the user's code, not ours; ``PLAN.md`` tells the story with the shell agent alone. Where do we …
+
+- make a fresh repository of it? ``story``
+- run it and tell about it? ``musician.cli.demo``
+"""

@@ -1,0 +1,1 @@
+"""A small post office that delivers by carrier pigeon."""

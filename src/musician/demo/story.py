@@ -1,0 +1,50 @@
+"""Making a fresh git repository of the bundled project.
+
+Nothing of the surroundings gets in: no template, no hook, no ignore list of the user's. Nothing is run here.
+"""
+
+import shutil
+from pathlib import Path
+
+from musician.protocol.errors import BadField
+from musician.trees.git import Git
+
+__all__ = ["PLAN_NAME", "prepare"]
+
+PLAN_NAME = "PLAN.md"
+_HERE = Path(__file__).parent
+_IDENTITY = (("user.name", "Pigeon Post"), ("user.email", "desk@pigeonpost.invalid"))
+
+
+def prepare(folder: Path) -> Path:
+    """Copy project and plan into ``folder``, new or empty, and commit them on branch ``main``; the plan's path.
+
+    :class:`BadField` if there is something in the way.
+    """
+    _check_free(folder)
+    ignored = shutil.ignore_patterns("__pycache__")
+    try:
+        shutil.copytree(_HERE / "project", folder, dirs_exist_ok=True, ignore=ignored)
+        plan = Path(shutil.copyfile(_HERE / PLAN_NAME, folder / PLAN_NAME))
+    except (OSError, shutil.Error) as error:
+        raise _unusable(folder, str(error)) from error
+    git = Git(folder)
+    git.run("init", "--quiet", "--template=")
+    git.run("symbolic-ref", "HEAD", "refs/heads/main")
+    for name, value in _IDENTITY:
+        git.run("config", name, value)
+    git.run("add", "--all", "--force")
+    git.run("commit", "--quiet", "--message", "A post office with tests, and no functions yet")
+    return plan
+
+
+def _check_free(folder: Path) -> None:
+    if folder.is_dir():
+        if any(folder.iterdir()):
+            raise _unusable(folder, "name a new or an empty folder")
+    elif folder.exists() or folder.is_symlink():
+        raise _unusable(folder, "that is no folder; name a new or an empty one")
+
+
+def _unusable(folder: Path, reason: str) -> BadField:
+    return BadField(field="--keep", value=str(folder), reason=reason)
