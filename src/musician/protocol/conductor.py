@@ -43,6 +43,10 @@ __all__ = [
 ]
 
 
+MOST_FAILED_LAUNCHES = 3
+"""So many launches in a row without a claim, and a person is asked."""
+
+
 class TrialOutcome(StrEnum):
     """What a trial merge of a completion into the plan's branch came to (D24)."""
 
@@ -110,6 +114,8 @@ class TaskFacts:
     """Sessions in a row that ended without progress (D1)."""
     was_claimed: bool = False
     exit_reason: str = ""
+    failed_launches: int = 0
+    """Processes started for it in a row that ended without a claim."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +125,6 @@ class Orchestra:
     tasks: tuple[TaskFacts, ...]
     jobs: int
     settings: Settings
-    is_stopping: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,8 +220,7 @@ def decide(orchestra: Orchestra) -> tuple[Act, ...]:
         act = _due_for(task, orchestra)
         if act is not None:
             acts.append(act)
-    if not orchestra.is_stopping:
-        acts.extend(_launches(orchestra))
+    acts.extend(_launches(orchestra))
     if acts:
         return tuple(acts)
     if all(is_finished(task) for task in orchestra.tasks):
@@ -369,7 +373,28 @@ def _ask_if_fruitless(task: TaskFacts, settings: Settings) -> Act | None:
 
 
 def _ask_before_relaunch(task: TaskFacts, settings: Settings) -> Act | None:
-    return _ask_if_fruitless(task, settings) if _is_open(task) else None
+    if not _is_open(task):
+        return None
+    if task.failed_launches >= MOST_FAILED_LAUNCHES:
+        return AskHuman(
+            task_id=task.task_id,
+            kind="launch",
+            subject_id=task.epoch,
+            text=f"{task.failed_launches} musicians in a row ended before they claimed it;"
+            f" see .musician/logs/{task.task_id}.musician.log",
+        )
+    return _ask_if_fruitless(task, settings)
+
+
+def _flag_doubtful(task: TaskFacts, _: Settings) -> Act | None:
+    if task.state not in ACTIVE or task.owner is not Owner.DOUBTFUL:
+        return None
+    return AskHuman(
+        task_id=task.task_id,
+        kind="doubtful",
+        subject_id=task.epoch,
+        text="its owner's heartbeat cannot be read or lies in the future: nobody can tell whether it lives",
+    )
 
 
 _RULES: tuple[Callable[[TaskFacts, Settings], Act | None], ...] = (
@@ -378,6 +403,7 @@ _RULES: tuple[Callable[[TaskFacts, Settings], Act | None], ...] = (
     _answer_submission,
     _answer_report,
     _take_over_dead,
+    _flag_doubtful,
     _reopen_exited,
     _ask_before_relaunch,
 )
@@ -416,7 +442,7 @@ def _launches(orchestra: Orchestra) -> Iterable[Launch]:
             and not task.has_open_ask
             and task.after <= finished
             and not task.conflicts & busy
-            and _ask_if_fruitless(task, orchestra.settings) is None
+            and _ask_before_relaunch(task, orchestra.settings) is None
         )
         if ready:
             busy.add(task.task_id)

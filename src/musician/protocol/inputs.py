@@ -33,7 +33,8 @@ __all__ = [
 class Started:
     """The claim is made and what was left is looked at. ``errors_so_far`` counts all sessions' reports (D3).
 
-    ``advice`` is what the conductor said for this session (a handoff message, a correction).
+    ``advice`` is what the conductor said for this session (a handoff message, a correction); ``feedback`` a
+    rejection that an earlier session had not acted on.
     """
 
     progress: Progress
@@ -41,6 +42,7 @@ class Started:
     retry_limit: int
     report_path: str
     advice: str = ""
+    feedback: str = ""
 
 
 class PieceEnding(StrEnum):

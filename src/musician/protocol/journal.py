@@ -11,6 +11,7 @@ Items are named as people name them: ``step 2``, ``step 2 agent 1``, ``checkpoin
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import cast
 
 from musician.protocol.deviations import Deviation, Severity
 
@@ -56,6 +57,10 @@ class Entry:
     commit_id: str | None = None
     ruled: bool = False
 
+    def __post_init__(self) -> None:
+        if self.kind is Kind.DEVIATION and self.severity is None:
+            raise ValueError("a deviation has a severity")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
@@ -91,14 +96,12 @@ def _fold(progress: Progress, entry: Entry) -> Progress:
         case Kind.COMPLETED | Kind.RETURNED | Kind.RECONCILED | Kind.REWORKED:
             return _completed(progress, entry)
         case Kind.DEVIATION:
-            assert entry.severity is not None, "a deviation has a severity"  # noqa: S101
-            deviation = Deviation(severity=entry.severity, text=entry.text, ruled=entry.ruled)
+            severity = cast("Severity", entry.severity)  # an entry without one cannot be made
+            deviation = Deviation(severity=severity, text=entry.text, ruled=entry.ruled)
             return replace(progress, deviations=(*progress.deviations, deviation))
         case Kind.SELF_CORRECTION:
-            return replace(
-                progress,
-                self_corrections=(*progress.self_corrections, f"{entry.item}: {entry.text}".strip(": ")),
-            )
+            said = ": ".join(part for part in (entry.item, entry.text) if part)
+            return replace(progress, self_corrections=(*progress.self_corrections, said))
         case Kind.NOT_VERIFIED:
             return replace(progress, failed_verifications=progress.failed_verifications + 1)
         case Kind.ERROR:

@@ -187,7 +187,11 @@ class _Turn:
             report_path=given.report_path,
             advice=(given.advice,) if given.advice else (),
         )
-        self._go_on()
+        upcoming = self.state.program.next_item(given.progress)
+        if given.feedback and isinstance(upcoming, Check):
+            self._rework(upcoming, given.feedback)
+        else:
+            self._go_on()
 
     def _go_on(self) -> None:
         """At a boundary: what comes next."""

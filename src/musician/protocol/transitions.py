@@ -155,14 +155,7 @@ TABLE: tuple[Transition, ...] = (
             _VERDICT_EVENTS[target][1],
         )
     ),
-    *_rows(
-        ACTIVE - {State.EXIT_REQUESTED},
-        Event.REQUEST_EXIT,
-        State.EXIT_REQUESTED,
-        Actor.CONDUCTOR,
-        None,
-        _M.EXIT_REQUEST,
-    ),
+    *_rows(ACTIVE, Event.REQUEST_EXIT, State.EXIT_REQUESTED, Actor.CONDUCTOR, None, _M.EXIT_REQUEST),
     *_rows(ACTIVE, Event.EXIT, State.EXITED, Actor.OWNER, Guard.HANDOFF_STORED, _M.HANDOFF),
     *_rows(
         frozenset({State.WORKING, State.REVIEW_APPROVED}),
@@ -215,5 +208,4 @@ def mermaid() -> str:
         key = (row.source or "[*]", row.target)
         edges.setdefault(key, []).append(row.event)
     lines = [f"    {source} --> {target}: {', '.join(events)}" for (source, target), events in edges.items()]
-    ends = [f"    {state} --> [*]" for state in (State.COMPLETE,)]
-    return "\n".join(["stateDiagram-v2", *lines, *ends])
+    return "\n".join(["stateDiagram-v2", *lines, f"    {State.COMPLETE} --> [*]"])

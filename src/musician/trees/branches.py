@@ -49,6 +49,10 @@ def create_branch(git: Git, branch: str, start: str) -> str:
     try:
         git.run("update-ref", full_ref(branch), commit, "0" * len(commit))
     except GitFailed:
+        # Two sessions that begin at the same moment both make the plan's branch; the other one was first.
+        there = git.commit_id(full_ref(branch))
+        if there is not None:
+            return there
         parts = branch.split("/")
         in_the_way = [
             name

@@ -1,0 +1,49 @@
+"""Playing tasks: one session on one task, or a process that keeps claiming tasks."""
+
+import uuid
+
+import anyio
+import click
+
+from musician.cli.context import App
+from musician.cli.options import command, task_argument
+from musician.cli.render import show
+from musician.protocol.ready import End, EndKind
+from musician.runtime.work import play_task
+
+__all__ = ["work"]
+
+INTERRUPTED = 130
+UNFINISHED = 1
+
+
+@command("work")
+@task_argument
+@click.option(
+    "--session", "session_id", envvar="MUSICIAN_SESSION", help="The session's id; made up if not given."
+)
+@click.option("--agent", help="Play with this agent instead of the task's own.")
+@click.option("--quiet", is_flag=True, help="A blocked claim leaves no fallback row.")
+@click.pass_obj
+def work(app: App, task_id: str, session_id: str | None, agent: str | None, quiet: bool) -> None:
+    """One musician session on TASK: claim it, play it, until it is complete, handed off or stopped."""
+    session = session_id or f"musician-{uuid.uuid4().hex[:12]}"
+
+    async def play() -> End:
+        return await play_task(
+            app.root, app.store, task_id, session, settings=app.settings, agent=agent, quiet=quiet
+        )
+
+    end = anyio.run(play)
+    show(
+        app,
+        {"task_id": task_id, "session_id": session, "end": end.kind, "reason": end.reason},
+        f"{task_id}: {end.kind} ({end.reason})",
+    )
+    click.get_current_context().exit(_exit_code(end))
+
+
+def _exit_code(end: End) -> int:
+    if end.kind is EndKind.COMPLETE:
+        return 0
+    return INTERRUPTED if end.reason.startswith("interrupted") else UNFINISHED

@@ -1,0 +1,78 @@
+"""Running a checkpoint's verification and storing what it found: the only way evidence comes about (D16)."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import anyio.to_thread
+
+from musician import service
+from musician.processes.identity import ProcessIdentity
+from musician.protocol.claim import Claim
+from musician.protocol.program import Check
+from musician.protocol.review import Verification
+from musician.protocol.settings import Settings
+from musician.store.port import Store
+from musician.verification.result import VerificationResult
+from musician.verification.run import verify
+
+__all__ = ["Found", "outcome_of", "run_checkpoint"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A stored verification."""
+
+    verification_id: int
+    result: VerificationResult
+    outcome: Verification
+
+
+async def run_checkpoint(
+    store: Store,
+    claim: Claim,
+    check: Check,
+    *,
+    tree: Path,
+    tree_id: Callable[[], str],
+    log: Path,
+    env: Mapping[str, str],
+    settings: Settings,
+    on_process: Callable[[ProcessIdentity], Awaitable[None]],
+) -> Found:
+    """Verify ``check`` in ``tree`` and store the result as this claim's evidence."""
+    result = await verify(
+        check.commands,
+        tree=tree,
+        tree_id=await anyio.to_thread.run_sync(tree_id),
+        log=log,
+        env=env,
+        time_limit_s=settings.time.verification_limit_s,
+        checkpoint=check.number,
+        full=check.final,
+        on_process=on_process,
+    )
+    outcome = outcome_of(result)
+    keep = partial(
+        service.store_verification,
+        store,
+        claim,
+        checkpoint=check.number,
+        covers_all=check.final,
+        outcome=outcome,
+        tree_id=result.tree_id,
+        result=result.to_json(),
+    )
+    return Found(verification_id=await anyio.to_thread.run_sync(keep), result=result, outcome=outcome)
+
+
+def outcome_of(result: VerificationResult) -> Verification:
+    """How the rules of review see a result."""
+    if result.passed:
+        return Verification.GREEN
+    if result.escalate:
+        return Verification.FLAKY
+    if not result.commands or not result.commands[-1].could_run:
+        return Verification.CANNOT_RUN
+    return Verification.RED

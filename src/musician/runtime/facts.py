@@ -1,0 +1,252 @@
+"""Gathering what the conductor decides by: the database, the life locks and git, at one moment."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from musician import service
+from musician.plans.model import Isolation, Plan, Review, TaskSpec
+from musician.processes.identity import is_same_machine
+from musician.processes.vital import holder, is_held, lock_path
+from musician.protocol.conductor import Orchestra, Report, Submitted, TaskFacts, Trial
+from musician.protocol.deviations import Deviation
+from musician.protocol.errors import UnreadableMessage
+from musician.protocol.journal import Kind, Progress
+from musician.protocol.liveness import Owner, heartbeat_status, owner_standing
+from musician.protocol.messages import ContextWarning, ErrorReport, MessageType
+from musician.protocol.review import ROUGHEST, Evidence, Submission, SubmittedWork, Verification
+from musician.protocol.settings import Settings
+from musician.protocol.states import ACTIVE, State
+from musician.protocol.submissions import Completion, ReviewRequest
+from musician.runtime.resumption import checkpoint_number
+from musician.service import TaskView
+from musician.store.rows import HistoryRow, MessageRow, SubmissionRow, VerificationRow
+from musician.trees.branches import branch_of, integration_branch
+from musician.trees.git import Git
+from musician.trees.root import Root
+
+__all__ = ["Gatherer", "Memory"]
+
+T = TypeVar("T", ContextWarning, ErrorReport)
+
+_WORK = frozenset(
+    {Kind.COMPLETED, Kind.RETURNED, Kind.REWORKED, Kind.RECONCILED, Kind.SUBMITTED, Kind.APPROVED}
+)
+
+
+@dataclass(slots=True)
+class Memory:
+    """What a running conductor knows besides: its own processes, and results it can find anew at any time."""
+
+    running: set[str] = field(default_factory=set)
+    dead_sessions: set[str] = field(default_factory=set)
+    """Sessions whose process we saw end."""
+    busy: set[str] = field(default_factory=set)
+    """Tasks for which an act of ours is under way."""
+    trials: dict[int, Trial] = field(default_factory=dict)
+    full_evidence: dict[int, Evidence] = field(default_factory=dict)
+    merged: set[str] = field(default_factory=set)
+    failed_launches: dict[str, int] = field(default_factory=dict)
+    is_asleep: bool = False
+    """The machine has slept and its musicians have not had time to show themselves (D10)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gatherer:
+    """Makes an :class:`Orchestra` from what was just read. ``review`` overrides every task's own."""
+
+    root: Root
+    plan: Plan
+    memory: Memory
+    settings: Settings
+    jobs: int
+    review: Review | None = None
+
+    def gather(self, views: Iterable[TaskView], questions: Mapping[str, MessageRow]) -> Orchestra:
+        """Everything at one moment; ``questions`` are the unanswered ones by task. Blocks."""
+        specs = {task.task_id: task for task in self.plan.tasks}
+        tasks = tuple(
+            self._facts(view, specs[view.row.task_id], specs, questions.get(view.row.task_id))
+            for view in views
+            if view.row.task_id in specs
+        )
+        return Orchestra(tasks=tasks, jobs=self.jobs, settings=self.settings)
+
+    def _facts(
+        self, view: TaskView, spec: TaskSpec, specs: Mapping[str, TaskSpec], question: MessageRow | None
+    ) -> TaskFacts:
+        row = view.row
+        isolated = spec.isolation is Isolation.WORKTREE
+        return TaskFacts(
+            task_id=row.task_id,
+            state=row.state,
+            phase=row.phase or 0,
+            epoch=row.claim_epoch,
+            owner=self._owner(view),
+            is_running=row.task_id in self.memory.running,
+            after=frozenset(spec.after),
+            conflicts=_conflicts(spec, specs),
+            is_isolated=isolated,
+            is_merged=isolated and row.state is State.COMPLETE and self._is_merged(row.task_id),
+            reviewed_by_rule=(self.review or spec.review) is Review.RULES,
+            submitted=_submitted(view, spec, self.memory) if row.state is State.NEEDS_REVIEW else None,
+            report=_report(view) if row.state is State.ERROR else None,
+            question=None if question is None else (question.id, question.message),
+            has_open_ask=bool(view.open_asks),
+            settled_asks=frozenset(
+                (ask.kind, ask.subject_id) for ask in view.asks if ask.resolved_at is not None
+            ),
+            empty_sessions=_empty_sessions(view),
+            was_claimed=bool(view.sessions),
+            failed_launches=self.memory.failed_launches.get(row.task_id, 0),
+            exit_reason=(view.sessions[-1].exit_reason or "") if view.sessions else "",
+        )
+
+    def _owner(self, view: TaskView) -> Owner | None:
+        row = view.row
+        if row.session_id is None or row.state not in ACTIVE:
+            return None
+        if row.session_id in self.memory.dead_sessions:
+            return Owner.DEAD
+        lock = lock_path(self.root.locks_dir, row.task_id)
+        signed = holder(lock)
+        ours = signed.session_id == row.session_id and signed.identity is not None
+        lock_held = is_held(lock) if ours and signed.identity and is_same_machine(signed.identity) else None
+        status = heartbeat_status(row.heartbeat_age_s, self.settings)
+        standing = owner_standing(status, lock_held=lock_held)
+        return Owner.LIVE if standing is Owner.STALE and self.memory.is_asleep else standing
+
+    def _is_merged(self, task_id: str) -> bool:
+        if task_id not in self.memory.merged and Git(self.root.path).succeeds(
+            "merge-base",
+            "--is-ancestor",
+            branch_of(self.plan.plan_id, task_id),
+            integration_branch(self.plan.plan_id),
+        ):
+            self.memory.merged.add(task_id)
+        return task_id in self.memory.merged
+
+
+def _conflicts(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> frozenset[str]:
+    """Tasks with which it shares a dangerous file: they are played one after the other (DESIGN 7)."""
+    return frozenset(
+        other.task_id
+        for other in specs.values()
+        if other.task_id != spec.task_id
+        and (
+            set(spec.danger) & {*other.danger, *other.files}
+            or set(other.danger) & {*spec.danger, *spec.files}
+        )
+    )
+
+
+def _submitted(view: TaskView, spec: TaskSpec, memory: Memory) -> Submitted | None:
+    waiting = view.submissions[-1] if view.submissions else None
+    if waiting is None or waiting.verdict is not None or view.history[-1].message_id != waiting.message_id:
+        return None  # not whole yet: its message is still missing (D5)
+    number = checkpoint_number(waiting)
+    rounds = [each for each in view.submissions if checkpoint_number(each) == number]
+    evidence = _verification_of(view, waiting)
+    open_deviations = [row for row in view.journal if row.kind == Kind.DEVIATION and row.ruled_by is None]
+    last = max((item.number for item in spec.checkpoints), default=0)
+    return Submitted(
+        message_id=waiting.message_id,
+        submission=Submission(
+            work=SubmittedWork(
+                tree_id=None if evidence is None else evidence.tree_id, deviations=_deviations(view)
+            ),
+            evidence=memory.full_evidence.get(waiting.message_id) or _evidence(evidence),
+            smoothness=_smoothness(waiting),
+            round=len(rounds),
+            final=waiting.message_type == MessageType.COMPLETION or number == last,
+            sent_back=_sent_back(view, rounds[:-1]),
+        ),
+        deviation_ids=tuple(row.id for row in open_deviations),
+        trial=memory.trials.get(waiting.message_id),
+    )
+
+
+def _deviations(view: TaskView, *, ruled_only: bool = False) -> tuple[Deviation, ...]:
+    found = Progress().after(service.as_entry(row) for row in view.journal).deviations
+    return tuple(each for each in found if each.ruled or not ruled_only)
+
+
+def _verification_of(view: TaskView, submission: SubmissionRow) -> VerificationRow | None:
+    for row in reversed(view.verifications):
+        if row.submission_id == submission.message_id:
+            return row
+    return None
+
+
+def _evidence(row: VerificationRow | None) -> Evidence | None:
+    if row is None:
+        return None
+    return Evidence(verification=Verification(row.outcome), full=row.covers_all)
+
+
+def _sent_back(view: TaskView, earlier: list[SubmissionRow]) -> SubmittedWork | None:
+    rejected = [each for each in earlier if each.verdict is State.REVIEW_FAILED]
+    if not rejected:
+        return None
+    evidence = _verification_of(view, rejected[-1])
+    return SubmittedWork(
+        tree_id=None if evidence is None else evidence.tree_id, deviations=_deviations(view, ruled_only=True)
+    )
+
+
+def _smoothness(submission: SubmissionRow) -> int:
+    """As its text says; one that does not say is rough, so that nobody gains by leaving it out (D14)."""
+    kind = Completion if submission.message_type == MessageType.COMPLETION else ReviewRequest
+    try:
+        score = kind.parse(submission.message or "").smoothness
+    except UnreadableMessage:
+        score = None
+    return ROUGHEST if score is None else score
+
+
+def _report(view: TaskView) -> Report | None:
+    change = view.history[-1]
+    if change.message_id is None:
+        return None
+    text = view.report_texts.get(change.message_id, "")
+    if change.message_type == MessageType.CONTEXT_WARNING:
+        warning = _parsed(ContextWarning, text)
+        return Report(
+            message_id=change.message_id,
+            text=text,
+            is_context=True,
+            used_pct=None if warning is None else warning.context_usage_pct,
+            projected_pct=None if warning is None else warning.projected_pct,
+        )
+    errors = [each for each in view.history if each.message_type == MessageType.ERROR]
+    said = _error_of(view, change)
+    return Report(
+        message_id=change.message_id,
+        text=said,
+        is_context=False,
+        is_repeat=len(errors) > 1 and _error_of(view, errors[-2]) == said,
+    )
+
+
+def _error_of(view: TaskView, change: HistoryRow) -> str:
+    text = view.report_texts.get(change.message_id or 0, "")
+    report = _parsed(ErrorReport, text)
+    return text if report is None else report.error
+
+
+def _parsed(kind: type[T], text: str) -> T | None:
+    try:
+        return kind.parse(text)
+    except UnreadableMessage:
+        return None
+
+
+def _empty_sessions(view: TaskView) -> int:
+    """How many sessions in a row, the latest backwards, ended without progress (D1)."""
+    fruitful = {row.claim_epoch for row in view.journal if row.kind in _WORK}
+    count = 0
+    for session in reversed(view.sessions):
+        if session.ended_at is None or session.claim_epoch in fruitful:
+            break
+        count += 1
+    return count

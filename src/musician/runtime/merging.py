@@ -1,0 +1,130 @@
+"""Bringing finished work together: merged on trial, verified there, and only then taken (D24).
+
+Order: the branch of the plan moves before the approval is written. A crash in between leaves a branch that holds
+the work and a submission that still waits; judging it again finds it merged already and approves it.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+
+from musician.plans.model import Plan, TaskSpec
+from musician.processes.identity import ProcessIdentity
+from musician.processes.output import one_line
+from musician.processes.spawn import run_program
+from musician.protocol.conductor import Trial, TrialOutcome
+from musician.protocol.settings import Settings
+from musician.runtime.tasktree import setup_mark
+from musician.trees import merge
+from musician.trees.root import Root
+from musician.trees.snapshot import tree_id
+from musician.verification.result import VerificationResult
+from musician.verification.run import verify
+from musician.verification.select import all_commands
+
+__all__ = ["Merger"]
+
+_MOST_DETAIL_CHARS = 2000
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merger:
+    """Merges of one plan's tasks; one at a time, for they share a tree."""
+
+    root: Root
+    plan: Plan
+    base: str
+    settings: Settings
+    lock: anyio.Lock
+
+    async def try_merge(self, task: TaskSpec, *, earlier: int) -> Trial:
+        """Merge, verify with the task's own commands and the plan's, and take it if it is green."""
+        async with self.lock:
+            found = await _in_thread(
+                partial(
+                    merge.trial_merge,
+                    self.root,
+                    plan_id=self.plan.plan_id,
+                    task_id=task.task_id,
+                    title=task.title,
+                    base=self.base,
+                )
+            )
+            if isinstance(found, merge.AlreadyMerged):
+                return Trial(outcome=TrialOutcome.GREEN)
+            if isinstance(found, merge.Conflict):
+                detail = (
+                    f"{', '.join(found.paths)}\n  already merged: {found.ours}\n  this task: {found.theirs}"
+                )
+                return Trial(outcome=TrialOutcome.CONFLICT, detail=detail, earlier=earlier)
+            result = await self._verify(task, found.tree_path)
+            if not result.passed:
+                await _in_thread(partial(merge.drop_trial, self.root, self.plan.plan_id))
+                return Trial(outcome=TrialOutcome.RED, detail=_told(result), earlier=earlier)
+            await _in_thread(
+                partial(merge.accept_merge, self.root, self.plan.plan_id, found.commit, found.onto)
+            )
+            return Trial(outcome=TrialOutcome.GREEN)
+
+    async def _verify(self, task: TaskSpec, tree: Path) -> VerificationResult:
+        await self._set_up(task, tree)
+        return await verify(
+            all_commands(task),
+            tree=tree,
+            tree_id=await _in_thread(partial(tree_id, tree)),
+            log=self.root.logs_dir / "merges.log",
+            env={"MUSICIAN_TASK": task.task_id, "MUSICIAN_ROOT": str(self.root.path), **python_environment()},
+            time_limit_s=self.settings.time.verification_limit_s,
+            checkpoint=len(task.checkpoints),
+            full=True,
+            on_process=_nobody_records,
+        )
+
+    async def _set_up(self, task: TaskSpec, tree: Path) -> None:
+        """The plan's set-up, once in the merge tree; if it fails, the verification will say so."""
+        if task.setup is None:
+            return
+        mark = setup_mark(self.root, tree, task.setup)
+        if mark.exists():
+            return
+        ended = await run_program(
+            ["bash", "-c", task.setup],
+            cwd=tree,
+            env=dict(os.environ),
+            on_output=_nobody_reads,
+            time_limit_s=self.settings.time.step_limit_s,
+            on_process=_nobody_records,
+        )
+        if not ended.timed_out and ended.returncode == 0:
+            mark.parent.mkdir(parents=True, exist_ok=True)
+            mark.write_text(task.setup, encoding="utf-8")
+
+
+def python_environment() -> dict[str, str]:
+    """What a test command may rely on besides the user's own environment."""
+    return {"MUSICIAN_PYTHON": sys.executable}
+
+
+def _told(result: VerificationResult) -> str:
+    tail = result.commands[-1].tail if result.commands else ""
+    return one_line(f"{result.tests_line()} {tail}", _MOST_DETAIL_CHARS)
+
+
+async def _nobody_records(_: ProcessIdentity) -> None:
+    """The leash dies with this process, and nobody else takes over what it started."""
+
+
+async def _nobody_reads(_: bytes) -> None:
+    """What a set-up prints is of no use here."""
+
+
+async def _in_thread(call: Callable[[], T]) -> T:
+    return await anyio.to_thread.run_sync(call)

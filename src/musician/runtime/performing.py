@@ -1,0 +1,273 @@
+"""Doing what the conductor decided: one function per act, each safe to be done again after a crash."""
+
+import os
+import sys
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+
+from musician import service
+from musician.plans.model import Plan
+from musician.processes.ending import end_tree
+from musician.processes.identity import ProcessIdentity
+from musician.processes.running import Running, start_program
+from musician.protocol import conductor as c
+from musician.protocol.errors import ConductorError, MusicianError, SessionError
+from musician.protocol.review import Evidence, Verification
+from musician.protocol.settings import Settings
+from musician.runtime.checkpoint import outcome_of
+from musician.runtime.facts import Memory
+from musician.runtime.merging import Merger, python_environment
+from musician.store.port import Store
+from musician.store.rows import ProcessRow
+from musician.trees.branches import branch_of
+from musician.trees.partial import set_aside_partial
+from musician.trees.root import Root
+from musician.trees.snapshot import tree_id
+from musician.trees.worktree import Worktree, place_of
+from musician.verification.run import verify
+
+__all__ = ["Performer"]
+
+T = TypeVar("T")
+
+
+@dataclass(kw_only=True)
+class Performer:
+    """Acts of a running conductor. What takes long runs in tasks of ``group``; ``memory.busy`` says for which tasks."""
+
+    root: Root
+    store: Store
+    plan: Plan
+    settings: Settings
+    memory: Memory
+    merger: Merger
+    group: anyio.abc.TaskGroup
+    wake: Callable[[], None]
+    agent: str | None = None
+
+    def __post_init__(self) -> None:
+        self.processes: dict[str, Running] = {}
+
+    async def perform(self, act: c.Act, orchestra: c.Orchestra) -> None:
+        """Do one act, or begin it. A refusal means that the facts have changed: the next look decides anew."""
+        task_id = getattr(act, "task_id", "")
+        if task_id in self.memory.busy:
+            return
+        match act:
+            case c.Launch():
+                self._launch(task_id)
+            case c.TryMerge():
+                self._in_background(task_id, partial(self._try_merge, act, orchestra))
+            case c.Merge():
+                self._in_background(task_id, partial(self._merge, act))
+            case c.VerifyFully():
+                self._in_background(task_id, partial(self._verify_fully, act))
+            case c.TakeOver():
+                self._in_background(task_id, partial(self._take_over, act))
+            case _:
+                await self._say(act)
+
+    async def _say(self, act: c.Act) -> None:
+        call: Callable[[], object]
+        match act:
+            case c.Judge():
+                call = partial(
+                    service.judge,
+                    self.store,
+                    act.task_id,
+                    act.verdict,
+                    act.text,
+                    submission_id=act.message_id,
+                    rules=act.rules,
+                )
+            case c.RequestExit():
+                call = partial(service.request_exit, self.store, act.task_id, act.text, urgent=False)
+            case c.AskHuman():
+                call = partial(
+                    service.ask_human,
+                    self.store,
+                    act.task_id,
+                    kind=act.kind,
+                    subject_id=act.subject_id,
+                    text=act.text,
+                )
+            case c.Reopen():
+                call = partial(service.reopen, self.store, act.task_id, self._handoff_text(act.task_id))
+            case _:
+                return
+        await _unless_changed(call)
+        self.wake()
+
+    def _handoff_text(self, task_id: str) -> str:
+        return f"The last session exited. Read temp/{task_id}-HANDOFF and go on where it stopped."
+
+    # -- musicians --------------------------------------------------------------------------------------------
+
+    def _launch(self, task_id: str) -> None:
+        session_id = f"musician-{uuid.uuid4().hex[:12]}"
+        arguments = ["work", task_id, "--session", session_id, "--quiet"]
+        if self.agent is not None:
+            arguments += ["--agent", self.agent]
+        running = start_program(
+            [sys.executable, "-m", "musician", "--db", str(self.store.path), *arguments],
+            cwd=self.root.path,
+            env=dict(os.environ),
+            log=self.root.logs_dir / f"{task_id}.musician.log",
+        )
+        self.processes[task_id] = running
+        self.memory.running.add(task_id)
+        self.group.start_soon(self._mind, task_id, session_id, running)
+
+    async def _mind(self, task_id: str, session_id: str, running: Running) -> None:
+        await running.wait()
+        view = await _in_thread(partial(service.task_view, self.store, task_id))
+        claimed = any(session.session_id == session_id for session in view.sessions)
+        failed = 0 if claimed else self.memory.failed_launches.get(task_id, 0) + 1
+        self.memory.failed_launches[task_id] = failed
+        self.memory.running.discard(task_id)
+        self.memory.dead_sessions.add(session_id)
+        self.processes.pop(task_id, None)
+        self.wake()
+
+    async def _take_over(self, act: c.TakeOver) -> None:
+        """Fence, end, save, reopen (D23). A foreign owner has no process recorded here: fenced, never killed."""
+        view = await _in_thread(partial(service.task_view, self.store, act.task_id))
+        epoch = max((session.claim_epoch for session in view.sessions), default=view.row.claim_epoch)
+        await _in_thread(partial(service.fence, self.store, act.task_id, epoch=epoch))
+        for process in view.processes:
+            if process.claim_epoch == epoch:
+                await _in_thread(
+                    partial(end_tree, _identity(process), grace_s=self.settings.time.shutdown_grace_s)
+                )
+        branch = branch_of(self.plan.plan_id, act.task_id)
+        place = place_of(self.root, branch)
+        saved = None
+        if (place / ".git").exists():
+            worktree = Worktree(root=self.root, path=place, branch=branch)
+            aside = await _in_thread(partial(set_aside_partial, worktree, task_id=act.task_id, epoch=epoch))
+            saved = aside.ref
+        text = "The last session died. " + (
+            f"Its unfinished work is kept at {saved}." if saved else "It left no unfinished work."
+        )
+        await _in_thread(partial(service.take_over, self.store, act.task_id, text, reason="died"))
+
+    # -- reviewing --------------------------------------------------------------------------------------------
+
+    async def _try_merge(self, act: c.TryMerge, orchestra: c.Orchestra) -> None:
+        facts = next(task for task in orchestra.tasks if task.task_id == act.task_id)
+        earlier = 0 if facts.submitted is None else facts.submitted.submission.round - 1
+        trial = await self.merger.try_merge(self.plan.task(act.task_id), earlier=earlier)
+        self.memory.trials[act.message_id] = trial
+
+    async def _merge(self, act: c.Merge) -> None:
+        trial = await self.merger.try_merge(self.plan.task(act.task_id), earlier=0)
+        if trial.outcome is not c.TrialOutcome.GREEN:
+            ask = partial(
+                service.ask_human,
+                self.store,
+                act.task_id,
+                kind="merge",
+                subject_id=0,
+                text=f"complete, but its merge is {trial.outcome}: {trial.detail}",
+            )
+            await _in_thread(ask)
+
+    async def _verify_fully(self, act: c.VerifyFully) -> None:
+        """Everything up to the submitted checkpoint, by the conductor's own hand (D18)."""
+        task = self.plan.task(act.task_id)
+        view = await _in_thread(partial(service.task_view, self.store, act.task_id))
+        number = view.verifications[-1].checkpoint if view.verifications else len(task.checkpoints)
+        commands = [
+            command
+            for checkpoint in task.checkpoints
+            if checkpoint.number <= number
+            for command in checkpoint.tests
+        ]
+        if task.test is not None and (not commands or number == len(task.checkpoints)):
+            commands.append(task.test)
+        place = place_of(self.root, branch_of(self.plan.plan_id, act.task_id))
+        tree = place if place.exists() else self.root.path
+        result = await verify(
+            tuple(dict.fromkeys(commands)),
+            tree=tree,
+            tree_id=await _in_thread(partial(tree_id, tree)),
+            log=self.root.logs_dir / f"{act.task_id}.review.log",
+            env={"MUSICIAN_TASK": act.task_id, "MUSICIAN_ROOT": str(self.root.path), **python_environment()},
+            time_limit_s=self.settings.time.verification_limit_s,
+            checkpoint=number,
+            full=True,
+            on_process=_nobody_records,
+        )
+        outcome = outcome_of(result)
+        detail = "" if outcome is Verification.GREEN else result.tests_line()
+        self.memory.full_evidence[act.message_id] = Evidence(verification=outcome, full=True, detail=detail)
+
+    # -- ending -----------------------------------------------------------------------------------------------
+
+    async def stop_all(self) -> None:
+        """Ask every musician to end; those that do not within the grace are killed with all they started."""
+        running = list(self.processes.values())
+        for process in running:
+            process.terminate()
+        with anyio.move_on_after(self.settings.time.shutdown_grace_s + 1):
+            for process in running:
+                await process.wait()
+            return
+        for process in running:
+            await _in_thread(partial(end_tree, process.identity, grace_s=0))
+
+    def _in_background(self, task_id: str, work: Callable[[], Awaitable[None]]) -> None:
+        self.memory.busy.add(task_id)
+        self.group.start_soon(self._finish_in_background, task_id, work)
+
+    async def _finish_in_background(self, task_id: str, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except (ConductorError, SessionError):
+            pass  # the row has moved on meanwhile: the next look decides anew
+        except MusicianError as error:
+            await _in_thread(
+                partial(
+                    service.ask_human,
+                    self.store,
+                    task_id,
+                    kind="trouble",
+                    subject_id=0,
+                    text=str(error),
+                )
+            )
+        finally:
+            self.memory.busy.discard(task_id)
+            self.wake()
+
+
+def _identity(process: ProcessRow) -> ProcessIdentity:
+    return ProcessIdentity(
+        pid=process.pid,
+        pgid=process.pgid,
+        started_at_s=process.started_at_s,
+        boot_id=process.boot_id,
+        host=process.host,
+    )
+
+
+async def _unless_changed(call: Callable[[], object]) -> None:
+    try:
+        await _in_thread(call)
+    except (ConductorError, SessionError):
+        return  # refused: the row has moved on meanwhile
+
+
+async def _nobody_records(_: ProcessIdentity) -> None:
+    """The leash dies with this process."""
+
+
+async def _in_thread(call: Callable[[], T]) -> T:
+    return await anyio.to_thread.run_sync(call)

@@ -1,0 +1,136 @@
+"""Storing what the engine wants stored: each record by its verb, and in the files beside it."""
+
+from dataclasses import dataclass
+
+from musician import service
+from musician.protocol import ready as r
+from musician.protocol.claim import Claim
+from musician.protocol.journal import Entry, Kind
+from musician.protocol.messages import HandoffNotice
+from musician.protocol.particulars import SelfCorrection
+from musician.runtime.papers import Papers, completion_report, handoff_document, write_whole
+from musician.runtime.tasktree import TaskTree
+from musician.store.port import Store
+from musician.trees.git import Git
+
+__all__ = ["Recorder"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorder:
+    """Stores the records of one session. All calls block."""
+
+    store: Store
+    claim: Claim
+    papers: Papers
+    tree: TaskTree
+    worked_by: str
+    title: str
+
+    def store_record(self, record: r.Record) -> int | None:
+        """Store one record; the message id if its verdict is now awaited."""
+        match record:
+            case r.Write(entries=entries):
+                service.record(self.store, self.claim, *entries)
+            case r.Submit():
+                return self._submit(record)
+            case r.Report():
+                return self._report(record)
+            case r.Ask(text=text, entries=entries):
+                service.ask(self.store, self.claim, text, *entries)
+            case r.Resume(entries=entries):
+                service.resume(self.store, self.claim, *entries)
+            case r.Acknowledge(message_id=message_id):
+                service.acknowledge(self.store, self.claim, message_id)
+            case r.Leave():
+                self._leave(record)
+                return None
+            case r.Finish():
+                self._finish(record)
+                return None
+        self._note(record)
+        return None
+
+    def _note(self, record: r.Record) -> None:
+        if not isinstance(record, r.Acknowledge):
+            self.papers.note(record.entries)
+
+    def _submit(self, record: r.Submit) -> int:
+        message_id = service.submit(
+            self.store,
+            self.claim,
+            record.message.type,
+            record.message.render(),
+            verification_id=record.verification_id,
+            entries=record.entries,
+        )
+        self._note(record)
+        return message_id
+
+    def _report(self, record: r.Report) -> int:
+        message_id = service.report(
+            self.store,
+            self.claim,
+            record.message.type,
+            record.message.render(),
+            last_error=record.last_error,
+            entries=record.entries,
+        )
+        self._note(record)
+        return message_id
+
+    def _leave(self, record: r.Leave) -> None:
+        """Set unfinished work aside, write the HANDOFF, and only then the terminal write (D1)."""
+        set_aside = self.tree.set_aside()
+        path = self.papers.relative(self.papers.handoff)
+        document = handoff_document(
+            self.claim,
+            record,
+            service.progress_of(self.store, self.claim.task_id),
+            worked_by=self.worked_by,
+            at=service.now(self.store),
+            commit=Git(self.tree.path).text("rev-parse", "HEAD"),
+            set_aside=set_aside,
+        )
+        write_whole(self.papers.handoff, document)
+        notice = HandoffNotice(
+            reason=record.reason,
+            handoff_path=path,
+            context_usage_pct=record.context_pct,
+            self_correction=SelfCorrection(
+                happened=bool(record.self_correction), details=record.self_correction
+            ),
+            last_completed_step=record.last_completed,
+            remaining_steps=", ".join(record.remaining) or "none",
+        )
+        entries = (*record.entries, Entry(kind=Kind.HANDOFF, text=path, context_pct=record.context_pct))
+        self.papers.note(entries)  # the terminal write is the last of all
+        service.exit_task(
+            self.store,
+            self.claim,
+            reason=record.reason,
+            notice=notice.render(),
+            handoff_path=path,
+            handoff=document,
+            context_pct=record.context_pct,
+            entries=entries,
+        )
+
+    def _finish(self, record: r.Finish) -> None:
+        approved = service.approved_text(self.store, self.claim.task_id)
+        lines = [
+            f"{change.at} {change.from_state or 'new'} → {change.to_state} ({change.who})"
+            for change in service.history_of(self.store, self.claim.task_id)
+        ]
+        report = completion_report(self.claim.task_id, self.title, approved, lines)
+        path = self.papers.completion
+        write_whole(path, report)
+        self.papers.note(record.entries)
+        service.complete(
+            self.store,
+            self.claim,
+            report_path=self.papers.relative(path),
+            report=report,
+            notice=f"COMPLETED: {self.claim.task_id}\n  Report: {self.papers.relative(path)}",
+            entries=record.entries,
+        )

@@ -1,0 +1,134 @@
+"""Where the last session stopped, by git and the database; a file's word counts for less (D20).
+
+What a successor must not do twice: an item that git holds and the journal does not know was finished just before
+a crash, and is written down now. What it must not lose: an approval that outlives its session (D7), a rejection
+nobody has acted on yet, unfinished work in the tree.
+"""
+
+from dataclasses import dataclass
+
+from musician import service
+from musician.protocol.claim import Claim
+from musician.protocol.deviations import worst
+from musician.protocol.errors import UnreadableMessage
+from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.messages import MessageType, Resumption
+from musician.protocol.particulars import Counted, Deviations, SelfCorrection
+from musician.protocol.program import Check, Program
+from musician.protocol.states import State
+from musician.protocol.submissions import Completion, ReviewRequest
+from musician.runtime.tasktree import TaskTree
+from musician.service import TaskView
+from musician.store.rows import JournalRow, MessageRow, SubmissionRow
+
+__all__ = ["Resumed", "checkpoint_number", "reconcile", "resumption_message"]
+
+_ADVICE = frozenset(
+    {
+        MessageType.HANDOFF,
+        MessageType.NOTE,
+        MessageType.EMERGENCY,
+        MessageType.FIX_PROPOSAL,
+        MessageType.REJECTION,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumed:
+    """What a session starts from. ``entries`` are to be written first; ``feedback`` is a rejection not acted on."""
+
+    progress: Progress
+    entries: tuple[Entry, ...]
+    advice: str
+    feedback: str
+    last_message_id: int
+
+
+def reconcile(view: TaskView, unread: tuple[MessageRow, ...], program: Program, tree: TaskTree) -> Resumed:
+    """Compare the journal with git and the verdicts, and correct it."""
+    progress = Progress().after(service.as_entry(row) for row in view.journal)
+    found: list[Entry] = []
+    set_aside = tree.set_aside()
+    if set_aside is not None:
+        found.append(Entry(kind=Kind.SET_ASIDE, text=set_aside))
+    names = {item.item for item in program.items}
+    for finished in tree.found_items():
+        if finished.item in names and not progress.is_done(finished.item):
+            found.append(
+                Entry(
+                    kind=Kind.RECONCILED, item=finished.item, text="by its commit", commit_id=finished.commit
+                )
+            )
+            progress = progress.after(found[-1:])
+    for check in (item for item in program.items if isinstance(item, Check)):
+        if check.item not in progress.approved and _stands_approved(view, check.number):
+            found.append(Entry(kind=Kind.APPROVED, item=check.item, text="the approval outlived its session"))
+            progress = progress.after(found[-1:])
+    advice = [message.message for message in unread if message.message_type in _ADVICE]
+    return Resumed(
+        progress=progress,
+        entries=tuple(found),
+        advice="\n\n".join(advice),
+        feedback=_open_feedback(view, program, progress),
+        last_message_id=unread[-1].id if unread else 0,
+    )
+
+
+def checkpoint_number(submission: SubmissionRow) -> int | None:
+    """Which checkpoint a submission is about; None where its text does not say."""
+    kind = Completion if submission.message_type == MessageType.COMPLETION else ReviewRequest
+    try:
+        message = kind.parse(submission.message or "")
+    except UnreadableMessage:
+        return None
+    return None if message.checkpoint is None else message.checkpoint.number
+
+
+def resumption_message(
+    claim: Claim, view: TaskView, resumed: Resumed, *, worked_by: str, verification: str, remaining: str
+) -> Resumption:
+    """The verbose takeover message of the sources."""
+    progress = resumed.progress
+    earlier = [session for session in view.sessions if session.claim_epoch < claim.epoch]
+    handed_off = view.sessions and any(change.to_state is State.EXITED for change in view.history)
+    mismatches = sum(1 for entry in resumed.entries if entry.kind is Kind.RECONCILED)
+    return Resumption(
+        worked_by=worked_by,
+        previous_session=earlier[-1].session_id if earlier else None,
+        handoff="present" if handed_off else "missing",
+        context_usage_pct=None,
+        deviations_found=Deviations(count=len(progress.deviations), worst=worst(progress.deviations)),
+        mismatches=Counted(count=mismatches),
+        pending_messages=Counted(count=view.unread),
+        previous_self_correction=SelfCorrection(happened=bool(progress.self_corrections)),
+        assessment="clean handoff" if handed_off and not resumed.entries else "needs verification",
+        verification=verification,
+        resuming_from=remaining,
+    )
+
+
+def _stands_approved(view: TaskView, number: int) -> bool:
+    latest = [each for each in view.submissions if checkpoint_number(each) == number]
+    return bool(latest) and latest[-1].verdict is State.REVIEW_APPROVED
+
+
+def _open_feedback(view: TaskView, program: Program, progress: Progress) -> str:
+    """The text of the last rejection, if nothing was reworked since."""
+    upcoming = program.next_item(progress)
+    if not view.submissions or not isinstance(upcoming, Check):
+        return ""
+    last = view.submissions[-1]
+    sent_back = last.verdict in (State.REVIEW_FAILED, State.FIX_PROPOSED)
+    if not sent_back or checkpoint_number(last) != upcoming.number or _reworked_since(view.journal):
+        return ""
+    return last.verdict_text or "sent back"
+
+
+def _reworked_since(journal: tuple[JournalRow, ...]) -> bool:
+    for row in reversed(journal):
+        if row.kind == Kind.REWORKED:
+            return True
+        if row.kind == Kind.SUBMITTED:
+            return False
+    return False

@@ -1,0 +1,284 @@
+"""The driver of one session: feeds the engine, stores its records, then does its acts (``protocol.ready``).
+
+The database calls run in threads, one at a time. What plays runs in a task of its own, so that a message, a signal
+or a lost claim is heard while it plays. Whatever a piece tells reaches the engine before the piece's end does,
+because both go through one queue.
+"""
+
+import math
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from musician import service
+from musician.agents import port
+from musician.processes.identity import ProcessIdentity
+from musician.processes.spawn import run_program
+from musician.protocol import inputs as i
+from musician.protocol import ready as r
+from musician.protocol.claim import Claim
+from musician.protocol.deviations import parse_severity
+from musician.protocol.errors import ClaimLost
+from musician.protocol.journal import Entry, Kind
+from musician.protocol.musician import MusicianState, step
+from musician.protocol.particulars import KeyOutput, OutputKind
+from musician.protocol.settings import Settings
+from musician.runtime.checkpoint import run_checkpoint
+from musician.runtime.papers import Papers
+from musician.runtime.recording import Recorder
+from musician.runtime.tasktree import TaskTree
+from musician.runtime.watching import Watcher
+from musician.store.port import Store
+from musician.verification.result import VerificationResult
+
+__all__ = ["Session"]
+
+MOST_KEY_OUTPUTS = 20
+_OUTCOMES = {port.OutcomeKind.FAILED: i.PieceEnding.FAILED, port.OutcomeKind.LOST: i.PieceEnding.LOST}
+_MOST_SETUP_OUTPUT_BYTES = 4096
+Work = Callable[[], Awaitable[i.Input]]
+T = TypeVar("T")
+
+
+@dataclass(kw_only=True)
+class Session:
+    """Everything one session needs, and its queue of inputs."""
+
+    store: Store
+    claim: Claim
+    agent: port.Agent
+    tree: TaskTree
+    papers: Papers
+    settings: Settings
+    state: MusicianState
+    recorder: Recorder
+    log: Path
+    environment: dict[str, str]
+    setup: Callable[[], tuple[str, Path] | None]
+    """The command that must have succeeded once in this tree, and the file that marks that it has."""
+    _send: MemoryObjectSendStream[i.Input] = field(init=False)
+    _receive: MemoryObjectReceiveStream[i.Input] = field(init=False)
+    _playing: anyio.CancelScope | None = None
+    _watcher: Watcher = field(init=False)
+    _end: r.End | None = None
+
+    def __post_init__(self) -> None:
+        self._send, self._receive = anyio.create_memory_object_stream[i.Input](math.inf)
+        self._watcher = Watcher(
+            store=self.store, claim=self.claim, settings=self.settings, tell=self._send.send
+        )
+
+    async def tell(self, given: i.Input) -> None:
+        """Something happened outside: a signal, a lost lease."""
+        await self._send.send(given)
+
+    async def run(self, started: i.Started, *, last_seen_id: int) -> r.End:
+        """Play to the end of the session. ``last_seen_id``: messages up to it were handed over with ``started``."""
+        self._watcher.last_seen_id = last_seen_id
+        with self._send, self._receive:
+            async with anyio.create_task_group() as group:
+                await self._take(started, group)
+                if self._end is None:
+                    group.start_soon(self._watcher.run)
+                    async for given in self._receive:
+                        await self._take(given, group)
+                        if self._end is not None:
+                            break
+                group.cancel_scope.cancel()
+        assert self._end is not None  # noqa: S101  # the queue stays open until the end
+        return self._end
+
+    async def _take(self, given: i.Input, group: anyio.abc.TaskGroup) -> None:
+        """One turn: decide, store, act. The new state counts only once its records are stored."""
+        state, ready = step(self.state, given)
+        try:
+            for record in ready.records:
+                message_id = await _in_thread(partial(self.recorder.store_record, record))
+                if message_id is not None:
+                    self._watcher.wait_for(message_id)
+        except ClaimLost:
+            if isinstance(given, i.ClaimWasLost):
+                raise
+            await self._take(i.ClaimWasLost(), group)
+            return
+        self.state = state
+        for act in ready.acts:
+            await self._act(act, group)
+
+    async def _act(self, act: r.Act, group: anyio.abc.TaskGroup) -> None:
+        match act:
+            case r.PlayPiece():
+                self._begin(group, partial(self._play, act))
+            case r.ReworkPiece():
+                self._begin(group, partial(self._rework, act))
+            case r.Verify():
+                self._begin(group, partial(self._verify, act))
+            case r.StopPiece():
+                if self._playing is not None:
+                    self._playing.cancel()
+            case r.End():
+                self._end = act
+
+    def _begin(self, group: anyio.abc.TaskGroup, work: Work) -> None:
+        # The scope exists before the task runs, so that a stop which comes first is not lost.
+        self._playing = anyio.CancelScope()
+        group.start_soon(self._busy, self._playing, work)
+
+    async def _busy(self, scope: anyio.CancelScope, work: Work) -> None:
+        """Run one piece or verification; tell how it ended, once and last."""
+        with scope:
+            ended = await work()
+            with anyio.CancelScope(shield=True):
+                await self._send.send(ended)
+        if scope.cancelled_caught:
+            item = "" if self.state.current is None else self.state.current.item
+            await self._send.send(i.PieceEnded(item=item, ending=i.PieceEnding.STOPPED))
+
+    async def _play(self, act: r.PlayPiece) -> i.Input:
+        play = act.play
+        kind = port.PieceKind.AGENT if play.is_agent else port.PieceKind.STEP
+        return await self._perform(kind, play.item, play.title, play.prose, play.scripts, act.advice)
+
+    async def _rework(self, act: r.ReworkPiece) -> i.Input:
+        check = act.check
+        return await self._perform(
+            port.PieceKind.REWORK, act.item, check.title, check.prose, check.rework, act.feedback
+        )
+
+    async def _perform(
+        self,
+        kind: port.PieceKind,
+        item: str,
+        title: str,
+        prose: str,
+        scripts: tuple[str, ...],
+        feedback: str,
+    ) -> i.Input:
+        """From the last finished state of the tree to the next one, or to a reason why not."""
+        await self._restore_tree()
+        problem = await self._set_up_tree()
+        if problem:
+            return i.PieceEnded(item=item, ending=i.PieceEnding.FAILED, detail=problem)
+        piece = port.Piece(
+            kind=kind,
+            task_id=self.claim.task_id,
+            label=item,
+            title=title,
+            prose=prose,
+            scripts=scripts,
+            feedback=feedback,
+        )
+        outcome = await self.agent.play(piece, self._stage(item))
+        if outcome.kind is not port.OutcomeKind.DONE:
+            return i.PieceEnded(item=item, ending=_OUTCOMES[outcome.kind], detail=outcome.detail)
+        with anyio.CancelScope(shield=True):  # done is done: a stop that comes now finds it kept
+            commit = await _in_thread(partial(self.tree.keep, item, title))
+        return i.PieceEnded(item=item, ending=i.PieceEnding.DONE, commit_id=commit)
+
+    async def _verify(self, act: r.Verify) -> i.Input:
+        await self._restore_tree()
+        problem = await self._set_up_tree()
+        if problem:
+            return i.PieceEnded(item=act.check.item, ending=i.PieceEnding.FAILED, detail=problem)
+        found = await run_checkpoint(
+            self.store,
+            self.claim,
+            act.check,
+            tree=self.tree.path,
+            tree_id=self.tree.tree_id,
+            log=self.log,
+            env=self._environment_for(act.check.item),
+            settings=self.settings,
+            on_process=self._record_agent,
+        )
+        changes = await _in_thread(self.tree.changes)
+        return i.VerificationEnded(
+            outcome=found.outcome,
+            verification_id=found.verification_id,
+            tests=found.result.tests_line(),
+            failing=_failing(found.result),
+            files_modified=len(changes),
+            key_outputs=tuple(
+                KeyOutput(path=path, kind=OutputKind(kind)) for path, kind in changes[:MOST_KEY_OUTPUTS]
+            ),
+        )
+
+    async def _restore_tree(self) -> None:
+        ref = await _in_thread(self.tree.set_aside)
+        if ref is not None:
+            entry = Entry(kind=Kind.SET_ASIDE, text=ref)
+            await _in_thread(partial(self.recorder.store_record, r.Write(entries=(entry,))))
+
+    async def _set_up_tree(self) -> str:
+        """Run the plan's set-up once in this tree; what went wrong, "" if nothing."""
+        wanted = self.setup()
+        if wanted is None or wanted[1].exists():
+            return ""
+        command, mark = wanted
+        lines = bytearray()
+
+        async def keep(chunk: bytes) -> None:
+            lines.extend(chunk)
+            del lines[:-_MOST_SETUP_OUTPUT_BYTES]
+
+        ended = await run_program(
+            ["bash", "-c", command],
+            cwd=self.tree.path,
+            env={**os.environ, **self._environment_for("setup")},
+            on_output=keep,
+            time_limit_s=self.settings.time.step_limit_s,
+            on_process=self._record_agent,
+        )
+        if ended.timed_out or ended.returncode != 0:
+            last = lines.decode("utf-8", "replace").strip().splitlines()
+            return f"set-up ended with exit code {ended.returncode}: {last[-1] if last else command}"
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.write_text(command, encoding="utf-8")
+        return ""
+
+    def _stage(self, item: str) -> port.Stage:
+        return port.Stage(
+            tree=self.tree.path,
+            log=self.log,
+            env=self._environment_for(item),
+            time_limit_s=self.settings.time.step_limit_s,
+            on_process=self._record_agent,
+            on_event=self._heard,
+        )
+
+    def _environment_for(self, item: str) -> dict[str, str]:
+        return {**self.environment, "MUSICIAN_ITEM": item}
+
+    async def _record_agent(self, identity: ProcessIdentity) -> None:
+        await _in_thread(partial(service.record_process, self.store, self.claim, "agent", identity))
+
+    async def _heard(self, event: port.AgentEvent) -> None:
+        match event:
+            case port.ContextReported(used_pct=used):
+                await self._send.send(i.ContextTold(used_pct=used))
+            case port.DeviationReported(severity=severity, text=text):
+                await self._send.send(i.DeviationTold(severity=parse_severity(severity), text=text))
+            case port.SelfCorrectionReported(text=text):
+                await self._send.send(i.SelfCorrectionTold(text=text))
+            case port.QuestionAsked(text=text):
+                await self._send.send(i.QuestionTold(text=text))
+            case port.PartialReported(text=text):
+                await self._send.send(i.PartialTold(text=text))
+
+
+def _failing(result: VerificationResult) -> str:
+    """What a mending agent needs: the verdict and the end of the failing command's output."""
+    tail = result.commands[-1].tail if result.commands else ""
+    return f"{result.tests_line()}\n{tail}".strip()
+
+
+async def _in_thread(call: Callable[[], T]) -> T:
+    return await anyio.to_thread.run_sync(call)

@@ -1,0 +1,139 @@
+"""The working tree a task is played in: an isolated one of its own, or the user's, shared (D24).
+
+In an isolated tree each finished item is a commit, so that it is done once: what a killed session left unfinished
+is set aside under a ref and the tree brought back to the last finished item. In a shared tree nothing is committed
+or restored; a step that was interrupted there is simply played again.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from musician.plans.model import Isolation, TaskSpec
+from musician.protocol.claim import Claim
+from musician.trees.git import Git
+from musician.trees.merge import ensure_integration
+from musician.trees.partial import set_aside_partial
+from musician.trees.root import Root
+from musician.trees.snapshot import changed_files, tree_id
+from musician.trees.steps import FinishedItem, commit_step, finished_items
+from musician.trees.worktree import Worktree, ensure_worktree
+
+__all__ = ["NO_PLAN", "IsolatedTree", "SharedTree", "TaskTree", "open_tree", "setup_mark"]
+
+NO_PLAN = "tasks"
+"""Whose branches the tasks without a plan get."""
+
+_KEPT = frozenset({"created", "modified"})
+
+
+class TaskTree(Protocol):
+    """What a session needs of its tree. All calls block."""
+
+    @property
+    def path(self) -> Path: ...
+
+    start: str
+
+    def set_aside(self) -> str | None:
+        """Keep unfinished work under a ref and bring the tree back; the ref, None if there was nothing."""
+        ...
+
+    def keep(self, item: str, title: str) -> str | None:
+        """An item is finished: commit it; the commit's id, None where nothing is committed."""
+        ...
+
+    def found_items(self) -> tuple[FinishedItem, ...]: ...
+    def tree_id(self) -> str: ...
+
+    def changes(self) -> tuple[tuple[str, str], ...]:
+        """What the task created or modified so far: (path, "created" or "modified")."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class IsolatedTree:
+    """A worktree of the task's own."""
+
+    worktree: Worktree
+    claim: Claim
+    start: str
+
+    @property
+    def path(self) -> Path:
+        return self.worktree.path
+
+    def set_aside(self) -> str | None:
+        return set_aside_partial(self.worktree, task_id=self.claim.task_id, epoch=self.claim.epoch).ref
+
+    def keep(self, item: str, title: str) -> str | None:
+        return commit_step(
+            self.worktree,
+            task_id=self.claim.task_id,
+            item=item,
+            title=title,
+            session_id=self.claim.session_id,
+            epoch=self.claim.epoch,
+        )
+
+    def found_items(self) -> tuple[FinishedItem, ...]:
+        return finished_items(self.worktree, self.start, self.claim.task_id)
+
+    def tree_id(self) -> str:
+        return tree_id(self.path)
+
+    def changes(self) -> tuple[tuple[str, str], ...]:
+        return _kept(changed_files(self.path, self.start))
+
+
+@dataclass(slots=True, kw_only=True)
+class SharedTree:
+    """The user's own working tree."""
+
+    root: Root
+    start: str
+
+    @property
+    def path(self) -> Path:
+        return self.root.path
+
+    def set_aside(self) -> str | None:
+        return None
+
+    def keep(self, item: str, title: str) -> str | None:  # noqa: ARG002  # the port's shape
+        return None
+
+    def found_items(self) -> tuple[FinishedItem, ...]:
+        return ()
+
+    def tree_id(self) -> str:
+        return tree_id(self.path)
+
+    def changes(self) -> tuple[tuple[str, str], ...]:
+        return _kept(changed_files(self.path, self.start))
+
+
+def open_tree(root: Root, task: TaskSpec, claim: Claim, *, plan_id: str | None, base: str | None) -> TaskTree:
+    """The task's tree, made if it is not there: from the plan's branch, so that later tasks see earlier work.
+
+    ``base`` is the commit the plan started from; None is where the user's tree is now.
+    """
+    commit = base or Git(root.path).text("rev-parse", "HEAD")
+    if task.isolation is Isolation.SHARED:
+        return SharedTree(root=root, start=commit)
+    plan = plan_id or NO_PLAN
+    tip = ensure_integration(root, plan, commit)
+    worktree = ensure_worktree(root, plan, task.task_id, tip)
+    start = Git(worktree.path).text("merge-base", "HEAD", tip)
+    return IsolatedTree(worktree=worktree, claim=claim, start=start)
+
+
+def setup_mark(root: Root, tree: Path, command: str) -> Path:
+    """The file that says that this setup command has succeeded in this tree."""
+    digest = hashlib.sha256(f"{tree}\0{command}".encode()).hexdigest()[:32]
+    return root.musician_dir / "setup" / digest
+
+
+def _kept(changes: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((path, kind) for path, kind in changes if kind in _KEPT)

@@ -1,0 +1,301 @@
+"""One musician session on one task: claim, find out where the last one stopped, play, end.
+
+Order: the life lock is held before the claim, so that a session that owns a task and has died is known to be dead
+at once; the process is recorded next; the tree and the journal are brought into agreement before anything is played.
+"""
+
+import os
+import sys
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from musician import service
+from musician.agents.port import Agent
+from musician.agents.registry import make_agent
+from musician.plans.instructions import read_instructions
+from musician.plans.model import TaskSpec
+from musician.processes.ending import become_subreaper, end_own_descendants
+from musician.processes.identity import ProcessIdentity, identify
+from musician.processes.lease import lease_lost
+from musician.processes.signals import stop_requested
+from musician.processes.vital import HeldBy, hold, lock_path
+from musician.protocol import inputs as i
+from musician.protocol import ready as r
+from musician.protocol.errors import ClaimBlocked, InvalidPlan, MusicianError
+from musician.protocol.journal import Entry, Kind
+from musician.protocol.messages import MessageType
+from musician.protocol.musician import MusicianState
+from musician.protocol.program import Check, Program
+from musician.protocol.settings import Settings
+from musician.runtime.checkpoint import run_checkpoint
+from musician.runtime.papers import Papers
+from musician.runtime.program import program_of
+from musician.runtime.recording import Recorder
+from musician.runtime.resumption import Resumed, reconcile, resumption_message
+from musician.runtime.session import Session
+from musician.runtime.tasks import raising_one
+from musician.runtime.tasktree import TaskTree, open_tree, setup_mark
+from musician.service import Taken
+from musician.store.port import Store
+from musician.trees.root import Root
+
+__all__ = ["load_task_file", "play_task"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stand:
+    """What a claimed session works with."""
+
+    root: Root
+    store: Store
+    settings: Settings
+    taken: Taken
+    task: TaskSpec
+    program: Program
+    tree: TaskTree
+    papers: Papers
+    environment: dict[str, str]
+    log: Path
+
+
+async def play_task(
+    root: Root,
+    store: Store,
+    task_id: str,
+    session_id: str,
+    *,
+    settings: Settings,
+    agent: str | None = None,
+    quiet: bool = False,
+) -> r.End:
+    """Play a task in a new session until it is complete, handed off, or somebody stops it.
+
+    Raises :class:`ClaimBlocked` if the task is not to be had (``quiet``: without leaving a fallback row).
+    """
+    held = hold(lock_path(root.locks_dir, task_id), session_id=session_id)
+    if isinstance(held, HeldBy):
+        raise ClaimBlocked(
+            task_id=task_id, state="held", reason=f"session {held.session_id} lives on it in another process"
+        )
+    become_subreaper()
+    with held:
+        try:
+            claimed = partial(service.claim, store, task_id, session_id, quiet=quiet, settings=settings)
+            taken = await anyio.to_thread.run_sync(claimed)
+            try:
+                stand = await anyio.to_thread.run_sync(partial(_prepare, root, store, taken, settings))
+                session_agent = make_agent(agent or stand.task.agent)
+            except MusicianError as error:
+                await anyio.to_thread.run_sync(partial(_give_back, root, store, taken, str(error)))
+                return r.End(kind=r.EndKind.EXITED, reason=f"could not begin: {error}")
+            return await _play(stand, session_agent)
+        finally:
+            end_own_descendants(settings.time.shutdown_grace_s / 2)
+
+
+def load_task_file(root: Root, task_id: str, path: str) -> TaskSpec:
+    """Read a task's instruction file by its project-relative path."""
+    place = (root.path / path).resolve()
+    if not place.is_relative_to(root.path):
+        raise InvalidPlan(problems=(f"{path}:1: outside the project; an instruction file lies in it",))
+    try:
+        text = place.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidPlan(problems=(f"{path}:1: cannot be read ({error}); a UTF-8 text file",)) from error
+    return read_instructions(text, path=path, task_id=task_id).task
+
+
+def _prepare(root: Root, store: Store, taken: Taken, settings: Settings) -> _Stand:
+    claim = taken.claim
+    identity = identify(os.getpid())
+    service.record_process(store, claim, "musician", identity)
+    task = load_task_file(root, claim.task_id, taken.instruction_path)
+    service.describe_session(store, claim, agent=task.agent)
+    row = service.task_row(store, claim.task_id)
+    plan = None if row.plan_id is None else service.plan_row(store, row.plan_id)
+    tree = open_tree(root, task, claim, plan_id=row.plan_id, base=None if plan is None else plan.base_commit)
+    papers = Papers(root, claim.task_id)
+    papers.begin()
+    return _Stand(
+        root=root,
+        store=store,
+        settings=settings,
+        taken=taken,
+        task=task,
+        program=program_of(task),
+        tree=tree,
+        papers=papers,
+        environment=_environment(root, store, taken, tree, identity),
+        log=root.logs_dir / f"{claim.task_id}.agent.log",
+    )
+
+
+def _environment(
+    root: Root, store: Store, taken: Taken, tree: TaskTree, identity: ProcessIdentity
+) -> dict[str, str]:
+    """What an agent, and whatever it starts, finds in its environment."""
+    scratch = root.musician_dir / "scratch" / taken.claim.task_id
+    scratch.mkdir(parents=True, exist_ok=True)
+    return {
+        "MUSICIAN_TASK": taken.claim.task_id,
+        "MUSICIAN_SESSION": taken.claim.session_id,
+        "MUSICIAN_EPOCH": str(taken.claim.epoch),
+        "MUSICIAN_WORKED_BY": taken.worked_by,
+        "MUSICIAN_DB": str(store.path),
+        "MUSICIAN_ROOT": str(root.path),
+        "MUSICIAN_TREE": str(tree.path),
+        "MUSICIAN_SCRATCH": str(scratch),
+        "MUSICIAN_PYTHON": sys.executable,
+        "MUSICIAN_PID": str(identity.pid),
+        # A step's own byte code would otherwise end up in the commit of a project without a .gitignore.
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def _give_back(root: Root, store: Store, taken: Taken, why: str) -> None:
+    """A session that cannot begin says why and ends its claim; nothing was played."""
+    papers = Papers(root, taken.claim.task_id)
+    about = f"- Session ID: {taken.claim.session_id}\n- Exit reason: could not begin: {why}\n"
+    body = f"# HANDOFF: {taken.claim.task_id}\n\n## Session Info\n{about}"
+    service.exit_task(
+        store,
+        taken.claim,
+        reason=f"could not begin: {why}",
+        notice=f"EXITED: could not begin: {why}",
+        handoff_path=papers.relative(papers.handoff),
+        handoff=body,
+    )
+
+
+async def _play(stand: _Stand, agent: Agent) -> r.End:
+    store, claim = stand.store, stand.taken.claim
+    recorder = Recorder(
+        store=store,
+        claim=claim,
+        papers=stand.papers,
+        tree=stand.tree,
+        worked_by=stand.taken.worked_by,
+        title=stand.task.title,
+    )
+    session = Session(
+        store=store,
+        claim=claim,
+        agent=agent,
+        tree=stand.tree,
+        papers=stand.papers,
+        settings=stand.settings,
+        state=MusicianState(program=stand.program, settings=stand.settings),
+        recorder=recorder,
+        log=stand.log,
+        environment=stand.environment,
+        setup=partial(_setup_of, stand),
+    )
+    verifying = anyio.CancelScope()
+    with raising_one():
+        async with anyio.create_task_group() as group:
+            group.start_soon(_tell_signal, session, verifying)
+            group.start_soon(_tell_lease, session, verifying)
+            started, last_seen_id = await _find_start(stand, recorder, verifying)
+            end = await session.run(started, last_seen_id=last_seen_id)
+            group.cancel_scope.cancel()
+    return end
+
+
+async def _find_start(
+    stand: _Stand, recorder: Recorder, verifying: anyio.CancelScope
+) -> tuple[i.Started, int]:
+    """Bring journal, git and verdicts into agreement, re-verify, and say where to go on."""
+    store, claim = stand.store, stand.taken.claim
+    view = await anyio.to_thread.run_sync(partial(service.task_view, store, claim.task_id))
+    unread = await anyio.to_thread.run_sync(partial(service.unread, store, claim.task_id))
+    resumed = await anyio.to_thread.run_sync(partial(reconcile, view, unread, stand.program, stand.tree))
+    entries = (
+        Entry(kind=Kind.CLAIMED, text=claim.session_id),
+        Entry(kind=Kind.LOADED, text=stand.taken.instruction_path),
+        *resumed.entries,
+    )
+    await anyio.to_thread.run_sync(partial(recorder.store_record, r.Write(entries=entries)))
+    if stand.taken.number > 1:
+        await _announce(stand, recorder, view, resumed, verifying)
+    if unread:
+        ids = tuple(message.id for message in unread)
+        await anyio.to_thread.run_sync(partial(service.deliver, store, claim, ids))
+        await anyio.to_thread.run_sync(partial(service.acknowledge, store, claim, ids[-1]))
+    started = i.Started(
+        progress=resumed.progress,
+        errors_so_far=sum(1 for change in view.history if change.message_type == MessageType.ERROR),
+        retry_limit=view.row.retry_limit,
+        report_path=stand.papers.relative(stand.papers.completion),
+        advice=resumed.advice,
+        feedback=resumed.feedback,
+    )
+    return started, resumed.last_message_id
+
+
+async def _announce(
+    stand: _Stand, recorder: Recorder, view: service.TaskView, resumed: Resumed, verifying: anyio.CancelScope
+) -> None:
+    """A resumed session re-verifies, whatever anybody says (D20), and says that it takes over."""
+    verification = "nothing approved yet to re-verify"
+    check = _last_approved(stand.program, resumed)
+    if check is not None:
+        verification = f"{check.item}: interrupted"
+        with verifying:  # a signal must not wait for the tests (B32)
+            found = await run_checkpoint(
+                stand.store,
+                stand.taken.claim,
+                check,
+                tree=stand.tree.path,
+                tree_id=stand.tree.tree_id,
+                log=stand.log,
+                env=stand.environment,
+                settings=stand.settings,
+                on_process=partial(_record_agent, stand),
+            )
+            verification = f"{check.item}: {found.result.tests_line()}"
+    left = stand.program.remaining(resumed.progress)
+    message = resumption_message(
+        stand.taken.claim,
+        view,
+        resumed,
+        worked_by=stand.taken.worked_by,
+        verification=verification,
+        remaining=left[0] if left else "the final report",
+    )
+    say = partial(service.announce, stand.store, stand.taken.claim, message.render())
+    await anyio.to_thread.run_sync(say)
+    entry = Entry(kind=Kind.RESUMED, text=message.render())
+    await anyio.to_thread.run_sync(partial(recorder.store_record, r.Write(entries=(entry,))))
+
+
+def _last_approved(program: Program, resumed: Resumed) -> Check | None:
+    approved = [
+        item for item in program.items if isinstance(item, Check) and item.item in resumed.progress.approved
+    ]
+    return approved[-1] if approved else None
+
+
+def _setup_of(stand: _Stand) -> tuple[str, Path] | None:
+    command = stand.task.setup
+    return None if command is None else (command, setup_mark(stand.root, stand.tree.path, command))
+
+
+async def _record_agent(stand: _Stand, identity: ProcessIdentity) -> None:
+    record = partial(service.record_process, stand.store, stand.taken.claim, "agent", identity)
+    await anyio.to_thread.run_sync(record)
+
+
+async def _tell_signal(session: Session, verifying: anyio.CancelScope) -> None:
+    received = await stop_requested()
+    verifying.cancel()
+    await session.tell(i.StopAsked(reason=f"interrupted by {received.name}"))
+
+
+async def _tell_lease(session: Session, verifying: anyio.CancelScope) -> None:
+    await lease_lost()
+    verifying.cancel()
+    await session.tell(i.StopAsked(reason="the conductor is gone"))

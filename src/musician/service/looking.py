@@ -1,0 +1,74 @@
+"""One look of a session's watcher: everything it needs to know, from one snapshot (D11)."""
+
+from dataclasses import dataclass
+
+from musician.protocol.claim import Claim
+from musician.protocol.journal import Progress
+from musician.protocol.messages import MessageType
+from musician.protocol.names import CONDUCTOR
+from musician.protocol.states import ACTIVE, VERDICTS, State
+from musician.service.inbox import MOST_UNREAD
+from musician.service.rowwork import load_task
+from musician.service.work import as_entry
+from musician.store.port import Store, Tx
+from musician.store.rows import HistoryRow, HumanRow, JournalRow, MessageRow, TaskRow, decode
+
+__all__ = ["Look", "look"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """``owns``: the claim is still the task's current one. ``verdict``: on the awaited message, None if there is none.
+
+    ``conductor_age_s`` is the age of the conductor's heartbeat; ages are None where unset or unreadable.
+    """
+
+    owns: bool
+    state: State
+    heartbeat_age_s: float | None
+    unread: tuple[MessageRow, ...]
+    exit_text: str
+    verdict: State | None
+    verdict_text: str
+    progress: Progress
+    waits_for_human: bool
+    conductor_age_s: float | None
+
+
+def look(store: Store, claim: Claim, *, awaiting_id: int | None) -> Look:
+    with store.read() as tx:
+        row = load_task(tx, claim.task_id)
+        of = {"task_id": claim.task_id}
+        unread = tuple(decode(MessageRow, each) for each in tx.all("unread", most=MOST_UNREAD, **of))
+        exits = [each.message for each in unread if each.message_type == MessageType.EXIT_REQUEST]
+        verdict, text = _verdict(tx, claim.task_id, awaiting_id)
+        progress = Progress()
+        if verdict is not None:
+            rows = (decode(JournalRow, each) for each in tx.all("journal_of_task", **of))
+            progress = progress.after(as_entry(each) for each in rows)
+        asks = [decode(HumanRow, each) for each in tx.all("needs_human_of_task", **of)]
+        conductor = tx.one("task", task_id=CONDUCTOR)
+    return Look(
+        owns=row.session_id == claim.session_id and row.claim_epoch == claim.epoch and row.state in ACTIVE,
+        state=row.state,
+        heartbeat_age_s=row.heartbeat_age_s,
+        unread=unread,
+        exit_text=exits[-1] if exits else "",
+        verdict=verdict,
+        verdict_text=text,
+        progress=progress,
+        waits_for_human=any(ask.resolved_at is None for ask in asks),
+        conductor_age_s=None if conductor is None else decode(TaskRow, conductor).heartbeat_age_s,
+    )
+
+
+def _verdict(tx: Tx, task_id: str, awaiting_id: int | None) -> tuple[State | None, str]:
+    if awaiting_id is None:
+        return None, ""
+    found = tx.one("verdict_on", task_id=task_id, submission_id=awaiting_id)
+    if found is None:
+        return None, ""
+    change = decode(HistoryRow, found)
+    message = None if change.message_id is None else tx.one("message", id=change.message_id)
+    text = "" if message is None else decode(MessageRow, message).message
+    return (change.to_state if change.to_state in VERDICTS else None), text
