@@ -1,0 +1,156 @@
+"""Progress is a fold over the journal; a line of the status file says one entry."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from musician.protocol.deviations import Deviation, Severity
+from musician.protocol.journal import Entry, Kind, Progress, is_deviation_line, status_line
+
+ENTRIES = st.lists(
+    st.builds(
+        Entry,
+        kind=st.sampled_from(Kind),
+        item=st.sampled_from(["", "step 1", "step 2", "checkpoint 1", "step 2 agent 1"]),
+        text=st.text(max_size=20),
+        severity=st.sampled_from(Severity),
+        context_pct=st.none() | st.floats(0, 100),
+        commit_id=st.none() | st.sampled_from(["c1", "c2"]),
+        ruled=st.booleans(),
+    ),
+    max_size=12,
+)
+
+
+def after(*entries: Entry) -> Progress:
+    return Progress().after(entries)
+
+
+@pytest.mark.parametrize("kind", [Kind.COMPLETED, Kind.RETURNED, Kind.RECONCILED])
+def test_a_finished_item_is_done_once_and_keeps_its_place(kind: Kind) -> None:
+    progress = after(
+        Entry(kind=Kind.COMPLETED, item="step 2", commit_id="c1"),
+        Entry(kind=kind, item="step 1", commit_id="c2"),
+        Entry(kind=kind, item="step 2"),
+    )
+    assert progress.completed == ("step 2", "step 1")
+    assert progress.last_commit == "c2"
+    assert progress.is_done("step 1")
+    assert not progress.is_done("step 3")
+
+
+def test_a_rework_moves_the_commit_and_finishes_no_item() -> None:
+    progress = after(
+        Entry(kind=Kind.COMPLETED, item="step 1", commit_id="c1"),
+        Entry(kind=Kind.REWORKED, item="checkpoint 1 rework 1", commit_id="c2"),
+    )
+    assert progress.completed == ("step 1",)
+    assert progress.last_commit == "c2"
+
+
+def test_what_was_only_begun_or_failed_is_not_done() -> None:
+    kinds = (Kind.STARTED, Kind.LAUNCHED, Kind.FAILED, Kind.PARTIAL, Kind.SET_ASIDE, Kind.SENT_BACK)
+    assert after(*(Entry(kind=kind, item="step 1") for kind in kinds)) == Progress()
+
+
+def test_deviations_keep_their_order_and_whether_they_were_ruled() -> None:
+    progress = after(
+        Entry(kind=Kind.DEVIATION, item="step 1", text="a", severity=Severity.LOW, ruled=True),
+        Entry(kind=Kind.DEVIATION, item="step 1", text="b", severity=Severity.HIGH),
+    )
+    assert progress.deviations == (
+        Deviation(severity=Severity.LOW, text="a", ruled=True),
+        Deviation(severity=Severity.HIGH, text="b", ruled=False),
+    )
+
+
+def test_a_deviation_without_a_severity_cannot_be_made() -> None:
+    with pytest.raises(ValueError, match="severity"):
+        Entry(kind=Kind.DEVIATION, text="something else")
+
+
+@pytest.mark.parametrize(
+    ("item", "text", "said"),
+    [("step 3", "wrote it anew:", "step 3: wrote it anew:"), ("", "why", "why"), ("step 3", "", "step 3")],
+)
+def test_a_self_correction_is_kept_with_its_place(item: str, text: str, said: str) -> None:
+    assert after(Entry(kind=Kind.SELF_CORRECTION, item=item, text=text)).self_corrections == (said,)
+
+
+def test_an_approval_stands_for_its_item_and_clears_what_failed_before_it() -> None:
+    failed = after(
+        Entry(kind=Kind.NOT_VERIFIED, item="checkpoint 1"),
+        Entry(kind=Kind.NOT_VERIFIED, item="checkpoint 1"),
+        Entry(kind=Kind.ERROR, text="no"),
+        Entry(kind=Kind.QUESTION, text="which?"),
+    )
+    assert (failed.failed_verifications, failed.errors, failed.questions) == (2, 1, 1)
+    approved = failed.after([Entry(kind=Kind.APPROVED, item="checkpoint 1")])
+    assert (approved.failed_verifications, approved.errors, approved.questions) == (0, 0, 1)
+    assert approved.is_done("checkpoint 1")
+    assert approved.completed == ()
+
+
+def test_rounds_are_counted_for_each_checkpoint() -> None:
+    items = ("checkpoint 1", "checkpoint 1", "checkpoint 2")
+    progress = after(*(Entry(kind=Kind.SUBMITTED, item=item) for item in items))
+    assert progress.rounds == {"checkpoint 1": 2, "checkpoint 2": 1}
+
+
+def test_the_last_measured_context_counts() -> None:
+    progress = after(
+        Entry(kind=Kind.CONTEXT, text="used", context_pct=12.5),
+        Entry(kind=Kind.COMPLETED, item="step 1", context_pct=40),
+        Entry(kind=Kind.STARTED, item="step 2"),
+    )
+    assert progress.last_context_pct == 40
+
+
+@given(ENTRIES, st.integers(0, 12))
+def test_progress_does_not_depend_on_where_a_session_was_cut_off(entries: list[Entry], cut: int) -> None:
+    assert Progress().after(entries[:cut]).after(entries[cut:]) == Progress().after(entries)
+
+
+@given(ENTRIES)
+def test_progress_never_takes_anything_back(entries: list[Entry]) -> None:
+    progress = Progress()
+    for entry in entries:
+        after_it = progress.after([entry])
+        assert after_it.completed[: len(progress.completed)] == progress.completed
+        assert after_it.approved >= progress.approved
+        assert after_it.deviations[: len(progress.deviations)] == progress.deviations
+        progress = after_it
+    assert len(set(progress.completed)) == len(progress.completed)
+
+
+@pytest.mark.parametrize(
+    ("entry", "line"),
+    [
+        (
+            Entry(kind=Kind.CLAIMED, text="5f2c", context_pct=7.4),
+            "task claimed, session: 5f2c [ctx: 7%]",
+        ),
+        (Entry(kind=Kind.LOADED, text="docs/a.md"), "instructions loaded: docs/a.md"),
+        (Entry(kind=Kind.COMPLETED, item="step 1", context_pct=18), "step 1 completed [ctx: 18%]"),
+        (Entry(kind=Kind.SELF_CORRECTION, item="step 3", text="true"), "step 3 self-correction: true"),
+        (
+            Entry(kind=Kind.DEVIATION, item="step 2", text="{braces} | pipes", severity=Severity.MEDIUM),
+            "step 2 deviation: {braces} | pipes (Medium)",
+        ),
+        (Entry(kind=Kind.FAILED, item="step 2", text="one\n  two\n"), "step 2 FAILED: one two"),
+        (Entry(kind=Kind.NOTE, text="bootstrap started", context_pct=0), "bootstrap started [ctx: 0%]"),
+    ],
+)
+def test_a_status_line_reads_as_in_the_sources(entry: Entry, line: str) -> None:
+    assert status_line(entry) == line
+
+
+@given(ENTRIES)
+def test_every_entry_is_one_line(entries: list[Entry]) -> None:
+    for entry in entries:
+        assert len(status_line(entry).splitlines()) <= 1
+
+
+def test_only_deviations_go_into_the_deviations_file() -> None:
+    lines = [kind for kind in Kind if is_deviation_line(Entry(kind=kind, severity=Severity.LOW))]
+    assert lines == [Kind.DEVIATION]
