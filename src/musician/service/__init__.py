@@ -13,7 +13,7 @@ waiters are rung after the commit. Where do we …
 - lock a plan, open its tasks? ``plans``
 - hold the conductor's own row? ``conducting``
 - record what a person must decide? ``people``
-- look? ``views``
+- look? ``views``; a watcher's look: ``looking``
 """
 
 from musician.service.claims import Taken, beat, claim, claims_of, current_claim
@@ -24,24 +24,28 @@ from musician.service.conducting import (
     interrupt_conducting,
     start_conducting,
 )
-from musician.service.endings import complete, exit_task
+from musician.service.endings import approved_text, complete, exit_task
 from musician.service.inbox import acknowledge, deliver, send, unread
+from musician.service.looking import Look, look
 from musician.service.people import ask_human, open_asks, resolve_asks
 from musician.service.plans import amend_plan, lock_plan, open_task, plan_row
-from musician.service.submissions import ask, report, resume, submit
+from musician.service.submissions import announce, ask, report, resume, submit
 from musician.service.takeover import fence, reopen, take_over, withdraw
 from musician.service.verdicts import grant_retries, judge, request_exit
 from musician.service.views import (
     TaskView,
     conductor_row,
+    everything,
     history_of,
     messages_of,
+    now,
     siblings,
     task_row,
     task_view,
     tasks_of,
 )
 from musician.service.work import (
+    as_entry,
     describe_session,
     journal_of,
     progress_of,
@@ -52,10 +56,14 @@ from musician.service.work import (
 
 __all__ = [
     "Conducting",
+    "Look",
     "Taken",
     "TaskView",
     "acknowledge",
     "amend_plan",
+    "announce",
+    "approved_text",
+    "as_entry",
     "ask",
     "ask_human",
     "beat",
@@ -67,6 +75,7 @@ __all__ = [
     "current_claim",
     "deliver",
     "describe_session",
+    "everything",
     "exit_task",
     "fence",
     "finish_conducting",
@@ -76,7 +85,9 @@ __all__ = [
     "journal_of",
     "judge",
     "lock_plan",
+    "look",
     "messages_of",
+    "now",
     "open_asks",
     "open_task",
     "plan_row",

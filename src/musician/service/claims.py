@@ -1,15 +1,22 @@
 """Claiming a task, and staying its owner (D2, D4, D9, D10)."""
 
 from dataclasses import dataclass
+from typing import cast
 
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimBlocked, ClaimLost
 from musician.protocol.liveness import Owner, heartbeat_status, owner_standing
-from musician.protocol.messages import MessageType
-from musician.protocol.names import check_session_id, check_task_id, fallback_id, succession_name
+from musician.protocol.messages import ClaimBlockedNotice, MessageType
+from musician.protocol.names import (
+    CONDUCTOR,
+    check_session_id,
+    check_task_id,
+    fallback_id,
+    succession_name,
+)
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
-from musician.service.rowwork import load_owned, load_task, named, say
+from musician.service.rowwork import is_fenced, load_owned, load_task, named, say
 from musician.store.port import Store, Tx
 from musician.store.rows import TaskRow
 
@@ -40,7 +47,7 @@ def claim(
     session = check_session_id(session_id)
     with store.write() as tx:
         row = load_task(tx, task_id)
-        if row.session_id == session and row.state in ACTIVE - {State.EXIT_REQUESTED}:
+        if _owns(tx, row, session) and row.state in ACTIVE - {State.EXIT_REQUESTED}:
             return _taken(tx, row, session, is_new=False)
         reason = _why_blocked(tx, row, session, settings) or _try(tx, row, session)
         if reason is None:
@@ -64,14 +71,15 @@ def claims_of(store: Store, session_id: str) -> tuple[Claim, ...]:
     return tuple(
         Claim(task_id=str(row["task_id"]), session_id=session_id, epoch=int(row["claim_epoch"] or 0))
         for row in rows
-        if row["task_id"] != "task-00"
+        if row["task_id"] != CONDUCTOR
     )
 
 
 def current_claim(store: Store, task_id: str, session_id: str | None, *, epoch: int | None = None) -> Claim:
     """The claim that a call with a session id (and perhaps an epoch) means.
 
-    With an epoch the claim is taken at its word: the verb that uses it will refuse a lost one.
+    With an epoch the claim is taken at its word: the verb that uses it will refuse a lost one. Without one it is
+    the session's own claim; :class:`ClaimLost` if that is not the task's current one.
     """
     check_task_id(task_id)
     session = check_session_id(session_id)
@@ -79,14 +87,27 @@ def current_claim(store: Store, task_id: str, session_id: str | None, *, epoch: 
         return Claim(task_id=task_id, session_id=session, epoch=epoch)
     with store.read() as tx:
         row = load_task(tx, task_id)
-    if row.session_id != session or row.claim_epoch < 1:
-        raise ClaimLost(task_id=task_id, session_id=session, epoch=None, current_epoch=row.claim_epoch)
-    return Claim(task_id=task_id, session_id=session, epoch=row.claim_epoch)
+        own = _own_epoch(tx, row, session)
+    if own is None or row.session_id != session or row.claim_epoch != own:
+        raise ClaimLost(task_id=task_id, session_id=session, epoch=own, current_epoch=row.claim_epoch)
+    return Claim(task_id=task_id, session_id=session, epoch=own)
+
+
+def _own_epoch(tx: Tx, row: TaskRow, session: str) -> int | None:
+    """The newest claim this session has made; a fence raises the task's epoch, never this one."""
+    own = tx.one("own_epoch", task_id=row.task_id, session_id=session)
+    return None if own is None else cast("int", own["claim_epoch"])
+
+
+def _owns(tx: Tx, row: TaskRow, session: str) -> bool:
+    return row.session_id == session and _own_epoch(tx, row, session) == row.claim_epoch
 
 
 def _why_blocked(tx: Tx, row: TaskRow, session: str, settings: Settings) -> str | None:
     if row.state not in CLAIMABLE:
         return "its state cannot be claimed"
+    if row.session_id is not None and is_fenced(tx, row):
+        return f"it is being taken over from session {row.session_id}"
     if row.session_id == session and row.state is State.EXIT_REQUESTED:
         return "its owner has been asked to exit and may only do that"
     status = heartbeat_status(row.heartbeat_age_s, settings)
@@ -114,7 +135,8 @@ def _try(tx: Tx, row: TaskRow, session: str) -> str | None:
 def _taken(tx: Tx, row: TaskRow, session: str, *, is_new: bool) -> Taken:
     instruction = tx.one("instruction", task_id=row.task_id)
     counted = tx.one("count_sessions", task_id=row.task_id)
-    tx.ring("task-00")
+    if is_new:
+        tx.ring(CONDUCTOR)
     return Taken(
         claim=Claim(task_id=row.task_id, session_id=session, epoch=row.claim_epoch),
         worked_by=row.worked_by or succession_name(row.task_id, 1),
@@ -125,14 +147,8 @@ def _taken(tx: Tx, row: TaskRow, session: str, *, is_new: bool) -> Taken:
 
 
 def _block(tx: Tx, row: TaskRow, session: str, reason: str) -> None:
-    if tx.one("task", task_id=fallback_id(session)) is not None:
-        return
+    """Let the session end, and tell the conductor: each once, however often the session tries (D9)."""
     tx.run("block_claim", fallback_id=fallback_id(session), session_id=session)
-    say(
-        tx,
-        row.task_id,
-        session,
-        MessageType.CLAIM_BLOCKED,
-        f"CLAIM BLOCKED: Guard prevented claim on {row.task_id} ({row.state}: {reason}).\n"
-        "  Created fallback row to exit cleanly. Conductor intervention needed.",
-    )
+    if tx.one("blocked_before", task_id=row.task_id, session_id=session) is None:
+        notice = ClaimBlockedNotice(task_id=row.task_id, reason=f"{row.state}: {reason}")
+        say(tx, row.task_id, session, MessageType.CLAIM_BLOCKED, notice.render())

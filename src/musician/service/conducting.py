@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from musician.protocol.errors import ConductorRunning
 from musician.protocol.liveness import Owner, heartbeat_status, owner_standing
-from musician.protocol.names import CONDUCTOR
+from musician.protocol.names import CONDUCTOR, check_session_id
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.port import Store
@@ -35,6 +35,7 @@ def start_conducting(
     ``other_is_alive``: what the lock of the row's last process says on this host, None if it cannot be seen.
     :class:`ConductorRunning` names the conductor that is at work.
     """
+    check_session_id(session_id)
     with store.write() as tx:
         found = tx.one("task", task_id=CONDUCTOR)
         if found is None:
@@ -63,13 +64,15 @@ def interrupt_conducting(store: Store, conducting: Conducting) -> None:
     _leave(store, conducting, State.EXIT_REQUESTED)
 
 
-def finish_conducting(store: Store, conducting: Conducting) -> None:
-    """Everything is complete."""
-    _leave(store, conducting, State.COMPLETE)
+def finish_conducting(store: Store, conducting: Conducting, plan_id: str) -> None:
+    """Everything of the plan is complete."""
+    _leave(store, conducting, State.COMPLETE, finished_plan=plan_id)
 
 
-def _leave(store: Store, conducting: Conducting, state: State) -> None:
+def _leave(store: Store, conducting: Conducting, state: State, *, finished_plan: str | None = None) -> None:
     with store.write() as tx:
+        if finished_plan is not None:
+            tx.run("finish_plan", plan_id=finished_plan)
         tx.run("conductor_move", state=state, **_named(conducting))
         tx.ring(CONDUCTOR)
 

@@ -7,11 +7,11 @@ from musician.protocol.messages import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
 from musician.protocol.transitions import Actor, Event, find
-from musician.service.rowwork import load_owned, move_owned, named, say, write_entries
+from musician.service.rowwork import changed_one, load_owned, move_owned, named, say, write_entries
 from musician.store.port import Store, Tx
 from musician.store.rows import SubmissionRow, decode
 
-__all__ = ["approved_completion", "complete", "exit_task"]
+__all__ = ["approved_completion", "approved_text", "complete", "exit_task"]
 
 
 def exit_task(
@@ -26,10 +26,15 @@ def exit_task(
     written_by: str = "program",
     entries: tuple[Entry, ...] = (),
 ) -> None:
-    """End this session's claim for good. Stores the HANDOFF and the reason, then the message, then the state."""
+    """End this session's claim for good. Stores the HANDOFF and the reason, then the message, then the state.
+
+    :class:`EvidenceMissing` without either.
+    """
     with store.write() as tx:
         row = load_owned(tx, claim)
         find(row.state, Event.EXIT, task_id=row.task_id, actor=Actor.OWNER)
+        _check_stored(claim.task_id, "reason for the exit", reason)
+        _check_stored(claim.task_id, "HANDOFF", handoff)
         write_entries(tx, claim, entries)
         _keep(tx, claim, "handoff", handoff_path, handoff, written_by)
         tx.run(
@@ -51,6 +56,7 @@ def complete(
         row = load_owned(tx, claim)
         find(row.state, Event.COMPLETE, task_id=row.task_id, actor=Actor.OWNER)
         _check_approved(tx, claim.task_id)
+        _check_stored(claim.task_id, "report", report)
         write_entries(tx, claim, entries)
         _keep(tx, claim, "report", report_path, report, "program")
         tx.run(
@@ -61,18 +67,26 @@ def complete(
             context_pct=None,
         )
         say(tx, claim.task_id, claim.session_id, MessageType.COMPLETED, notice)
-        tx.run("move_to_complete", report_path=report_path, from_state=row.state, **named(claim))
+        changed = tx.run("move_to_complete", report_path=report_path, from_state=row.state, **named(claim))
+        changed_one(row, Event.COMPLETE, changed)
         tx.ring(CONDUCTOR)
 
 
 def approved_completion(tx: Tx, task_id: str) -> SubmissionRow | None:
     """The latest submission, if it is a completion and stands approved; it outlives its session (D7)."""
-    rows = tx.all("judged_submissions", task_id=task_id)
-    if not rows:
+    row = tx.one("latest_submission", task_id=task_id)
+    if row is None:
         return None
-    latest = decode(SubmissionRow, rows[-1])
+    latest = decode(SubmissionRow, row)
     stands = latest.message_type == MessageType.COMPLETION and latest.verdict is State.REVIEW_APPROVED
     return latest if stands else None
+
+
+def approved_text(store: Store, task_id: str) -> str:
+    """What the approved completion said; "" if none stands approved."""
+    with store.read() as tx:
+        found = approved_completion(tx, task_id)
+    return "" if found is None else found.message or ""
 
 
 def _check_approved(tx: Tx, task_id: str) -> None:
@@ -82,6 +96,11 @@ def _check_approved(tx: Tx, task_id: str) -> None:
             missing="no approved completion",
             remedy="submit the last checkpoint as a completion and wait for its approval",
         )
+
+
+def _check_stored(task_id: str, what: str, text: str) -> None:
+    if not text.strip():
+        raise EvidenceMissing(task_id=task_id, missing=f"no {what}", remedy="write it first")
 
 
 def _keep(tx: Tx, claim: Claim, kind: str, path: str, body: str, written_by: str) -> None:

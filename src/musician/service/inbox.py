@@ -2,8 +2,8 @@
 
 from musician.protocol.claim import Claim
 from musician.protocol.messages import MessageType
-from musician.protocol.names import CONDUCTOR, check_task_id
-from musician.service.rowwork import load_owned, load_task, say
+from musician.protocol.names import CONDUCTOR
+from musician.service.rowwork import load_owned, load_played, load_task, say
 from musician.store.port import Store
 from musician.store.rows import MessageRow, decode
 
@@ -15,9 +15,8 @@ MOST_UNREAD = 200
 
 def send(store: Store, task_id: str, text: str, *, urgent: bool = False) -> int:
     """Say something to a task as its conductor; the message's id. Urgent: its running piece is stopped."""
-    check_task_id(task_id)
     with store.write() as tx:
-        load_task(tx, task_id)
+        load_played(tx, task_id)
         kind = MessageType.EMERGENCY if urgent else MessageType.NOTE
         tx.run("resolve_human", task_id=task_id, resolution=f"answered: {text}"[:500])
         return say(tx, task_id, CONDUCTOR, kind, text)
@@ -31,7 +30,7 @@ def unread(store: Store, task_id: str, *, most: int = MOST_UNREAD) -> tuple[Mess
 
 
 def deliver(store: Store, claim: Claim, message_ids: tuple[int, ...]) -> None:
-    """Record that these messages reached the session. Not yet acknowledged."""
+    """Record that these messages of the conductor reached the session. Not yet acknowledged."""
     with store.write() as tx:
         load_owned(tx, claim)
         for message_id in message_ids:
@@ -45,7 +44,11 @@ def deliver(store: Store, claim: Claim, message_ids: tuple[int, ...]) -> None:
 
 
 def acknowledge(store: Store, claim: Claim, up_to: int) -> int:
-    """The session has dealt with everything delivered up to this message; how many that were."""
+    """The session has dealt with everything delivered up to this message; how many that were.
+
+    Never acknowledges past a message that was not delivered: unread is counted from the last acknowledged one, and
+    would skip it (D12).
+    """
     with store.write() as tx:
         load_owned(tx, claim)
         return tx.run("acknowledge", task_id=claim.task_id, message_id=up_to)

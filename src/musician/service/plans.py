@@ -6,15 +6,21 @@ from musician.protocol.messages import MessageType
 from musician.protocol.names import CONDUCTOR, check_task_id
 from musician.protocol.states import State
 from musician.protocol.transitions import Actor, Event, find
-from musician.service.rowwork import say
-from musician.store.port import Store, Tx
+from musician.service.rowwork import move_by_conductor, say
+from musician.store.port import Store, Tx, Value
 from musician.store.rows import PlanRow, TaskRow, decode
 
 __all__ = ["amend_plan", "lock_plan", "open_task", "plan_row", "plans_of"]
 
 
 def lock_plan(
-    store: Store, plan: Plan, *, base_branch: str | None, base_commit: str, instructions: dict[str, str]
+    store: Store,
+    plan: Plan,
+    *,
+    base_branch: str | None,
+    base_commit: str,
+    instructions: dict[str, str],
+    retry_limit: int = 5,
 ) -> bool:
     """Lock a plan: store its hash and open its tasks, each with its instruction message.
 
@@ -41,12 +47,19 @@ def lock_plan(
         for phase in plan.phases:
             tx.run("add_phase", plan_id=plan.plan_id, number=phase.number, title=phase.title)
             for position, task in enumerate(phase.tasks, start=1):
-                _open(tx, task, plan.plan_id, phase.number, position, instructions[task.task_id])
+                _open(tx, task, plan.plan_id, phase.number, position, instructions[task.task_id], retry_limit)
         tx.ring(CONDUCTOR)
         return True
 
 
-def amend_plan(store: Store, plan: Plan, *, instructions: dict[str, str], withdrawn: tuple[str, ...]) -> None:
+def amend_plan(
+    store: Store,
+    plan: Plan,
+    *,
+    instructions: dict[str, str],
+    withdrawn: tuple[str, ...],
+    retry_limit: int = 5,
+) -> None:
     """Take up a changed plan, keeping what is done.
 
     New tasks are opened; a task whose instructions changed gets a new instruction message, which supersedes the
@@ -68,29 +81,23 @@ def amend_plan(store: Store, plan: Plan, *, instructions: dict[str, str], withdr
             found = tx.one("task", task_id=task_id)
             if found is not None:
                 row = decode(TaskRow, found)
-                transition = find(row.state, Event.WITHDRAW, task_id=task_id, actor=Actor.CONDUCTOR)
+                find(row.state, Event.WITHDRAW, task_id=task_id, actor=Actor.CONDUCTOR)
                 say(tx, task_id, CONDUCTOR, MessageType.SYSTEM, "withdrawn from the plan")
-                tx.run(
-                    "move_by_conductor", task_id=task_id, state=transition.target, from_state=State.WATCHING
-                )
+                move_by_conductor(tx, row, Event.WITHDRAW)
         for phase in plan.phases:
             tx.run("add_phase", plan_id=plan.plan_id, number=phase.number, title=phase.title)
             for position, task in enumerate(phase.tasks, start=1):
-                _place(tx, task, plan.plan_id, phase.number, position, instructions[task.task_id])
+                path = instructions[task.task_id]
+                _place(tx, task, plan.plan_id, phase.number, position, path, retry_limit)
         tx.ring(CONDUCTOR)
 
 
 def open_task(store: Store, task_id: str, *, title: str, instruction_path: str, retry_limit: int = 5) -> None:
     """A task without a plan: ``watching``, with its instruction message."""
-    check_task_id(task_id)
     with store.write() as tx:
-        existing = tx.one("task", task_id=task_id)
-        state = None if existing is None else decode(TaskRow, existing).state
-        find(state, Event.OPEN, task_id=task_id, actor=Actor.CONDUCTOR)
-        say(tx, task_id, CONDUCTOR, MessageType.INSTRUCTION, instruction_path)
-        tx.run(
-            "open_task",
-            task_id=task_id,
+        _insert(
+            tx,
+            task_id,
             title=title,
             plan_id=None,
             phase=None,
@@ -113,30 +120,41 @@ def plans_of(store: Store) -> tuple[PlanRow, ...]:
         return tuple(decode(PlanRow, row) for row in tx.all("plans"))
 
 
-def _open(tx: Tx, task: TaskSpec, plan_id: str, phase: int, position: int, path: str) -> None:
-    existing = tx.one("task", task_id=task.task_id)
-    state = None if existing is None else decode(TaskRow, existing).state
-    find(state, Event.OPEN, task_id=task.task_id, actor=Actor.CONDUCTOR)
-    say(tx, task.task_id, CONDUCTOR, MessageType.INSTRUCTION, path)
-    tx.run(
-        "open_task",
-        task_id=task.task_id,
+def _open(
+    tx: Tx, task: TaskSpec, plan_id: str, phase: int, position: int, path: str, retry_limit: int
+) -> None:
+    _insert(
+        tx,
+        task.task_id,
         title=task.title,
         plan_id=plan_id,
         phase=phase,
         position=position,
         instruction_path=path,
-        retry_limit=5,
+        retry_limit=retry_limit,
     )
     _depend(tx, task)
 
 
-def _place(tx: Tx, task: TaskSpec, plan_id: str, phase: int, position: int, path: str) -> None:
+def _insert(tx: Tx, task_id: str, *, instruction_path: str, **columns: Value) -> None:
+    check_task_id(task_id)
+    existing = tx.one("task", task_id=task_id)
+    state = None if existing is None else decode(TaskRow, existing).state
+    find(state, Event.OPEN, task_id=task_id, actor=Actor.CONDUCTOR)
+    say(tx, task_id, CONDUCTOR, MessageType.INSTRUCTION, instruction_path)
+    tx.run("open_task", task_id=task_id, instruction_path=instruction_path, **columns)
+
+
+def _place(
+    tx: Tx, task: TaskSpec, plan_id: str, phase: int, position: int, path: str, retry_limit: int
+) -> None:
     found = tx.one("task", task_id=task.task_id)
     if found is None:
-        _open(tx, task, plan_id, phase, position, path)
+        _open(tx, task, plan_id, phase, position, path, retry_limit)
         return
     row = decode(TaskRow, found)
+    if row.plan_id != plan_id:  # another plan's: ids are unique per database (D8)
+        find(row.state, Event.OPEN, task_id=task.task_id, actor=Actor.CONDUCTOR)
     if row.instruction_path != path and row.state is not State.COMPLETE:
         say(tx, task.task_id, CONDUCTOR, MessageType.INSTRUCTION, path)
     tx.run(

@@ -1,18 +1,20 @@
 """What every verb does inside its transaction: find the row, check the claim, write the message, change the state."""
 
 from musician.protocol.claim import Claim
-from musician.protocol.errors import ClaimLost, UnknownTask
+from musician.protocol.errors import BadId, ClaimLost, DatabaseUnusable, UnknownTask
 from musician.protocol.journal import Entry
 from musician.protocol.messages import MessageType
-from musician.protocol.names import CONDUCTOR
-from musician.protocol.states import ACTIVE
+from musician.protocol.names import CONDUCTOR, is_reserved
 from musician.protocol.transitions import Actor, Event, Transition, find
 from musician.store.port import Tx
 from musician.store.rows import HistoryRow, TaskRow, decode
 
 __all__ = [
+    "changed_one",
+    "is_fenced",
     "latest_change",
     "load_owned",
+    "load_played",
     "load_task",
     "move_by_conductor",
     "move_owned",
@@ -30,24 +32,39 @@ def load_task(tx: Tx, task_id: str) -> TaskRow:
     return decode(TaskRow, row)
 
 
+def load_played(tx: Tx, task_id: str) -> TaskRow:
+    """The row of a task that is played: not the conductor's own, nor a blocked session's (D8)."""
+    row = load_task(tx, task_id)
+    if is_reserved(task_id):
+        raise BadId(kind="task", value=task_id, reason="this row is no task")
+    return row
+
+
 def load_owned(tx: Tx, claim: Claim) -> TaskRow:
     """The row, if exactly this claim owns it and its session may still write; :class:`ClaimLost` otherwise (D1, D2)."""
-    row = load_task(tx, claim.task_id)
-    owns = row.session_id == claim.session_id and row.claim_epoch == claim.epoch and row.state in ACTIVE
-    if not owns:
-        raise ClaimLost(
-            task_id=claim.task_id,
-            session_id=claim.session_id,
-            epoch=claim.epoch,
-            current_epoch=row.claim_epoch,
-        )
-    return row
+    owned = tx.one("owned_task", **named(claim))
+    if owned is not None:
+        return decode(TaskRow, owned)
+    raise ClaimLost(
+        task_id=claim.task_id,
+        session_id=claim.session_id,
+        epoch=claim.epoch,
+        current_epoch=load_task(tx, claim.task_id).claim_epoch,
+    )
+
+
+def is_fenced(tx: Tx, row: TaskRow) -> bool:
+    """Whether the epoch was raised to shut the last claim out: a claim's own epoch has a session (D23)."""
+    session = tx.one("session", task_id=row.task_id, claim_epoch=row.claim_epoch)
+    return row.claim_epoch > 0 and session is None
 
 
 def move_owned(tx: Tx, row: TaskRow, claim: Claim, event: Event) -> Transition:
     """The owner's change of state. Write its message before calling this."""
     transition = find(row.state, event, task_id=row.task_id, actor=Actor.OWNER)
-    tx.run("move_owned", state=transition.target, from_state=row.state, **named(claim))
+    changed_one(
+        row, event, tx.run("move_owned", state=transition.target, from_state=row.state, **named(claim))
+    )
     tx.ring(CONDUCTOR)
     return transition
 
@@ -55,10 +72,22 @@ def move_owned(tx: Tx, row: TaskRow, claim: Claim, event: Event) -> Transition:
 def move_by_conductor(tx: Tx, row: TaskRow, event: Event) -> Transition:
     """The conductor's change of state. Write its message before calling this."""
     transition = find(row.state, event, task_id=row.task_id, actor=Actor.CONDUCTOR)
-    tx.run("move_by_conductor", task_id=row.task_id, state=transition.target, from_state=row.state)
+    changed = tx.run("move_by_conductor", task_id=row.task_id, state=transition.target, from_state=row.state)
+    changed_one(row, event, changed)
     tx.ring(row.task_id)
     tx.ring(CONDUCTOR)
     return transition
+
+
+def changed_one(row: TaskRow, event: Event, changed: int) -> None:
+    """The row was read in this transaction, so that only a trigger can have kept it as it was."""
+    if changed != 1:
+        raise DatabaseUnusable(
+            path="the database",
+            kind="refused",
+            detail=f"{event} of {row.task_id} changed {changed} rows",
+            remedy="its triggers are not this program's; run `musician doctor`",
+        )
 
 
 def say(tx: Tx, task_id: str, sender: str, message_type: MessageType, text: str) -> int:

@@ -1,18 +1,17 @@
 """What an owner tells its conductor: submissions, reports, questions (DESIGN 3, D5, D14)."""
 
 from musician.protocol.claim import Claim
-from musician.protocol.errors import EvidenceMissing
+from musician.protocol.errors import BadField, EvidenceMissing
 from musician.protocol.journal import Entry
-from musician.protocol.messages import MessageType
-from musician.protocol.states import State
+from musician.protocol.messages import REPORTS, SUBMISSIONS, MessageType
+from musician.protocol.names import CONDUCTOR
+from musician.protocol.states import VERDICTS, State
 from musician.protocol.transitions import Actor, Event, find
-from musician.service.rowwork import load_owned, move_owned, named, say, write_entries
+from musician.service.rowwork import changed_one, load_owned, move_owned, named, say, write_entries
 from musician.store.port import Store, Tx
 from musician.store.rows import TaskRow, VerificationRow, decode
 
-__all__ = ["ask", "report", "resume", "submit"]
-
-_ANSWERED = frozenset({State.REVIEW_APPROVED, State.REVIEW_FAILED, State.FIX_PROPOSED})
+__all__ = ["announce", "ask", "report", "resume", "submit"]
 
 
 def submit(
@@ -27,14 +26,15 @@ def submit(
     """Go to the conductor with a checkpoint's or the task's work; the submission's message id.
 
     Needs fresh evidence: a verification of this claim, the latest of the task, with no work after it, and not
-    red; :class:`EvidenceMissing` otherwise. Attached to this one submission (D7).
+    red; :class:`EvidenceMissing` otherwise. Attached to this one submission (D7). After a verdict the history
+    shows both steps, back to work and in again.
     """
+    _check_type(message_type, SUBMISSIONS)
     with store.write() as tx:
         row = load_owned(tx, claim)
+        find(row.state, Event.SUBMIT, task_id=row.task_id, actor=Actor.OWNER)
         evidence = _evidence(tx, claim, verification_id)
-        if row.state in _ANSWERED:
-            move_owned(tx, row, claim, Event.RESUME)
-            row = load_owned(tx, claim)
+        row = _back_to_work(tx, row, claim)
         write_entries(tx, claim, entries)
         message_id = say(tx, claim.task_id, claim.session_id, message_type, text)
         move_owned(tx, row, claim, Event.SUBMIT)
@@ -53,17 +53,19 @@ def report(
 ) -> int:
     """Go into ``error`` with an error report or a context warning, and wait; the message's id.
 
-    A report while already in ``error`` is a message only: the state stays (D11).
+    A report while already in ``error`` is a message only: the state stays (D11). Only a failure at work counts as
+    a retry, a context warning or a wait that timed out does not (D3).
     """
+    _check_type(message_type, REPORTS)
     with store.write() as tx:
-        row = load_owned(tx, claim)
-        if row.state in _ANSWERED:
-            move_owned(tx, row, claim, Event.RESUME)
-            row = load_owned(tx, claim)
+        row = _back_to_work(tx, load_owned(tx, claim), claim)
         write_entries(tx, claim, entries)
         message_id = say(tx, claim.task_id, claim.session_id, message_type, text)
-        if row.state is not State.ERROR:
-            _move_to_error(tx, row, claim, message_type, last_error)
+        if row.state is State.ERROR:
+            tx.run("beat", **named(claim))
+        else:
+            is_retry = message_type is MessageType.ERROR and row.state is State.WORKING
+            _move_to_error(tx, row, claim, last_error, is_retry=is_retry)
         return message_id
 
 
@@ -82,6 +84,26 @@ def ask(store: Store, claim: Claim, text: str, *entries: Entry) -> int:
         write_entries(tx, claim, entries)
         tx.run("beat", **named(claim))
         return say(tx, claim.task_id, claim.session_id, MessageType.QUESTION, text)
+
+
+def announce(store: Store, claim: Claim, text: str) -> int:
+    """A resumed session says that it takes over, and what it found (sources "Verbose Resumption Status")."""
+    with store.write() as tx:
+        load_owned(tx, claim)
+        return say(tx, claim.task_id, claim.session_id, MessageType.RESUMPTION_STATUS, text)
+
+
+def _check_type(message_type: MessageType, allowed: frozenset[MessageType]) -> None:
+    if message_type not in allowed:
+        raise BadField(field="message_type", value=message_type, reason="use " + " or ".join(sorted(allowed)))
+
+
+def _back_to_work(tx: Tx, row: TaskRow, claim: Claim) -> TaskRow:
+    """After a verdict an owner is at work again before it does anything else."""
+    if row.state not in VERDICTS:
+        return row
+    move_owned(tx, row, claim, Event.RESUME)
+    return load_owned(tx, claim)
 
 
 def _evidence(tx: Tx, claim: Claim, verification_id: int | None) -> VerificationRow:
@@ -115,13 +137,10 @@ def _problem_with(
     return None
 
 
-def _move_to_error(tx: Tx, row: TaskRow, claim: Claim, message_type: MessageType, last_error: str) -> None:
+def _move_to_error(tx: Tx, row: TaskRow, claim: Claim, last_error: str, *, is_retry: bool) -> None:
     find(row.state, Event.REPORT, task_id=row.task_id, actor=Actor.OWNER)
-    tx.run(
-        "move_to_error",
-        last_error=last_error,
-        is_retry=message_type is MessageType.ERROR,
-        from_state=row.state,
-        **named(claim),
+    changed = tx.run(
+        "move_to_error", last_error=last_error, is_retry=is_retry, from_state=row.state, **named(claim)
     )
-    tx.ring("task-00")
+    changed_one(row, Event.REPORT, changed)
+    tx.ring(CONDUCTOR)

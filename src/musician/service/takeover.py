@@ -9,9 +9,8 @@ from musician.protocol.messages import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
 from musician.protocol.transitions import Actor, Event, find
-from musician.service.rowwork import load_task, move_by_conductor, say
-from musician.store.port import Store, Tx
-from musician.store.rows import SessionRow, TaskRow, decode
+from musician.service.rowwork import changed_one, is_fenced, load_played, move_by_conductor, say
+from musician.store.port import Store
 
 __all__ = ["fence", "reopen", "take_over", "withdraw"]
 
@@ -19,11 +18,12 @@ __all__ = ["fence", "reopen", "take_over", "withdraw"]
 def fence(store: Store, task_id: str, *, epoch: int) -> int:
     """Shut the claim ``epoch`` out; the new epoch. Fencing what is fenced already changes nothing."""
     with store.write() as tx:
-        row = load_task(tx, task_id)
-        if row.claim_epoch != epoch or _is_fenced(tx, row):
+        row = load_played(tx, task_id)
+        if row.claim_epoch != epoch or is_fenced(tx, row):
             return row.claim_epoch
         find(row.state, Event.TAKE_OVER, task_id=task_id, actor=Actor.CONDUCTOR)
-        tx.run("fence", task_id=task_id, claim_epoch=epoch)
+        changed_one(row, Event.TAKE_OVER, tx.run("fence", task_id=task_id, claim_epoch=epoch))
+        tx.ring(task_id)
         return epoch + 1
 
 
@@ -31,23 +31,26 @@ def take_over(store: Store, task_id: str, text: str, *, reason: str) -> None:
     """Reopen a fenced task for its next session; the old session ends with ``reason``.
 
     Its processes must be ended and its work saved before this is called. :class:`EvidenceMissing` if the claim
-    is not fenced.
+    is not fenced. Taking over what is open already changes nothing.
     """
     with store.write() as tx:
-        row = load_task(tx, task_id)
+        row = load_played(tx, task_id)
         find(row.state, Event.TAKE_OVER, task_id=task_id, actor=Actor.CONDUCTOR)
-        if not _is_fenced(tx, row):
+        if row.state is State.FIX_PROPOSED and row.session_id is None:
+            return
+        if not is_fenced(tx, row):
             raise EvidenceMissing(task_id=task_id, missing="its claim is not fenced", remedy="fence it first")
         say(tx, task_id, CONDUCTOR, MessageType.HANDOFF, text)
-        tx.run("reopen_fenced", task_id=task_id, claim_epoch=row.claim_epoch)
         tx.run("end_older_sessions", task_id=task_id, claim_epoch=row.claim_epoch, exit_reason=reason)
-        tx.ring(task_id)
+        changed = tx.run("reopen_fenced", task_id=task_id, claim_epoch=row.claim_epoch)
+        changed_one(row, Event.TAKE_OVER, changed)
+        tx.ring(CONDUCTOR)
 
 
 def reopen(store: Store, task_id: str, text: str) -> None:
     """Reopen an exited task for its next session, with what that session should know (D1)."""
     with store.write() as tx:
-        row = load_task(tx, task_id)
+        row = load_played(tx, task_id)
         find(row.state, Event.REOPEN, task_id=task_id, actor=Actor.CONDUCTOR)
         say(tx, task_id, CONDUCTOR, MessageType.HANDOFF, text)
         move_by_conductor(tx, row, Event.REOPEN)
@@ -56,12 +59,7 @@ def reopen(store: Store, task_id: str, text: str) -> None:
 def withdraw(store: Store, task_id: str, text: str) -> None:
     """Take back a task nobody has claimed."""
     with store.write() as tx:
-        row = load_task(tx, task_id)
+        row = load_played(tx, task_id)
         find(row.state, Event.WITHDRAW, task_id=task_id, actor=Actor.CONDUCTOR)
         say(tx, task_id, CONDUCTOR, MessageType.SYSTEM, text)
         move_by_conductor(tx, row, Event.WITHDRAW)
-
-
-def _is_fenced(tx: Tx, row: TaskRow) -> bool:
-    sessions = [decode(SessionRow, each) for each in tx.all("sessions_of_task", task_id=row.task_id)]
-    return row.state is not State.WATCHING and all(each.claim_epoch != row.claim_epoch for each in sessions)

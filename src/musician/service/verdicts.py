@@ -1,12 +1,12 @@
 """What the conductor says to a task: verdicts, exit requests, granted retries (D3, D7)."""
 
-from musician.protocol.errors import StaleVerdict
+from musician.protocol.errors import BadField, EvidenceMissing, StaleVerdict
 from musician.protocol.messages import VERDICT_OF, MessageType
 from musician.protocol.names import CONDUCTOR
-from musician.protocol.states import WAITING, State
+from musician.protocol.states import VERDICTS, State
 from musician.protocol.transitions import Actor, Event, find, verdict_event
-from musician.service.rowwork import latest_change, load_task, move_by_conductor, say
-from musician.store.port import Store
+from musician.service.rowwork import latest_change, load_played, move_by_conductor, say
+from musician.store.port import Store, Tx
 
 __all__ = ["grant_retries", "judge", "request_exit"]
 
@@ -24,26 +24,31 @@ def judge(
 
     ``submission_id`` names the message that was judged: if it is no longer the latest, the verdict is refused
     (:class:`StaleVerdict`). ``rules`` are journal ids of the deviations this verdict rules, each once (D17).
+    :class:`EvidenceMissing` while a raw writer's submission waits for its message (D5).
     """
+    if verdict not in VERDICTS:
+        raise BadField(field="verdict", value=verdict, reason="use " + ", ".join(VERDICT_OF))
     with store.write() as tx:
-        row = load_task(tx, task_id)
+        row = load_played(tx, task_id)
         find(row.state, verdict_event(verdict), task_id=task_id, actor=Actor.CONDUCTOR)
-        latest = latest_change(tx, task_id)
-        latest_id = latest.message_id if latest is not None and row.state in WAITING else None
-        if latest_id is None or (submission_id is not None and submission_id != latest_id):
+        latest_id = _latest(tx, task_id)
+        if submission_id is not None and submission_id != latest_id:
             raise StaleVerdict(task_id=task_id, judged=submission_id, latest=latest_id)
         message_id = say(tx, task_id, CONDUCTOR, VERDICT_OF[verdict], text)
         for journal_id in rules:
-            tx.run("rule_deviation", journal_id=journal_id, message_id=message_id)
+            _rule(tx, task_id, journal_id, message_id)
         tx.run("resolve_human", task_id=task_id, resolution=f"{verdict}: {text}"[:500])
         move_by_conductor(tx, row, verdict_event(verdict))
         return message_id
 
 
 def request_exit(store: Store, task_id: str, text: str, *, urgent: bool) -> int:
-    """Ask a task's session to hand off and exit; urgent: stop the running piece at once (D12)."""
+    """Ask a task's session to hand off and exit; urgent: stop the running piece at once (D12).
+
+    May be asked again, more urgently, of a session that was asked already. The exit request's message id.
+    """
     with store.write() as tx:
-        row = load_task(tx, task_id)
+        row = load_played(tx, task_id)
         find(row.state, Event.REQUEST_EXIT, task_id=task_id, actor=Actor.CONDUCTOR)
         if urgent:
             say(tx, task_id, CONDUCTOR, MessageType.EMERGENCY, text)
@@ -55,7 +60,28 @@ def request_exit(store: Store, task_id: str, text: str, *, urgent: bool) -> int:
 def grant_retries(store: Store, task_id: str, more: int) -> None:
     """Give a task more error reports than the five of D3."""
     if more < 1:
-        raise ValueError(f"at least one retry is granted, not {more}")
+        raise BadField(field="more", value=more, reason="grant at least one retry")
     with store.write() as tx:
-        load_task(tx, task_id)
+        load_played(tx, task_id)
         tx.run("grant_retries", task_id=task_id, more=more)
+        tx.ring(task_id)
+
+
+def _latest(tx: Tx, task_id: str) -> int:
+    """What a task that waits for a verdict waits with: the message of its latest change."""
+    latest = latest_change(tx, task_id)
+    if latest is None or latest.message_id is None:
+        raise EvidenceMissing(
+            task_id=task_id,
+            missing="its submission has no message yet",
+            remedy="wait for the session's message, or take the task over",
+        )
+    return latest.message_id
+
+
+def _rule(tx: Tx, task_id: str, journal_id: int, message_id: int) -> None:
+    if tx.one("deviation", task_id=task_id, journal_id=journal_id) is None:
+        raise BadField(
+            field="rules", value=journal_id, reason=f"name a deviation in the journal of {task_id}"
+        )
+    tx.run("rule_deviation", journal_id=journal_id, message_id=message_id)

@@ -21,8 +21,10 @@ from musician.store.rows import (
 __all__ = [
     "TaskView",
     "conductor_row",
+    "everything",
     "history_of",
     "messages_of",
+    "now",
     "siblings",
     "task_row",
     "task_view",
@@ -44,6 +46,8 @@ class TaskView:
     submissions: tuple[SubmissionRow, ...]
     verifications: tuple[VerificationRow, ...]
     asks: tuple[HumanRow, ...]
+    report_texts: dict[int, str]
+    """The texts of the error reports and context warnings, by message id."""
     unread: int
 
     @property
@@ -78,6 +82,15 @@ def task_view(store: Store, task_id: str) -> TaskView:
         return view_in(tx, load_task(tx, task_id))
 
 
+def everything(store: Store, plan_id: str) -> tuple[tuple[TaskView, ...], dict[str, MessageRow]]:
+    """Every task of a plan with its view, and the newest unanswered question of each task, from one snapshot."""
+    with store.read() as tx:
+        rows = [decode(TaskRow, row) for row in tx.all("tasks_of_plan", plan_id=plan_id)]
+        views = tuple(view_in(tx, row) for row in rows)
+        questions = [decode(MessageRow, row) for row in tx.all("open_questions")]
+    return views, {question.task_id: question for question in questions}
+
+
 def view_in(tx: Tx, row: TaskRow) -> TaskView:
     """The view of a row within a transaction of the caller's."""
     of = {"task_id": row.task_id}
@@ -91,6 +104,7 @@ def view_in(tx: Tx, row: TaskRow) -> TaskView:
         submissions=tuple(decode(SubmissionRow, each) for each in tx.all("judged_submissions", **of)),
         verifications=tuple(decode(VerificationRow, each) for each in tx.all("verifications_of_task", **of)),
         asks=tuple(decode(HumanRow, each) for each in tx.all("needs_human_of_task", **of)),
+        report_texts={int(each["id"] or 0): str(each["message"]) for each in tx.all("report_texts", **of)},
         unread=int((counted or {}).get("n") or 0),
     )
 
@@ -107,3 +121,10 @@ def messages_of(store: Store, task_id: str, *, most: int = MOST_MESSAGES) -> tup
         load_task(tx, task_id)
         rows = tx.all("messages_of_task", task_id=task_id, most=most)
     return tuple(decode(MessageRow, row) for row in rows)
+
+
+def now(store: Store) -> str:
+    """The database's time, UTC ``YYYY-MM-DD HH:MM:SS`` (D10)."""
+    with store.read() as tx:
+        row = tx.one("now")
+    return "" if row is None else str(row["now"])

@@ -84,6 +84,7 @@ class SubmissionRow:
     message: str | None
     verdict: State | None
     verdict_message_id: int | None
+    verdict_text: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

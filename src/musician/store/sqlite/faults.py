@@ -9,8 +9,9 @@ from pathlib import Path
 import apsw
 
 from musician.protocol.errors import DatabaseUnusable
+from musician.store.sqlite.gate import GateTimeout
 
-__all__ = ["as_unusable"]
+__all__ = ["as_unusable", "gate_fault", "unreachable"]
 
 _KINDS: tuple[tuple[type[apsw.Error], str, str, str], ...] = (
     (
@@ -65,3 +66,30 @@ def as_unusable(error: apsw.Error, path: Path) -> DatabaseUnusable:
                 detail = said.partition("musician: ")[2]
             return DatabaseUnusable(path=str(path), kind=kind, detail=detail, remedy=remedy)
     return DatabaseUnusable(path=str(path), kind="other", detail=str(error), remedy="run `musician doctor`")
+
+
+def gate_fault(error: OSError | GateTimeout, path: Path) -> DatabaseUnusable:
+    """Why the gate could not be passed; ``kind`` is locked or readonly."""
+    if isinstance(error, GateTimeout):
+        return DatabaseUnusable(
+            path=str(path),
+            kind="locked",
+            detail="another writer has held the database too long",
+            remedy="find it with `musician doctor`, or try again",
+        )
+    return DatabaseUnusable(
+        path=str(path),
+        kind="readonly",
+        detail=f"cannot be written here ({error.strerror})",
+        remedy="check the rights of its folder",
+    )
+
+
+def unreachable(error: OSError, path: Path) -> DatabaseUnusable:
+    """The system will not even say whether the file is there."""
+    return DatabaseUnusable(
+        path=str(path),
+        kind="unopenable",
+        detail=f"it cannot be looked at ({error.strerror})",
+        remedy="check the path and its rights",
+    )

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
-from musician.store.sqlite.guards import state_list
+from musician.store.sqlite.triggers import state_list
 
 __all__ = ["load_queries", "load_schema"]
 
@@ -35,9 +35,17 @@ def load_schema() -> str:
     return _fill((_HERE / "schema.sql").read_text(encoding="utf-8"))
 
 
+_AGE = (
+    "CASE WHEN t.last_heartbeat GLOB '[0-9][0-9][0-9][0-9]-*'"
+    " THEN unixepoch('now', 'subsec') - unixepoch(t.last_heartbeat, 'subsec') END AS heartbeat_age_s"
+)
+"""SQLite would also read 'now' and day numbers as times; only a date is one (D10)."""
+
+
 def _fill(sql: str) -> str:
     return (
-        sql.replace("/*STATES*/", state_list(State))
+        sql.replace("/*AGE*/", _AGE)
+        .replace("/*STATES*/", state_list(State))
         .replace("/*ACTIVE*/", state_list(ACTIVE))
         .replace("/*CLAIMABLE*/", state_list(CLAIMABLE))
     )

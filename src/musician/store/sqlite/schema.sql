@@ -1,13 +1,19 @@
 -- The database of one repository (DESIGN 5). Legality and history are added by the triggers that
--- guards.py derives from protocol/transitions.py.
+-- guards.py derives from protocol/transitions.py. Of ids, the checks here keep out what D8 refuses.
 --
 -- Times are UTC 'YYYY-MM-DD HH:MM:SS' by the database's own clock (D10).
 -- orchestration_tasks has no rowid on purpose: a rowid would be a second key by which REPLACE could remove a row.
 
 CREATE TABLE orchestration_tasks (
     task_id          TEXT NOT NULL PRIMARY KEY
-                     CHECK (task_id GLOB '[A-Za-z0-9]*' AND task_id NOT GLOB '*[^A-Za-z0-9._-]*'
-                            AND task_id NOT GLOB '*..*' AND length(task_id) <= 73),
+                     CHECK (typeof(task_id) = 'text' AND length(CAST(task_id AS BLOB)) = length(task_id)
+                            AND length(task_id) <= CASE WHEN task_id GLOB 'fallback-*' THEN 73 ELSE 64 END
+                            AND task_id GLOB '[A-Za-z0-9]*' AND task_id NOT GLOB '*[^A-Za-z0-9._-]*'
+                            AND task_id NOT GLOB '*.[._-]*' AND task_id NOT GLOB '*.' AND task_id NOT GLOB '*.lock'
+                            AND substr(lower(task_id), 1, instr(task_id || '.', '.') - 1) NOT IN
+                                ('con', 'prn', 'aux', 'nul')
+                            AND substr(lower(task_id), 1, instr(task_id || '.', '.') - 1) NOT GLOB 'com[1-9]'
+                            AND substr(lower(task_id), 1, instr(task_id || '.', '.') - 1) NOT GLOB 'lpt[1-9]'),
     state            TEXT NOT NULL CHECK (state IN (/*STATES*/)),
     session_id       TEXT,
     worked_by        TEXT,
@@ -18,7 +24,7 @@ CREATE TABLE orchestration_tasks (
     last_error       TEXT,
     report_path      TEXT,
     instruction_path TEXT,
-    claim_epoch      INTEGER NOT NULL DEFAULT 0,
+    claim_epoch      INTEGER NOT NULL DEFAULT 0 CHECK (typeof(claim_epoch) = 'integer'),
     title            TEXT,
     plan_id          TEXT,
     phase            INTEGER,
@@ -32,8 +38,9 @@ CREATE INDEX tasks_by_plan ON orchestration_tasks (plan_id, phase, position);
 CREATE INDEX tasks_alive ON orchestration_tasks (state, last_heartbeat) WHERE state IN (/*ACTIVE*/);
 
 -- AUTOINCREMENT: an id is never used twice, so "greater than the last one I saw" never skips a message (D12).
+-- Ids are positive: where none is given, a trigger sees -1 before the insert, which must stay free.
 CREATE TABLE orchestration_messages (
-    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    id           INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id > 0),
     task_id      TEXT NOT NULL,
     from_session TEXT NOT NULL,
     message_type TEXT NOT NULL,
@@ -45,7 +52,7 @@ CREATE INDEX messages_by_task ON orchestration_messages (task_id, id);
 
 -- Every state change of every task: written by triggers only, never changed but for the message bound later (D5).
 CREATE TABLE history (
-    id            INTEGER PRIMARY KEY AUTOINCREMENT,
+    id            INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id > 0),
     task_id       TEXT NOT NULL,
     from_state    TEXT,
     to_state      TEXT NOT NULL,
@@ -103,7 +110,7 @@ CREATE TABLE receipts (
 
 -- What a session did, in order; never changed. Progress is computed from it.
 CREATE TABLE journal (
-    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    id          INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id > 0),
     task_id     TEXT NOT NULL,
     claim_epoch INTEGER NOT NULL,
     session_id  TEXT NOT NULL,
@@ -127,7 +134,7 @@ CREATE TABLE rulings (
 
 -- Texts that also exist as files: HANDOFFs, reports, instructions (D25: nothing of value lives only in temp/).
 CREATE TABLE documents (
-    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    id          INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id > 0),
     task_id     TEXT NOT NULL,
     claim_epoch INTEGER NOT NULL,
     kind        TEXT NOT NULL CHECK (kind IN ('handoff', 'report', 'instruction', 'proposal')),
@@ -141,7 +148,7 @@ CREATE INDEX documents_by_task ON documents (task_id, kind, id);
 
 -- Verification results, stored by the program that ran it (D16).
 CREATE TABLE verifications (
-    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    id           INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id > 0),
     task_id      TEXT NOT NULL,
     claim_epoch  INTEGER NOT NULL,
     checkpoint   INTEGER NOT NULL,
@@ -158,7 +165,7 @@ CREATE INDEX verifications_by_task ON verifications (task_id, id);
 
 -- What waits for a person, beside an unchanged state (D18).
 CREATE TABLE needs_human (
-    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    id          INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id > 0),
     task_id     TEXT NOT NULL,
     kind        TEXT NOT NULL,
     subject_id  INTEGER NOT NULL DEFAULT 0,

@@ -4,26 +4,30 @@ Rules. WAL and synchronous FULL: what was committed survives a power cut. Every 
 passes the gate first, so that waiting is fair; ``busy_timeout`` stays as the backstop against writers who do not
 know the gate (the ``sqlite3`` shell). The last close checkpoints, so closing passes the gate too. A file is made
 by :meth:`SqliteStore.create` only: opening a wrong path is an error, never a new empty database (D25).
-One store serves one thread at a time; a lock makes a mistake there wait instead of corrupting anything.
+One store serves one thread at a time; a lock makes the others wait. A transaction within a transaction of the same
+store is a mistake and raises at once.
+
+Only what the database and the gate themselves do wrong becomes :class:`DatabaseUnusable`: whatever else the
+caller's block raises passes through untouched.
 """
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import cast
 
 import apsw
 
-from musician.protocol.errors import DatabaseUnusable, MusicianError, NotInitialised
+from musician.protocol.errors import DatabaseUnusable, NotInitialised
 from musician.store import bell
 from musician.store.port import Row, Value
-from musician.store.sqlite.faults import as_unusable
+from musician.store.sqlite.faults import as_unusable, gate_fault, unreachable
 from musician.store.sqlite.gate import Gate, GateTimeout
 from musician.store.sqlite.guards import guard_statements
 from musician.store.sqlite.named import load_queries, load_schema
 
-__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "SqliteStore"]
+__all__ = ["APPLICATION_ID", "DEFAULT_BUSY_TIMEOUT_S", "SCHEMA_VERSION", "SqliteStore", "SqliteTx"]
 
 APPLICATION_ID = 0x4D757369
 """Written into the file's header ("Musi"), so that a foreign database is recognised."""
@@ -40,7 +44,7 @@ class SqliteStore:
     ) -> None:
         self.path = path
         self._connection = connection
-        self._gate = Gate(path.with_name(path.name + "-gate"))
+        self._gate = _gate_of(path)
         self._busy_timeout_s = busy_timeout_s
         self._writable = writable
         self._lock = threading.RLock()
@@ -58,130 +62,161 @@ class SqliteStore:
 
         Raises :class:`NotInitialised` if there is no file, :class:`DatabaseUnusable` if it cannot be used.
         """
-        if not path.is_file():
+        try:
+            is_there = path.is_file()
+        except OSError as error:
+            raise unreachable(error, path) from error
+        if not is_there:
             raise NotInitialised(path=str(path), named=named)
         flags = apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE
-        try:
+        with ExitStack() as undo, _faults_of(path):
             connection = apsw.Connection(str(path), flags=flags)
+            undo.callback(connection.close)
             _configure(connection, busy_timeout_s=busy_timeout_s)
             _check_ours(connection, path)
-        except apsw.Error as error:
-            raise as_unusable(error, path) from error
+            undo.pop_all()
         return cls(connection, path, busy_timeout_s=busy_timeout_s, writable=not readonly)
 
     @classmethod
     def create(cls, path: Path, *, busy_timeout_s: float = DEFAULT_BUSY_TIMEOUT_S) -> "SqliteStore":
-        """Make the database if it is not there yet, and open it. Safe when several processes do it at once."""
-        try:
-            connection = apsw.Connection(
-                str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-            )
+        """Make the database if it is not there yet, and open it. Safe when several processes do it at once.
+
+        A file that is there and not Musician's is left as it is: :class:`DatabaseUnusable`.
+        """
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        with _faults_of(path), ExitStack() as done:
+            connection = apsw.Connection(str(path), flags=flags)
+            done.callback(connection.close)
             _configure(connection, busy_timeout_s=busy_timeout_s)
-            with Gate(path.with_name(path.name + "-gate")).hold(busy_timeout_s):
-                _create_schema(connection)
-            connection.close()
-        except apsw.Error as error:
-            raise as_unusable(error, path) from error
-        except (OSError, GateTimeout) as error:
-            raise _gate_fault(error, path) from error
+            if not _is_somebodys(connection):
+                with ExitStack() as held:
+                    _enter(held, _gate_of(path), busy_timeout_s, path)
+                    _create_schema(connection)
+                    connection.close()
         return cls.open(path, busy_timeout_s=busy_timeout_s, named=True)
 
     @contextmanager
     def read(self) -> Iterator["SqliteTx"]:
         """One snapshot for the whole block."""
         with self._lock:
+            self._begin("BEGIN DEFERRED")
             try:
-                self._connection.execute("BEGIN DEFERRED")
-                try:
-                    yield SqliteTx(self._connection)
-                finally:
-                    self._connection.execute("ROLLBACK")
-            except apsw.Error as error:
-                raise as_unusable(error, self.path) from error
+                yield SqliteTx(self._connection, self.path)
+            finally:
+                self._roll_back()
 
     @contextmanager
     def write(self) -> Iterator["SqliteTx"]:
         """Everything or nothing; waiters are rung after the commit."""
         with self._lock:
-            tx = SqliteTx(self._connection)
-            try:
-                with self._gate.hold(self._busy_timeout_s):
-                    self._connection.execute("BEGIN IMMEDIATE")
-                    try:
-                        yield tx
+            self._check_free()
+            tx = SqliteTx(self._connection, self.path)
+            with ExitStack() as held:
+                _enter(held, self._gate, self._busy_timeout_s, self.path)
+                self._begin("BEGIN IMMEDIATE")
+                try:
+                    yield tx
+                    with _faults_of(self.path):
                         self._connection.execute("COMMIT")
-                    finally:
-                        if self._connection.in_transaction:
-                            self._connection.execute("ROLLBACK")
-            except apsw.Error as error:
-                raise as_unusable(error, self.path) from error
-            except MusicianError:
-                raise
-            except (OSError, GateTimeout) as error:
-                raise _gate_fault(error, self.path) from error
+                finally:
+                    self._roll_back()
         if tx.rung:
             bell.ring(self.path, tx.rung)
 
     def change_counter(self) -> int:
-        with self._lock:
-            try:
-                return int(cast("int", self._connection.pragma("data_version")))
-            except apsw.Error as error:
-                raise as_unusable(error, self.path) from error
+        """SQLite's ``data_version``: differs after another connection's commit."""
+        with self._lock, _faults_of(self.path):
+            return int(cast("int", self._connection.pragma("data_version")))
 
     def close(self) -> None:
-        with self._lock:
-            if not self._writable:
-                self._connection.close()
-                return
-            try:
-                with self._gate.hold(self._busy_timeout_s):
-                    self._connection.close()
-            except (OSError, GateTimeout):  # closing must not fail; an unfair checkpoint is the lesser evil
-                self._connection.close()
+        """Close; closing twice is harmless. Waits for the gate, because the last close checkpoints."""
+        with self._lock, ExitStack() as held:
+            if self._writable:
+                # Closing must not fail: an unfair checkpoint is the lesser evil.
+                with suppress(OSError, GateTimeout):
+                    held.enter_context(self._gate.hold(self._busy_timeout_s))
+            self._connection.close()
 
     @property
     def connection(self) -> apsw.Connection:
         """The bare connection, for benchmarks and checks."""
         return self._connection
 
+    def _begin(self, statement: str) -> None:
+        self._check_free()
+        with _faults_of(self.path):
+            self._connection.execute(statement)
+
+    def _check_free(self) -> None:
+        if self._connection.in_transaction:
+            raise RuntimeError("a transaction of this store is open already in this thread")
+
+    def _roll_back(self) -> None:
+        # SQLite itself has rolled back after some errors (a full disk); after a commit there is nothing to undo.
+        if self._connection.in_transaction:
+            with _faults_of(self.path):
+                self._connection.execute("ROLLBACK")
+
 
 class SqliteTx:
-    """A transaction in progress."""
+    """A transaction in progress. Every method raises :class:`DatabaseUnusable`, kind "refused" for a guard's no."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, path: Path) -> None:
         self._connection = connection
+        self._path = path
         self._queries = load_queries()
         self.rung: set[str] = set()
 
     def one(self, query: str, /, **parameters: Value) -> Row | None:
-        for row in self._cursor(query, parameters):
-            return row
-        return None
+        with _faults_of(self._path):
+            for row in self._rows(query, parameters):
+                return row
+            return None
 
     def all(self, query: str, /, **parameters: Value) -> list[Row]:
-        return list(self._cursor(query, parameters))
+        with _faults_of(self._path):
+            return list(self._rows(query, parameters))
 
     def run(self, query: str, /, **parameters: Value) -> int:
-        before = self._connection.total_changes()
-        self._connection.execute(self._queries[query], parameters)
-        # changes() counts the statement's own rows, but keeps its old value after a statement that changed none
-        return self._connection.changes() if self._connection.total_changes() != before else 0
+        with _faults_of(self._path):
+            self._connection.execute(self._queries[query], parameters)
+            return self._connection.changes()  # the statement's own rows, not those its triggers changed
 
     def insert(self, query: str, /, **parameters: Value) -> int:
-        self._connection.execute(self._queries[query], parameters)
-        return self._connection.last_insert_rowid()
+        with _faults_of(self._path):
+            self._connection.execute(self._queries[query], parameters)
+            return self._connection.last_insert_rowid()
 
     def ring(self, task_id: str) -> None:
         self.rung.add(task_id)
 
-    def _cursor(self, query: str, parameters: dict[str, Value]) -> Iterator[Row]:
+    def _rows(self, query: str, parameters: dict[str, Value]) -> Iterator[Row]:
         cursor = self._connection.execute(self._queries[query], parameters)
         names: tuple[str, ...] | None = None
         for values in cursor:
             if names is None:
                 names = tuple(column[0] for column in cursor.get_description())
             yield dict(zip(names, values, strict=True))
+
+
+@contextmanager
+def _faults_of(path: Path) -> Iterator[None]:
+    """What SQLite raises in this block, in the user's words. Never put around a caller's code."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise as_unusable(error, path) from error
+
+
+def _gate_of(path: Path) -> Gate:
+    return Gate(path.with_name(path.name + "-gate"))
+
+
+def _enter(held: ExitStack, gate: Gate, timeout_s: float, path: Path) -> None:
+    try:
+        held.enter_context(gate.hold(timeout_s))
+    except (OSError, GateTimeout) as error:
+        raise gate_fault(error, path) from error
 
 
 def _configure(connection: apsw.Connection, *, busy_timeout_s: float) -> None:
@@ -208,13 +243,18 @@ def _check_ours(connection: apsw.Connection, path: Path) -> None:
         )
 
 
+def _is_somebodys(connection: apsw.Connection) -> bool:
+    """Whether there is something in it that is not ours; opening it will say that it is foreign."""
+    if connection.pragma("application_id") == APPLICATION_ID:
+        return False
+    return bool(connection.execute("SELECT count(*) FROM sqlite_schema").get)
+
+
 def _create_schema(connection: apsw.Connection) -> None:
     connection.pragma("journal_mode", "WAL")
     connection.execute("BEGIN IMMEDIATE")
     try:
         if connection.pragma("application_id") != APPLICATION_ID:
-            if connection.execute("SELECT count(*) FROM sqlite_schema").get:
-                return  # somebody's tables: opening it will say that it is foreign
             connection.execute(load_schema())
             for statement in guard_statements():
                 connection.execute(statement)
@@ -224,19 +264,3 @@ def _create_schema(connection: apsw.Connection) -> None:
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-
-
-def _gate_fault(error: Exception, path: Path) -> DatabaseUnusable:
-    if isinstance(error, GateTimeout):
-        return DatabaseUnusable(
-            path=str(path),
-            kind="locked",
-            detail="another writer has held the database too long",
-            remedy="find it with `musician doctor`, or try again",
-        )
-    return DatabaseUnusable(
-        path=str(path),
-        kind="readonly",
-        detail=f"cannot be written here ({error})",
-        remedy="check the folder's rights",
-    )

@@ -9,30 +9,42 @@ SELECT * FROM history WHERE id > :after ORDER BY id LIMIT :most;
 -- name: latest_change
 SELECT * FROM history WHERE task_id = :task_id ORDER BY id DESC LIMIT 1;
 
--- name: latest_submission
--- The last time the task went to its conductor with a submission, whole or not.
-SELECT * FROM history WHERE task_id = :task_id AND to_state = 'needs_review' ORDER BY id DESC LIMIT 1;
-
 -- name: verdict_on
--- What became of a submission or report; the first verdict counts.
+-- What became of a submission or report.
 SELECT * FROM history WHERE task_id = :task_id AND submission_id = :submission_id ORDER BY id LIMIT 1;
+
+-- name: latest_submission
+-- The last time the task went to its conductor with a submission; without a message while that is still to come.
+SELECT s.id, s.message_id, s.message_type, s.claim_epoch, s.at, m.message,
+       v.to_state AS verdict, v.message_id AS verdict_message_id, w.message AS verdict_text
+FROM history s
+LEFT JOIN orchestration_messages m ON m.id = s.message_id
+LEFT JOIN history v ON v.task_id = s.task_id AND v.submission_id = s.message_id AND v.id > s.id
+LEFT JOIN orchestration_messages w ON w.id = v.message_id
+WHERE s.id = (SELECT max(id) FROM history WHERE task_id = :task_id AND to_state = 'needs_review');
 
 -- name: judged_submissions
 -- Submissions of a task with their verdicts, oldest first; verdict columns are NULL while it waits.
 SELECT s.id, s.message_id, s.message_type, s.claim_epoch, s.at, m.message,
-       v.to_state AS verdict, v.message_id AS verdict_message_id
+       v.to_state AS verdict, v.message_id AS verdict_message_id, w.message AS verdict_text
 FROM history s
 LEFT JOIN orchestration_messages m ON m.id = s.message_id
 LEFT JOIN history v ON v.task_id = s.task_id AND v.submission_id = s.message_id AND v.id > s.id
+LEFT JOIN orchestration_messages w ON w.id = v.message_id
 WHERE s.task_id = :task_id AND s.to_state = 'needs_review' AND s.message_id IS NOT NULL
 ORDER BY s.id;
 
 -- name: count_error_reports
--- Retries are counted from history, over all sessions; context warnings and time-outs of the wait are none (D3).
-SELECT count(*) AS n FROM history WHERE task_id = :task_id AND to_state = 'error' AND message_type = 'error';
+-- Retries are counted from history, over all sessions; context warnings are none, nor is a wait that timed out,
+-- the only error that comes out of a review (D3).
+SELECT count(*) AS n FROM history
+WHERE task_id = :task_id AND to_state = 'error' AND message_type = 'error' AND from_state <> 'needs_review';
 
--- name: latest_error_reports
--- The newest :most error reports of a task with their texts, newest first.
-SELECT h.message_id, m.message, h.at FROM history h JOIN orchestration_messages m ON m.id = h.message_id
-WHERE h.task_id = :task_id AND h.to_state = 'error' AND h.message_type = 'error'
-ORDER BY h.id DESC LIMIT :most;
+-- name: report_texts
+-- The error reports and context warnings of a task, oldest first.
+SELECT m.id, m.message FROM history h JOIN orchestration_messages m ON m.id = h.message_id
+WHERE h.task_id = :task_id AND h.to_state = 'error'
+ORDER BY h.id;
+
+-- name: now
+SELECT datetime('now') AS now;

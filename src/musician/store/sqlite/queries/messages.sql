@@ -36,16 +36,27 @@ WHERE task_id = :task_id AND from_session = 'task-00'
   AND id > coalesce((SELECT max(message_id) FROM receipts
                      WHERE task_id = :task_id AND acknowledged_at IS NOT NULL), 0);
 
+-- name: blocked_before
+SELECT 1 FROM orchestration_messages
+WHERE task_id = :task_id AND from_session = :session_id AND message_type = 'claim_blocked' LIMIT 1;
+
 -- name: deliver
--- Delivered to a session; a second delivery keeps the first one's time.
+-- A message of the conductor to this task reached a session; a second delivery keeps the first one's time.
 INSERT INTO receipts (task_id, message_id, session_id, claim_epoch)
-VALUES (:task_id, :message_id, :session_id, :claim_epoch)
+SELECT task_id, id, :session_id, :claim_epoch FROM orchestration_messages
+WHERE id = :message_id AND task_id = :task_id AND from_session = 'task-00'
 ON CONFLICT (task_id, message_id) DO UPDATE
 SET session_id = excluded.session_id, claim_epoch = excluded.claim_epoch;
 
 -- name: acknowledge
-UPDATE receipts SET acknowledged_at = coalesce(acknowledged_at, datetime('now'))
-WHERE task_id = :task_id AND message_id <= :message_id;
+-- Up to a message, but never past one that was not delivered.
+UPDATE receipts SET acknowledged_at = datetime('now')
+WHERE task_id = :task_id AND message_id <= :message_id AND acknowledged_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM orchestration_messages m
+                  WHERE m.task_id = :task_id AND m.from_session = 'task-00' AND m.id < receipts.message_id
+                    AND m.id > coalesce((SELECT max(message_id) FROM receipts
+                                         WHERE task_id = :task_id AND acknowledged_at IS NOT NULL), 0)
+                    AND NOT EXISTS (SELECT 1 FROM receipts r WHERE r.task_id = :task_id AND r.message_id = m.id));
 
 -- name: receipts_of_task
 SELECT * FROM receipts WHERE task_id = :task_id ORDER BY message_id;

@@ -3,6 +3,14 @@
 -- name: count_sessions
 SELECT count(*) AS n FROM sessions WHERE task_id = :task_id;
 
+-- name: session
+SELECT * FROM sessions WHERE task_id = :task_id AND claim_epoch = :claim_epoch;
+
+-- name: own_epoch
+-- The newest claim a session has made of a task.
+SELECT claim_epoch FROM sessions WHERE task_id = :task_id AND session_id = :session_id
+ORDER BY claim_epoch DESC LIMIT 1;
+
 -- name: sessions_of_task
 SELECT * FROM sessions WHERE task_id = :task_id ORDER BY claim_epoch;
 
@@ -17,9 +25,9 @@ SET ended_at = coalesce(ended_at, datetime('now')), exit_reason = coalesce(exit_
 WHERE task_id = :task_id AND claim_epoch = :claim_epoch;
 
 -- name: end_older_sessions
-UPDATE sessions
-SET ended_at = coalesce(ended_at, datetime('now')), exit_reason = coalesce(exit_reason, :exit_reason)
-WHERE task_id = :task_id AND claim_epoch < :claim_epoch;
+-- Those that did not end by themselves.
+UPDATE sessions SET ended_at = datetime('now'), exit_reason = coalesce(exit_reason, :exit_reason)
+WHERE task_id = :task_id AND claim_epoch < :claim_epoch AND ended_at IS NULL;
 
 -- name: measure_context
 UPDATE sessions SET context_pct = :context_pct WHERE task_id = :task_id AND claim_epoch = :claim_epoch;

@@ -2,18 +2,18 @@
 
 -- name: task
 -- One task by its exact id. The age is by the database's clock; NULL for an unreadable time, negative for a future one.
-SELECT t.*, unixepoch('now', 'subsec') - unixepoch(t.last_heartbeat, 'subsec') AS heartbeat_age_s
+SELECT t.*, /*AGE*/
 FROM orchestration_tasks t WHERE t.task_id = :task_id;
 
 -- name: tasks
 -- Every task of every plan in the order of the plan; the conductor's and the fallback rows are not tasks (D9).
-SELECT t.*, unixepoch('now', 'subsec') - unixepoch(t.last_heartbeat, 'subsec') AS heartbeat_age_s
+SELECT t.*, /*AGE*/
 FROM orchestration_tasks t
 WHERE t.task_id <> 'task-00' AND t.task_id NOT GLOB 'fallback-*'
 ORDER BY t.plan_id, t.phase, t.position, t.task_id;
 
 -- name: tasks_of_plan
-SELECT t.*, unixepoch('now', 'subsec') - unixepoch(t.last_heartbeat, 'subsec') AS heartbeat_age_s
+SELECT t.*, /*AGE*/
 FROM orchestration_tasks t
 WHERE t.plan_id = :plan_id
 ORDER BY t.phase, t.position, t.task_id;
@@ -43,16 +43,18 @@ INSERT INTO orchestration_tasks (task_id, state, session_id, last_heartbeat)
 VALUES (:fallback_id, 'exited', :session_id, datetime('now'));
 
 -- name: owned_task
--- The task if exactly this claim owns it and may still write (D2).
-SELECT t.*, unixepoch('now', 'subsec') - unixepoch(t.last_heartbeat, 'subsec') AS heartbeat_age_s
+-- The task if exactly this claim owns it and may still write; an epoch without a session is a fence (D2).
+SELECT t.*, /*AGE*/
 FROM orchestration_tasks t
+JOIN sessions s ON s.task_id = t.task_id AND s.claim_epoch = t.claim_epoch AND s.session_id = t.session_id
 WHERE t.task_id = :task_id AND t.session_id = :session_id AND t.claim_epoch = :claim_epoch
   AND t.state IN (/*ACTIVE*/);
 
 -- name: claims_of_session
 -- The live claims a session holds; usually one.
-SELECT task_id, claim_epoch FROM orchestration_tasks
-WHERE session_id = :session_id AND state IN (/*ACTIVE*/) ORDER BY task_id;
+SELECT t.task_id, t.claim_epoch FROM orchestration_tasks t
+JOIN sessions s ON s.task_id = t.task_id AND s.claim_epoch = t.claim_epoch AND s.session_id = t.session_id
+WHERE t.session_id = :session_id AND t.state IN (/*ACTIVE*/) ORDER BY t.task_id;
 
 -- name: beat
 -- Only the owner's acts touch its heartbeat (D10).

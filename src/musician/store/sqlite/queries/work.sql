@@ -12,8 +12,13 @@ WHERE j.task_id = :task_id ORDER BY j.id;
 -- name: journal_after
 SELECT j.*, NULL AS ruled_by FROM journal j WHERE j.id > :after ORDER BY j.id LIMIT :most;
 
+-- name: deviation
+SELECT 1 FROM journal WHERE id = :journal_id AND task_id = :task_id AND kind = 'deviation';
+
 -- name: rule_deviation
-INSERT INTO rulings (journal_id, message_id) VALUES (:journal_id, :message_id) ON CONFLICT DO NOTHING;
+-- Each is ruled once; a second ruling changes nothing (D17).
+INSERT INTO rulings (journal_id, message_id) SELECT :journal_id, :message_id
+WHERE NOT EXISTS (SELECT 1 FROM rulings WHERE journal_id = :journal_id);
 
 -- name: store_verification
 INSERT INTO verifications (task_id, claim_epoch, checkpoint, covers_all, outcome, tree_id, result, journal_id)

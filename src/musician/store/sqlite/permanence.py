@@ -1,0 +1,84 @@
+"""Triggers that keep what must not be changed or taken back: messages, journal, evidence, sessions.
+
+REPLACE deletes a row without firing its delete trigger, so a second INSERT of a key is refused as well. A message
+may be deleted: an id is never used twice, and what is bound to it stays bound.
+"""
+# ruff: noqa: S608 - generated from constants
+
+from collections.abc import Iterator
+
+from musician.protocol.messages import MessageType
+from musician.store.sqlite.triggers import abort
+
+__all__ = ["permanence_triggers"]
+
+_KEYS = {
+    "journal": ("id",),
+    "documents": ("id",),
+    "verifications": ("id",),
+    "rulings": ("journal_id",),
+    "sessions": ("task_id", "claim_epoch"),
+}
+_MAY_CHANGE = {
+    "journal": "0",
+    "documents": "0",
+    "rulings": "0",
+    "verifications": "OLD.submission_id IS NULL AND NEW.submission_id IS NOT NULL AND "
+    + " AND ".join(
+        f"NEW.{column} IS OLD.{column}"
+        for column in (
+            "id",
+            "task_id",
+            "claim_epoch",
+            "checkpoint",
+            "covers_all",
+            "outcome",
+            "tree_id",
+            "journal_id",
+            "result",
+            "at",
+        )
+    ),
+    "sessions": " AND ".join(
+        f"NEW.{column} IS OLD.{column}" for column in ("task_id", "claim_epoch", "session_id", "number")
+    ),
+}
+
+
+def permanence_triggers() -> Iterator[str]:
+    """Every trigger, as one CREATE TRIGGER statement each."""
+    yield from _messages()
+    for table, columns in _KEYS.items():
+        reason = f"the {table} table is append-only"
+        key = " AND ".join(f"{column} = NEW.{column}" for column in columns)
+        yield abort(f"{table}_stays", f"BEFORE DELETE ON {table}", "1", reason)
+        yield abort(f"{table}_fixed", f"BEFORE UPDATE ON {table}", f"NOT ({_MAY_CHANGE[table]})", reason)
+        yield abort(
+            f"{table}_unique",
+            f"BEFORE INSERT ON {table}",
+            f"EXISTS (SELECT 1 FROM {table} WHERE {key})",
+            reason,
+        )
+
+
+def _messages() -> Iterator[str]:
+    yield abort(
+        "messages_unique",
+        "BEFORE INSERT ON orchestration_messages",
+        "EXISTS (SELECT 1 FROM orchestration_messages WHERE id = NEW.id)",
+        "a message is never replaced",
+    )
+    same = " AND ".join(
+        f"NEW.{column} IS OLD.{column}"
+        for column in ("id", "task_id", "from_session", "message", "timestamp")
+    )
+    superseded = (
+        f"OLD.message_type = '{MessageType.INSTRUCTION}'"
+        f" AND NEW.message_type = '{MessageType.INSTRUCTION_SUPERSEDED}'"
+    )
+    yield abort(
+        "messages_stay",
+        "BEFORE UPDATE ON orchestration_messages",
+        f"NOT ({same} AND (NEW.message_type IS OLD.message_type OR {superseded}))",
+        "a message is never changed",
+    )

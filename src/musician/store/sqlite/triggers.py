@@ -1,0 +1,147 @@
+"""Writing a trigger down: names, literals and the few expressions that several guards share.
+
+A trigger's RAISE takes only literals, so what triggers say is put together here from the program's own constants;
+nothing from outside ever enters. ``OLD`` and ``NEW`` are SQLite's names for the row before and after.
+"""
+# ruff: noqa: S608 - generated from constants
+
+from collections.abc import Iterable
+
+from musician.protocol.messages import MessageType
+from musician.protocol.names import CONDUCTOR, FALLBACK_PREFIX
+from musician.protocol.states import ACTIVE, CLAIMABLE, TERMINAL, VERDICTS, WAITING, State
+from musician.protocol.transitions import TABLE, Actor, Event
+
+__all__ = [
+    "ANSWERED",
+    "CLAIMS",
+    "FENCED",
+    "IS_FALLBACK",
+    "JUDGES",
+    "NO_SESSION",
+    "OWNER_LIVES",
+    "STALE_AFTER_S",
+    "TAKES_OVER",
+    "TASK_ROW",
+    "WHO",
+    "abort",
+    "goes_with",
+    "list_of",
+    "newest_unbound",
+    "state_list",
+    "trigger",
+]
+
+STALE_AFTER_S = 540
+"""Nine minutes without a heartbeat (D10). Literal in the triggers, so that raw writers are held to it too."""
+
+ANSWERED = VERDICTS
+"""From these an owner goes on."""
+
+
+def list_of(values: Iterable[str]) -> str:
+    """``'a', 'b'``: constants of this program as SQL literals."""
+    return ", ".join(f"'{value}'" for value in values)
+
+
+def state_list(states: Iterable[State]) -> str:
+    """Some states, in the order of the enumeration, as SQL literals."""
+    chosen = set(states)
+    return list_of(state for state in State if state in chosen)
+
+
+def trigger(name: str, event: str, when: str, *body: str) -> str:
+    """One CREATE TRIGGER statement. RAISE(IGNORE) in a body drops the change of the row, without an error."""
+    lines = "\n".join(f"    {statement};" for statement in body)
+    return f"CREATE TRIGGER {name} {event}\nWHEN {when}\nBEGIN\n{lines}\nEND"
+
+
+def abort(name: str, event: str, when: str, reason: str) -> str:
+    """A trigger that refuses the statement; ``faults`` finds the reason behind ``musician:``."""
+    return trigger(name, event, when, f"SELECT RAISE(ABORT, 'musician: {reason}')")
+
+
+def goes_with(state: str, message_type: str) -> str:
+    """Whether a message of a type belongs to a change into a state, both given as SQL (D5)."""
+    kinds: dict[State, set[MessageType]] = {}
+    for row in TABLE:
+        kinds.setdefault(row.target, set()).update(row.messages)
+    cases = " ".join(
+        f"WHEN '{target}' THEN {message_type} IN ({list_of(sorted(types))})"
+        for target, types in kinds.items()
+        if types
+    )
+    return f"CASE {state} {cases} ELSE 0 END"
+
+
+def newest_unbound(column: str, who: str) -> str:
+    """The newest message that goes with this change and comes after every earlier change's: "message first" (D5)."""
+    return (
+        f"(SELECT m.{column} FROM orchestration_messages m WHERE m.task_id = NEW.task_id"
+        f" AND m.from_session = {who} AND {goes_with('NEW.state', 'm.message_type')}"
+        " AND m.id > coalesce((SELECT max(message_id) FROM history WHERE task_id = NEW.task_id), 0)"
+        " ORDER BY m.id DESC LIMIT 1)"
+    )
+
+
+TASK_ROW = f"OLD.task_id <> '{CONDUCTOR}'"
+IS_FALLBACK = f"NEW.task_id GLOB '{FALLBACK_PREFIX}*'"
+NO_SESSION = (
+    "lower(trim(coalesce(NEW.session_id, ''), ' ' || char(9, 10, 11, 12, 13)))"
+    " IN ('', 'null', 'none', 'undefined')"
+)
+
+# A time that cannot be read is UNKNOWN, never OK (D10); for a claim the safe reading is that somebody is there.
+# SQLite would also read 'now' and day numbers as times: only dates count.
+OWNER_LIVES = (
+    "(OLD.session_id IS NOT NULL AND OLD.last_heartbeat IS NOT NULL"
+    " AND NOT coalesce(OLD.last_heartbeat GLOB '[0-9][0-9][0-9][0-9]-*'"
+    f" AND datetime(OLD.last_heartbeat) <= datetime('now', '-{STALE_AFTER_S} seconds'), 0))"
+)
+
+# Every claim has its session; an epoch without one was raised by the conductor to shut the old claim out (D23).
+FENCED = (
+    "(OLD.claim_epoch > 0 AND NOT EXISTS (SELECT 1 FROM sessions"
+    " WHERE task_id = OLD.task_id AND claim_epoch = OLD.claim_epoch))"
+)
+
+CLAIMS = (
+    f"({TASK_ROW} AND NEW.state = '{State.WORKING}' AND OLD.state IN ({state_list(CLAIMABLE)})"
+    f" AND NOT (OLD.state = '{State.FIX_PROPOSED}' AND NEW.session_id IS OLD.session_id))"
+)
+
+
+def _who() -> str:
+    conductors = {row.target for row in TABLE if row.actor is Actor.CONDUCTOR and row.target not in TERMINAL}
+    return (
+        f"CASE WHEN NEW.task_id = '{CONDUCTOR}' OR NEW.state IN ({state_list(conductors)})"
+        f" OR OLD.state = '{State.WATCHING}' AND NEW.state = '{State.EXITED}'"
+        f" THEN '{CONDUCTOR}' ELSE coalesce(NEW.session_id, '') END"
+    )
+
+
+WHO = _who()
+"""Who may have made this change of state; the sender of its message."""
+
+
+def _takes_over() -> str:
+    sources = {row.source for row in TABLE if row.event is Event.TAKE_OVER}
+    otherwise = {
+        row.source for row in TABLE if row.target is State.FIX_PROPOSED and row.event is not Event.TAKE_OVER
+    }
+    only = state_list(s for s in sources - otherwise - {State.FIX_PROPOSED} if s is not None)
+    return (
+        f"({TASK_ROW} AND NEW.state = '{State.FIX_PROPOSED}' AND OLD.state IN ({state_list(ACTIVE)})"
+        f" AND (OLD.state IN ({only}) OR OLD.session_id IS NOT NULL AND NEW.session_id IS NULL"
+        f" OR OLD.state IN ({state_list(WAITING)})"
+        f" AND coalesce({newest_unbound('message_type', WHO)}, '') = '{MessageType.HANDOFF}'))"
+    )
+
+
+TAKES_OVER = _takes_over()
+"""Where ``fix_proposed`` could also be a verdict, the message says which it is: a handoff."""
+
+JUDGES = (
+    f"({TASK_ROW} AND OLD.state IN ({state_list(WAITING)}) AND NEW.state IN ({state_list(VERDICTS)})"
+    f" AND NOT {TAKES_OVER})"
+)
