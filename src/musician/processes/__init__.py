@@ -3,7 +3,10 @@
 Where do we …
 
 - name a process so that no other is ever taken for it? ``identity``
-- start a program that cannot outlive us? ``leash``, ``spawn``
+- run a program that cannot outlive us? ``spawn``, by means of ``leash``
+- launch a musician that winds down by itself when we die? ``running``; the musician's side is ``lease``
 - hold and test the lock that says a session is alive? ``vital``
 - end a tree of processes? ``ending``
+- hear that we should stop? ``signals``
+- keep and quote what a program wrote? ``output``
 """

@@ -1,7 +1,11 @@
 """Naming a process so that no other can be taken for it.
 
-A pid is reused; a pid with its start time, on one boot of one machine, is not (D23). Everything that signals a
-process recorded earlier compares the whole identity first.
+A pid is reused; a pid with its start time, on one boot of one machine, is not (D23). Everything that signals
+a process recorded earlier compares the whole identity first.
+
+The start time is taken from the kernel in ticks since boot where there is a ``/proc``: a time since the epoch
+moves when the clock is set, and the process would be taken for another. A pid means something only inside its
+pid namespace (a container), so the namespace is a part of the boot id.
 """
 
 import os
@@ -12,14 +16,28 @@ from pathlib import Path
 
 import psutil
 
-__all__ = ["ProcessIdentity", "boot_id", "host_name", "identify", "is_same_machine", "is_running"]
+__all__ = [
+    "ENDED_STATES",
+    "ProcessIdentity",
+    "boot_id",
+    "host_name",
+    "identify",
+    "is_running",
+    "is_same_machine",
+    "is_same_start",
+    "started_at_s",
+]
 
-_START_TOLERANCE_S = 0.05
+_START_TOLERANCE_S = 0.005
+"""Half a tick of the kernel's clock (USER_HZ is 100 everywhere)."""
+
+ENDED_STATES = frozenset((psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD))
+"""In these a process is still listed but does nothing any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessIdentity:
-    """``started_at_s`` is seconds since the epoch; ``pgid`` the process group it leads or belongs to."""
+    """``started_at_s`` is :func:`started_at_s`; ``pgid`` the process group it leads or belongs to."""
 
     pid: int
     pgid: int
@@ -30,9 +48,10 @@ class ProcessIdentity:
 
 @cache
 def boot_id() -> str:
-    """One value per boot of the machine; psutil's boot time where the kernel has no id."""
+    """One value per boot of the machine and pid namespace; psutil's boot time where the kernel has no id."""
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot}/{os.readlink('/proc/self/ns/pid')}"
     except OSError:
         return f"boot-{int(psutil.boot_time())}"
 
@@ -42,11 +61,29 @@ def host_name() -> str:
     return socket.gethostname()
 
 
+def started_at_s(pid: int) -> float:
+    """When a process started: seconds since boot, or since the epoch where there is no ``/proc``.
+
+    Comparable only within one :func:`boot_id`. :class:`psutil.NoSuchProcess` if there is none.
+    """
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        if Path("/proc/self/stat").exists():
+            raise psutil.NoSuchProcess(pid) from None
+        return psutil.Process(pid).create_time()
+    # The name, in parentheses, may hold anything; the start is field 22, the 20th after it (proc(5)).
+    return int(stat.rpartition(b")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
+
+
 def identify(pid: int) -> ProcessIdentity:
     """The identity of a live process; :class:`psutil.NoSuchProcess` if there is none."""
-    process = psutil.Process(pid)
+    try:
+        group = os.getpgid(pid)
+    except ProcessLookupError:
+        raise psutil.NoSuchProcess(pid) from None
     return ProcessIdentity(
-        pid=pid, pgid=os.getpgid(pid), started_at_s=process.create_time(), boot_id=boot_id(), host=host_name()
+        pid=pid, pgid=group, started_at_s=started_at_s(pid), boot_id=boot_id(), host=host_name()
     )
 
 
@@ -55,13 +92,17 @@ def is_same_machine(identity: ProcessIdentity) -> bool:
     return identity.host == host_name() and identity.boot_id == boot_id()
 
 
+def is_same_start(start_s: float, identity: ProcessIdentity) -> bool:
+    """Whether a :func:`started_at_s` read now is the recorded one."""
+    return abs(start_s - identity.started_at_s) < _START_TOLERANCE_S
+
+
 def is_running(identity: ProcessIdentity) -> bool:
     """Whether exactly this process still runs here (a zombie does not run)."""
     if not is_same_machine(identity):
         return False
     try:
-        process = psutil.Process(identity.pid)
-        same = abs(process.create_time() - identity.started_at_s) < _START_TOLERANCE_S
-        return same and process.status() != psutil.STATUS_ZOMBIE
+        same = is_same_start(started_at_s(identity.pid), identity)
+        return same and psutil.Process(identity.pid).status() not in ENDED_STATES
     except psutil.NoSuchProcess:
         return False

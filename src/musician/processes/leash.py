@@ -1,0 +1,203 @@
+"""The leash: a small program that plays another one and leaves nothing of it behind.
+
+    python -I -S leash.py CWD PROGRAM [ARGUMENT…]
+
+Its standard input is a pipe whose other end belongs to whoever started it, and to nobody else. It waits there
+for one byte, so that its own identity can be recorded before anything of the program is executed (D23); only
+then does it start the program, in ``CWD``, with an empty standard input. When the program ends, or the pipe
+does (its starter let go, or died in whatever way), it ends everything that came out of the program, and then
+itself.
+
+Nothing gets away, because the leash is a subreaper: what daemonised itself, into whatever session, becomes a
+child of the leash as soon as its parent is gone, and a child's pid cannot be reused before it is reaped. What
+a program left running in the background is therefore ended with it, on purpose. The order: SIGTERM,
+``GRACE_S``, SIGKILL again and again until no child is left. What cannot be killed (another user's) is given
+up after ``KILL_LIMIT_S``.
+
+The exit code is the program's; 128 + N if signal N ended it; 127 or 126, with a line on standard error, if it
+could not be started. It needs nothing but the standard library and imports nothing of this package.
+"""
+
+import contextlib
+import ctypes
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+TYPE_CHECKING = False  # importing typing would take as long as all the rest
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+__all__ = ["GO", "GRACE_S", "KILL_LIMIT_S", "become_subreaper", "main"]
+
+GO = b"g"
+GRACE_S = 0.5
+KILL_LIMIT_S = 10.0
+
+_PACE_S = 0.02
+_STARTER = 0
+_NOT_FOUND, _NOT_RUNNABLE = 127, 126
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_END_SIGNALS = frozenset((signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
+
+
+def become_subreaper() -> bool:
+    """Make this process the parent of every orphan among its descendants; False where the system cannot."""
+    return _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def main(arguments: list[str]) -> int:
+    cwd, program = arguments[0], arguments[1:]
+    become_subreaper()
+    if not os.read(_STARTER, len(GO)):
+        return 0
+    wake = _listen()
+    child = _start(cwd, program)
+    _watch(child, wake)
+    _ask_to_end(child, wake)
+    return _end(child)
+
+
+def _prctl(option: int, value: int) -> bool:
+    if sys.platform != "linux":
+        return False
+    return bool(ctypes.CDLL(None).prctl(option, ctypes.c_ulong(value), 0, 0, 0) == 0)
+
+
+def _listen() -> int:
+    """A descriptor on which every signal that concerns us arrives as a byte."""
+    wake, write = os.pipe()
+    os.set_blocking(wake, False)
+    os.set_blocking(write, False)
+    signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+    for number in (signal.SIGCHLD, *_END_SIGNALS):
+        signal.signal(number, lambda _number, _frame: None)
+    return wake
+
+
+def _start(cwd: str, program: list[str]) -> int:
+    leash = os.getpid()
+    child = os.fork()
+    if not child:
+        _become(leash, cwd, program)
+    with contextlib.suppress(OSError):  # either side may be first; both make sure
+        os.setpgid(child, child)
+    return child
+
+
+def _become(leash: int, cwd: str, program: list[str]) -> "NoReturn":  # pragma: no cover (exec forgets it)
+    code, act = _NOT_RUNNABLE, "begin"
+    try:
+        os.setpgid(0, 0)
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != leash:
+            os._exit(code)
+        signal.set_wakeup_fd(-1)
+        # The interpreter ignores SIGPIPE and SIGXFSZ, which a program would inherit.
+        for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ, *_END_SIGNALS):
+            signal.signal(number, signal.SIG_DFL)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), _STARTER)
+        act = f"enter {cwd}"
+        os.chdir(cwd)
+        act = f"run {program[0]}"
+        os.execvpe(program[0], program, _environment())  # noqa: S606
+    except OSError as error:
+        if isinstance(error, FileNotFoundError | NotADirectoryError):
+            code = _NOT_FOUND
+        os.write(2, f"musician: cannot {act}: {error.strerror}\n".encode(errors="surrogateescape"))
+    finally:
+        os._exit(code)
+
+
+def _environment() -> dict[bytes, bytes]:  # pragma: no cover (as above)
+    """What we were started with: the interpreter adds LC_CTYPE to its own under the C locale."""
+    try:
+        with open("/proc/self/environ", "rb") as file:
+            pairs = [entry.partition(b"=") for entry in file.read().split(b"\0") if entry]
+    except OSError:
+        return dict(os.environb)
+    return {name: value for name, _, value in pairs}
+
+
+def _watch(child: int, wake: int) -> None:
+    """Return when the program has ended, the starter has let go, or a signal asks us to end."""
+    while not _has_ended(child):
+        ready, _, _ = select.select([_STARTER, wake], [], [])
+        if _STARTER in ready:
+            return
+        if not _END_SIGNALS.isdisjoint(os.read(wake, 4096)):
+            return
+
+
+def _has_ended(child: int) -> bool:
+    """Reap the orphans; leave the program a zombie, so that its group's number stays its own."""
+    while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+        if ended.si_pid == child:
+            return True
+        os.waitpid(ended.si_pid, 0)
+    return False
+
+
+def _ask_to_end(child: int, wake: int) -> None:
+    """SIGTERM to the program's group and the orphans outside it; return when all are gone, or the grace
+    is."""
+    deadline = time.monotonic() + GRACE_S
+    if not any(_living_children()):
+        return
+    _send(os.killpg, child, signal.SIGTERM)
+    for pid in _living_children():
+        with contextlib.suppress(ProcessLookupError):
+            if os.getpgid(pid) != child:
+                _send(os.kill, pid, signal.SIGTERM)
+    while any(_living_children()) and time.monotonic() < deadline:
+        _rest(wake)
+
+
+def _end(child: int) -> int:
+    """SIGKILL until no child is left; the program's exit code."""
+    code = 128 + signal.SIGKILL
+    deadline = time.monotonic() + KILL_LIMIT_S
+    _send(os.killpg, child, signal.SIGKILL)
+    while time.monotonic() < deadline:
+        for pid in _living_children():
+            _send(os.kill, pid, signal.SIGKILL)
+        try:
+            while (reaped := os.waitpid(-1, os.WNOHANG))[0]:
+                if reaped[0] == child:
+                    code = os.waitstatus_to_exitcode(reaped[1])
+        except ChildProcessError:
+            break
+        time.sleep(_PACE_S)
+    return code if code >= 0 else 128 - code
+
+
+def _living_children() -> Iterator[int]:
+    """Our children that still run. Every descendant is below one of them, or becomes one of them.
+
+    Nothing where there is no ``/proc``: only the program's group is ended there.
+    """
+    own = str(os.getpid()).encode()
+    for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
+        with contextlib.suppress(OSError, ValueError):
+            pid = int(name)
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                state, parent = file.read().rpartition(b") ")[2].split(None, 2)[:2]
+            if parent == own and state not in b"ZX":
+                yield pid
+
+
+def _rest(wake: int) -> None:
+    if select.select([wake], [], [], _PACE_S)[0]:
+        os.read(wake, 4096)
+
+
+def _send(kill: Callable[[int, int], None], target: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        kill(target, number)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

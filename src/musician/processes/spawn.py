@@ -1,0 +1,127 @@
+"""Running a program that cannot outlive us.
+
+Every program an agent or a verification executes goes through here: on a leash, in a session of its own, its
+identity recorded before its first instruction (D23), its output streamed as it comes, its time limited.
+However the call ends (the program's end, the time limit, cancellation, an error in a callback, our own
+SIGKILL), nothing that came out of the program runs on; see ``leash`` for how.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+
+from musician.processes import leash
+from musician.processes.ending import end_tree
+from musician.processes.identity import ProcessIdentity
+from musician.processes.lease import LEASE_VARIABLE
+from musician.processes.running import Running, start_leased
+
+__all__ = ["CHUNK_BYTES", "Ended", "run_program"]
+
+CHUNK_BYTES = 64 * 1024
+"""The most that one call of ``on_output`` gets."""
+
+_END_LIMIT_S = leash.GRACE_S + 0.7
+"""How long the leash gets to end the tree before we do it ourselves; both together stay under 2 s."""
+_DRAIN_LIMIT_S = 1.0
+"""How long the last output of a program that ran out of time is read."""
+_SIGNALLED = 128
+_KILLED = _SIGNALLED + signal.SIGKILL
+_LOOK_S = 1.0
+"""How often a silent program is looked at: an escaped heir may hold its output open after its end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """``returncode`` is the program's, or 128 + N if signal N ended it; if timed out, it means nothing."""
+
+    returncode: int
+    timed_out: bool
+
+
+async def run_program(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    on_output: Callable[[bytes], Awaitable[None]],
+    time_limit_s: float,
+    on_process: Callable[[ProcessIdentity], Awaitable[None]],
+) -> Ended:
+    """Run ``argv`` in ``cwd`` with exactly ``env`` (but the mark of a lease) and an empty standard input.
+
+    ``on_process`` is awaited before anything of the program is executed; the identity is that of the leash,
+    whose session holds the program, and ending it (``ending.end_tree``) ends all. ``on_output`` gets both
+    outputs as they were written, in order, in raw chunks of at most ``CHUNK_BYTES``; while it is slow the
+    program waits, and the time limit, which counts from the program's start, goes on. A program or folder
+    that is not there ends with 127 and a line in the output, one that cannot be executed with 126. Background
+    processes a program leaves are ended with it. Cancelled, or out of time, all of it is gone within 2 s.
+    """
+    kept = {name: value for name, value in env.items() if name != LEASE_VARIABLE}
+    async with _on_leash([os.fspath(cwd), *argv], kept) as (running, output):
+        await on_process(running.identity)
+        running.write(leash.GO)
+        with anyio.move_on_after(time_limit_s):
+            await _stream(output, running, on_output)
+            return Ended(returncode=await running.wait(), timed_out=False)
+        await _end(running)
+        with anyio.move_on_after(_DRAIN_LIMIT_S):
+            await _stream(output, running, on_output)
+        return Ended(returncode=running.returncode or _KILLED, timed_out=True)
+
+
+@asynccontextmanager
+async def _on_leash(arguments: Sequence[str], env: Mapping[str, str]) -> AsyncIterator[tuple[Running, int]]:
+    output, theirs = os.pipe()
+    try:
+        os.set_blocking(output, False)
+        command = [sys.executable, "-I", "-S", leash.__file__, *arguments]
+        try:
+            running = start_leased(command, cwd=None, env=env, output=theirs)
+        finally:
+            os.close(theirs)
+        try:
+            yield running, output
+        finally:
+            await _end(running)
+    finally:
+        os.close(output)
+
+
+async def _stream(output: int, running: Running, on_output: Callable[[bytes], Awaitable[None]]) -> None:
+    """Until the output ends; or until the leash has, and nothing is left to read."""
+    ended = False
+    while True:
+        await anyio.lowlevel.checkpoint()
+        try:
+            chunk = os.read(output, CHUNK_BYTES)
+        except BlockingIOError:
+            if ended:
+                return
+            with anyio.move_on_after(_LOOK_S):
+                await anyio.wait_readable(output)
+            ended = running.returncode is not None
+            continue
+        if not chunk:
+            return
+        await on_output(chunk)
+
+
+async def _end(running: Running) -> None:
+    """Let the leash end the tree; do it ourselves if it does not, or was killed."""
+    with anyio.CancelScope(shield=True):
+        running.let_go()
+        with anyio.move_on_after(_END_LIMIT_S):
+            await running.wait()
+        if running.returncode is None or running.returncode >= _SIGNALLED:
+            await anyio.to_thread.run_sync(lambda: end_tree(running.identity, grace_s=0))
+            with anyio.move_on_after(_END_LIMIT_S):
+                await running.wait()

@@ -1,0 +1,88 @@
+"""Stop signals are honoured at once, once, and by default when they come again (B32)."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import anyio
+import pytest
+
+from musician.processes import signals
+
+PROGRAM = """
+import sys, anyio
+from musician.processes import signals
+signals.ECHO_S = float(sys.argv[1])
+
+async def main():
+    async with anyio.create_task_group() as group:
+        group.start_soon(anyio.sleep, 300)
+        async def say_when_up():
+            await anyio.lowlevel.checkpoint()
+            print("up", flush=True)
+        group.start_soon(say_when_up)
+        stop = await signals.stop_requested()
+        print(stop.name, flush=True)
+        group.cancel_scope.cancel()
+    sys.stdin.readline()
+    print("wound down", flush=True)
+
+anyio.run(main)
+"""
+
+
+def start(trees: Any, echo_s: float) -> Any:
+    started = trees.python(PROGRAM, str(echo_s), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert started.stdout.readline() == b"up\n"
+    return started
+
+
+@pytest.mark.parametrize("number", signals.STOP_SIGNALS)
+def test_a_sleeping_program_winds_down_at_once_and_heeds_no_echo(trees: Any, number: signal.Signals) -> None:
+    program = start(trees, echo_s=60)
+    sent_at = time.monotonic()
+    program.send_signal(number)
+    assert program.stdout.readline() == number.name.encode() + b"\n"
+    assert time.monotonic() - sent_at < 1
+    for echo in signals.STOP_SIGNALS:
+        program.send_signal(echo)
+    assert program.communicate(b"\n", timeout=10)[0] == b"wound down\n"
+    assert program.returncode == 0
+
+
+@pytest.mark.parametrize("number", signals.STOP_SIGNALS)
+def test_who_asks_again_later_is_not_made_to_wait(trees: Any, number: signal.Signals) -> None:
+    program = start(trees, echo_s=0)
+    program.send_signal(signal.SIGTERM)
+    assert program.stdout.readline() == b"SIGTERM\n"
+    program.send_signal(number)
+    assert program.wait(10) == -number
+
+
+@pytest.fixture
+def restored() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in signals.STOP_SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("restored")
+@pytest.mark.parametrize("number", signals.STOP_SIGNALS)
+def test_the_signal_is_returned(number: signal.Signals) -> None:
+    async def main() -> signal.Signals:
+        async with anyio.create_task_group() as group:
+
+            async def send() -> None:
+                await anyio.lowlevel.checkpoint()
+                os.kill(os.getpid(), number)
+
+            group.start_soon(send)
+            stop = await signals.stop_requested()
+        os.kill(os.getpid(), signal.SIGTERM)
+        return stop
+
+    assert anyio.run(main) is number

@@ -1,0 +1,287 @@
+"""Running programs: order, output, limits, and nothing left behind, however it ends."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import psutil
+import pytest
+
+from musician.processes.identity import ProcessIdentity, is_running
+from musician.processes.lease import LEASE_VARIABLE
+from musician.processes.spawn import CHUNK_BYTES, Ended, run_program
+
+
+class Run:
+    """One call of ``run_program`` and what it told."""
+
+    def __init__(self, folder: Path, env: dict[str, str], *argv: str, time_limit_s: float = 60) -> None:
+        self.folder, self.env, self.argv, self.time_limit_s = folder, env, argv, time_limit_s
+        self.output = b""
+        self.identities: list[ProcessIdentity] = []
+
+    async def on_output(self, chunk: bytes) -> None:
+        assert 0 < len(chunk) <= CHUNK_BYTES
+        self.output += chunk
+
+    async def on_process(self, identity: ProcessIdentity) -> None:
+        self.identities.append(identity)
+
+    async def play(self) -> Ended:
+        return await run_program(
+            self.argv,
+            cwd=self.folder,
+            env=self.env,
+            on_output=self.on_output,
+            time_limit_s=self.time_limit_s,
+            on_process=self.on_process,
+        )
+
+
+def test_the_identity_is_known_before_anything_is_executed(trees: Any) -> None:
+    seen = []
+
+    class Recorded(Run):
+        async def on_process(self, identity: ProcessIdentity) -> None:
+            await anyio.lowlevel.checkpoint()
+            seen.append((is_running(identity), identity.pgid == identity.pid, os.path.exists(marker)))
+
+    marker = trees.folder / "executed"
+    assert anyio.run(Recorded(trees.folder, trees.env, "touch", str(marker)).play) == Ended(
+        returncode=0, timed_out=False
+    )
+    assert seen == [(True, True, False)]
+    assert marker.exists()
+
+
+def test_a_failure_to_record_executes_nothing(trees: Any) -> None:
+    class Unrecorded(Run):
+        async def on_process(self, identity: ProcessIdentity) -> None:
+            raise LookupError("no database")
+
+    with pytest.raises(LookupError):
+        anyio.run(Unrecorded(trees.folder, trees.env, "touch", "executed").play)
+    assert not (trees.folder / "executed").exists()
+    assert trees.living() == []
+
+
+def test_both_outputs_come_in_the_order_they_were_written(trees: Any) -> None:
+    script = "for n in 1 2 3; do echo out $n; echo err $n >&2; done; printf '\\xff\\xfe'; exit 4"
+    run = Run(trees.folder, trees.env, "bash", "-c", script)
+    assert anyio.run(run.play) == Ended(returncode=4, timed_out=False)
+    assert run.output == b"out 1\nerr 1\nout 2\nerr 2\nout 3\nerr 3\n\xff\xfe"
+
+
+def test_output_comes_while_the_program_runs(trees: Any) -> None:
+    """The program waits for what only the receiver of its first line makes."""
+
+    class Answered(Run):
+        async def on_output(self, chunk: bytes) -> None:
+            await super().on_output(chunk)
+            (trees.folder / "answer").touch()
+
+    script = "echo question; until [ -e answer ]; do sleep 0.01; done; echo thanks"
+    run = Answered(trees.folder, trees.env, "bash", "-c", script, time_limit_s=10)
+    assert anyio.run(run.play) == Ended(returncode=0, timed_out=False)
+    assert run.output == b"question\nthanks\n"
+
+
+def test_a_hundred_megabytes_come_through_whole_in_bounded_chunks(trees: Any) -> None:
+    class Counted(Run):
+        count = 0
+
+        async def on_output(self, chunk: bytes) -> None:
+            assert len(chunk) <= CHUNK_BYTES
+            self.count += len(chunk)
+
+    run = Counted(trees.folder, trees.env, "head", "-c", "100000000", "/dev/zero")
+    assert anyio.run(run.play).returncode == 0
+    assert run.count == 100_000_000
+
+
+def test_a_slow_receiver_loses_nothing(trees: Any) -> None:
+    class Slow(Run):
+        async def on_output(self, chunk: bytes) -> None:
+            await super().on_output(chunk)
+            await anyio.sleep(0.05)
+
+    run = Slow(trees.folder, trees.env, "head", "-c", "500000", "/dev/zero")
+    assert anyio.run(run.play).returncode == 0
+    assert len(run.output) == 500_000
+
+
+@pytest.mark.parametrize(
+    ("script", "code"),
+    [
+        ("exec >&- 2>&-; sleep 0.3; exit 6", 6),
+        ("sleep 300 & exit 5", 5),
+        ("setsid bash -c 'trap \"\" TERM; sleep 300 & wait' & exit 8", 8),
+        ("kill -KILL $$", 137),
+    ],
+    ids=["closes its output and runs on", "an heir holds its output", "a daemon holds it", "killed"],
+)
+def test_the_end_is_the_programs_whoever_holds_its_output(trees: Any, script: str, code: int) -> None:
+    run = Run(trees.folder, trees.env, "bash", "-c", script, time_limit_s=20)
+    assert anyio.run(run.play) == Ended(returncode=code, timed_out=False)
+    assert trees.living() == []
+
+
+def test_a_missing_program_ends_with_127_and_says_so(trees: Any) -> None:
+    run = Run(trees.folder, trees.env, "no-such-program", "--flag")
+    assert anyio.run(run.play) == Ended(returncode=127, timed_out=False)
+    assert run.output == b"musician: cannot run no-such-program: No such file or directory\n"
+
+
+def test_the_folder_may_have_any_name_and_be_gone(trees: Any) -> None:
+    folder = trees.folder / "mit Leerzeichen – äöü\n'\""
+    gone = Run(folder, trees.env, "pwd")
+    assert anyio.run(gone.play).returncode == 127
+    assert b"cannot enter" in gone.output
+    folder.mkdir()
+    run = Run(folder, trees.env, "pwd")
+    assert anyio.run(run.play).returncode == 0
+    assert run.output == os.fsencode(folder) + b"\n"
+
+
+def test_the_mark_of_a_lease_is_not_handed_on(trees: Any) -> None:
+    run = Run(trees.folder, {**trees.env, LEASE_VARIABLE: "1", "KEPT": "yes"}, "env")
+    assert anyio.run(run.play).returncode == 0
+    assert b"KEPT=yes" in run.output
+    assert LEASE_VARIABLE.encode() not in run.output
+
+
+def test_out_of_time_the_whole_tree_is_gone_and_its_last_words_are_kept(trees: Any, stubborn: str) -> None:
+    run = Run(trees.folder, trees.env, "bash", "-c", f"echo first; {stubborn}", time_limit_s=1.5)
+    started_at = time.monotonic()
+    assert anyio.run(run.play).timed_out
+    assert time.monotonic() - started_at < 1.5 + 2
+    assert trees.living() == []
+    assert run.output == b"first\n"
+
+    script = "trap 'echo last words; exit 9' TERM; echo first; sleep 300 & wait"
+    run = Run(trees.folder, trees.env, "bash", "-c", script, time_limit_s=1)
+    assert anyio.run(run.play) == Ended(returncode=9, timed_out=True)
+    assert run.output == b"first\nlast words\n"
+
+
+def test_cancelled_the_whole_tree_is_gone_within_two_seconds(trees: Any, stubborn: str) -> None:
+    assert _cancelled_after_s(trees, Run(trees.folder, trees.env, "bash", "-c", stubborn)) < 2
+    assert trees.living() == []
+
+
+def test_cancelled_with_a_stopped_leash_it_is_gone_as_well(trees: Any, stubborn: str) -> None:
+    run = Run(trees.folder, trees.env, "bash", "-c", stubborn)
+
+    def stop() -> None:
+        os.kill(run.identities[0].pid, signal.SIGSTOP)
+
+    assert _cancelled_after_s(trees, run, stop) < 2.5
+    assert trees.living() == []
+
+
+def _cancelled_after_s(trees: Any, run: Run, first: Callable[[], None] = lambda: None) -> float:
+    """How long the call took to end after it was cancelled, its program being up."""
+
+    async def play() -> float:
+        async with anyio.create_task_group() as group:
+            group.start_soon(run.play)
+            with anyio.fail_after(10):
+                while not trees.exists("started"):
+                    await anyio.sleep(0.01)
+            first()
+            cancelled_at = time.monotonic()
+            group.cancel_scope.cancel()
+        return time.monotonic() - cancelled_at
+
+    return anyio.run(play)
+
+
+def test_an_error_of_the_receiver_ends_the_tree_and_comes_out_as_it_is(trees: Any, stubborn: str) -> None:
+    class Failing(Run):
+        async def on_output(self, chunk: bytes) -> None:
+            raise LookupError("no log")
+
+    with pytest.raises(LookupError, match="no log"):
+        anyio.run(Failing(trees.folder, trees.env, "bash", "-c", f"echo up; {stubborn}").play)
+    assert trees.living() == []
+
+
+def test_a_killed_leash_leaves_nothing_in_its_session(trees: Any) -> None:
+    class Killed(Run):
+        async def on_output(self, chunk: bytes) -> None:
+            os.kill(self.identities[0].pid, signal.SIGKILL)
+
+    script = "trap '' TERM; set -m; bash -c 'trap \"\" TERM; sleep 300 & wait' & echo up; wait"
+    run = Killed(trees.folder, trees.env, "bash", "-c", script)
+    assert anyio.run(run.play) == Ended(returncode=137, timed_out=False)
+    assert trees.living() == []
+
+
+def test_many_runs_at_once_keep_apart_and_leave_no_descriptor(trees: Any) -> None:
+    runs = [Run(trees.folder, trees.env, "bash", "-c", f"echo {n}; exit {n}") for n in range(12)]
+    before = os.listdir("/proc/self/fd")
+    ends: dict[int, Ended] = {}
+
+    async def play(number: int) -> None:
+        ends[number] = await runs[number].play()
+
+    async def play_all() -> None:
+        async with anyio.create_task_group() as group:
+            for number in range(len(runs)):
+                group.start_soon(play, number)
+
+    anyio.run(play_all)
+    assert {number: ended.returncode for number, ended in ends.items()} == {n: n for n in range(12)}
+    assert [run.output for run in runs] == [f"{n}\n".encode() for n in range(12)]
+    assert len(os.listdir("/proc/self/fd")) == len(before)
+
+
+PARENT = """
+import os, sys, anyio
+from pathlib import Path
+from typing import Any
+from musician.processes.spawn import run_program
+
+async def ignore(_): pass
+
+async def main():
+    async with anyio.create_task_group() as group:
+        for name in sys.argv[2:]:
+            Path(name).mkdir()
+            group.start_soon(lambda name=name: run_program(
+                ["bash", "-c", sys.argv[1]], cwd=Path(name).resolve(), env=dict(os.environ),
+                on_output=ignore, time_limit_s=300, on_process=ignore))
+
+anyio.run(main)
+"""
+
+
+def test_sigkill_of_the_parent_leaves_nothing_behind(
+    trees: Any, stubborn: str, until: Callable[..., None]
+) -> None:
+    parent = trees.start(sys.executable, "-c", PARENT, stubborn, "one", "two")
+    until(lambda: trees.exists("one/started") and trees.exists("two/started"))
+    assert len([process for process in trees.living() if process.name() == "sleep"]) == 4
+    parent.kill()
+    parent.wait()
+    until(lambda: trees.living() == [], bound_s=3)
+
+
+def test_sigkill_of_the_parent_before_the_go_leaves_nothing_behind(
+    trees: Any, until: Callable[..., None]
+) -> None:
+    code = PARENT.replace(
+        "on_process=ignore", "on_process=lambda _: (Path('at-go').write_text('x'), anyio.sleep(300))[1]"
+    )
+    parent = trees.start(sys.executable, "-c", code, "echo x > executed", "one")
+    until(lambda: trees.exists("at-go"))
+    assert [process.pid for process in psutil.Process(parent.pid).children()] != []
+    parent.kill()
+    parent.wait()
+    until(lambda: trees.living() == [], bound_s=3)
+    assert not trees.exists("one/executed")

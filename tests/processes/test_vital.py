@@ -1,0 +1,169 @@
+"""The life lock: one holder, gone with its process, and undisturbed by whoever asks."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from musician.processes import vital
+from musician.processes.identity import identify
+from musician.processes.vital import HeldBy, VitalSign, hold, holder, is_held, lock_path
+
+HOLDER = """
+import os, subprocess, sys
+from pathlib import Path
+from musician.processes.vital import hold
+sign = hold(Path(sys.argv[1]), session_id="S1")
+if not os.fork():
+    os.execvp("sleep", ["sleep", "300"])
+child = os.fork()
+if not child:
+    os.write(1, b"forked\\n")
+    import signal; signal.pause()
+subprocess.Popen(["sleep", "300"])
+os.write(1, b"held\\n")
+import signal; signal.pause()
+"""
+
+PROBER = """
+import sys
+from pathlib import Path
+from musician.processes.vital import is_held
+path, answers = Path(sys.argv[1]), set()
+print("up", flush=True)
+for _ in range(4000):
+    answers.add(is_held(path))
+print(sorted(answers), flush=True)
+"""
+
+TAKER = """
+import os, sys, time
+from pathlib import Path
+from musician.processes.vital import HeldBy, hold
+sys.stdin.read()
+taken = hold(Path(sys.argv[1]), session_id=sys.argv[2])
+print("blocked" if isinstance(taken, HeldBy) else "won", flush=True)
+os.close(1)
+time.sleep(300)
+"""
+
+
+@pytest.fixture(params=["ofd", "flock"])
+def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setattr(vital, "_HAS_OFD", request.param == "ofd")
+    monkeypatch.setattr(vital, "_RETRY_S", 0.05)
+    return lock_path(tmp_path / "locks", "task-01")
+
+
+def test_a_lock_has_one_holder_who_can_be_named(path: Path) -> None:
+    assert not is_held(path)
+    taken = hold(path, session_id="S1")
+    assert isinstance(taken, VitalSign)
+    with taken:
+        assert is_held(path)
+        mine = HeldBy(session_id="S1", identity=identify(os.getpid()))
+        assert hold(path, session_id="S2") == mine
+        assert holder(path) == mine
+    assert not is_held(path)
+    taken.release()
+    again = hold(path, session_id="S3")
+    assert isinstance(again, VitalSign)
+    assert holder(path).session_id == "S3"
+    again.release()
+    assert path.exists()
+
+
+def test_asking_and_a_refused_attempt_in_the_holders_process_lose_nothing(path: Path) -> None:
+    taken = hold(path, session_id="S1")
+    assert isinstance(taken, VitalSign)
+    path.read_bytes()
+    assert [is_held(path) for _ in range(3)] == [True] * 3
+    assert isinstance(hold(path, session_id="S2"), HeldBy)
+    assert is_held(path)
+    taken.release()
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b"null", b'{"session_id": "S1"}', b"\xff", b'{"session_id": 1, "x": 2}']
+)
+def test_a_torn_signature_names_nobody_and_hinders_nobody(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "task-01.lock"
+    path.write_bytes(content)
+    assert holder(path) == HeldBy(session_id=None, identity=None)
+    taken = hold(path, session_id="S1")
+    assert isinstance(taken, VitalSign)
+    assert holder(path).session_id == "S1"
+    taken.release()
+
+
+def test_a_longer_signature_leaves_nothing_behind_in_a_shorter(tmp_path: Path) -> None:
+    path = tmp_path / "task-01.lock"
+    for session in ("a-very-long-session-name", "S"):
+        taken = hold(path, session_id=session)
+        assert isinstance(taken, VitalSign)
+        taken.release()
+        assert holder(path).session_id == session
+
+
+def test_a_full_disk_takes_the_signature_but_not_the_lock() -> None:
+    descriptor = os.open("/dev/full", os.O_RDWR)
+    vital._sign(descriptor, "S1")
+    os.close(descriptor)
+
+
+def test_a_folder_in_the_way_is_an_error_and_leaves_no_descriptor(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(IsADirectoryError):
+        hold(tmp_path, session_id="S1")
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_sigkill_frees_it_at_once_though_children_live_on(trees: Any, tmp_path: Path) -> None:
+    path = tmp_path / "task-01.lock"
+    started = trees.python(HOLDER, str(path), stdout=subprocess.PIPE)
+    assert sorted([started.stdout.readline(), started.stdout.readline()]) == [b"forked\n", b"held\n"]
+    assert is_held(path)
+    os.kill(started.pid, signal.SIGKILL)
+    started.wait()
+    assert len(trees.living()) == 3
+    assert not is_held(path)
+
+
+def test_many_who_ask_never_hinder_a_taker_nor_miss_a_holder(trees: Any, tmp_path: Path) -> None:
+    path = tmp_path / "task-01.lock"
+    probers = [trees.python(PROBER, str(path), stdout=subprocess.PIPE) for _ in range(4)]
+    assert [prober.stdout.readline() for prober in probers] == [b"up\n"] * 4
+    turns = 0
+    while any(prober.poll() is None for prober in probers):
+        taken = hold(path, session_id="S1")
+        assert isinstance(taken, VitalSign)
+        taken.release()
+        turns += 1
+    assert turns > 10
+    taken = hold(path, session_id="S1")
+    assert isinstance(taken, VitalSign)
+    probers = [trees.python(PROBER, str(path), stdout=subprocess.PIPE) for _ in range(4)]
+    assert [prober.communicate()[0] for prober in probers] == [b"up\n[True]\n"] * 4
+    taken.release()
+
+
+def test_of_many_takers_one_wins(trees: Any, tmp_path: Path) -> None:
+    path = tmp_path / "task-01.lock"
+    takers = [
+        trees.start(
+            sys.executable, "-c", TAKER, str(path), f"S{n}", stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        for n in range(8)
+    ]
+    for taker in takers:
+        taker.stdin.close()
+    answers = [taker.stdout.read() for taker in takers]
+    for taker in takers:
+        taker.kill()
+        taker.wait()
+    assert sorted(answers) == [b"blocked\n"] * 7 + [b"won\n"]
+    assert not is_held(path)
