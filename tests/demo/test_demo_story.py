@@ -33,6 +33,7 @@ class Stand:
     def __post_init__(self) -> None:
         self.env = {
             **os.environ,
+            "MUSICIAN_PYTHON": sys.executable,
             "MUSICIAN_SCRATCH": str(self.scratch),
             "MUSICIAN_FEEDBACK": "1. read the tariff",
         }
@@ -149,7 +150,7 @@ def test_every_script_in_order_makes_the_tests_green(stand: Stand) -> None:
         assert set(stand.verify(task)) == {0}, task.task_id
     assert stand.plan.test is not None
     assert stand.play(stand.plan.test).returncode == 0
-    sent = stand.play('python3 -X utf8 -m pigeonpost "Zoë Brandt" Saint-Élan 12')
+    sent = stand.play('"$MUSICIAN_PYTHON" -X utf8 -m pigeonpost "Zoë Brandt" Saint-Élan 12')
     assert "SAINT-ÉLAN" in sent.stdout
     assert "stamp 1.01, arrives in 25 minutes" in sent.stdout
 

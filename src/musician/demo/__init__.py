@@ -3,5 +3,6 @@
 ``project/`` is the user's code, not ours; ``PLAN.md`` tells the story with the shell agent alone. Where do we …
 
 - make a fresh repository of it? ``story``
+- say afterwards what happened? ``retelling``
 - run it and tell about it? ``musician.cli.demo``
 """

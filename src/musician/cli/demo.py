@@ -1,0 +1,173 @@
+"""The demo: the commands a user would type, on a fresh copy of the bundled project, and what came of it.
+
+Everything that is shown as typed is really run that way; only the surroundings are cleaned first, so that no
+database, session or setting of the user's gets in.
+"""
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from pathlib import Path
+from textwrap import wrap
+
+import click
+
+from musician import service
+from musician.cli.context import App
+from musician.cli.options import command
+from musician.cli.render import lines, show
+from musician.demo.retelling import Episode, retell
+from musician.demo.story import PLAN_NAME, prepare
+from musician.store.opening import open_store
+from musician.trees.git import Git
+from musician.trees.root import find_root
+
+__all__ = ["demo"]
+
+JOBS = 3
+"""As many musicians as the plan's first phase has tasks."""
+
+TEST_LIMIT_S = 60
+_PLAN_ID = "pigeonpost"
+_KEPT_VARIABLES = frozenset({"MUSICIAN_DEBUG"})
+_WIDTH = 110
+_INDENT = 16
+
+
+@command("demo")
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Play in DIR, new or empty, and keep it; without it all is removed at the end.",
+)
+@click.option("--agent", metavar="A", help="Play with this agent instead of the shell agent.")
+@click.pass_obj
+def demo(app: App, keep: Path | None, agent: str | None) -> None:
+    """The whole story on a bundled project: parallel tasks, a review that sends work back, a kill, a handoff."""
+    with _folder(keep) as folder, redirect_stdout(sys.stderr) if app.json else nullcontext():
+        code, episodes = _play(folder, agent, kept=keep is not None)
+    document = {
+        "folder": None if keep is None else str(folder),
+        "exit_code": code,
+        "episodes": [{"title": episode.title, "text": episode.text} for episode in episodes],
+    }
+    show(app, document)
+    click.get_current_context().exit(code)
+
+
+@contextmanager
+def _folder(keep: Path | None) -> Iterator[Path]:
+    """Where to play. The current folder and the environment are as before afterwards."""
+    before, variables = Path.cwd(), dict(os.environ)
+    with tempfile.TemporaryDirectory(prefix="musician-demo-", ignore_cleanup_errors=True) as temporary:
+        folder = Path(os.path.abspath(keep)) if keep is not None else Path(temporary) / "pigeonpost"
+        for name in variables:
+            if name.startswith("MUSICIAN_") and name not in _KEPT_VARIABLES:
+                del os.environ[name]
+        os.environ["TMPDIR"] = temporary  # what a killed musician cannot remove itself goes with the rest
+        try:
+            yield folder
+        finally:
+            os.chdir(before)
+            os.environ.clear()
+            os.environ.update(variables)
+
+
+def _play(folder: Path, agent: str | None, *, kept: bool) -> tuple[int, tuple[Episode, ...]]:
+    """The demo from beginning to end: its exit code and what happened."""
+    prepare(folder)
+    os.chdir(folder)
+    lines(
+        "A small post office whose tests fail, a plan that mends it, and three things that go wrong on purpose."
+    )
+    lines(f"It is played in {folder}{'' if kept else ', which is removed at the end'}.")
+    _typed("-m", "unittest", "-q", told=_last_words)
+    code = _musician("init")
+    if code == 0:
+        code = _musician(
+            "run", PLAN_NAME, "--jobs", str(JOBS), *(() if agent is None else ("--agent", agent))
+        )
+    episodes = _episodes(folder)
+    if code == 0:
+        code = _typed("-m", "unittest", "-q", told=_last_words)
+        _typed("-m", "pigeonpost", "Zoë Brandt", "Saint-Élan", "12")
+    _sum_up(folder, code, episodes, kept=kept)
+    return code, episodes
+
+
+def _musician(*arguments: str) -> int:
+    """One of our own commands, as if it was typed; its exit code."""
+    from musician.cli.main import run  # which knows this module by name
+
+    lines(f"\n$ {shlex.join(('musician', *arguments))}")
+    return run(arguments)
+
+
+def _typed(*arguments: str, told: Callable[[str], str] = str) -> int:
+    """A Python command of the project's; its exit code."""
+    lines(f"\n$ {shlex.join(('python3', *arguments))}")
+    ran = subprocess.run(
+        [sys.executable, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, "PYTHONUTF8": "1"},
+        encoding="utf-8",
+        errors="replace",
+        timeout=TEST_LIMIT_S,
+    )
+    lines(told(ran.stdout.rstrip()))
+    return ran.returncode
+
+
+def _last_words(output: str) -> str:
+    """How many tests ran and how it ended, without the failures' texts."""
+    return "\n".join(line for line in output.splitlines() if line.startswith(("Ran ", "OK", "FAILED")))
+
+
+def _episodes(folder: Path) -> tuple[Episode, ...]:
+    database = find_root(folder).database
+    if not database.exists():
+        return ()
+    store = open_store(database, named=True)
+    try:
+        views, _ = service.everything(store, _PLAN_ID)
+        return retell(views) if views else ()
+    finally:
+        store.close()
+
+
+def _sum_up(folder: Path, code: int, episodes: tuple[Episode, ...], *, kept: bool) -> None:
+    if episodes:
+        lines("\nWhat happened\n")
+    for episode in episodes:
+        first, *rest = wrap(episode.text, _WIDTH - _INDENT)
+        lines(f"  {episode.title:<{_INDENT - 2}}{first}")
+        for line in rest:
+            lines(" " * _INDENT + line)
+    if not kept:
+        lines("\n`musician demo --keep DIR` plays it again and keeps everything to look at.")
+        return
+    lines(f"\nLook around in {folder}:\n")
+    sights = list(_sights(folder, code))
+    width = max(len(typed) for typed, _ in sights)
+    for typed, what in sights:
+        lines(f"  {typed:<{width}}  {what}")
+
+
+def _sights(folder: Path, code: int) -> Iterator[tuple[str, str]]:
+    if code != 0:
+        yield f"musician run {PLAN_NAME}", "go on where it stopped"
+    yield "musician status", "where every task stands"
+    yield "musician timeline", "everything that happened, by time"
+    yield "musician messages task-02", "the review that sent the work back, and its answer"
+    yield "cat temp/task-03-HANDOFF", "what one session left for the next"
+    yield "git log --graph --oneline", "one commit for every step, one merge for every task"
+    listing = Git(folder).text("for-each-ref", "--format=%(refname)", "refs/musician/partial")
+    for ref in listing.split()[:1]:
+        yield f"git show {ref}", "what the killed musician had half written"

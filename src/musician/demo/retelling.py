@@ -1,0 +1,130 @@
+"""What happened in a run, told to somebody who has never seen one.
+
+Everything is read from the tasks' views: their history's order, their sessions and journals. Nothing is told that the
+database does not say, so a run in which nothing went wrong has little to tell.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from musician.protocol.journal import Kind
+from musician.protocol.names import succession_name
+from musician.protocol.states import State
+from musician.service import TaskView
+from musician.store.rows import JournalRow, SessionRow
+
+__all__ = ["Episode", "retell"]
+
+_BEGUN = frozenset({Kind.STARTED, Kind.LAUNCHED})
+_PLAYED = frozenset({Kind.COMPLETED, Kind.RETURNED, Kind.RECONCILED})
+_DIED = "died"
+"""The exit reason that a takeover gives to a session whose process is gone (D23)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """One thing worth telling; ``title`` is a word or two."""
+
+    title: str
+    text: str
+
+
+def retell(views: Iterable[TaskView]) -> tuple[Episode, ...]:
+    """The episodes of a run: together, then each task's own in the plan's order, then the end."""
+    views = tuple(views)
+    return (
+        *_side_by_side(views),
+        *(episode for view in views for episode in _of_task(view)),
+        *_end(views),
+    )
+
+
+def _side_by_side(views: tuple[TaskView, ...]) -> Iterator[Episode]:
+    """The largest set of tasks that had a living session at one moment."""
+    spans = [
+        (view.row.task_id, *_span(view, session.claim_epoch)) for view in views for session in view.sessions
+    ]
+    moments = [[task for task, first, last in spans if first <= moment < last] for _, moment, _ in spans]
+    together = max(moments, key=len, default=[])
+    if len(together) > 1:
+        yield Episode(
+            title="side by side",
+            text=f"{_listed(together)} were played at the same time, each by a musician of its own"
+            " (a process) in a working tree of its own.",
+        )
+
+
+def _span(view: TaskView, epoch: int) -> tuple[int, int]:
+    """A session's first and last moment as history ids, which have the order of the commits."""
+    own = [row.id for row in view.history if row.claim_epoch == epoch]
+    later = [row.id for row in view.history if row.claim_epoch > epoch]
+    return min(own, default=0), min(later, default=max(own, default=0))
+
+
+def _of_task(view: TaskView) -> Iterator[Episode]:
+    for session, following in zip(view.sessions, (*view.sessions[1:], None), strict=False):
+        journal = [row for row in view.journal if row.claim_epoch == session.claim_epoch]
+        yield from _sent_back(view, session)
+        if following is not None:
+            successor = succession_name(view.row.task_id, following.number)
+            if session.exit_reason == _DIED:
+                yield _killed(view, session, journal, successor)
+            else:
+                yield _handed_off(view, session, journal, successor)
+
+
+def _killed(view: TaskView, session: SessionRow, journal: list[JournalRow], successor: str) -> Episode:
+    open_items = {row.item: row.text for row in journal if row.kind in _BEGUN}
+    for row in journal:
+        if row.kind in _PLAYED:
+            open_items.pop(row.item, None)
+    where = next((f" in the middle of {item} ({text})" for item, text in open_items.items()), "")
+    return Episode(
+        title="killed",
+        text=f"{_name(view, session)} died{where}. What it left half done was kept aside, its tree brought back to"
+        f" the last finished step, and {successor} went on from there, at once: no step was lost, none played"
+        " twice into the same tree.",
+    )
+
+
+def _handed_off(view: TaskView, session: SessionRow, journal: list[JournalRow], successor: str) -> Episode:
+    last = next((row.item for row in reversed(journal) if row.kind in _PLAYED), "")
+    used = "" if session.context_pct is None else f" with {session.context_pct:.0f} % of its context used"
+    return Episode(
+        title="handed off",
+        text=f"{_name(view, session)} stopped{f' after {last}' if last else ''}{used} and left a HANDOFF;"
+        f" {successor} read it and went on.",
+    )
+
+
+def _sent_back(view: TaskView, session: SessionRow) -> Iterator[Episode]:
+    for round_number, submission in enumerate(view.submissions, start=1):
+        if submission.claim_epoch != session.claim_epoch or submission.verdict is not State.REVIEW_FAILED:
+            continue
+        why = " ".join((submission.verdict_text or "no reason given").split())
+        later = view.submissions[round_number:]
+        approved = any(each.verdict is State.REVIEW_APPROVED for each in later)
+        yield Episode(
+            title="sent back",
+            text=f"{view.row.task_id}'s tests were green, yet the review sent the work back: “{why}”."
+            + (" It was reworked, verified again and approved." if approved else ""),
+        )
+
+
+def _end(views: tuple[TaskView, ...]) -> Iterator[Episode]:
+    complete = [view.row.task_id for view in views if view.row.state is State.COMPLETE]
+    verified = sum(len(view.verifications) for view in views)
+    yield Episode(
+        title="finished",
+        text=f"{len(complete)} of {len(views)} tasks complete. The program itself ran their tests {verified} times at"
+        " checkpoints, and again on every merge, before it approved anything; no musician's word was taken for it.",
+    )
+
+
+def _name(view: TaskView, session: SessionRow) -> str:
+    return succession_name(view.row.task_id, session.number)
+
+
+def _listed(names: list[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}"
