@@ -165,6 +165,7 @@ def _takeover() -> str:
 
 
 def _completion() -> str:
+    completes = (state for state in State if State.COMPLETE in targets(state))
     latest = f"SELECT max(id) FROM history WHERE task_id = OLD.task_id AND to_state = '{State.NEEDS_REVIEW}'"
     approved = (
         "EXISTS (SELECT 1 FROM history s JOIN history v ON v.task_id = s.task_id AND v.submission_id = s.message_id"
@@ -174,6 +175,6 @@ def _completion() -> str:
     return abort(
         "tasks_complete_approved",
         _ON_CHANGE,
-        f"{TASK_ROW} AND NEW.state = '{State.COMPLETE}' AND OLD.state <> '{State.COMPLETE}' AND NOT {approved}",
+        f"{TASK_ROW} AND NEW.state = '{State.COMPLETE}' AND OLD.state IN ({state_list(completes)}) AND NOT {approved}",
         "only an approved completion makes a task complete",
     )

@@ -1,0 +1,128 @@
+"""Fixtures for every test that needs a database: each backend's store, and a task brought to any state.
+
+A behaviour that every database must show is tested over ``store``; a second backend joins by one line here.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Protocol, cast
+
+import pytest
+
+from musician import service
+from musician.protocol.claim import Claim
+from musician.protocol.messages import MessageType
+from musician.protocol.settings import Settings
+from musician.protocol.states import VERDICTS, State
+from musician.store.port import Store
+from musician.store.sqlite.store import SqliteStore
+
+BACKENDS: dict[str, Callable[[Path], Store]] = {
+    "sqlite": lambda folder: SqliteStore.create(folder / "comms.db", busy_timeout_s=10)
+}
+"""Each gives a handle on the folder's database, made if it is not there: two calls, one database."""
+
+
+class Walk(Protocol):
+    def __call__(
+        self, store: Store, task_id: str, state: State, *, session_id: str = ...
+    ) -> Claim | None: ...
+
+
+class Verified(Protocol):
+    def __call__(self, store: Store, claim: Claim, *, outcome: str = ...) -> int: ...
+
+
+class GrowOld(Protocol):
+    def __call__(self, store: Store, task_id: str, seconds: int) -> None: ...
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> Callable[[Path], Store]:
+    """How this database's stores are opened."""
+    return BACKENDS[cast("str", request.param)]
+
+
+@pytest.fixture
+def open_store(backend: Callable[[Path], Store], tmp_path: Path) -> Iterator[Callable[[], Store]]:
+    """Every call is another connection to the same database."""
+    stores: list[Store] = []
+
+    def open_one() -> Store:
+        stores.append(backend(tmp_path))
+        return stores[-1]
+
+    yield open_one
+    for store in stores:
+        store.close()
+
+
+@pytest.fixture
+def store(open_store: Callable[[], Store]) -> Store:
+    """A fresh database."""
+    return open_store()
+
+
+@pytest.fixture
+def verified() -> Verified:
+    """Store a verification; its id."""
+    return verify
+
+
+@pytest.fixture
+def walk() -> Walk:
+    """Bring a task to a state along the service's own verbs, opening it if it is not there.
+
+    The claim of the session that was on it, also where that claim has ended; None if nobody claimed it.
+    """
+    return walk_to
+
+
+@pytest.fixture
+def grow_old() -> GrowOld:
+    """Let a task's heartbeat be so many seconds old."""
+
+    def age(store: Store, task_id: str, seconds: int) -> None:
+        assert isinstance(store, SqliteStore)
+        store.connection.execute(
+            "UPDATE orchestration_tasks SET last_heartbeat = datetime('now', ?) WHERE task_id = ?",
+            (f"{-seconds} seconds", task_id),
+        )
+
+    return age
+
+
+def verify(store: Store, claim: Claim, *, outcome: str = "green") -> int:
+    return service.store_verification(
+        store, claim, checkpoint=1, covers_all=True, outcome=outcome, tree_id="tree", result="{}"
+    )
+
+
+def walk_to(store: Store, task_id: str, state: State, *, session_id: str = "session-1") -> Claim | None:
+    service.open_task(store, task_id, title=f"Task {task_id}", instruction_path=f"docs/tasks/{task_id}.md")
+    if state is State.WATCHING:
+        return None
+    claim = service.claim(store, task_id, session_id, settings=Settings()).claim
+    if state in {State.NEEDS_REVIEW, *VERDICTS, State.COMPLETE}:
+        verify(store, claim)
+        service.submit(store, claim, MessageType.COMPLETION, "TASK COMPLETE")
+    match state:
+        case State.REVIEW_APPROVED | State.REVIEW_FAILED | State.FIX_PROPOSED:
+            service.judge(store, task_id, state, "so be it")
+        case State.ERROR:
+            service.report(store, claim, MessageType.ERROR, "ERROR (Retry 1/5):", last_error="it broke")
+        case State.EXIT_REQUESTED:
+            service.request_exit(store, task_id, "please leave", urgent=False)
+        case State.EXITED:
+            service.exit_task(
+                store,
+                claim,
+                reason="context",
+                notice="EXITED",
+                handoff_path="temp/HANDOFF",
+                handoff="next: all",
+            )
+        case State.COMPLETE:
+            service.judge(store, task_id, State.REVIEW_APPROVED, "so be it")
+            service.complete(store, claim, report_path="docs/report.md", report="done", notice="COMPLETED")
+    return claim

@@ -1,0 +1,88 @@
+"""Raw writers: programs that know SQL and nothing of Musician (D6)."""
+
+# ruff: noqa: S608 - raw SQL is the point
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+import apsw
+import pytest
+
+from musician.store.port import Store
+from musician.store.sqlite.store import SqliteStore
+
+SHELL = "/usr/bin/sqlite3"
+
+Rows = dict[str, list[tuple[object, ...]]]
+
+
+class Refused(Exception):
+    """What the database said."""
+
+
+def with_apsw(path: Path, sql: str) -> int:
+    connection = apsw.Connection(str(path))
+    try:
+        connection.set_busy_timeout(10_000)
+        connection.execute(sql)
+        return connection.changes()
+    except apsw.Error as error:
+        raise Refused(str(error)) from error
+    finally:
+        connection.close()
+
+
+def with_shell(path: Path, sql: str) -> int:
+    done = subprocess.run(
+        [SHELL, "-batch", "-bail", "-cmd", ".timeout 10000", str(path)],
+        input=f"{sql}\n;SELECT changes();",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    if done.returncode or done.stderr:
+        raise Refused(done.stderr)
+    return int(done.stdout.split()[-1])
+
+
+TOOLS: dict[str, Callable[[Path, str], int]] = {"apsw": with_apsw, "sqlite3 shell": with_shell}
+
+
+class Raw:
+    """A raw writer on the database of a store. Calling it gives the number of rows the last statement changed."""
+
+    refused = Refused
+
+    def __init__(self, store: Store, tool: str) -> None:
+        self._store = store
+        self._run = TOOLS[tool]
+
+    def __call__(self, sql: str) -> int:
+        return self._run(self._store.path, sql)
+
+    def rows(self, sql: str) -> list[tuple[object, ...]]:
+        assert isinstance(self._store, SqliteStore)
+        return list(self._store.connection.execute(sql))
+
+    def value(self, sql: str) -> object:
+        return self.rows(sql)[0][0]
+
+    def everything(self) -> Rows:
+        """Every row of every table."""
+        tables = self.rows("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
+        return {str(name): self.rows(f"SELECT * FROM {name} ORDER BY 1, 2") for (name,) in tables}
+
+    def last_change(self, task_id: str) -> tuple[object, ...]:
+        """From, to, who, owner, message type and submission of a task's newest history row."""
+        return self.rows(
+            "SELECT from_state, to_state, who, session_id, message_type, submission_id FROM history"
+            f" WHERE task_id = '{task_id}' ORDER BY id DESC LIMIT 1"
+        )[0]
+
+
+@pytest.fixture(params=TOOLS)
+def raw(request: pytest.FixtureRequest, store: Store) -> Raw:
+    """A raw writer on ``store``: apsw, and the shell that comes with the system."""
+    return Raw(store, cast("str", request.param))
