@@ -1,6 +1,7 @@
 """Raw writers: programs that know SQL and nothing of Musician (D6)."""
 
 # ruff: noqa: S608 - raw SQL is the point
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -47,6 +48,29 @@ def with_shell(path: Path, sql: str) -> int:
     return int(done.stdout.split()[-1])
 
 
+def ask_apsw(path: Path, query: str) -> list[tuple[object, ...]]:
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        return list(connection.execute(query))
+    finally:
+        connection.close()
+
+
+def ask_shell(path: Path, query: str) -> list[tuple[object, ...]]:
+    done = subprocess.run(
+        [SHELL, "-batch", "-bail", "-json", str(path), query],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return [tuple(row.values()) for row in json.loads(done.stdout or "[]")]
+
+
+ASKING: dict[str, Callable[[Path, str], list[tuple[object, ...]]]] = {
+    "apsw": ask_apsw,
+    "sqlite3 shell": ask_shell,
+}
 TOOLS: dict[str, Callable[[Path, str], int]] = {"apsw": with_apsw, "sqlite3 shell": with_shell}
 
 
@@ -58,9 +82,14 @@ class Raw:
     def __init__(self, store: Store, tool: str) -> None:
         self._store = store
         self._run = TOOLS[tool]
+        self._ask = ASKING[tool]
 
     def __call__(self, sql: str) -> int:
         return self._run(self._store.path, sql)
+
+    def ask(self, query: str) -> list[tuple[object, ...]]:
+        """What a query gives to the tool itself."""
+        return self._ask(self._store.path, query)
 
     def rows(self, sql: str) -> list[tuple[object, ...]]:
         assert isinstance(self._store, SqliteStore)
