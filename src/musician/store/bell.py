@@ -22,6 +22,7 @@ import select
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -43,6 +44,9 @@ _MOST_OPENING_TRIES = 16
 _SHARED_TEMPORARY = "/tmp"  # noqa: S108
 """The last resort, and there whatever the environment says; not trusted, hence the checks."""
 
+_MOST_NAMES = 64
+"""Databases whose real names one process remembers."""
+
 _LONGEST_POLL_MS = 2**31 - 1
 _FOLDER_NAME_BYTES = 12
 _SOCKET_NAME_BYTES = 6
@@ -56,10 +60,11 @@ def ring(database: Path, task_ids: Iterable[str]) -> None:
     """
     for folder in _folders(database, set(task_ids)):
         try:
-            names = os.listdir(folder) if _is_private(os.path.dirname(folder)) else []
+            names = os.listdir(folder)
+            wanted = bool(names) and _is_private(os.path.dirname(folder))
         except OSError:
             continue
-        if names:
+        if wanted:
             _ring_all(os.path.join(folder, name) for name in names)
 
 
@@ -165,7 +170,7 @@ def _folders(database: Path, task_ids: Iterable[str]) -> Iterator[str]:
     """Where bells of these tasks may hang, the preferred place first."""
     import hashlib
 
-    real = os.fsencode(os.path.realpath(database))
+    real = _real_name(os.fspath(database))
     roots = [os.environ.get("XDG_RUNTIME_DIR"), os.environ.get("TMPDIR"), _SHARED_TEMPORARY]
     longest = _MOST_PATH_BYTES - 2 * (_FOLDER_NAME_BYTES + _SOCKET_NAME_BYTES) - len("//")
     bases = [os.path.join(root, f"musician-{os.geteuid()}") for root in dict.fromkeys(roots) if root]
@@ -175,6 +180,12 @@ def _folders(database: Path, task_ids: Iterable[str]) -> Iterator[str]:
         name = hashlib.blake2b(key, digest_size=_FOLDER_NAME_BYTES).hexdigest()
         for base in fitting:
             yield os.path.join(base, name)
+
+
+@lru_cache(maxsize=_MOST_NAMES)
+def _real_name(database: str) -> bytes:
+    """Asked of the system once: an open database stays where it is, and every commit rings."""
+    return os.fsencode(os.path.realpath(database))
 
 
 def _is_private(folder: str) -> bool:

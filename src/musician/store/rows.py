@@ -1,7 +1,8 @@
 """Rows as typed values. The field names are the column names."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from musician.protocol.states import State
 from musician.store.port import Row
@@ -181,16 +182,20 @@ class PlanRow:
 
 
 T = TypeVar("T")
-_STATES = frozenset({"state", "from_state", "to_state", "verdict"})
-_BOOLEANS = frozenset({"covers_all"})
+_CONVERTED: dict[str, Callable[[Any], Any]] = {
+    "state": State,
+    "from_state": State,
+    "to_state": State,
+    "verdict": State,
+    "covers_all": bool,
+}
 
 
 def decode(kind: type[T], row: Row) -> T:
     """A row as ``kind``; its columns must be exactly the fields."""
     values: dict[str, Any] = dict(row)
-    for name in _STATES & values.keys():
-        if values[name] is not None:
-            values[name] = State(cast("str", values[name]))
-    for name in _BOOLEANS & values.keys():
-        values[name] = bool(values[name])
+    for name, convert in _CONVERTED.items():
+        value = values.get(name)
+        if value is not None:
+            values[name] = convert(value)
     return kind(**values)

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from types import TracebackType
 from typing import cast
 
 import apsw
@@ -48,6 +49,7 @@ class SqliteStore:
         self._busy_timeout_s = busy_timeout_s
         self._writable = writable
         self._lock = threading.RLock()
+        self._columns: dict[str, tuple[str, ...]] = {}
 
     @classmethod
     def open(
@@ -69,7 +71,7 @@ class SqliteStore:
         if not is_there:
             raise NotInitialised(path=str(path), named=named)
         flags = apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE
-        with ExitStack() as undo, _faults_of(path):
+        with ExitStack() as undo, _FaultsOf(path):
             connection = apsw.Connection(str(path), flags=flags)
             undo.callback(connection.close)
             _configure(connection, busy_timeout_s=busy_timeout_s)
@@ -84,7 +86,7 @@ class SqliteStore:
         A file that is there and not Musician's is left as it is: :class:`DatabaseUnusable`.
         """
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-        with _faults_of(path), ExitStack() as done:
+        with _FaultsOf(path), ExitStack() as done:
             connection = apsw.Connection(str(path), flags=flags)
             done.callback(connection.close)
             _configure(connection, busy_timeout_s=busy_timeout_s)
@@ -101,7 +103,7 @@ class SqliteStore:
         with self._lock:
             self._begin("BEGIN DEFERRED")
             try:
-                yield SqliteTx(self._connection, self.path)
+                yield SqliteTx(self._connection, self.path, self._columns)
             finally:
                 self._roll_back()
 
@@ -110,13 +112,13 @@ class SqliteStore:
         """Everything or nothing; waiters are rung after the commit."""
         with self._lock:
             self._check_free()
-            tx = SqliteTx(self._connection, self.path)
+            tx = SqliteTx(self._connection, self.path, self._columns)
             with ExitStack() as held:
                 _enter(held, self._gate, self._busy_timeout_s, self.path)
                 self._begin("BEGIN IMMEDIATE")
                 try:
                     yield tx
-                    with _faults_of(self.path):
+                    with _FaultsOf(self.path):
                         self._connection.execute("COMMIT")
                 finally:
                     self._roll_back()
@@ -125,7 +127,7 @@ class SqliteStore:
 
     def change_counter(self) -> int:
         """SQLite's ``data_version``: differs after another connection's commit."""
-        with self._lock, _faults_of(self.path):
+        with self._lock, _FaultsOf(self.path):
             return int(cast("int", self._connection.pragma("data_version")))
 
     def close(self) -> None:
@@ -144,7 +146,7 @@ class SqliteStore:
 
     def _begin(self, statement: str) -> None:
         self._check_free()
-        with _faults_of(self.path):
+        with _FaultsOf(self.path):
             self._connection.execute(statement)
 
     def _check_free(self) -> None:
@@ -154,58 +156,71 @@ class SqliteStore:
     def _roll_back(self) -> None:
         # SQLite itself has rolled back after some errors (a full disk); after a commit there is nothing to undo.
         if self._connection.in_transaction:
-            with _faults_of(self.path):
+            with _FaultsOf(self.path):
                 self._connection.execute("ROLLBACK")
 
 
 class SqliteTx:
     """A transaction in progress. Every method raises :class:`DatabaseUnusable`, kind "refused" for a guard's no."""
 
-    def __init__(self, connection: apsw.Connection, path: Path) -> None:
+    def __init__(self, connection: apsw.Connection, path: Path, columns: dict[str, tuple[str, ...]]) -> None:
         self._connection = connection
-        self._path = path
+        self._faults = _FaultsOf(path)
         self._queries = load_queries()
+        self._columns = columns
         self.rung: set[str] = set()
 
     def one(self, query: str, /, **parameters: Value) -> Row | None:
-        with _faults_of(self._path):
-            for row in self._rows(query, parameters):
-                return row
-            return None
+        with self._faults:
+            cursor = self._connection.execute(self._queries[query], parameters)
+            values = cursor.fetchone()
+            return None if values is None else self._row(query, cursor, values)
 
     def all(self, query: str, /, **parameters: Value) -> list[Row]:
-        with _faults_of(self._path):
-            return list(self._rows(query, parameters))
+        with self._faults:
+            cursor = self._connection.execute(self._queries[query], parameters)
+            return [self._row(query, cursor, values) for values in cursor]
 
     def run(self, query: str, /, **parameters: Value) -> int:
-        with _faults_of(self._path):
+        with self._faults:
             self._connection.execute(self._queries[query], parameters)
             return self._connection.changes()  # the statement's own rows, not those its triggers changed
 
     def insert(self, query: str, /, **parameters: Value) -> int:
-        with _faults_of(self._path):
+        with self._faults:
             self._connection.execute(self._queries[query], parameters)
             return self._connection.last_insert_rowid()
 
     def ring(self, task_id: str) -> None:
         self.rung.add(task_id)
 
-    def _rows(self, query: str, parameters: dict[str, Value]) -> Iterator[Row]:
-        cursor = self._connection.execute(self._queries[query], parameters)
-        names: tuple[str, ...] | None = None
-        for values in cursor:
-            if names is None:
-                names = tuple(column[0] for column in cursor.get_description())
-            yield dict(zip(names, values, strict=True))
+    def _row(self, query: str, cursor: apsw.Cursor, values: tuple[Value, ...]) -> Row:
+        # Asking SQLite for the names costs as much as a small query, and they stay the same.
+        names = self._columns.get(query)
+        if names is None:
+            names = self._columns[query] = tuple(column[0] for column in cursor.get_description())
+        return dict(zip(names, values, strict=True))
 
 
-@contextmanager
-def _faults_of(path: Path) -> Iterator[None]:
-    """What SQLite raises in this block, in the user's words. Never put around a caller's code."""
-    try:
-        yield
-    except apsw.Error as error:
-        raise as_unusable(error, path) from error
+class _FaultsOf:
+    """What SQLite raises in this block, in the user's words. Never put around a caller's code.
+
+    A class, because several are entered for every verb and a generator would take three times as long.
+    """
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, apsw.Error):
+            raise as_unusable(error, self._path) from error
 
 
 def _gate_of(path: Path) -> Gate:
@@ -223,6 +238,8 @@ def _configure(connection: apsw.Connection, *, busy_timeout_s: float) -> None:
     connection.set_busy_timeout(int(busy_timeout_s * 1000))
     connection.pragma("synchronous", "FULL")
     connection.pragma("trusted_schema", "OFF")
+    # Otherwise SQLite prepares a statement anew for every call, to see whether these values would suit another plan.
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
 
 
 def _check_ours(connection: apsw.Connection, path: Path) -> None:
