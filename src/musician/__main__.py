@@ -1,0 +1,36 @@
+"""The command ``musician``. Kept light: what a hook needs must not wait for what only a command needs."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; its exit code (DESIGN 8)."""
+    if argv is None:
+        _speak_utf8()
+        argv = sys.argv[1:]
+    try:
+        from musician.cli.main import run
+
+        return run(argv)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _speak_utf8() -> None:
+    """Begin again in UTF-8 mode where the locale has something else.
+
+    Plans, messages and file names are UTF-8 whatever the locale says; in the C locale Python would fail on the
+    first of them, in arguments, file names and output alike (B36).
+    """
+    if sys.getfilesystemencoding() != "utf-8" and sys.executable:
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+"""A checkpoint played by hand: the program verifies and submits (D14, D16)."""
+
+from functools import partial
+
+import anyio
+import click
+
+from musician.cli.context import App
+from musician.cli.hand import hand_of
+from musician.cli.options import command, context_option, parse_text, session_options, task_argument
+from musician.cli.render import show
+from musician.protocol.submissions import ROUGHEST
+
+__all__ = ["checkpoint"]
+
+
+@command("checkpoint")
+@task_argument
+@click.argument("number", metavar="[N]", type=click.IntRange(min=1), required=False)
+@click.option("--summary", metavar="TEXT", callback=parse_text, help="What was done, in your words.")
+@click.option(
+    "--smoothness",
+    type=click.IntRange(0, ROUGHEST),
+    metavar="0-9",
+    help="0 smooth to 9 rough; it can only be made rougher than the program scores it.",
+)
+@context_option
+@session_options
+@click.pass_obj
+def checkpoint(
+    app: App,
+    task_id: str,
+    number: int | None,
+    summary: str | None,
+    smoothness: int | None,
+    context_pct: float | None,
+    session: str | None,
+    epoch: int | None,
+) -> None:
+    """Verify a checkpoint of TASK and submit it.
+
+    What is in its tree is committed, the tests are run by the program, and what they said goes to the conductor.
+    When they fail nothing is submitted. N is the next checkpoint if it is not given.
+    """
+    hand = hand_of(app, task_id, session, epoch)
+    play = partial(hand.checkpoint, number, context_pct=context_pct, summary=summary, smoothness=smoothness)
+    found, message_id = anyio.run(play)
+    document = {
+        "task_id": task_id,
+        "checkpoint": found.result.checkpoint,
+        "outcome": found.outcome,
+        "tests": found.result.tests_line(),
+        "verification_id": found.verification_id,
+        "message_id": message_id,
+        "state": "needs_review",
+    }
+    said = f"{task_id}: checkpoint {found.result.checkpoint}: {found.result.tests_line()}"
+    show(app, document, said, f"submitted by message {message_id}; musician wait {task_id} sees the answer")

@@ -1,0 +1,102 @@
+"""What went wrong, as one line on standard error and an exit code (DESIGN 8, B36).
+
+A refusal is one line: what happened and the remedy. What belongs to it and has lines of its own (the problems of a
+plan, a difference) comes before it. A traceback is shown only to who asks for it.
+"""
+
+import contextlib
+import errno
+import os
+import sys
+import traceback
+
+import click
+
+from musician.processes.output import printable
+from musician.protocol.errors import InvalidPlan, MusicianError, PlanChanged
+
+__all__ = ["BROKEN_PIPE", "FAILED", "INTERNAL", "INTERRUPTED", "USAGE", "explain"]
+
+FAILED = 1
+USAGE = 2
+INTERNAL = 70
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+"""As a shell reports a program that SIGPIPE ended."""
+
+
+def explain(error: BaseException) -> int:
+    """Say what went wrong on standard error; the exit code."""
+    while isinstance(error, BaseExceptionGroup):  # what a task group makes of one error
+        ours = [each for each in error.exceptions if isinstance(each, MusicianError)]
+        error = (ours or error.exceptions)[0]
+    match error:
+        case click.exceptions.Exit():
+            return error.exit_code
+        case click.UsageError():
+            _complain(_usage(error))
+            return USAGE
+        case click.ClickException():
+            _complain(error.format_message())
+            return error.exit_code
+        case KeyboardInterrupt() | click.Abort():
+            return INTERRUPTED
+        case MusicianError():
+            _say(_details(error))
+            _complain(str(error))
+            return error.exit_code
+        case BrokenPipeError():
+            _forget_output()
+            return BROKEN_PIPE
+        case OSError():
+            _complain(_surroundings(error))
+            return FAILED
+        case _:
+            return _internal(error)
+
+
+def _usage(error: click.UsageError) -> str:
+    command = error.ctx.command_path if error.ctx is not None else "musician"
+    return f"{error.format_message().rstrip('.')}: see `{command} --help`"
+
+
+def _details(error: MusicianError) -> str:
+    if isinstance(error, InvalidPlan) and len(error.problems) > 1:
+        return "\n".join(error.problems)
+    return error.difference.rstrip("\n") if isinstance(error, PlanChanged) else ""
+
+
+def _surroundings(error: OSError) -> str:
+    reason = error.strerror or type(error).__name__
+    if error.filename is not None:
+        return f"{os.fsdecode(error.filename)}: {reason}: check the path and its rights"
+    _forget_output()  # what is left of it would fail again when the interpreter ends
+    remedy = "free some space" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "write elsewhere"
+    return f"the output cannot be written ({reason}): {remedy} and try again"
+
+
+def _internal(error: BaseException) -> int:
+    if os.environ.get("MUSICIAN_DEBUG") == "1":
+        _say("".join(traceback.format_exception(error)).rstrip("\n"))
+    _complain(
+        f"internal error: {type(error).__name__}: {error}: please report it (MUSICIAN_DEBUG=1 shows the traceback)"
+    )
+    return INTERNAL
+
+
+def _complain(text: str) -> None:
+    _say("musician: " + " ".join(printable(text).split()))
+
+
+def _say(text: str) -> None:
+    if not text:
+        return
+    with contextlib.suppress(OSError, ValueError):  # nobody is there to hear it; the exit code still tells
+        print(printable(text), file=sys.stderr, flush=True)  # noqa: T201
+
+
+def _forget_output() -> None:
+    """Let what is still buffered go nowhere, so that the interpreter's last flush is silent."""
+    if sys.stdout is not None:
+        with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())

@@ -1,0 +1,25 @@
+"""What became of a task: its states."""
+
+import click
+
+from musician import service
+from musician.cli.context import App
+from musician.cli.options import command, row_argument
+from musician.cli.render import fields, show, table
+
+__all__ = ["history"]
+
+
+@command("history")
+@row_argument
+@click.pass_obj
+def history(app: App, task_id: str) -> None:
+    """Every change of TASK's state, and who made it."""
+    changes = service.history_of(app.store, task_id)
+    show(app, {"task_id": task_id, "history": [fields(change) for change in changes]})
+    if not app.json:
+        rows = [
+            (row.at, row.from_state, row.to_state, row.who, row.claim_epoch, row.message_id, row.message_type)
+            for row in changes
+        ]
+        table(("AT (UTC)", "FROM", "TO", "BY", "CLAIM", "MESSAGE", "TYPE"), rows)

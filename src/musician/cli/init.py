@@ -1,0 +1,100 @@
+"""Setting a repository up: safe to repeat, and nothing that is there is overwritten (D25)."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from musician.cli.context import App
+from musician.cli.options import command
+from musician.cli.render import pairs, show
+from musician.config import render_defaults
+from musician.protocol.errors import TreeNotReady
+from musician.store.opening import create_store
+from musician.trees.root import Root, exclude_private, is_network_filesystem
+
+__all__ = ["init", "network_warnings"]
+
+_READMES = {
+    "reports": """\
+# Reports
+
+Musicians leave their completion reports here, one file to a task. Each is also kept in the database.
+Commit them or not, as you like.
+""",
+    "proposals": """\
+# Proposals
+
+What musicians found on the way that is outside of their task: one file to a proposal, for a person to judge.
+""",
+}
+
+
+@command("init")
+@click.pass_obj
+def init(app: App) -> None:
+    """Set Musician up in this repository.
+
+    Makes the database, the settings and the folders that are missing. Repeating it is harmless.
+    """
+    root = app.root
+    created = _make_folders(root)
+    exclude_private(root)
+    created += _write_new(root, root.config, render_defaults())
+    _ = app.settings  # a wrong file is told now, not by the first run
+    is_new = not app.database.exists()
+    create_store(app.database).close()
+    created += [str(app.database)] if is_new else []
+    warnings = network_warnings(app.database)
+    document = {
+        "root": str(root.path),
+        "database": str(app.database),
+        "config": str(root.config),
+        "created": created,
+        "warnings": warnings,
+    }
+    facts = {
+        "database": app.database,
+        "settings": root.config,
+        "new": len(created) or "nothing, all was there",
+    }
+    next_step = "next: write a plan, commit it, and play it with: musician run PLAN.md"
+    show(app, document, pairs(facts), *(f"warning: {warning}" for warning in warnings), next_step)
+
+
+def _make_folders(root: Root) -> list[str]:
+    made: list[str] = []
+    for folder in (root.musician_dir, root.temp_dir, root.reports_dir, root.proposals_dir):
+        if folder.is_dir():
+            continue
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError as error:
+            raise TreeNotReady(
+                reason="something that is no folder stands in the place of one",
+                paths=(str(folder),),
+                remedy="move it away",
+            ) from error
+        made.append(f"{folder.relative_to(root.path)}/")
+    for folder in (root.reports_dir, root.proposals_dir):
+        made += _write_new(root, folder / "README.md", _READMES[folder.name])
+    return made
+
+
+def _write_new(root: Root, path: Path, text: str) -> list[str]:
+    """Write a file unless there is one; what was made, as a list."""
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        return []
+    return [str(path.relative_to(root.path))]
+
+
+def network_warnings(database: Path, *, mounts: Iterable[tuple[str, str]] | None = None) -> list[str]:
+    """What to say about where the database lies; ``mounts`` as :func:`is_network_filesystem` takes them."""
+    kind = is_network_filesystem(database, mounts=mounts)
+    if kind is None:
+        return []
+    trouble = f"{database} lies on a network file system ({kind}), where SQLite's locks cannot be relied on"
+    return [f"{trouble}; use --db with a local path"]

@@ -1,0 +1,153 @@
+"""What commands have in common: how a task, a text, a session and a database are named."""
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from musician.cli.context import App
+from musician.protocol.claim import Claim
+from musician.protocol.errors import BadField
+from musician.protocol.names import CONDUCTOR, check_session_id, parse_launch_reference
+from musician.protocol.particulars import check_text
+from musician.service import current_claim
+
+__all__ = [
+    "MOST_TEXT_BYTES",
+    "claim_of",
+    "command",
+    "context_option",
+    "database_option",
+    "parse_row",
+    "parse_text",
+    "row_argument",
+    "session_options",
+    "task_argument",
+    "text_argument",
+]
+
+MOST_TEXT_BYTES = 1_000_000
+"""Of one message; a larger one is a file given by mistake."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _task(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """A task as a launch prompt names it: ``task-03``, ``3`` or ``#3``; checked before anything is touched (D8)."""
+    return parse_launch_reference(value)
+
+
+def parse_row(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """As a task, and the conductor's own row, for looking at."""
+    return value if value in (None, CONDUCTOR) else parse_launch_reference(value)
+
+
+def parse_text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """A text to be stored byte for byte (B18); ``-`` reads standard input."""
+    if value == "-":
+        value = _read_standard_input()
+    if value is not None:
+        check_text("text", value)
+        if not value.strip():
+            raise BadField(field="text", value=value, reason="say something")
+    return value
+
+
+def _read_standard_input() -> str:
+    data = sys.stdin.buffer.read(MOST_TEXT_BYTES + 1)
+    if len(data) > MOST_TEXT_BYTES:
+        raise BadField(field="text", value="-", reason=f"at most {MOST_TEXT_BYTES} bytes are a message")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise BadField(field="text", value="-", reason="standard input must be UTF-8") from None
+
+
+task_argument = click.argument("task_id", metavar="TASK", callback=_task)
+row_argument = click.argument("task_id", metavar="TASK", callback=parse_row)
+
+
+def text_argument(*, required: bool = True) -> Callable[[F], F]:
+    return click.argument(
+        "text", metavar="TEXT" if required else "[TEXT]", callback=parse_text, required=required
+    )
+
+
+def database_option(function: F) -> F:
+    return click.option(
+        "--db",
+        envvar="MUSICIAN_DB",
+        metavar="PATH",
+        expose_value=False,
+        callback=_keep_database,
+        help="The database, if not the repository's own.  [env: MUSICIAN_DB]",
+    )(function)
+
+
+def _keep_database(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    app = ctx.ensure_object(App)
+    # The group's --db stands unless the command has one of its own.
+    if value is not None and (app.db is None or ctx.get_parameter_source("db") is _COMMAND_LINE):
+        app.db = value
+
+
+_COMMAND_LINE = click.core.ParameterSource.COMMANDLINE
+
+
+def _keep_json(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    ctx.ensure_object(App).json = value
+
+
+_json_option = click.option(
+    "--json",
+    is_flag=True,
+    expose_value=False,
+    callback=_keep_json,
+    help="Print one JSON document.",
+)
+
+
+def command(
+    name: str, *, parent: click.Group | None = None
+) -> Callable[[Callable[..., None]], click.Command]:
+    """A command with ``--db`` and ``--json``; a part of ``parent`` if that is given."""
+
+    def make(function: Callable[..., None]) -> click.Command:
+        maker = click.command if parent is None else parent.command
+        made: click.Command = maker(name)(database_option(_json_option(function)))
+        return made
+
+    return make
+
+
+context_option = click.option(
+    "--context",
+    "context_pct",
+    type=click.FloatRange(0, 100),
+    metavar="PCT",
+    help="Context used so far, in per cent, where it is known.",
+)
+
+
+def session_options(function: F) -> F:
+    """``--session`` and ``--epoch``: whose claim a musician's verb acts for (D2)."""
+    session = click.option(
+        "--session",
+        envvar="MUSICIAN_SESSION",
+        metavar="ID",
+        help="The session that acts.  [env: MUSICIAN_SESSION]",
+    )
+    epoch = click.option(
+        "--epoch",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Which claim of the session's, if not its current one.",
+    )
+    return session(epoch(function))
+
+
+def claim_of(app: App, task_id: str, session: str | None, epoch: int | None) -> Claim:
+    """The claim a musician's verb acts for; the ids are checked before the database is opened (B43)."""
+    check_session_id(session)
+    return current_claim(app.store, task_id, session, epoch=epoch)

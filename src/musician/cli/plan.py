@@ -1,0 +1,117 @@
+"""A plan's life: check, lock, amend (DESIGN 7)."""
+
+from pathlib import Path
+
+import click
+
+from musician.cli.context import App
+from musician.cli.options import command
+from musician.cli.render import show, table
+from musician.plans.model import Plan
+from musician.plans.plan import load_plan
+from musician.protocol.errors import InvalidPlan
+from musician.runtime.locking import amend_plan_file, lock_plan_file
+
+__all__ = ["plan"]
+
+_path_argument = click.argument("path", metavar="PLAN", type=click.Path(path_type=Path))
+
+
+@click.group("plan")
+def plan() -> None:
+    """Check, lock and amend plans."""
+
+
+@command("check", parent=plan)
+@_path_argument
+@click.pass_obj
+def check(app: App, path: Path) -> None:
+    """Tell every problem of PLAN with its line.
+
+    The files it names are read too. Nothing is stored.
+    """
+    try:
+        read = load_plan(path, root=app.root.path)
+    except InvalidPlan as error:
+        if app.json:
+            show(app, {"plan": str(path), "valid": False, "problems": list(error.problems)})
+        raise
+    show(app, {"plan": read.plan_id, "valid": True, "problems": [], **_contents(read)})
+    if not app.json:
+        _print_tasks(read)
+        show(
+            app,
+            None,
+            f"{read.plan_id}: no problem",
+        )
+
+
+@command("lock", parent=plan)
+@_path_argument
+@click.pass_obj
+def lock(app: App, path: Path) -> None:
+    """Lock PLAN: its tasks can be claimed.
+
+    Locking again what is unchanged does nothing; what was changed is refused with the difference.
+    """
+    locked = lock_plan_file(app.root, app.store, path, app.settings)
+    document = {"plan": locked.plan_id, "sha256": locked.sha256, **_contents(locked)}
+    show(app, document, f"{locked.plan_id} is locked; play it with: musician run {path}")
+
+
+@command("amend", parent=plan)
+@_path_argument
+@click.pass_obj
+def amend(app: App, path: Path) -> None:
+    """Take up a changed PLAN; what is done stays done.
+
+    Tasks that are gone from it are withdrawn, if nobody has claimed them.
+    """
+    made = amend_plan_file(app.root, app.store, path, app.settings)
+    changes = {"added": made.added, "changed": made.changed, "withdrawn": made.withdrawn}
+    document = {"plan": made.plan.plan_id, "sha256": made.plan.sha256}
+    said = [f"{what}: {', '.join(ids)}" for what, ids in changes.items() if ids] or ["no task changed"]
+    show(app, {**document, **{what: list(ids) for what, ids in changes.items()}}, *said)
+
+
+def _contents(read: Plan) -> dict[str, object]:
+    return {
+        "title": read.title,
+        "path": read.path,
+        "phases": [
+            {
+                "number": phase.number,
+                "title": phase.title,
+                "tasks": [
+                    {
+                        "task_id": task.task_id,
+                        "title": task.title,
+                        "after": list(task.after),
+                        "steps": len(task.steps),
+                        "checkpoints": len(task.checkpoints),
+                        "agent": task.agent,
+                        "review": task.review,
+                        "isolation": task.isolation,
+                    }
+                    for task in phase.tasks
+                ],
+            }
+            for phase in read.phases
+        ],
+    }
+
+
+def _print_tasks(read: Plan) -> None:
+    rows = [
+        (
+            task.task_id,
+            phase.number,
+            len(task.steps),
+            len(task.checkpoints),
+            ", ".join(task.after),
+            task.title,
+        )
+        for phase in read.phases
+        for task in phase.tasks
+    ]
+    table(("TASK", "PHASE", "STEPS", "CHECKPOINTS", "AFTER", "TITLE"), rows)

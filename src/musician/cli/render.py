@@ -1,0 +1,89 @@
+"""Printing for people, pipes and programs.
+
+Rules (B36): a pipe gets plain text, whole, without one escape sequence; a terminal gets a table; ``--json`` gets one
+UTF-8 document with stable keys. An id is never cut. What somebody else wrote is printed without its control
+characters, so that it cannot act on a terminal; in JSON it is whole.
+"""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from musician.cli.context import App
+from musician.processes.output import printable
+
+__all__ = ["fields", "indented", "is_terminal", "lines", "pairs", "show", "table"]
+
+_GAP = "  "
+
+
+def show(app: App, document: object, *text: str) -> None:
+    """The document for ``--json``, the lines of ``text`` for everybody else."""
+    if app.json:
+        _write(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
+    else:
+        for line in text:
+            lines(line)
+
+
+def lines(text: str) -> None:
+    """Print ``text`` without control characters."""
+    _write(printable(text))
+
+
+def fields(row: Any, **more: object) -> dict[str, object]:
+    """A row as a JSON object: its fields are the keys."""
+    return {**asdict(row), **more}
+
+
+def indented(text: str) -> str:
+    """A text of somebody's, set off from what is ours."""
+    return "\n".join(f"    {line}" for line in text.split("\n"))
+
+
+def is_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Rows under headings. The first column holds ids; on a terminal the others wrap where they must."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    if not is_terminal():
+        _plain_table([list(headings), *cells])
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for number, heading in enumerate(headings):
+        shown.add_column(heading, no_wrap=number == 0, overflow="ignore" if number == 0 else "fold")
+    for row in cells:
+        shown.add_row(*map(Text, row))
+    Console(highlight=False).print(shown)
+
+
+def _plain_table(rows: Sequence[Sequence[str]]) -> None:
+    from rich.cells import cell_len
+
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
+        _write(_GAP.join(padded).rstrip())
+
+
+def _cell(value: object) -> str:
+    return "-" if value is None or value == "" else " ".join(printable(str(value)).split())
+
+
+def _write(text: str) -> None:
+    if sys.stdout is not None:
+        sys.stdout.write(text + "\n")
+
+
+def pairs(values: Mapping[str, object]) -> str:
+    """One ``name: value`` to a line, aligned."""
+    width = max(map(len, values), default=0)
+    return "\n".join(f"{name + ':':<{width + 1}} {_cell(value)}" for name, value in values.items())

@@ -1,0 +1,156 @@
+"""The human conductor: look at what waits for a judgement, and judge it (D7, D18)."""
+
+import json
+
+import click
+
+from musician import service
+from musician.cli.context import App
+from musician.cli.options import command, task_argument, text_argument
+from musician.cli.render import fields, indented, lines, show, table
+from musician.protocol.states import WAITING, State
+from musician.service import TaskView
+from musician.store.rows import MessageRow, VerificationRow
+
+__all__ = ["review"]
+
+_message_option = click.option(
+    "--message",
+    "message_id",
+    type=click.IntRange(min=1),
+    metavar="ID",
+    help="The submission or report that was judged; refused when a later one is there.",
+)
+
+
+@click.group("review")
+def review() -> None:
+    """Judge what musicians submit and report."""
+
+
+@command("list", parent=review)
+@click.pass_obj
+def list_command(app: App) -> None:
+    """What waits for a judgement or for a person."""
+    found = [_waiting(service.task_view(app.store, row.task_id)) for row in service.tasks_of(app.store)]
+    waiting = [each for each in found if each is not None]
+    show(app, {"waiting": waiting})
+    if app.json:
+        return
+    if not waiting:
+        lines("nothing waits")
+        return
+    rows = [
+        (each["task_id"], each["state"], each["message_id"], each["message_type"], each["needs_human"])
+        for each in waiting
+    ]
+    table(("TASK", "STATE", "MESSAGE", "TYPE", "NEEDS A PERSON"), rows)
+
+
+def _waiting(view: TaskView) -> dict[str, object] | None:
+    if view.row.state not in WAITING and not view.open_asks:
+        return None
+    latest = _latest_change(view)
+    return {
+        "task_id": view.row.task_id,
+        "state": view.row.state,
+        "message_id": latest[0],
+        "message_type": latest[1],
+        "needs_human": "; ".join(ask.text for ask in view.open_asks),
+    }
+
+
+def _latest_change(view: TaskView) -> tuple[int | None, str | None]:
+    """The message that brought the task where it waits now."""
+    if view.row.state not in WAITING or not view.history:
+        return None, None
+    return view.history[-1].message_id, view.history[-1].message_type
+
+
+@command("show", parent=review)
+@task_argument
+@click.pass_obj
+def show_command(app: App, task_id: str) -> None:
+    """What TASK submitted last, and what was verified."""
+    view = service.task_view(app.store, task_id)
+    message_ids = [
+        change.message_id for change in view.history if change.to_state in WAITING and change.message_id
+    ]
+    messages = {message.id: message for message in service.messages_of(app.store, task_id)}
+    message = messages.get(message_ids[-1]) if message_ids else None
+    evidence = view.verifications[-1] if view.verifications else None
+    open_deviations = [row for row in view.journal if row.kind == "deviation" and row.ruled_by is None]
+    document = {
+        "task_id": task_id,
+        "state": view.row.state,
+        "message": None if message is None else fields(message),
+        "verification": None if evidence is None else fields(evidence, result=json.loads(evidence.result)),
+        "deviations": [fields(row) for row in open_deviations],
+        "needs_human": [fields(ask) for ask in view.open_asks],
+    }
+    deviations = [f"open deviation ({row.severity}): {row.text}" for row in open_deviations]
+    asks = [f"needs a person: {ask.text}" for ask in view.open_asks]
+    show(
+        app,
+        document,
+        f"{task_id} is {view.row.state}",
+        *_said(message),
+        *_found(evidence),
+        *deviations,
+        *asks,
+    )
+
+
+def _said(message: MessageRow | None) -> list[str]:
+    if message is None:
+        return ["nothing was submitted or reported so far"]
+    return [f"message {message.id}, {message.message_type}, {message.timestamp}:", indented(message.message)]
+
+
+def _found(evidence: VerificationRow | None) -> list[str]:
+    if evidence is None:
+        return ["nothing was verified so far"]
+    scope = "everything" if evidence.covers_all else f"checkpoint {evidence.checkpoint}"
+    return [f"verification of {scope}: {evidence.outcome} ({evidence.at})"]
+
+
+@command("approve", parent=review)
+@task_argument
+@text_argument(required=False)
+@_message_option
+@click.pass_obj
+def approve(app: App, task_id: str, text: str | None, message_id: int | None) -> None:
+    """Approve what TASK submitted.
+
+    It goes on from there, or completes after its last checkpoint.
+    """
+    _judge(app, task_id, State.REVIEW_APPROVED, text or "Approved.", message_id)
+
+
+@command("reject", parent=review)
+@task_argument
+@text_argument()
+@_message_option
+@click.pass_obj
+def reject(app: App, task_id: str, text: str, message_id: int | None) -> None:
+    """Send TASK's work back; TEXT says what is wrong."""
+    _judge(app, task_id, State.REVIEW_FAILED, text, message_id)
+
+
+@command("fix", parent=review)
+@task_argument
+@text_argument()
+@_message_option
+@click.pass_obj
+def fix(app: App, task_id: str, text: str, message_id: int | None) -> None:
+    """Answer TASK with a proposal; TEXT says what to do."""
+    _judge(app, task_id, State.FIX_PROPOSED, text, message_id)
+
+
+def _judge(app: App, task_id: str, verdict: State, text: str, message_id: int | None) -> None:
+    """A person's verdict rules every deviation that was open to see (D17)."""
+    journal = service.journal_of(app.store, task_id)
+    ruled = tuple(row.id for row in journal if row.kind == "deviation" and row.ruled_by is None)
+    said = service.judge(app.store, task_id, verdict, text, submission_id=message_id, rules=ruled)
+    document = {"task_id": task_id, "state": verdict, "message_id": said, "judged": message_id}
+    show(app, document, f"{task_id}: {verdict} by message {said}")

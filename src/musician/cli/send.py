@@ -1,0 +1,57 @@
+"""What the conductor says to a task: send, stop, handoff (D12)."""
+
+import click
+
+from musician import service
+from musician.cli.context import App
+from musician.cli.options import command, task_argument, text_argument
+from musician.cli.render import show
+
+__all__ = ["handoff", "send", "stop"]
+
+
+@command("send")
+@task_argument
+@text_argument()
+@click.option(
+    "--urgent", is_flag=True, help="Stop the running piece at once; else it is read at the next boundary."
+)
+@click.pass_obj
+def send(app: App, task_id: str, text: str, urgent: bool) -> None:
+    """Say TEXT to the session on TASK, as its conductor.
+
+    With - as TEXT it is read from standard input.
+    """
+    message_id = service.send(app.store, task_id, text, urgent=urgent)
+    document = {"task_id": task_id, "message_id": message_id, "urgent": urgent}
+    show(app, document, f"{task_id}: message {message_id} sent" + (" (urgent)" if urgent else ""))
+
+
+@command("stop")
+@task_argument
+@text_argument(required=False)
+@click.pass_obj
+def stop(app: App, task_id: str, text: str | None) -> None:
+    """Stop the session on TASK at once.
+
+    It writes its HANDOFF and exits.
+    """
+    _request_exit(app, task_id, text or "Stop now: write the HANDOFF and exit.", urgent=True)
+
+
+@command("handoff")
+@task_argument
+@text_argument(required=False)
+@click.pass_obj
+def handoff(app: App, task_id: str, text: str | None) -> None:
+    """Ask the session on TASK to hand off.
+
+    It ends the piece it plays, writes its HANDOFF and exits.
+    """
+    _request_exit(app, task_id, text or "Finish this piece, write the HANDOFF and exit.", urgent=False)
+
+
+def _request_exit(app: App, task_id: str, text: str, *, urgent: bool) -> None:
+    message_id = service.request_exit(app.store, task_id, text, urgent=urgent)
+    document = {"task_id": task_id, "message_id": message_id, "urgent": urgent, "state": "exit_requested"}
+    show(app, document, f"{task_id}: exit requested by message {message_id}")

@@ -1,0 +1,140 @@
+"""Where everything stands: all tasks, or one."""
+
+import time
+from collections.abc import Callable
+
+import click
+
+from musician import service
+from musician.cli.context import App
+from musician.cli.options import command, parse_row
+from musician.cli.render import fields, lines, pairs, show, table
+from musician.protocol.liveness import heartbeat_status
+from musician.protocol.states import ACTIVE
+from musician.service import TaskView
+from musician.service.plans import plans_of
+from musician.store.rows import TaskRow
+
+__all__ = ["status"]
+
+LOOK_EVERY_S = 0.5
+"""How often a watching status asks for the database's change counter, which costs next to nothing."""
+
+
+@command("status")
+@click.argument("task_id", metavar="[TASK]", required=False, callback=parse_row)
+@click.option("--watch", is_flag=True, help="Print again whenever something has changed, until interrupted.")
+@click.pass_obj
+def status(app: App, task_id: str | None, watch: bool) -> None:
+    """Where the tasks stand, and what waits for a person."""
+
+    def print_once() -> None:
+        if task_id is None:
+            _print_all(app)
+        else:
+            _print_one(app, task_id)
+
+    if watch and app.json:
+        raise click.UsageError("--watch is for people; it prints no one document")
+    print_once()
+    if watch:
+        _keep_printing(app, print_once)
+
+
+def _keep_printing(app: App, print_once: Callable[[], None]) -> None:
+    """Ended by an interrupt, or by the reader going away."""
+    counter = app.store.change_counter()
+    while True:
+        time.sleep(LOOK_EVERY_S)
+        now = app.store.change_counter()
+        if now != counter:
+            counter = now
+            if not app.json:
+                lines("")
+            print_once()
+
+
+def _print_all(app: App) -> None:
+    tasks = service.tasks_of(app.store)
+    conductor = service.conductor_row(app.store)
+    asks = service.open_asks(app.store)
+    plans = plans_of(app.store)
+    document = {
+        "database": str(app.store.path),
+        "conductor": None if conductor is None else _task(app, conductor),
+        "plans": [{name: value for name, value in fields(plan).items() if name != "text"} for plan in plans],
+        "tasks": [_task(app, row) for row in tasks],
+        "needs_human": [fields(ask) for ask in asks],
+    }
+    show(app, document)
+    if app.json:
+        return
+    lines(f"database: {app.store.path}")
+    lines(f"conductor: {_conductor(app, conductor)}")
+    if not tasks:
+        lines("no tasks yet: lock a plan (musician plan lock PLAN.md) or add a task (musician task add)")
+        return
+    rows = [(row.task_id, row.state, row.phase, row.worked_by, _life(app, row), row.title) for row in tasks]
+    table(("TASK", "STATE", "PHASE", "WORKED BY", "HEARTBEAT", "TITLE"), rows)
+    for ask in asks:
+        lines(f"needs a person: {ask.task_id}: {ask.text}")
+
+
+def _conductor(app: App, row: TaskRow | None) -> str:
+    return "none so far" if row is None else f"{row.state}, heartbeat {_life(app, row)}"
+
+
+def _print_one(app: App, task_id: str) -> None:
+    view = service.task_view(app.store, task_id)
+    show(app, _view(app, view))
+    if app.json:
+        return
+    row = view.row
+    progress = service.progress_of(app.store, task_id)
+    facts: dict[str, object] = {
+        "task": row.task_id,
+        "title": row.title,
+        "state": row.state,
+        "plan": row.plan_id,
+        "phase": row.phase,
+        "session": row.session_id,
+        "worked by": row.worked_by,
+        "claim": row.claim_epoch,
+        "heartbeat": _life(app, row),
+        "instructions": row.instruction_path,
+        "report": row.report_path,
+        "last error": row.last_error,
+        "done": ", ".join(progress.completed),
+        "approved": ", ".join(sorted(progress.approved)),
+        "deviations": len(progress.deviations),
+        "unread": view.unread,
+    }
+    lines(pairs(facts))
+    for ask in view.open_asks:
+        lines(f"needs a person: {ask.text}")
+
+
+def _view(app: App, view: TaskView) -> dict[str, object]:
+    """A task and its sessions; the rest has commands of its own."""
+    progress = service.progress_of(app.store, view.row.task_id)
+    return {
+        **_task(app, view.row),
+        "unread": view.unread,
+        "completed": list(progress.completed),
+        "approved": sorted(progress.approved),
+        "deviations": [fields(deviation) for deviation in progress.deviations],
+        "self_corrections": list(progress.self_corrections),
+        "sessions": [fields(session) for session in view.sessions],
+        "needs_human": [fields(ask) for ask in view.open_asks],
+    }
+
+
+def _task(app: App, row: TaskRow) -> dict[str, object]:
+    return fields(row, heartbeat=_life(app, row))
+
+
+def _life(app: App, row: TaskRow) -> str:
+    """The heartbeat as a word; without an owner at work it means nothing (D10)."""
+    if row.session_id is None or row.state not in ACTIVE:
+        return "-"
+    return heartbeat_status(row.heartbeat_age_s, app.settings)

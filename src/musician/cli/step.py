@@ -1,0 +1,95 @@
+"""What a session did, written down: steps, deviations, self-corrections (D10, D17)."""
+
+import click
+
+from musician.cli.context import App
+from musician.cli.hand import hand_of
+from musician.cli.options import command, context_option, session_options, task_argument, text_argument
+from musician.cli.render import show
+from musician.protocol.deviations import Severity, parse_severity
+from musician.protocol.journal import Entry, Kind
+
+__all__ = ["deviation", "self_correction", "step"]
+
+
+@command("step")
+@task_argument
+@click.argument("act", metavar="start|done", type=click.Choice(["start", "done"]))
+@click.argument("number", metavar="N", type=click.IntRange(min=1))
+@click.option("--agent", type=click.IntRange(min=1), metavar="K", help="The step's piece K for a subagent.")
+@click.option("--commit", is_flag=True, help="With done: commit the task's working tree first.")
+@context_option
+@session_options
+@click.pass_obj
+def step(
+    app: App,
+    task_id: str,
+    act: str,
+    number: int,
+    agent: int | None,
+    commit: bool,
+    context_pct: float | None,
+    session: str | None,
+    epoch: int | None,
+) -> None:
+    """Write down that step N is started or done.
+
+    Starting one after a verdict is going back to work.
+    """
+    if commit and act == "start":
+        raise click.UsageError("--commit belongs to done")
+    item = f"step {number}" if agent is None else f"step {number} agent {agent}"
+    hand = hand_of(app, task_id, session, epoch)
+    if act == "start":
+        hand.start(item, context_pct)
+        commit_id = None
+    else:
+        commit_id = hand.finish_item(item, context_pct, commit=commit)
+    document = {"task_id": task_id, "item": item, "done": act == "done", "commit_id": commit_id}
+    said = f"{task_id}: {item} {'started' if act == 'start' else 'done'}"
+    show(app, document, said + (f" at {commit_id}" if commit_id else ""))
+
+
+def _severity(ctx: click.Context, param: click.Parameter, value: str) -> Severity:
+    return parse_severity(value)
+
+
+@command("deviation")
+@task_argument
+@click.argument("severity", metavar="Low|Medium|High", callback=_severity)
+@text_argument()
+@context_option
+@session_options
+@click.pass_obj
+def deviation(
+    app: App,
+    task_id: str,
+    severity: Severity,
+    text: str,
+    context_pct: float | None,
+    session: str | None,
+    epoch: int | None,
+) -> None:
+    """Write down a deviation from the plan."""
+    hand = hand_of(app, task_id, session, epoch)
+    item = hand.current_item
+    entry = Entry(kind=Kind.DEVIATION, item=item, text=text, severity=severity, context_pct=context_pct)
+    hand.note(entry)
+    document = {"task_id": task_id, "item": item, "severity": severity, "text": text}
+    show(app, document, f"{task_id}: {severity} deviation noted")
+
+
+@command("self-correction")
+@task_argument
+@text_argument()
+@context_option
+@session_options
+@click.pass_obj
+def self_correction(
+    app: App, task_id: str, text: str, context_pct: float | None, session: str | None, epoch: int | None
+) -> None:
+    """Write down that earlier work was redone."""
+    hand = hand_of(app, task_id, session, epoch)
+    item = hand.current_item
+    hand.note(Entry(kind=Kind.SELF_CORRECTION, item=item, text=text, context_pct=context_pct))
+    show(app, {"task_id": task_id, "item": item, "text": text}, f"{task_id}: self-correction noted")

@@ -1,0 +1,83 @@
+"""All tasks in one line of time, for a terminal or as a page that can be sent to somebody (B40)."""
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+import click
+
+from musician.cli.context import App
+from musician.cli.options import command
+from musician.cli.render import fields, lines, show
+from musician.processes.output import printable
+from musician.runtime.papers import write_whole
+from musician.service.timeline import Happening, happenings
+
+__all__ = ["page", "timeline"]
+
+_PAGE = """\
+<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>Musician: timeline</title>
+<style>
+body {{ font: 14px/1.4 system-ui, sans-serif; margin: 2em; color: #222; background: #fff; }}
+table {{ border-collapse: collapse; }}
+td, th {{ border-top: 1px solid #ddd; padding: .3em .8em; text-align: left; vertical-align: top; }}
+pre {{ margin: 0; white-space: pre-wrap; }}
+.state td {{ background: #f2f6ff; }}
+</style>
+<h1>Timeline</h1>
+<p>{count} entries; times are UTC.</p>
+<table>
+<tr><th>At</th><th>Task</th><th>Who</th><th>What</th><th>Said</th></tr>
+{rows}
+</table>
+</html>
+"""
+
+
+@command("timeline")
+@click.option(
+    "--html",
+    "target",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write a self-contained page instead.",
+)
+@click.pass_obj
+def timeline(app: App, target: Path | None) -> None:
+    """Everything that happened, by time.
+
+    Messages, state changes and the journals of all tasks.
+    """
+    found = happenings(app.store)
+    if target is not None:
+        write_whole(target, page(found))
+        show(app, {"html": str(target), "entries": len(found)}, f"{target}: {len(found)} entries")
+        return
+    show(app, {"timeline": [fields(each) for each in found]})
+    if not app.json:
+        for each in found:
+            lines(_line(each))
+
+
+def page(found: Sequence[Happening]) -> str:
+    """The page; nothing of what sessions wrote is anything but text in it."""
+    rows = "\n".join(
+        f'<tr class="{each.source}">'
+        + "".join(f"<td>{_cell(text)}</td>" for text in (each.at, each.task_id, each.who, each.what))
+        + f"<td><pre>{_cell(each.text)}</pre></td></tr>"
+        for each in found
+    )
+    return _PAGE.format(count=len(found), rows=rows)
+
+
+def _cell(text: str) -> str:
+    return escape(printable(text), quote=True)
+
+
+def _line(each: Happening) -> str:
+    text = each.text.replace("\n", "\n    ")
+    return f"{each.at}  {each.task_id}  {each.who}  {each.what}  {text}".rstrip()

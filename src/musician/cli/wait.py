@@ -1,0 +1,95 @@
+"""Waiting for the conductor: asleep until the bell rings, with a slow look for writers who ring none (D11)."""
+
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import click
+
+from musician import service
+from musician.cli.context import App
+from musician.cli.faults import FAILED
+from musician.cli.options import claim_of, command, session_options, task_argument
+from musician.cli.render import show
+from musician.protocol.claim import Claim
+from musician.protocol.errors import ClaimLost
+from musician.protocol.liveness import HeartbeatStatus, heartbeat_status
+from musician.protocol.states import State
+from musician.store.bell import Bell
+
+__all__ = ["wait"]
+
+LONGEST_S = 7 * 86_400.0
+_WITHOUT_BELL_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sight:
+    state: State
+    unread: int
+
+
+@command("wait")
+@task_argument
+@session_options
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(0, LONGEST_S),
+    default=LONGEST_S,
+    metavar="SECONDS",
+    help="Give up after so long, with exit code 1.",
+)
+@click.pass_obj
+@click.pass_context
+def wait(
+    context: click.Context, app: App, task_id: str, session: str | None, epoch: int | None, timeout_s: float
+) -> None:
+    """Wait until TASK's state changes or a message comes.
+
+    The heartbeat is kept meanwhile. With unread messages it returns at once: read them with `musician inbox --ack`.
+    """
+    claim = claim_of(app, task_id, session, epoch)
+    before, after = _wait(app, claim, time.monotonic() + timeout_s)
+    changed = after != before or after.unread > 0
+    document = {"task_id": task_id, "changed": changed, "state": after.state, "unread": after.unread}
+    news = f"{task_id}: {after.state}, {after.unread} unread" + ("" if changed else "; nothing changed")
+    show(app, document, news)
+    if not changed:
+        context.exit(FAILED)
+
+
+def _wait(app: App, claim: Claim, until_s: float) -> tuple[_Sight, _Sight]:
+    try:
+        opened = Bell(app.store.path, claim.task_id)
+    except OSError:
+        opened = None
+    poll_s = _WITHOUT_BELL_S if opened is None else app.settings.waiting.pause_poll_s
+    with opened or nullcontext() as bell:
+        before = now = _look(app, claim)
+        while now == before and now.unread == 0:
+            left_s = until_s - time.monotonic()
+            if left_s <= 0:
+                break
+            if bell is None:
+                time.sleep(min(left_s, poll_s))
+            else:
+                bell.wait(min(left_s, poll_s))
+            now = _look(app, claim)
+    return before, now
+
+
+def _look(app: App, claim: Claim) -> _Sight:
+    """What there is to see; refreshes the heartbeat when that is due. :class:`ClaimLost` once it is a successor's."""
+    seen = service.look(app.store, claim, awaiting_id=None)
+    if not seen.owns:
+        row = service.task_row(app.store, claim.task_id)
+        raise ClaimLost(
+            task_id=claim.task_id,
+            session_id=claim.session_id,
+            epoch=claim.epoch,
+            current_epoch=row.claim_epoch,
+        )
+    if heartbeat_status(seen.heartbeat_age_s, app.settings) is not HeartbeatStatus.OK:
+        service.beat(app.store, claim)
+    return _Sight(state=seen.state, unread=len(seen.unread))

@@ -1,0 +1,43 @@
+"""The settings file ``.musician/config.toml``: read into :class:`Settings`, and written once with every default.
+
+What a setting means and may be is ``protocol.settings``; here is only the file around it.
+"""
+
+import tomllib
+from pathlib import Path
+
+from musician.protocol.errors import WrongSettings
+from musician.protocol.settings import Settings, describe, from_mapping
+
+__all__ = ["load_settings", "render_defaults"]
+
+_HEAD = """\
+# Musician's settings for this repository. Every line that begins with "#" and a
+# name shows a default: take the "#" away to change it.
+"""
+
+
+def load_settings(path: Path) -> Settings:
+    """The settings in a file; the defaults if there is none. :class:`WrongSettings` says what to mend."""
+    try:
+        return from_mapping(tomllib.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return Settings()
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise WrongSettings(name=path.name, reason=f"this is not TOML ({error})") from error
+    except OSError as error:
+        raise WrongSettings(name=path.name, reason=f"cannot be read ({error.strerror})") from error
+
+
+def render_defaults() -> str:
+    """A file that changes nothing and shows everything that can be changed."""
+    lines = [_HEAD.rstrip()]
+    section = ""
+    for setting in describe():
+        here, _, key = setting.name.partition(".")
+        if here != section:
+            lines += ["", f"[{here}]"]
+            section = here
+        span = f"{setting.least:,.10g} to {setting.most:,.10g} {setting.unit}".rstrip()
+        lines += [f"# {setting.meaning} ({span})", f"#{key} = {setting.default}"]
+    return "\n".join(lines) + "\n"

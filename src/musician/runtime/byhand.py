@@ -1,0 +1,380 @@
+"""A session that no driver plays: a person, a script, or an agent that calls the musician's verbs one by one.
+
+It goes the same way as a driven one: the same journal, the same files in ``temp/``, the same records of the same
+engine. What a driver remembers is found in the database here, at each verb anew. The program still runs the
+verification and fills in the submission; nobody's word stands for a run (D14, D16).
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+
+from musician import service
+from musician.plans.model import TaskSpec
+from musician.processes.identity import ProcessIdentity
+from musician.protocol import ready as r
+from musician.protocol.claim import Claim
+from musician.protocol.errors import EvidenceMissing, InvalidPlan
+from musician.protocol.inputs import VerificationEnded
+from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.messages import HandoffNotice, MessageType
+from musician.protocol.musician import Mode, MusicianState, Since, step
+from musician.protocol.particulars import KeyOutput, OutputKind, SelfCorrection
+from musician.protocol.program import Check, Program
+from musician.protocol.settings import Settings
+from musician.protocol.states import State
+from musician.protocol.transitions import Actor, Event, find
+from musician.protocol.writing import error_report, leaving
+from musician.runtime.checkpoint import Found, run_checkpoint
+from musician.runtime.papers import Papers, write_whole
+from musician.runtime.preparing import prepare_tree
+from musician.runtime.program import program_of
+from musician.runtime.recording import Recorder
+from musician.runtime.resumption import checkpoint_number
+from musician.runtime.session import MOST_KEY_OUTPUTS
+from musician.runtime.tasktree import SharedTree, TaskTree, open_tree, setup_mark
+from musician.runtime.work import load_task_file
+from musician.store.port import Store
+from musician.store.rows import JournalRow
+from musician.trees.git import Git
+from musician.trees.root import Root
+
+__all__ = ["Hand"]
+
+T = TypeVar("T")
+
+
+class Hand:
+    """One claim with its task, tree and files, each opened when it is needed. All calls block but ``checkpoint``."""
+
+    def __init__(self, *, root: Root, store: Store, claim: Claim, settings: Settings) -> None:
+        self._root, self._store, self._claim, self._settings = root, store, claim, settings
+        self._papers = Papers(root, claim.task_id)
+
+    # -- what there is ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def view(self) -> service.TaskView:
+        return service.task_view(self._store, self._claim.task_id)
+
+    @cached_property
+    def task(self) -> TaskSpec:
+        """From its instruction file; :class:`InvalidPlan` where that cannot be read."""
+        return load_task_file(self._root, self._claim.task_id, self.view.row.instruction_path or "")
+
+    @cached_property
+    def program(self) -> Program:
+        """What is played; only a final checkpoint where nobody can tell (a task opened by raw SQL)."""
+        try:
+            return program_of(self.task)
+        except InvalidPlan:
+            only = Check(
+                item="checkpoint 1", number=1, of=1, title="final", commands=(), rework=(), final=True
+            )
+            title = self.view.row.title or self._claim.task_id
+            return Program(task_id=self._claim.task_id, title=title, items=(only,))
+
+    @cached_property
+    def tree(self) -> TaskTree:
+        """Where the task is played; made if it is not there. The user's own where nobody can tell."""
+        row = self.view.row
+        plan = None if row.plan_id is None else service.plan_row(self._store, row.plan_id)
+        base = None if plan is None else plan.base_commit
+        try:
+            return open_tree(self._root, self.task, self._claim, plan_id=row.plan_id, base=base)
+        except InvalidPlan:
+            head = base or Git(self._root.path).text("rev-parse", "HEAD")
+            return SharedTree(root=self._root, start=head)
+
+    @cached_property
+    def progress(self) -> Progress:
+        """What the journal adds up to, approvals it has not heard of included."""
+        return Progress().after([*map(service.as_entry, self.view.journal), *self._approvals()])
+
+    @property
+    def current_item(self) -> str:
+        """The item that was started last and is not done; "" if there is none."""
+        started = [row.item for row in self.view.journal if row.kind == Kind.STARTED]
+        return started[-1] if started and not self.progress.is_done(started[-1]) else ""
+
+    # -- what is written down -----------------------------------------------------------------------------------
+
+    def note(self, *entries: Entry) -> None:
+        """Into the journal and the files in ``temp/``."""
+        news = (*self._approvals(), *entries)
+        service.record(self._store, self._claim, *news)
+        self._note_in_files(news)
+
+    def start(self, item: str, context_pct: float | None) -> None:
+        """An item is begun; after a verdict that is going back to work."""
+        entries = (*self._approvals(), Entry(kind=Kind.STARTED, item=item, context_pct=context_pct))
+        if self.view.row.state is State.WORKING:
+            service.record(self._store, self._claim, *entries)
+        else:
+            service.resume(self._store, self._claim, *entries)
+        self._note_in_files(entries)
+
+    def finish_item(self, item: str, context_pct: float | None, *, commit: bool) -> str | None:
+        """An item is done; with ``commit`` its tree is committed first. The commit's id."""
+        commit_id = None
+        if commit:
+            service.beat(self._store, self._claim)  # a lost claim commits nothing
+            titles = {each.item: each.title for each in self.program.items}
+            commit_id = self.tree.keep(item, titles.get(item, ""))
+        kind = Kind.RETURNED if "agent" in item else Kind.COMPLETED
+        self.note(Entry(kind=kind, item=item, context_pct=context_pct, commit_id=commit_id))
+        return commit_id
+
+    def report(self, text: str, *, report: str | None, context_pct: float | None) -> int:
+        """Report a failure and wait for the answer; the message's id. The task's retries are bounded (D3)."""
+        state = self._state(context_pct)
+        if state.errors >= state.retry_limit:
+            raise EvidenceMissing(
+                task_id=self._claim.task_id,
+                missing=f"its {state.retry_limit} error reports are used up",
+                remedy="hand off: `musician exit --reason 'retry exhaustion'`",
+            )
+        state = replace(state, errors=state.errors + 1)
+        item = self.current_item or self._claim.task_id
+        message = replace(error_report(state, item=item, detail=text), report=report)
+        entry = Entry(kind=Kind.ERROR, item=item, text=text, context_pct=context_pct)
+        record = r.Report(message=message, last_error=f"{item}: {text}", entries=(*self._approvals(), entry))
+        return self._store_record(record) or 0
+
+    # -- the end ------------------------------------------------------------------------------------------------
+
+    def leave(self, reason: str, *, handoff: str | None, context_pct: float | None) -> str:
+        """Exit; where the HANDOFF is. ``handoff`` is the session's own, None has the program write it."""
+        service.beat(self._store, self._claim)  # before anything is set aside
+        leave = leaving(replace(self._state(context_pct), leave_reason=reason))
+        path = self._papers.relative(self._papers.handoff)
+        if handoff is None:
+            self._store_record(leave)
+            return path
+        self.tree.set_aside()
+        write_whole(self._papers.handoff, handoff)
+        notice = HandoffNotice(
+            reason=reason,
+            handoff_path=path,
+            context_usage_pct=context_pct,
+            self_correction=SelfCorrection(
+                happened=bool(leave.self_correction), details=leave.self_correction
+            ),
+            last_completed_step=leave.last_completed,
+            remaining_steps=", ".join(leave.remaining) or "none",
+        )
+        entry = Entry(kind=Kind.HANDOFF, text=path, context_pct=context_pct)
+        self._note_in_files((entry,))
+        service.exit_task(
+            self._store,
+            self._claim,
+            reason=reason,
+            notice=notice.render(),
+            handoff_path=path,
+            handoff=handoff,
+            context_pct=context_pct,
+            written_by="agent",
+            entries=(entry,),
+        )
+        return path
+
+    def finish(self) -> str:
+        """Complete; where the report is. The completion must stand approved."""
+        service.beat(self._store, self._claim)
+        find(self.view.row.state, Event.COMPLETE, task_id=self._claim.task_id, actor=Actor.OWNER)
+        if not service.approved_text(self._store, self._claim.task_id):
+            raise EvidenceMissing(
+                task_id=self._claim.task_id,
+                missing="no approved completion",
+                remedy="submit the last checkpoint with `musician checkpoint` and wait for its approval",
+            )
+        self._store_record(r.Finish(entries=tuple(self._approvals())))
+        return self._papers.relative(self._papers.completion)
+
+    # -- checkpoints --------------------------------------------------------------------------------------------
+
+    async def checkpoint(
+        self, number: int | None, *, context_pct: float | None, summary: str | None, smoothness: int | None
+    ) -> tuple[Found, int]:
+        """Commit what is there, verify it, and submit it: what was found, and the submission's message id.
+
+        ``number`` None is the next one. The agent may call its work rougher than it is scored, not smoother.
+        :class:`EvidenceMissing` if the verification is red; that is noted, and nothing is submitted.
+        """
+        await _in_thread(partial(service.beat, self._store, self._claim))
+        find(self.view.row.state, Event.SUBMIT, task_id=self._claim.task_id, actor=Actor.OWNER)
+        _ = self.task  # a task nobody can read has no checkpoint to verify
+        check = self._check(number)
+        async with self._beating():
+            await _in_thread(partial(self.tree.keep, f"work for {check.item}", check.title))
+            await self._set_up()
+            found = await self._verify(check)
+        records = await self._records(check, found, context_pct)
+        for record in records:
+            if isinstance(record, r.Submit):
+                message = record.message
+                score = max(message.smoothness or 0, smoothness or 0)
+                message = replace(message, smoothness=score, summary=summary or message.summary)
+                sent = replace(record, message=message, entries=(*self._approvals(), *record.entries))
+                return found, await _in_thread(partial(self._store_record, sent)) or 0
+            await _in_thread(partial(self._store_record, record))
+        raise EvidenceMissing(
+            task_id=self._claim.task_id,
+            missing=f"{check.item} is not green: {found.result.tests_line()}",
+            remedy="mend it and run `musician checkpoint` again",
+        )
+
+    def _check(self, number: int | None) -> Check:
+        checks = [item for item in self.program.items if isinstance(item, Check)]
+        for check in checks:
+            if check.number == number or (number is None and check.item not in self.progress.approved):
+                return check
+        raise EvidenceMissing(
+            task_id=self._claim.task_id,
+            missing="every checkpoint stands approved"
+            if number is None
+            else f"there is no checkpoint {number}",
+            remedy="`musician complete` is next" if number is None else f"there are 1 to {len(checks)}",
+        )
+
+    async def _set_up(self) -> None:
+        problem = await prepare_tree(
+            self.task.setup,
+            mark=setup_mark(self._root, self.tree.path, self.task.setup or ""),
+            tree=self.tree.path,
+            env=self._environment("setup"),
+            time_limit_s=self._settings.time.step_limit_s,
+            on_process=self._record_process,
+        )
+        if problem:
+            raise EvidenceMissing(
+                task_id=self._claim.task_id,
+                missing=problem,
+                remedy="mend the plan's setup command, or what it needs",
+            )
+
+    async def _verify(self, check: Check) -> Found:
+        return await run_checkpoint(
+            self._store,
+            self._claim,
+            check,
+            tree=self.tree.path,
+            tree_id=self.tree.tree_id,
+            log=self._log,
+            env=self._environment(check.item),
+            settings=self._settings,
+            on_process=self._record_process,
+        )
+
+    async def _records(self, check: Check, found: Found, context_pct: float | None) -> tuple[r.Record, ...]:
+        """What the engine wants stored of a checkpoint."""
+        changes = await _in_thread(self.tree.changes)
+        state = replace(self._state(context_pct), mode=Mode.VERIFYING, current=check)
+        ended = VerificationEnded(
+            outcome=found.outcome,
+            verification_id=found.verification_id,
+            tests=found.result.tests_line(),
+            failing=found.result.tests_line(),
+            files_modified=len(changes),
+            key_outputs=tuple(
+                KeyOutput(path=path, kind=OutputKind(kind)) for path, kind in changes[:MOST_KEY_OUTPUTS]
+            ),
+        )
+        return step(state, ended)[1].records
+
+    # -- what all of them need ----------------------------------------------------------------------------------
+
+    def _state(self, context_pct: float | None) -> MusicianState:
+        """The engine's state, as far as the database tells it."""
+        row = self.view.row
+        return MusicianState(
+            program=self.program,
+            settings=self._settings,
+            progress=self.progress,
+            used_pct=self.progress.last_context_pct if context_pct is None else context_pct,
+            errors=sum(1 for change in self.view.history if change.message_type == MessageType.ERROR),
+            retry_limit=row.retry_limit,
+            report_path=self._papers.relative(self._papers.completion),
+            since=_since(self.view.journal),
+        )
+
+    def _approvals(self) -> tuple[Entry, ...]:
+        """Approvals that the journal has not heard of: a driver writes them down as they come."""
+        known = {row.item for row in self.view.journal if row.kind == Kind.APPROVED}
+        latest = {checkpoint_number(each): each.verdict for each in self.view.submissions}
+        names = {
+            f"checkpoint {number}" for number, verdict in latest.items() if verdict is State.REVIEW_APPROVED
+        }
+        return tuple(Entry(kind=Kind.APPROVED, item=item) for item in sorted(names - known))
+
+    def _store_record(self, record: r.Record) -> int | None:
+        self._papers.begin()
+        recorder = Recorder(
+            store=self._store,
+            claim=self._claim,
+            papers=self._papers,
+            tree=self.tree,
+            worked_by=self.view.row.worked_by or "",
+            title=self.program.title,
+        )
+        return recorder.store_record(record)
+
+    def _note_in_files(self, entries: Iterable[Entry]) -> None:
+        self._papers.begin()
+        self._papers.note(entries)
+
+    @property
+    def _log(self) -> Path:
+        return self._root.logs_dir / f"{self._claim.task_id}.agent.log"
+
+    def _environment(self, item: str) -> dict[str, str]:
+        return {
+            "MUSICIAN_TASK": self._claim.task_id,
+            "MUSICIAN_SESSION": self._claim.session_id,
+            "MUSICIAN_TREE": str(self.tree.path),
+            "MUSICIAN_ITEM": item,
+        }
+
+    async def _record_process(self, identity: ProcessIdentity) -> None:
+        record = partial(service.record_process, self._store, self._claim, "agent", identity)
+        await _in_thread(record)
+
+    @asynccontextmanager
+    async def _beating(self) -> AsyncIterator[None]:
+        """Keep the heartbeat fresh however long a verification takes."""
+
+        async def beat() -> None:
+            while True:
+                await anyio.sleep(self._settings.heartbeat.refresh_after_s / 2)
+                await _in_thread(partial(service.beat, self._store, self._claim))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(beat)
+            yield
+            group.cancel_scope.cancel()
+
+
+def _since(journal: tuple[JournalRow, ...]) -> Since:
+    """What made the path rough since the last submission."""
+    since = Since()
+    for row in journal:
+        match row.kind:
+            case Kind.SUBMITTED | Kind.APPROVED:
+                since = Since()
+            case Kind.NOT_VERIFIED:
+                since = replace(since, failed_verifications=since.failed_verifications + 1)
+            case Kind.ERROR:
+                since = replace(since, errors=since.errors + 1)
+            case Kind.SELF_CORRECTION:
+                since = replace(since, self_corrected=True)
+    return since
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    return await anyio.to_thread.run_sync(work)

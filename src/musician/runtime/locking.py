@@ -1,0 +1,172 @@
+"""Locking a plan's file: what is played from then on is what was locked (DESIGN 7).
+
+Every task's instructions are rendered whole, with the plan's defaults and overview, to
+``.musician/instructions/<plan>/<task>.<digest>.md`` and kept in the database. The digest is of the text, so a file
+never changes: written again it is the same, and a task whose instructions were amended gets a new path and by that
+a new instruction message, which supersedes the older (D4). The user's own tree is not touched.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from musician import service
+from musician.plans.difference import plan_difference
+from musician.plans.instructions import read_instructions, render_instructions
+from musician.plans.model import Plan
+from musician.plans.plan import MAX_FILE_BYTES, load_plan
+from musician.protocol.errors import InvalidPlan, PlanChanged, UnknownPlan
+from musician.protocol.settings import Settings
+from musician.protocol.states import TERMINAL
+from musician.runtime.papers import write_whole
+from musician.service.documents import keep_instructions, latest_document
+from musician.store.port import Store
+from musician.store.rows import PlanRow
+from musician.trees.base import check_base
+from musician.trees.root import Root
+
+__all__ = ["Amendment", "add_task_file", "amend_plan_file", "lock_plan_file"]
+
+_DIGEST_LENGTH = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amendment:
+    """What an amended plan changed, as task ids in the plan's order; all empty if nothing."""
+
+    plan: Plan
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    withdrawn: tuple[str, ...]
+
+
+def lock_plan_file(root: Root, store: Store, path: Path, settings: Settings) -> Plan:
+    """Read a plan and lock it, or find that it is locked as it is: safe to repeat after a kill at any moment.
+
+    The first time the tree must be fit to start from (:class:`TreeNotReady`). A plan that was changed since it was
+    locked is :class:`PlanChanged`, with the difference.
+    """
+    plan = load_plan(path, root=root.path)
+    locked = service.plan_row(store, plan.plan_id)
+    papers = _render(plan)
+    if locked is None:
+        base = check_base(root)
+        branch, commit = base.branch, base.commit
+    else:
+        branch, commit = locked.base_branch, locked.base_commit
+        if locked.sha256 != plan.sha256:
+            raise PlanChanged(plan_id=plan.plan_id, difference=_difference(store, locked, plan, papers))
+    _write(root, papers)
+    service.lock_plan(
+        store,
+        plan,
+        base_branch=branch,
+        base_commit=commit,
+        instructions=_paths(papers),
+        retry_limit=settings.limits.error_retries,
+    )
+    keep_instructions(store, papers)
+    return plan
+
+
+def amend_plan_file(root: Root, store: Store, path: Path, settings: Settings) -> Amendment:
+    """Take up a changed plan, keeping what is done.
+
+    New tasks are opened, changed ones get their new instructions, and tasks that are gone from the plan are
+    withdrawn, which takes that nobody has claimed them (:class:`IllegalEvent`). :class:`UnknownPlan` if it was
+    never locked.
+    """
+    plan = load_plan(path, root=root.path)
+    if service.plan_row(store, plan.plan_id) is None:
+        raise UnknownPlan(plan_id=plan.plan_id)
+    before = {row.task_id: row for row in service.tasks_of(store, plan.plan_id)}
+    papers = _render(plan)
+    phases = {task.task_id: phase.number for phase in plan.phases for task in phase.tasks}
+    gone = [row for task_id, row in before.items() if task_id not in phases]
+    amendment = Amendment(
+        plan=plan,
+        added=tuple(task_id for task_id in phases if task_id not in before),
+        changed=tuple(
+            task_id
+            for task_id, phase in phases.items()
+            if task_id in before
+            and (before[task_id].instruction_path, before[task_id].phase) != (papers[task_id][0], phase)
+        ),
+        withdrawn=tuple(row.task_id for row in gone if row.state not in TERMINAL),
+    )
+    _write(root, papers)
+    service.amend_plan(
+        store,
+        plan,
+        instructions=_paths(papers),
+        withdrawn=amendment.withdrawn,
+        retry_limit=settings.limits.error_retries,
+    )
+    keep_instructions(store, papers)
+    return amendment
+
+
+def add_task_file(root: Root, store: Store, task_id: str, path: Path, settings: Settings) -> str:
+    """Open a task that belongs to no plan, from its instruction file in the project; the file's path in it."""
+    name, text = _read(root, path)
+    task = read_instructions(text, path=name, task_id=task_id).task
+    service.open_task(
+        store,
+        task_id,
+        title=task.title,
+        instruction_path=name,
+        retry_limit=settings.limits.error_retries,
+    )
+    keep_instructions(store, {task_id: (name, text)})
+    return name
+
+
+def _read(root: Root, path: Path) -> tuple[str, str]:
+    """An instruction file's path in the project and its text; :class:`InvalidPlan` with one problem."""
+    place = path.resolve()
+    if not place.is_relative_to(root.path):
+        raise InvalidPlan(problems=(f"{path}:1: a file outside the project; expected one inside it",))
+    name = place.relative_to(root.path).as_posix()
+    try:
+        with place.open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+        if len(data) > MAX_FILE_BYTES:
+            raise InvalidPlan(
+                problems=(f"{name}:1: a file that is too large; expected at most {MAX_FILE_BYTES} bytes",)
+            )
+        return name, data.decode()
+    except OSError as error:
+        reason = (error.strerror or "an input/output error").lower()
+        raise InvalidPlan(problems=(f"{name}:1: {reason}; expected a Markdown file",)) from None
+    except UnicodeDecodeError:
+        raise InvalidPlan(problems=(f"{name}:1: a byte that is not UTF-8; expected UTF-8 text",)) from None
+
+
+def _render(plan: Plan) -> dict[str, tuple[str, str]]:
+    """Every task's instructions: task id to (path in the project, text)."""
+    papers = {}
+    for task in plan.tasks:
+        text = render_instructions(task, plan_id=plan.plan_id, plan_overview=plan.overview)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_LENGTH]
+        papers[task.task_id] = (f".musician/instructions/{plan.plan_id}/{task.task_id}.{digest}.md", text)
+    return papers
+
+
+def _paths(papers: dict[str, tuple[str, str]]) -> dict[str, str]:
+    return {task_id: path for task_id, (path, _) in papers.items()}
+
+
+def _write(root: Root, papers: dict[str, tuple[str, str]]) -> None:
+    for path, text in papers.values():
+        if not (root.path / path).is_file():  # write_whole never leaves a part of one
+            write_whole(root.path / path, text)
+
+
+def _difference(store: Store, locked: PlanRow, plan: Plan, papers: dict[str, tuple[str, str]]) -> str:
+    """The plan's own difference, then that of each task written in a file of its own."""
+    parts = [plan_difference(locked.text, plan.text, path=plan.path)]
+    for task in plan.tasks:
+        kept = None if task.source_path == plan.path else latest_document(store, task.task_id, "instruction")
+        if kept is not None:
+            parts.append(plan_difference(kept.body, papers[task.task_id][1], path=task.source_path))
+    return "".join(parts)

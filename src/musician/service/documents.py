@@ -1,0 +1,38 @@
+"""Texts that also exist as files (D25: nothing of value lives in a file alone)."""
+
+from collections.abc import Mapping
+
+from musician.service.rowwork import load_task
+from musician.store.port import Store, Tx
+from musician.store.rows import DocumentRow, decode
+
+__all__ = ["keep_instructions", "latest_document"]
+
+
+def keep_instructions(store: Store, bodies: Mapping[str, tuple[str, str]]) -> None:
+    """Keep the instructions of tasks: task id to (path, text). What is kept already is not kept twice."""
+    with store.write() as tx:
+        for task_id, (path, body) in bodies.items():
+            row = load_task(tx, task_id)
+            kept = _latest(tx, task_id, "instruction")
+            if kept is None or (kept.path, kept.body) != (path, body):
+                tx.run(
+                    "store_document",
+                    task_id=task_id,
+                    claim_epoch=row.claim_epoch,
+                    kind="instruction",
+                    path=path,
+                    body=body,
+                    written_by="program",
+                )
+
+
+def latest_document(store: Store, task_id: str, kind: str) -> DocumentRow | None:
+    """The newest of its kind (handoff, report, instruction, proposal); None if there is none."""
+    with store.read() as tx:
+        return _latest(tx, task_id, kind)
+
+
+def _latest(tx: Tx, task_id: str, kind: str) -> DocumentRow | None:
+    row = tx.one("latest_document", task_id=task_id, kind=kind)
+    return None if row is None else decode(DocumentRow, row)

@@ -1,0 +1,147 @@
+"""Looking: ``status``, ``history``, ``timeline``; documents with stable keys."""
+
+import signal
+import subprocess
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+Call = Callable[..., Any]
+
+MARKUP = [
+    "<img src=x onerror=\"fetch('/api/x')\">",
+    "<script>document.title='xss'</script>",
+    "[click](javascript:alert(1))",
+    '"><svg onload=alert(1)>',
+    "</script><script>alert(1)</script>",
+    "{{7*7}} ${7*7} {count}",
+]
+"""B40."""
+
+
+def test_status_shows_every_task_and_where_the_database_is(claimed: Path, call: Call) -> None:
+    lines = call("status").out.splitlines()
+    assert lines[0] == f"database: {claimed / '.musician' / 'comms.db'}"
+    assert lines[1] == "conductor: none so far"
+    assert lines[2].split()[:3] == ["TASK", "STATE", "PHASE"]
+    assert lines[3].split()[:5] == ["task-01", "working", "1", "musician-task-01", "ok"]
+    assert lines[4].split()[:5] == ["task-02", "watching", "1", "-", "-"]
+
+
+def test_status_of_nothing_says_what_to_do(repository: Path, call: Call) -> None:
+    call("init")
+    assert "musician plan lock" in call("status").out
+
+
+def test_the_keys_of_status_are_stable(claimed: Path, call: Call) -> None:
+    found = call("status", "--json").json
+    assert set(found) == {"database", "conductor", "plans", "tasks", "needs_human"}
+    row = {
+        *("task_id", "state", "session_id", "worked_by", "started_at", "last_heartbeat", "heartbeat_age_s"),
+        *("completed_at", "retry_count", "last_error", "report_path", "instruction_path", "claim_epoch"),
+        *("title", "plan_id", "phase", "position", "retry_limit", "created_at", "heartbeat"),
+    }
+    assert row <= set(found["tasks"][0])
+    one = call("status", "task-01", "--json").json
+    assert row | {"unread", "completed", "approved", "deviations", "self_corrections", "sessions"} <= set(one)
+
+
+def test_one_task_shows_what_it_has_done(claimed: Path, call: Call) -> None:
+    call("step", "1", "done", "1")
+    call("deviation", "1", "High", "another way")
+    text = call("status", "1").out
+    assert "done:         step 1" in text
+    assert "deviations:   1" in text
+
+
+def test_what_waits_for_a_person_is_shown_everywhere(claimed: Path, call: Call) -> None:
+    from musician import service
+    from musician.store.opening import open_store
+
+    store = open_store(claimed / ".musician" / "comms.db")
+    service.ask_human(store, "task-01", kind="review", subject_id=1, text="which way?")
+    store.close()
+    for words in (["status"], ["status", "1"], ["review", "list"], ["review", "show", "1"]):
+        assert "which way?" in call(*words).out
+    assert call("review", "list", "--json").json["waiting"][0]["needs_human"] == "which way?"
+
+
+def test_nothing_to_review_is_said(ready: Path, call: Call) -> None:
+    assert call("review", "list").out == "nothing waits\n"
+    text = call("review", "show", "1").out
+    assert "nothing was submitted" in text
+    assert "nothing was verified" in text
+
+
+def test_history_has_every_change(claimed: Path, call: Call) -> None:
+    found = call("history", "1", "--json").json["history"]
+    assert [(row["from_state"], row["to_state"], row["who"]) for row in found] == [
+        (None, "watching", "task-00"),
+        ("watching", "working", "s1"),
+    ]
+    assert call("history", "1").out.splitlines()[2].split()[2:5] == ["watching", "working", "s1"]
+
+
+def test_a_watching_status_prints_again_when_something_changed(
+    claimed: Path, command: tuple[str, ...], call: Call
+) -> None:
+    watching = subprocess.Popen(
+        [*command, "status", "--watch"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert watching.stdout is not None
+    seen = [watching.stdout.readline() for _ in range(5)]
+    assert "working" in seen[3]
+    call("stop", "1")
+    again = [watching.stdout.readline() for _ in range(6)]
+    assert "exit_requested" in again[4]
+    watching.send_signal(signal.SIGINT)
+    _, err = watching.communicate(timeout=30)
+    assert (watching.returncode, err) == (130, "")
+
+
+def test_the_timeline_goes_by_time_over_all_tasks(claimed: Path, call: Call) -> None:
+    call("send", "2", "two\nlines")
+    call("step", "1", "start", "1")
+    found = call("timeline", "--json").json["timeline"]
+    assert [each["at"] for each in found] == sorted(each["at"] for each in found)
+    assert {each["source"] for each in found} == {"message", "state", "journal"}
+    assert {each["task_id"] for each in found} == {"task-01", "task-02"}
+    text = call("timeline").out
+    assert "two\n    lines" in text
+    assert "watching → working" in text
+    assert "step 1 started" in text
+
+
+class Elements(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes.update(name for name, _ in attrs)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_page_shows_what_was_said_as_text_and_nothing_else(ready: Path, call: Call) -> None:
+    """B40."""
+    for text in MARKUP:
+        call("send", "task-01", "--", text)
+    call("timeline", "--html", "page.html")
+    page = Elements()
+    page.feed((ready / "page.html").read_text())
+    assert page.tags == {
+        *("html", "meta", "title", "style", "h1", "p", "table", "tr", "th", "td", "pre"),
+    }
+    assert page.attributes == {"lang", "charset", "http-equiv", "content", "class"}
+    for text in MARKUP:
+        assert text in page.text
+
+
+def test_a_page_that_cannot_be_written_is_told(ready: Path, call: Call) -> None:
+    assert call("timeline", "--html", "/proc/page.html", expect=1).err.count("\n") == 1

@@ -1,0 +1,121 @@
+"""``plan check``, ``plan lock``, ``plan amend`` and ``task add`` (DESIGN 7)."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Call = Callable[..., Any]
+
+
+def commit(folder: Path) -> None:
+    argv = ["git", "-c", "user.name=A", "-c", "user.email=a@b", "commit", "-qam", "change"]
+    subprocess.run(argv, cwd=folder, check=True)
+
+
+def test_a_plan_is_checked_without_a_database(repository: Path, call: Call) -> None:
+    found = call("plan", "check", "PLAN.md", "--json").json
+    assert (found["plan"], found["valid"], found["problems"]) == ("greeter", True, [])
+    tasks = found["phases"][0]["tasks"]
+    assert [(task["task_id"], task["steps"], task["checkpoints"]) for task in tasks] == [
+        ("task-01", 2, 2),
+        ("task-02", 1, 1),
+    ]
+    assert "Add the farewell" in call("plan", "check", "PLAN.md").out
+    assert not (repository / ".musician").exists()
+
+
+def test_every_problem_of_a_plan_is_told_with_its_line(repository: Path, call: Call) -> None:
+    (repository / "bad.md").write_text(
+        "---\nplan: a b\n---\n# T\n## Phase 1: P\n### x y: T\n#### Step 2: S\n"
+    )
+    done = call("plan", "check", "bad.md", expect=2)
+    *problems, last = done.err.splitlines()
+    assert len(problems) >= 3
+    assert all(problem.startswith("bad.md:") for problem in problems)
+    assert last.startswith("musician: ")
+    found = call("plan", "check", "bad.md", "--json", expect=2).json
+    assert found["problems"] == problems
+    assert not found["valid"]
+
+
+@pytest.mark.parametrize("path", ["missing.md", ".", "/dev/null"])
+def test_a_plan_that_cannot_be_read_is_one_line(repository: Path, call: Call, path: str) -> None:
+    assert call("plan", "check", path, expect=2).err.count("\n") == 1
+
+
+def test_locking_opens_the_tasks_with_their_instructions(ready: Path, call: Call) -> None:
+    tasks = call("status", "--json").json["tasks"]
+    assert [task["state"] for task in tasks] == ["watching", "watching"]
+    text = (ready / tasks[0]["instruction_path"]).read_text()
+    assert "Greets people like Zoë." in text
+    assert call("messages", "1", "--json").json["messages"][0]["message"] == tasks[0]["instruction_path"]
+    assert (
+        subprocess.run(["git", "status", "--short"], cwd=ready, capture_output=True, check=True).stdout
+        == b"?? docs/\n"
+    )
+
+
+def test_a_dirty_tree_is_not_locked_and_the_paths_are_named(repository: Path, call: Call) -> None:
+    """D24."""
+    call("init")
+    (repository / "stray.txt").write_text("x")
+    assert "stray.txt" in call("plan", "lock", "PLAN.md", expect=2).err
+    assert call("status", "--json").json["plans"] == []
+
+
+def test_a_changed_plan_is_refused_with_the_difference_and_taken_up_by_amend(ready: Path, call: Call) -> None:
+    plan = ready / "PLAN.md"
+    plan.write_text(plan.read_text().replace("Add the farewell", "Add the good-bye"))
+    refused = call("plan", "lock", "PLAN.md", expect=2)
+    assert "-### task-02: Add the farewell" in refused.err
+    assert "+### task-02: Add the good-bye" in refused.err
+    assert refused.err.splitlines()[-1].startswith("musician: plan 'greeter' was changed")
+    made = call("plan", "amend", "PLAN.md", "--json").json
+    assert (made["added"], made["changed"], made["withdrawn"]) == ([], ["task-02"], [])
+    call("plan", "lock", "PLAN.md")
+    assert "no task changed" in call("plan", "amend", "PLAN.md").out
+
+
+def test_a_plan_from_before_amend_is_not_taken_for_locked(repository: Path, call: Call) -> None:
+    call("init")
+    assert "plan lock" in call("plan", "amend", "PLAN.md", expect=3).err
+
+
+INSTRUCTIONS = "---\ntask: task-07\n---\n# Tidy up\n## Step 1: Sweep\n```bash run\ntrue\n```\n"
+
+
+def test_a_task_without_a_plan_is_opened_from_its_file(repository: Path, call: Call) -> None:
+    call("init")
+    (repository / "tidy.md").write_text(INSTRUCTIONS)
+    assert call("task", "add", "7", "--instructions", "tidy.md", "--json").json == {
+        "task_id": "task-07",
+        "instruction_path": "tidy.md",
+        "state": "watching",
+    }
+    row = call("status", "7", "--json").json
+    assert (row["title"], row["plan_id"], row["state"]) == ("Tidy up", None, "watching")
+    assert call("task", "add", "7", "--instructions", "tidy.md", expect=4).err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("tidy.md", b"# Nothing to do\n"),
+        ("tidy.md", b"\xff\xfe"),
+        ("tidy.md", INSTRUCTIONS.replace("task-07", "task-08").encode()),
+        ("tidy.md", b"x" * 2_000_001),
+        ("tidy.md", None),
+        ("../tidy.md", INSTRUCTIONS.encode()),
+    ],
+)
+def test_a_file_that_is_no_instruction_opens_nothing(
+    repository: Path, call: Call, name: str, data: bytes | None
+) -> None:
+    call("init")
+    if data is not None:
+        (repository / name).write_bytes(data)
+    assert call("task", "add", "7", "--instructions", name, expect=2).err.count("\n") >= 1
+    assert call("status", "--json").json["tasks"] == []

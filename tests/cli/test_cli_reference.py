@@ -1,0 +1,45 @@
+"""docs/COMMANDS.md is what the commands say of themselves. MUSICIAN_REWRITE=1 writes it anew."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from musician.cli.main import COMMANDS
+from musician.cli.reference import render_reference
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "COMMANDS.md"
+
+
+def test_the_reference_is_up_to_date() -> None:
+    if os.environ.get("MUSICIAN_REWRITE") == "1":
+        REFERENCE.write_text(render_reference(), encoding="utf-8")
+    assert REFERENCE.read_text(encoding="utf-8") == render_reference()
+
+
+def test_the_reference_has_every_command_and_every_exit_code() -> None:
+    text = render_reference()
+    for name in COMMANDS:
+        assert f"## musician {name}\n" in text
+    assert "`musician step TASK start|done N`" in text
+    assert "- `--urgent`: " in text
+
+
+@pytest.mark.parametrize("name", ["status", "claim", "send"])
+def test_a_command_imports_no_other_command(name: str) -> None:
+    """A hook or a script should not wait for what it does not need."""
+    code = (
+        "import sys; from musician.cli.main import run; run([sys.argv[1], '--help']);"
+        "print([name for name in sys.modules if name.startswith('musician.cli.')], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, check=True)
+    others = {f"musician.cli.{module}'" for module in COMMANDS.values()} - {f"musician.cli.{COMMANDS[name]}'"}
+    assert not [other for other in others if other in done.stderr]
+
+
+def test_main_itself_imports_no_command_and_no_click() -> None:
+    code = "import sys, musician.__main__; print([name for name in sys.modules if name.split('.')[0] == 'click'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

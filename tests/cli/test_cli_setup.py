@@ -1,0 +1,180 @@
+"""``init`` and ``doctor``."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from musician.cli.doctor import is_affected_sqlite
+from musician.cli.init import network_warnings
+from musician.config import load_settings
+from musician.protocol.settings import Settings
+
+Call = Callable[..., Any]
+
+
+def test_init_makes_everything_and_says_what_is_next(repository: Path, call: Call) -> None:
+    done = call("init")
+    assert str(repository / ".musician" / "comms.db") in done.out
+    assert "musician run" in done.out
+    for folder in (".musician", "temp", "docs/implementation/reports", "docs/implementation/proposals"):
+        assert (repository / folder).is_dir()
+    assert (repository / "docs/implementation/reports/README.md").is_file()
+    assert load_settings(repository / ".musician" / "config.toml") == Settings()
+    status = subprocess.run(
+        ["git", "status", "--short"], cwd=repository, capture_output=True, text=True, check=True
+    )
+    assert status.stdout == "?? docs/\n"
+
+
+def test_init_again_changes_nothing(repository: Path, call: Call) -> None:
+    first = call("init", "--json").json
+    config = repository / ".musician" / "config.toml"
+    config.write_text("[heartbeat]\nstale_after_s = 600\n")
+    again = call("init", "--json").json
+    assert len(first.pop("created")) == 8
+    assert again.pop("created") == []
+    assert again == first
+    assert config.read_text() == "[heartbeat]\nstale_after_s = 600\n"
+    exclude = (repository / ".git" / "info" / "exclude").read_text()
+    assert exclude.count("/.musician/") == 1
+
+
+def test_init_works_through_a_temp_that_is_a_link(repository: Path, tmp_path: Path, call: Call) -> None:
+    """B43."""
+    (tmp_path / "elsewhere").mkdir()
+    (repository / "temp").symlink_to(tmp_path / "elsewhere")
+    call("init")
+    assert (repository / "temp").is_symlink()
+
+
+@pytest.mark.parametrize("make", ["file", "dangling"])
+def test_init_takes_nothing_that_stands_in_its_place(repository: Path, call: Call, make: str) -> None:
+    if make == "file":
+        (repository / "temp").write_text("mine")
+    else:
+        (repository / "temp").symlink_to("nowhere")
+    done = call("init", expect=2)
+    assert "temp" in done.err
+    assert "move it away" in done.err
+
+
+def test_init_makes_a_named_database(repository: Path, call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "named.db"
+    assert call("init", "--db", str(path), "--json").json["database"] == str(path)
+    assert call("status", "--db", str(path), "--json").json["tasks"] == []
+
+
+def test_a_network_file_system_is_warned_about(tmp_path: Path) -> None:
+    """B35."""
+    path = tmp_path / "comms.db"
+    assert network_warnings(path, mounts=[("/", "ext4"), (str(tmp_path), "nfs4")])
+    assert not network_warnings(path, mounts=[("/", "nfs4"), (str(tmp_path), "ext4")])
+
+
+def levels(found: Any) -> dict[str, str]:
+    return {finding["check"]: finding["level"] for finding in found["findings"]}
+
+
+def test_doctor_finds_everything_well(ready: Path, call: Call) -> None:
+    found = call("doctor", "--json").json
+    assert found["ok"]
+    good = levels(found)
+    good.pop("sqlite3")
+    assert set(good.values()) == {"ok"}
+    assert set(good) == {"git", "repository", "settings", "tree", "database", "disk", "clock", "agents"}
+
+
+def test_doctor_says_how_to_mend_a_missing_database(repository: Path, call: Call) -> None:
+    done = call("doctor", expect=1)
+    line = next(line for line in done.out.splitlines() if "database" in line and line.startswith("fail"))
+    assert "musician init" in line
+
+
+def test_doctor_outside_of_a_repository_says_so_and_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert levels(call("doctor", "--json", expect=1).json) == {"git": "ok", "repository": "fail"}
+
+
+def test_doctor_looks_into_a_named_database_from_anywhere(
+    ready: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = levels(call("doctor", "--db", str(ready / ".musician" / "comms.db"), "--json", expect=1).json)
+    assert (found["repository"], found["database"]) == ("fail", "ok")
+
+
+def test_doctor_finds_damage_inside_the_database(ready: Path, call: Call) -> None:
+    path = ready / ".musician" / "comms.db"
+    with path.open("r+b") as file:
+        size = file.seek(0, os.SEEK_END)
+        for page in range(2, size // 4096):
+            file.seek(page * 4096)
+            file.write(b"\xff" * 512)
+    found = call("doctor", "--json", expect=1).json
+    assert levels(found)["database"] == "fail"
+
+
+def test_doctor_warns_of_a_dirty_tree(ready: Path, call: Call) -> None:
+    (ready / "PLAN.md").write_text("changed")
+    found = call("doctor", "--json").json
+    assert levels(found)["tree"] == "warn"
+
+
+def test_doctor_fails_on_times_in_the_future(ready: Path, call: Call) -> None:
+    import sqlite3
+
+    with sqlite3.connect(ready / ".musician" / "comms.db") as connection:
+        connection.execute(
+            "INSERT INTO orchestration_messages (task_id, from_session, message_type, message, timestamp)"
+            " VALUES ('task-01', 'x', 'note', 'x', datetime('now', '+1 day'))"
+        )
+    connection.close()
+    found = call("doctor", "--json", expect=1).json
+    assert levels(found)["clock"] == "fail"
+
+
+@pytest.mark.parametrize(
+    ("answer", "level"),
+    [("3.51.3 2026-01-01", "ok"), ("3.40.1 2022-12-28", "warn"), ("", "warn"), (None, "ok")],
+)
+def test_doctor_knows_the_shells_that_can_corrupt_the_database(
+    ready: Path,
+    tmp_path: Path,
+    call: Call,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: str | None,
+    level: str,
+) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("git", "bash"):
+        found = subprocess.run(["which", name], capture_output=True, text=True, check=True).stdout.strip()
+        (programs / name).symlink_to(found)
+    if answer is not None:
+        (programs / "sqlite3").write_text(f"#!/bin/sh\necho '{answer}'\n")
+        (programs / "sqlite3").chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs))
+    assert levels(call("doctor", "--json").json)["sqlite3"] == level
+
+
+def test_doctor_misses_bash(ready: Path, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    found = subprocess.run(["which", "git"], capture_output=True, text=True, check=True).stdout.strip()
+    (programs / "git").symlink_to(found)
+    monkeypatch.setenv("PATH", str(programs))
+    assert levels(call("doctor", "--json", expect=1).json)["agents"] == "fail"
+
+
+@pytest.mark.parametrize(
+    ("version", "affected"),
+    [("3.6.23", False), ("3.7.0", True), ("3.51.2", True), ("3.51.3", False), ("4.0", False), ("odd", True)],
+)
+def test_the_affected_versions_are_those_with_the_wal_reset_bug(version: str, affected: bool) -> None:
+    assert is_affected_sqlite(version) is affected

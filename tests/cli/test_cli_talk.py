@@ -1,0 +1,171 @@
+"""Messages: sending, the inbox, waiting (D12, B14, B18)."""
+
+import os
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Call = Callable[..., Any]
+
+BODIES = [
+    "it's done",
+    "'); UPDATE orchestration_tasks SET state='complete' WHERE ('1'='1",
+    "$(touch PWNED) `touch PWNED`",
+    "-- trailing comment",
+    "ends with a backslash \\",
+    "%s %d {0} {task_id} :name ?1 @p",
+    "two\nlines\n\n  and  spaces \t",
+    "Grüße ☂ \U0001f3bb",
+]
+"""B18."""
+
+LONG_S = 60
+
+
+def test_bodies_round_trip_byte_for_byte(ready: Path, call: Call) -> None:
+    """B18."""
+    for body in BODIES:
+        call("send", "task-01", "--", body)
+    stored = [message["message"] for message in call("messages", "task-01", "--json").json["messages"]]
+    assert stored[1:] == BODIES
+    states = {task["state"] for task in call("status", "--json").json["tasks"]}
+    assert states == {"watching"}
+    assert not (ready / "PWNED").exists()
+
+
+def test_a_body_from_standard_input_is_stored_as_it_is(ready: Path, program: Call, call: Call) -> None:
+    body = "line\n\nend \\\n'"
+    assert program("send", "task-01", "-", input=body.encode()).code == 0
+    assert call("messages", "task-01", "--json").json["messages"][-1]["message"] == body
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe", b"", b" \n", b"x" * 1_000_001])
+def test_what_is_no_message_is_refused(ready: Path, program: Call, call: Call, data: bytes) -> None:
+    assert program("send", "task-01", "-", input=data).code == 2
+    assert len(call("messages", "task-01", "--json").json["messages"]) == 1
+
+
+def test_an_argument_that_is_no_text_is_refused(ready: Path, shell: Call) -> None:
+    done = shell("$MUSICIAN send task-01 $'\\xff'", LC_ALL="C.UTF-8")
+    assert done.code == 2
+    assert done.err.count("\n") == 1
+
+
+def test_thirty_parallel_sends_all_land(ready: Path, command: tuple[str, ...], call: Call) -> None:
+    """B14, with a writer who holds the lock meanwhile and knows nothing of any queue."""
+    holder = sqlite3.connect(ready / ".musician" / "comms.db", isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    senders = [
+        subprocess.Popen([*command, "send", "task-01", f"text {n}"], stdout=subprocess.DEVNULL)
+        for n in range(30)
+    ]
+    holder.execute("ROLLBACK")
+    holder.close()
+    assert [sender.wait(LONG_S) for sender in senders] == [0] * 30
+    found = [message["message"] for message in call("messages", "task-01", "--json").json["messages"]]
+    assert sorted(found[1:]) == sorted(f"text {n}" for n in range(30))
+
+
+def test_what_a_message_could_do_to_a_terminal_it_does_not(ready: Path, call: Call) -> None:
+    """Control characters are for JSON; a page or a screen shows none."""
+    call("send", "task-01", "red \x1b[31m alert\x07")
+    assert not {"\x1b", "\x07"} & set(call("messages", "task-01").out)
+    assert "\x1b[31m" in call("messages", "task-01", "--json").json["messages"][-1]["message"]
+
+
+def test_a_cut_list_of_messages_says_so(ready: Path, call: Call) -> None:
+    for number in range(3):
+        call("send", "task-01", f"text {number}")
+    cut = call("messages", "task-01", "--most", "2", "--json").json
+    assert cut["truncated"]
+    assert [message["message"] for message in cut["messages"]] == ["text 1", "text 2"]
+    assert "older messages are left out" in call("messages", "task-01", "--most", "2").out
+    assert not call("messages", "task-01", "--most", "4", "--json").json["truncated"]
+
+
+def test_the_inbox_delivers_and_acknowledges_apart(claimed: Path, call: Call) -> None:
+    """D12."""
+    call("send", "task-01", "first")
+    call("send", "task-01", "second", "--urgent")
+    for _ in range(2):
+        found = call("inbox", "task-01", "--json").json["messages"]
+        assert [(message["message"], message["message_type"]) for message in found] == [
+            ("first", "note"),
+            ("second", "emergency"),
+        ]
+    assert "first" in call("inbox", "task-01", "--ack").out
+    assert call("inbox", "task-01").out == "nothing new\n"
+
+
+def test_what_could_not_be_printed_is_not_acknowledged(claimed: Path, shell: Call, call: Call) -> None:
+    call("send", "task-01", "precious")
+    assert shell("$MUSICIAN inbox task-01 --ack > /dev/full").code == 1
+    assert "precious" in call("inbox", "task-01").out
+
+
+def test_a_foreign_session_gets_no_inbox(claimed: Path, call: Call) -> None:
+    call("send", "task-01", "for s1")
+    assert call("inbox", "task-01", "--session", "s2", expect=4).out == ""
+
+
+def test_wait_returns_at_once_when_something_is_unread(claimed: Path, call: Call) -> None:
+    call("send", "task-01", "here")
+    assert call("wait", "task-01", "--json").json == {
+        "task_id": "task-01",
+        "changed": True,
+        "state": "working",
+        "unread": 1,
+    }
+
+
+def test_wait_gives_up_with_exit_code_1(claimed: Path, call: Call) -> None:
+    assert not call("wait", "task-01", "--timeout", "0.05", "--json", expect=1).json["changed"]
+
+
+def test_wait_is_woken_by_the_message_itself(
+    claimed: Path, command: tuple[str, ...], bells: Path, call: Call
+) -> None:
+    """Long before the slow look that stands behind the bell."""
+    (claimed / ".musician" / "config.toml").write_text(
+        "[heartbeat]\nrefresh_after_s = 400\n[waiting]\npause_poll_s = 120\n"
+    )
+    waiting = subprocess.Popen([*command, "wait", "task-01", "--json"], stdout=subprocess.PIPE, text=True)
+    while not any(bells.glob("*/*/*")):
+        assert waiting.poll() is None
+        os.sched_yield()
+    call("stop", "task-01")
+    out, _ = waiting.communicate(timeout=LONG_S)
+    assert waiting.returncode == 0
+    assert '"state": "exit_requested"' in out
+
+
+def test_wait_without_a_place_for_its_bell_looks_by_itself(
+    claimed: Path, command: tuple[str, ...], call: Call
+) -> None:
+    """A folder that others can write is not used."""
+    nowhere = {"XDG_RUNTIME_DIR": "/proc", "TMPDIR": "/proc"}
+    done = subprocess.run(
+        [*command, "wait", "task-01", "--timeout", "0.05"], env={**os.environ, **nowhere}, check=False
+    )
+    assert done.returncode == 1
+
+
+def test_wait_ends_when_the_claim_is_a_successor_s(claimed: Path, call: Call) -> None:
+    assert "claim" in call("wait", "task-01", "--epoch", "7", expect=4).err
+
+
+def test_stop_and_handoff_request_the_exit(claimed: Path, call: Call) -> None:
+    call("stop", "task-01", "enough")
+    types = [message["message_type"] for message in call("inbox", "task-01", "--json").json["messages"]]
+    assert types == ["emergency", "exit_request"]
+    assert call("status", "task-01", "--json").json["state"] == "exit_requested"
+
+
+def test_handoff_is_no_emergency(claimed: Path, call: Call) -> None:
+    call("handoff", "task-01")
+    found = call("inbox", "task-01", "--json").json["messages"]
+    assert [message["message_type"] for message in found] == ["exit_request"]

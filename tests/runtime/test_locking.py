@@ -1,0 +1,187 @@
+"""Locking, amending and adding: what is stored, and that a kill in between loses nothing (DESIGN 7, D4)."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from musician import service
+from musician.plans.instructions import read_instructions
+from musician.protocol.errors import IllegalEvent, PlanChanged, TreeNotReady, UnknownPlan
+from musician.protocol.settings import from_mapping
+from musician.runtime.locking import add_task_file, amend_plan_file, lock_plan_file
+from musician.service.documents import latest_document
+from musician.store.opening import create_store
+from musician.store.port import Store
+from musician.trees.root import Root, exclude_private, find_root
+
+SETTINGS = from_mapping({"limits": {"error_retries": 7}})
+TASK = "### {id}: {title}\n#### Step 1: Do\n```bash run\n{script}\n```\n"
+FILED = "### task-09: Filed\n```yaml task\ninstructions: docs/filed.md\n```\n"
+BODY = "# Filed\n## Step 1: Do\n```bash run\n{script}\n```\n"
+
+
+def plan_text(*tasks: str, overview: str = "Why.") -> str:
+    return f"---\nplan: p\ntest: 'true'\n---\n# P\n## Overview\n{overview}\n## Phase 1: One\n" + "".join(
+        tasks
+    )
+
+
+def task(number: int, script: str = "true") -> str:
+    return TASK.format(id=f"task-{number:02d}", title=f"Task {number}", script=script)
+
+
+class Place:
+    """A repository with its store, and a plan in it."""
+
+    def __init__(self, root: Root, store: Store) -> None:
+        self.root, self.store = root, store
+
+    def git(self, *arguments: str) -> None:
+        argv = ["git", "-c", "user.name=A", "-c", "user.email=a@b", *arguments]
+        subprocess.run(argv, cwd=self.root.path, check=True, capture_output=True)
+
+    def write(self, text: str, name: str = "PLAN.md") -> Path:
+        path = self.root.path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def lock(self, text: str) -> None:
+        path = self.write(text)
+        self.git("add", "-A")
+        self.git("commit", "-qm", "plan", "--allow-empty")
+        lock_plan_file(self.root, self.store, path, SETTINGS)
+
+    def paths(self) -> dict[str, str | None]:
+        return {row.task_id: row.instruction_path for row in service.tasks_of(self.store)}
+
+    def instructions_said(self, task_id: str) -> list[tuple[str, str]]:
+        return [(each.message_type, each.message) for each in service.messages_of(self.store, task_id)]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    subprocess.run(["git", "init", "-q", "-b", "trunk", str(tmp_path)], check=True)
+    root = find_root(tmp_path)
+    root.musician_dir.mkdir()
+    exclude_private(root)
+    store = create_store(root.database)
+    yield Place(root, store)
+    store.close()
+
+
+def test_every_task_gets_whole_instructions_as_a_file_and_a_document(place: Place) -> None:
+    place.lock(plan_text(task(1, script="echo ☂")))
+    path = place.paths()["task-01"]
+    assert path is not None
+    text = (place.root.path / path).read_text(encoding="utf-8")
+    read = read_instructions(text, path=path, task_id="task-01")
+    assert (read.plan_id, read.plan_overview, read.task.test) == ("p", "Why.", "true")
+    assert read.task.steps[0].run == ("echo ☂\n",)
+    kept = latest_document(place.store, "task-01", "instruction")
+    assert kept is not None
+    assert (kept.path, kept.body, kept.written_by) == (path, text, "program")
+    assert place.instructions_said("task-01") == [("instruction", path)]
+
+
+def test_the_base_and_the_retries_are_kept(place: Place) -> None:
+    place.lock(plan_text(task(1)))
+    row = service.plan_row(place.store, "p")
+    assert row is not None
+    assert row.base_branch == "trunk"
+    assert len(row.base_commit) == 40
+    assert service.task_row(place.store, "task-01").retry_limit == 7
+
+
+def test_locking_again_restores_the_files_and_changes_nothing_else(place: Place) -> None:
+    place.lock(plan_text(task(1)))
+    path = place.root.path / str(place.paths()["task-01"])
+    text = path.read_text()
+    path.unlink()
+    place.write("dirt", "stray.txt")  # the tree is looked at when a plan begins, not each time
+    lock_plan_file(place.root, place.store, place.root.path / "PLAN.md", SETTINGS)
+    assert path.read_text() == text
+    assert len(place.instructions_said("task-01")) == 1
+    with place.store.read() as tx:
+        documents = tx.one("latest_document", task_id="task-01", kind="instruction")
+    assert documents is not None
+    assert documents["id"] == 1
+
+
+def test_a_tree_that_is_not_ready_locks_nothing(place: Place) -> None:
+    path = place.write(plan_text(task(1)))
+    with pytest.raises(TreeNotReady):
+        lock_plan_file(place.root, place.store, path, SETTINGS)
+    assert place.paths() == {}
+    assert not (place.root.musician_dir / "instructions").exists()
+
+
+def test_a_changed_plan_is_refused_with_its_difference(place: Place) -> None:
+    place.lock(plan_text(task(1)))
+    path = place.write(plan_text(task(1, script="false")))
+    with pytest.raises(PlanChanged) as caught:
+        lock_plan_file(place.root, place.store, path, SETTINGS)
+    assert "-true\n+false\n" in caught.value.difference
+
+
+def test_a_changed_instruction_file_is_refused_with_its_own_difference(place: Place) -> None:
+    place.write(BODY.format(script="true"), "docs/filed.md")
+    place.lock(plan_text(FILED))
+    place.write(BODY.format(script="false"), "docs/filed.md")
+    with pytest.raises(PlanChanged) as caught:
+        lock_plan_file(place.root, place.store, place.root.path / "PLAN.md", SETTINGS)
+    assert "docs/filed.md (locked)" in caught.value.difference
+    assert "-true\n+false\n" in caught.value.difference
+
+
+def test_amending_opens_changes_and_withdraws_and_keeps_the_rest(place: Place) -> None:
+    place.lock(plan_text(task(1), task(2), task(3)))
+    before = place.paths()
+    path = place.write(plan_text(task(1), task(2, script="false"), task(4)))
+    made = amend_plan_file(place.root, place.store, path, SETTINGS)
+    assert (made.added, made.changed, made.withdrawn) == (("task-04",), ("task-02",), ("task-03",))
+    after = place.paths()
+    assert after["task-01"] == before["task-01"]
+    assert after["task-02"] != before["task-02"]
+    assert place.instructions_said("task-02") == [
+        ("instruction_superseded", before["task-02"]),
+        ("instruction", after["task-02"]),
+    ]
+    assert service.task_row(place.store, "task-03").state == "exited"
+    assert service.task_row(place.store, "task-04").retry_limit == 7
+    again = amend_plan_file(place.root, place.store, path, SETTINGS)
+    assert (again.added, again.changed, again.withdrawn) == ((), (), ())
+
+
+def test_a_changed_overview_is_a_change_of_every_task(place: Place) -> None:
+    place.lock(plan_text(task(1), task(2)))
+    path = place.write(plan_text(task(1), task(2), overview="Otherwise."))
+    assert amend_plan_file(place.root, place.store, path, SETTINGS).changed == ("task-01", "task-02")
+
+
+def test_a_task_that_is_claimed_cannot_be_dropped(place: Place) -> None:
+    place.lock(plan_text(task(1), task(2)))
+    service.claim(place.store, "task-02", "s1", settings=SETTINGS)
+    path = place.write(plan_text(task(1)))
+    with pytest.raises(IllegalEvent):
+        amend_plan_file(place.root, place.store, path, SETTINGS)
+    row = service.plan_row(place.store, "p")
+    assert row is not None
+    assert "task-02" in row.text
+
+
+def test_only_a_locked_plan_is_amended(place: Place) -> None:
+    path = place.write(plan_text(task(1)))
+    with pytest.raises(UnknownPlan):
+        amend_plan_file(place.root, place.store, path, SETTINGS)
+
+
+def test_a_task_of_its_own_keeps_its_file_as_a_document(place: Place) -> None:
+    path = place.write(BODY.format(script="true"), "docs/own.md")
+    assert add_task_file(place.root, place.store, "task-05", path, SETTINGS) == "docs/own.md"
+    kept = latest_document(place.store, "task-05", "instruction")
+    assert kept is not None
+    assert kept.body == path.read_text()
+    assert service.task_row(place.store, "task-05").retry_limit == 7
