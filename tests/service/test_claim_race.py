@@ -1,0 +1,93 @@
+"""B20: twenty processes claim one task, fifty rounds: one winner each, nineteen clean fallbacks."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from musician import service
+from musician.protocol.states import State
+from musician.store.port import Store
+
+PROCESSES = 20
+ROUNDS = 50
+
+CONTENDER = """
+import sys
+from pathlib import Path
+from musician import service
+from musician.protocol.errors import ClaimBlocked
+from musician.protocol.settings import Settings
+from musician.store.sqlite.store import SqliteStore
+
+store = SqliteStore.open(Path(sys.argv[1]))
+print("ready", flush=True)
+for line in sys.stdin:
+    task_id = line.strip()
+    try:
+        taken = service.claim(store, task_id, f"{task_id}-by-{sys.argv[2]}", settings=Settings())
+        print(f"won {taken.claim.epoch}", flush=True)
+    except ClaimBlocked as blocked:
+        print(f"blocked {blocked.state}", flush=True)
+store.close()
+"""
+
+
+class Contender:
+    """A process that claims whatever it is told, as soon as it is told."""
+
+    def __init__(self, database: Path, number: int) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", CONTENDER, str(database), str(number)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def tell(self, task_id: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{task_id}\n")
+        self.process.stdin.flush()
+
+    def answer(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+
+@contextmanager
+def contenders(database: Path) -> Iterator[list[Contender]]:
+    crowd = [Contender(database, number) for number in range(PROCESSES)]
+    try:
+        assert {each.answer() for each in crowd} == {"ready"}
+        yield crowd
+    finally:
+        for each in crowd:
+            each.process.communicate(timeout=60)
+    assert {each.process.returncode for each in crowd} == {0}
+
+
+def test_one_of_twenty_processes_wins_each_of_fifty_rounds(open_store: Callable[[], Store]) -> None:
+    store = open_store()
+    tasks = [f"task-{number:02d}" for number in range(1, ROUNDS + 1)]
+    for task_id in tasks:
+        service.open_task(store, task_id, title="t", instruction_path="a.md")
+    with contenders(store.path) as crowd:
+        for task_id in tasks:
+            for each in crowd:
+                each.tell(task_id)
+            answers = [each.answer() for each in crowd]
+            assert sorted(answers) == ["blocked working"] * (PROCESSES - 1) + ["won 1"]
+            check_round(store, task_id, winner=f"{task_id}-by-{answers.index('won 1')}")
+
+
+def check_round(store: Store, task_id: str, *, winner: str) -> None:
+    view = service.task_view(store, task_id)
+    assert (view.row.state, view.row.session_id, view.row.claim_epoch) == (State.WORKING, winner, 1)
+    assert [session.session_id for session in view.sessions] == [winner]
+    assert [change.to_state for change in view.history] == [State.WATCHING, State.WORKING]
+    with store.read() as tx:
+        for number in range(PROCESSES):
+            session = f"{task_id}-by-{number}"
+            fell_back = tx.one("task", task_id=f"fallback-{session}") is not None
+            assert fell_back == (session != winner)
