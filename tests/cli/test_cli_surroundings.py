@@ -124,9 +124,11 @@ def test_no_color_is_honoured(ready: Path, command: tuple[str, ...]) -> None:
     assert not re.search(r"\x1b\[[0-9;]*[34][0-7]", text)
 
 
-def test_an_interrupt_ends_a_wait_with_130_and_without_a_word(
-    claimed: Path, command: tuple[str, ...], bells: Path
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_wait_with_130_and_without_a_word(
+    claimed: Path, command: tuple[str, ...], bells: Path, number: signal.Signals
 ) -> None:
+    """B32: and takes its bell down."""
     waiting = subprocess.Popen(
         [*command, "wait", "task-01"],
         stdout=subprocess.PIPE,
@@ -135,7 +137,7 @@ def test_an_interrupt_ends_a_wait_with_130_and_without_a_word(
         env={**os.environ, "XDG_RUNTIME_DIR": str(bells)},
     )
     until(lambda: any(bells.glob("*/*/*")))
-    waiting.send_signal(signal.SIGINT)
+    waiting.send_signal(number)
     out, err = waiting.communicate(timeout=LONG_S)
     assert (waiting.returncode, out, err) == (130, "", "")
     assert not list(bells.glob("*/*/*"))

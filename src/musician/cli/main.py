@@ -22,6 +22,7 @@ COMMANDS = {
     "task": "task",
     "run": "run",
     "work": "work",
+    "worker": "worker",
     "status": "status",
     "history": "history",
     "messages": "messages",

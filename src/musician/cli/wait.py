@@ -1,8 +1,11 @@
 """Waiting for the conductor: asleep until the bell rings, with a slow look for writers who ring none (D11)."""
 
+import signal
 import time
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from types import FrameType
 
 import click
 
@@ -50,13 +53,29 @@ def wait(
     The heartbeat is kept meanwhile. With unread messages it returns at once: read them with `musician inbox --ack`.
     """
     claim = claim_of(app, task_id, session, epoch)
-    before, after = _wait(app, claim, time.monotonic() + timeout_s)
+    with _stopped_by_signals():
+        before, after = _wait(app, claim, time.monotonic() + timeout_s)
     changed = after != before or after.unread > 0
     document = {"task_id": task_id, "changed": changed, "state": after.state, "unread": after.unread}
     news = f"{task_id}: {after.state}, {after.unread} unread" + ("" if changed else "; nothing changed")
     show(app, document, news)
     if not changed:
         context.exit(FAILED)
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """Asked to end, take the bell down first (B32); an interrupt does so by itself."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _wait(app: App, claim: Claim, until_s: float) -> tuple[_Sight, _Sight]:

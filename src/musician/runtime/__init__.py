@@ -10,4 +10,7 @@
 - conduct a plan? ``conduct``; gather what it decides by? ``facts``; do what it decided? ``performing``
 - merge finished tasks? ``merging``
 - lock a plan's file? ``locking``
+- run a plan's set-up once in a tree? ``preparing``
+- play a session by hand, verb by verb? ``byhand``
+- keep claiming tasks? ``fleet``
 """

@@ -38,6 +38,7 @@ from musician.runtime.program import program_of
 from musician.runtime.recording import Recorder
 from musician.runtime.resumption import checkpoint_number
 from musician.runtime.session import MOST_KEY_OUTPUTS
+from musician.runtime.tasks import raising_one
 from musician.runtime.tasktree import SharedTree, TaskTree, open_tree, setup_mark
 from musician.runtime.work import load_task_file
 from musician.store.port import Store
@@ -211,10 +212,11 @@ class Hand:
         find(self.view.row.state, Event.SUBMIT, task_id=self._claim.task_id, actor=Actor.OWNER)
         _ = self.task  # a task nobody can read has no checkpoint to verify
         check = self._check(number)
-        async with self._beating():
-            await _in_thread(partial(self.tree.keep, f"work for {check.item}", check.title))
-            await self._set_up()
-            found = await self._verify(check)
+        with raising_one():
+            async with self._beating():
+                await _in_thread(partial(self.tree.keep, f"work for {check.item}", check.title))
+                await self._set_up()
+                found = await self._verify(check)
         records = await self._records(check, found, context_pct)
         for record in records:
             if isinstance(record, r.Submit):

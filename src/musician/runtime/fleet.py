@@ -1,0 +1,146 @@
+"""A worker: a process that keeps claiming tasks, one after the other, beside a conductor (a fleet of them: D9).
+
+What may be played now it does not decide: it asks the conductor's own engine, and takes what that would launch.
+Claims are quiet, because a worker that comes too late is nothing to tell anybody. It wakes on what wakes the
+conductor, looks by itself now and then, and ends when every task of every plan is complete.
+"""
+
+import uuid
+from collections.abc import Iterator
+from enum import StrEnum
+from functools import partial
+
+import anyio
+import anyio.to_thread
+
+from musician import service
+from musician.plans.plan import parse_plan
+from musician.processes.signals import stop_requested
+from musician.protocol.conductor import Launch, decide
+from musician.protocol.errors import ClaimBlocked
+from musician.protocol.names import CONDUCTOR
+from musician.protocol.ready import End
+from musician.protocol.settings import Settings
+from musician.protocol.states import State
+from musician.runtime.facts import Gatherer, Memory
+from musician.runtime.tasks import raising_one
+from musician.runtime.work import play_task
+from musician.service.plans import plans_of
+from musician.store.bell import Bell
+from musician.store.port import Store
+from musician.store.rows import PlanRow
+from musician.trees.root import Root
+
+__all__ = ["LOOK_EVERY_S", "Parting", "claimable", "work_on"]
+
+LOOK_EVERY_S = 5.0
+"""The slow look behind the bell."""
+
+INTERRUPTED = "interrupted"
+"""How the reason of a session begins that a signal ended."""
+
+
+class Parting(StrEnum):
+    """Why a worker ended."""
+
+    ALL_COMPLETE = "all complete"
+    NOTHING_TO_CLAIM = "nothing to claim"
+    INTERRUPTED = "interrupted"
+
+
+async def work_on(
+    root: Root, store: Store, *, settings: Settings, agent: str | None = None, once: bool = False
+) -> tuple[Parting, tuple[tuple[str, End], ...]]:
+    """Play one task after the other; why it ended, and each task it played with its end.
+
+    ``once``: end as soon as there is nothing to claim, instead of waiting for more.
+    """
+    played: list[tuple[str, End]] = []
+    with Bell(store.path, CONDUCTOR) as bell:
+        while True:
+            bell.drain()
+            candidates = await anyio.to_thread.run_sync(partial(claimable, root, store, settings))
+            found = await _play_first(root, store, candidates, settings, agent)
+            if found is not None:
+                played.append(found)
+                if found[1].reason.startswith(INTERRUPTED):
+                    return Parting.INTERRUPTED, tuple(played)
+            elif await anyio.to_thread.run_sync(partial(_is_all_complete, store)):
+                return Parting.ALL_COMPLETE, tuple(played)
+            elif once:
+                return Parting.NOTHING_TO_CLAIM, tuple(played)
+            elif await _is_stopped_while_waiting(bell):
+                return Parting.INTERRUPTED, tuple(played)
+
+
+def claimable(root: Root, store: Store, settings: Settings) -> tuple[str, ...]:
+    """The tasks that a session may claim now, those of plans first. Blocks."""
+    found = [
+        task_id
+        for plan in plans_of(store)
+        if plan.finished_at is None
+        for task_id in _of_plan(root, store, plan, settings)
+    ]
+    open_states = (State.WATCHING, State.FIX_PROPOSED)
+    rows = [row for row in service.tasks_of(store) if row.plan_id is None and row.state in open_states]
+    return (*found, *(row.task_id for row in rows if row.session_id is None))
+
+
+def _of_plan(root: Root, store: Store, row: PlanRow, settings: Settings) -> Iterator[str]:
+    def read_file(path: str) -> str | None:
+        place = root.path / path
+        return place.read_text(encoding="utf-8-sig") if place.is_file() else None
+
+    plan = parse_plan(row.text, path=row.path, read_file=read_file)
+    views, questions = service.everything(store, row.plan_id)
+    gatherer = Gatherer(root=root, plan=plan, memory=Memory(), settings=settings, jobs=len(views))
+    for act in decide(gatherer.gather(views, questions)):
+        if isinstance(act, Launch):
+            yield act.task_id
+
+
+async def _play_first(
+    root: Root, store: Store, candidates: tuple[str, ...], settings: Settings, agent: str | None
+) -> tuple[str, End] | None:
+    """Play the first task that can be had."""
+    for task_id in candidates:
+        session_id = f"worker-{uuid.uuid4().hex[:12]}"
+        try:
+            with raising_one():
+                end = await play_task(
+                    root, store, task_id, session_id, settings=settings, agent=agent, quiet=True
+                )
+        except ClaimBlocked:
+            continue
+        return task_id, end
+    return None
+
+
+def _is_all_complete(store: Store) -> bool:
+    """Whether there were tasks and none is left; one that was withdrawn before anybody claimed it is none."""
+    rows = service.tasks_of(store)
+    left = [
+        row
+        for row in rows
+        if row.state is not State.COMPLETE and (row.state is not State.EXITED or row.claim_epoch)
+    ]
+    return bool(rows) and not left
+
+
+async def _is_stopped_while_waiting(bell: Bell) -> bool:
+    """Wait for a bell, the next look, or a signal; whether it was a signal."""
+    stopped = False
+
+    async with anyio.create_task_group() as group:
+
+        async def heed() -> None:
+            nonlocal stopped
+            await stop_requested()
+            stopped = True
+            group.cancel_scope.cancel()
+
+        group.start_soon(heed)
+        with anyio.move_on_after(LOOK_EVERY_S):
+            await anyio.wait_readable(bell)
+        group.cancel_scope.cancel()
+    return stopped

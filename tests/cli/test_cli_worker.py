@@ -1,0 +1,89 @@
+"""``worker``: plays what may be played, one task after the other, while somebody else reviews."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Call = Callable[..., Any]
+
+LONG_S = 60.0
+OWN = "# Own\n## Step 1: Do\n```bash run\necho done > {name}\n```\n## Checkpoint 1: Done\n- test: `test -e {name}`\n"
+
+
+def approve_next(call: Call) -> str:
+    """Approve the next submission as soon as it is there; its task."""
+    end_s = time.monotonic() + LONG_S
+    while True:
+        waiting = [each for each in call("review", "list", "--json").json["waiting"] if each["message_id"]]
+        if waiting:
+            call("review", "approve", waiting[0]["task_id"], "--message", str(waiting[0]["message_id"]))
+            return str(waiting[0]["task_id"])
+        assert time.monotonic() < end_s
+        time.sleep(0.05)
+
+
+def test_a_worker_plays_every_task_there_is_and_ends(
+    repository: Path, call: Call, command: tuple[str, ...]
+) -> None:
+    call("init")
+    for number in (7, 8):
+        (repository / f"own{number}.md").write_text(OWN.format(name=f"made{number}"))
+        call("task", "add", str(number), "--instructions", f"own{number}.md")
+    working = subprocess.Popen([*command, "worker", "--json"], stdout=subprocess.PIPE, text=True)
+    assert [approve_next(call) for _ in range(2)] == ["task-07", "task-08"]
+    out, _ = working.communicate(timeout=LONG_S)
+    assert working.returncode == 0
+    assert '"ending": "all complete"' in out
+    assert {task["state"] for task in call("status", "--json").json["tasks"]} == {"complete"}
+
+
+def test_a_worker_takes_of_a_plan_what_its_conductor_would_launch(ready: Path, call: Call) -> None:
+    from musician.protocol.settings import Settings
+    from musician.runtime.fleet import claimable
+    from musician.store.opening import open_store
+    from musician.trees.root import find_root
+
+    root = find_root(ready)
+    store = open_store(root.database)
+    assert claimable(root, store, Settings()) == ("task-01", "task-02")
+    call("claim", "1", "--session", "s1")
+    assert claimable(root, store, Settings()) == ("task-02",)
+    store.close()
+
+
+def test_a_worker_with_nothing_to_claim_ends_if_it_is_told_so(repository: Path, call: Call) -> None:
+    call("init")
+    assert call("worker", "--once", "--json").json == {"ending": "nothing to claim", "played": []}
+
+
+def test_a_worker_that_waits_heeds_signals(
+    repository: Path, call: Call, command: tuple[str, ...], bells: Path
+) -> None:
+    """B32: gone within two seconds, its bell removed."""
+    call("init")
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        waiting = subprocess.Popen([*command, "worker"], stdout=subprocess.PIPE, text=True)
+        while not any(bells.glob("*/*/*")):
+            assert waiting.poll() is None
+            os.sched_yield()
+        _until_asleep(waiting.pid)
+        waiting.send_signal(number)
+        out, _ = waiting.communicate(timeout=2)
+        assert (waiting.returncode, out) == (130, "interrupted\n")
+        assert not list(bells.glob("*/*/*"))
+
+
+def _until_asleep(pid: int) -> None:
+    """Until its signal handlers are in place: the kernel's mask of caught signals has SIGTERM."""
+    end_s = time.monotonic() + LONG_S
+    while True:
+        status = Path(f"/proc/{pid}/status").read_text()
+        caught = int(next(line for line in status.splitlines() if line.startswith("SigCgt")).split()[1], 16)
+        if caught & (1 << (signal.SIGTERM - 1)) and caught & (1 << (signal.SIGHUP - 1)):
+            return
+        assert time.monotonic() < end_s
+        time.sleep(0.01)
