@@ -123,7 +123,7 @@ class _Run:
         )
         self._stopping = False
         self._wake = anyio.Event()
-        self._last_beat_s = time.monotonic()
+        self._last_beat_s = _now_s()
         self._gap_at_s: float | None = None
 
     async def to_the_end(self) -> Outcome:
@@ -176,15 +176,15 @@ class _Run:
             partial(service.everything, self._store, self._plan.plan_id)
         )
         self._on_look(views)
-        since_gap_s = None if self._gap_at_s is None else time.monotonic() - self._gap_at_s
+        since_gap_s = None if self._gap_at_s is None else _now_s() - self._gap_at_s
         self._memory.is_asleep = not trusts_ages(since_gap_s, self._settings)
         return await anyio.to_thread.run_sync(partial(self._gatherer.gather, views, questions))
 
     async def _wait(self) -> None:
-        before_s = time.monotonic()
+        before_s = _now_s()
         with anyio.move_on_after(LOOK_EVERY_S):
             await self._wake.wait()
-        now_s = time.monotonic()
+        now_s = _now_s()
         if now_s - before_s > LOOK_EVERY_S * GAP_FACTOR:
             self._gap_at_s = now_s
         if now_s - self._last_beat_s >= self._settings.conductor.beat_every_s:
@@ -221,3 +221,9 @@ class _Run:
         await anyio.to_thread.run_sync(partial(service.interrupt_conducting, self._store, self._conducting))
         asks = await anyio.to_thread.run_sync(partial(service.open_asks, self._store))
         return Outcome(ending=ending, asks=asks)
+
+
+def _now_s() -> float:
+    """Seconds that go on while the machine sleeps, where the system has such a clock; Linux' monotonic one stops."""
+    clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+    return time.clock_gettime(clock)

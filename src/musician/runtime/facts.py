@@ -6,8 +6,6 @@ from typing import TypeVar
 
 from musician import service
 from musician.plans.model import Isolation, Plan, Review, TaskSpec
-from musician.processes.identity import is_same_machine
-from musician.processes.vital import holder, is_held, lock_path
 from musician.protocol.conductor import Orchestra, Report, Submitted, TaskFacts, Trial
 from musician.protocol.deviations import Deviation
 from musician.protocol.errors import UnreadableMessage
@@ -18,6 +16,7 @@ from musician.protocol.review import ROUGHEST, Evidence, Submission, SubmittedWo
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, State
 from musician.protocol.submissions import Completion, ReviewRequest
+from musician.runtime.owners import is_about_to_play, lives
 from musician.runtime.resumption import checkpoint_number
 from musician.service import TaskView
 from musician.store.rows import HistoryRow, MessageRow, SubmissionRow, VerificationRow
@@ -76,14 +75,16 @@ class Gatherer:
         self, view: TaskView, spec: TaskSpec, specs: Mapping[str, TaskSpec], question: MessageRow | None
     ) -> TaskFacts:
         row = view.row
+        owner = self._owner(view)
         isolated = spec.isolation is Isolation.WORKTREE
         return TaskFacts(
             task_id=row.task_id,
             state=row.state,
             phase=row.phase or 0,
             epoch=row.claim_epoch,
-            owner=self._owner(view),
-            is_running=row.task_id in self.memory.running,
+            owner=owner,
+            is_running=row.task_id in self.memory.running
+            or (owner is None and is_about_to_play(self.root, row.task_id)),
             after=frozenset(spec.after),
             conflicts=_conflicts(spec, specs),
             is_isolated=isolated,
@@ -108,12 +109,8 @@ class Gatherer:
             return None
         if row.session_id in self.memory.dead_sessions:
             return Owner.DEAD
-        lock = lock_path(self.root.locks_dir, row.task_id)
-        signed = holder(lock)
-        ours = signed.session_id == row.session_id and signed.identity is not None
-        lock_held = is_held(lock) if ours and signed.identity and is_same_machine(signed.identity) else None
         status = heartbeat_status(row.heartbeat_age_s, self.settings)
-        standing = owner_standing(status, lock_held=lock_held)
+        standing = owner_standing(status, lock_held=lives(self.root, view))
         return Owner.LIVE if standing is Owner.STALE and self.memory.is_asleep else standing
 
     def _is_merged(self, task_id: str) -> bool:
@@ -241,12 +238,16 @@ def _parsed(kind: type[T], text: str) -> T | None:
         return None
 
 
+_NOT_ITS_FAULT = ("interrupted", "the conductor is gone")
+"""How the reasons of sessions begin that were ended from outside: they count neither way."""
+
+
 def _empty_sessions(view: TaskView) -> int:
-    """How many sessions in a row, the latest backwards, ended without progress (D1)."""
+    """How many sessions in a row, the latest backwards, ended by themselves without progress (D1)."""
     fruitful = {row.claim_epoch for row in view.journal if row.kind in _WORK}
     count = 0
     for session in reversed(view.sessions):
         if session.ended_at is None or session.claim_epoch in fruitful:
             break
-        count += 1
+        count += not (session.exit_reason or "").startswith(_NOT_ITS_FAULT)
     return count

@@ -15,7 +15,7 @@ import anyio.to_thread
 from musician import service
 from musician.plans.model import Plan
 from musician.processes.ending import end_tree
-from musician.processes.identity import ProcessIdentity
+from musician.processes.identity import ProcessIdentity, host_name, is_same_machine
 from musician.processes.running import Running, start_program
 from musician.protocol import conductor as c
 from musician.protocol.errors import ConductorError, MusicianError, SessionError
@@ -24,8 +24,8 @@ from musician.protocol.settings import Settings
 from musician.runtime.checkpoint import outcome_of
 from musician.runtime.facts import Memory
 from musician.runtime.merging import Merger, python_environment
+from musician.runtime.owners import last_epoch, lives, processes_of
 from musician.store.port import Store
-from musician.store.rows import ProcessRow
 from musician.trees.branches import branch_of
 from musician.trees.partial import set_aside_partial
 from musician.trees.root import Root
@@ -54,6 +54,7 @@ class Performer:
 
     def __post_init__(self) -> None:
         self.processes: dict[str, Running] = {}
+        self._background: set[anyio.CancelScope] = set()
 
     async def perform(self, act: c.Act, orchestra: c.Orchestra) -> None:
         """Do one act, or begin it. A refusal means that the facts have changed: the next look decides anew."""
@@ -90,20 +91,18 @@ class Performer:
             case c.RequestExit():
                 call = partial(service.request_exit, self.store, act.task_id, act.text, urgent=False)
             case c.AskHuman():
-                call = partial(
-                    service.ask_human,
-                    self.store,
-                    act.task_id,
-                    kind=act.kind,
-                    subject_id=act.subject_id,
-                    text=act.text,
-                )
+                if act.kind == "launch":
+                    self.memory.failed_launches.pop(act.task_id, None)  # counted anew once it is settled
+                call = partial(self._ask, act.task_id, act.kind, act.subject_id, act.text)
             case c.Reopen():
                 call = partial(service.reopen, self.store, act.task_id, self._handoff_text(act.task_id))
             case _:
                 return
-        await _unless_changed(call)
-        self.wake()
+        if await _unless_changed(call):
+            self.wake()
+
+    def _ask(self, task_id: str, kind: str, subject_id: int, text: str) -> None:
+        service.ask_human(self.store, task_id, kind=kind, subject_id=subject_id, text=text)
 
     def _handoff_text(self, task_id: str) -> str:
         return f"The last session exited. Read temp/{task_id}-HANDOFF and go on where it stopped."
@@ -137,26 +136,41 @@ class Performer:
         self.wake()
 
     async def _take_over(self, act: c.TakeOver) -> None:
-        """Fence, end, save, reopen (D23). A foreign owner has no process recorded here: fenced, never killed."""
+        """Fence, end, save, reopen (D23). What cannot be ended from here is fenced, and a person asked to see to it."""
         view = await _in_thread(partial(service.task_view, self.store, act.task_id))
-        epoch = max((session.claim_epoch for session in view.sessions), default=view.row.claim_epoch)
+        epoch = last_epoch(view)
         await _in_thread(partial(service.fence, self.store, act.task_id, epoch=epoch))
-        for process in view.processes:
-            if process.claim_epoch == epoch:
-                await _in_thread(
-                    partial(end_tree, _identity(process), grace_s=self.settings.time.shutdown_grace_s)
-                )
-        branch = branch_of(self.plan.plan_id, act.task_id)
-        place = place_of(self.root, branch)
-        saved = None
-        if (place / ".git").exists():
-            worktree = Worktree(root=self.root, path=place, branch=branch)
-            aside = await _in_thread(partial(set_aside_partial, worktree, task_id=act.task_id, epoch=epoch))
-            saved = aside.ref
+        survivor = await _in_thread(partial(self._end_old, view))
+        if survivor and ("survivor", epoch) not in {(ask.kind, ask.subject_id) for ask in view.asks}:
+            await _in_thread(partial(self._ask, act.task_id, "survivor", epoch, survivor))
+            return
+        saved = await _in_thread(partial(self._save_work, act.task_id, epoch))
         text = "The last session died. " + (
             f"Its unfinished work is kept at {saved}." if saved else "It left no unfinished work."
         )
         await _in_thread(partial(service.take_over, self.store, act.task_id, text, reason="died"))
+
+    def _end_old(self, view: service.TaskView) -> str:
+        """End the old claim's processes; what a person must see to, "" if nothing of it can run any more."""
+        row = view.row
+        known = processes_of(self.root, view)
+        here = [identity for identity in known if is_same_machine(identity)]
+        ended = [end_tree(identity, grace_s=self.settings.time.shutdown_grace_s) for identity in here]
+        who = f"session {row.session_id} is silent and shut out"
+        if not all(ended) or lives(self.root, view):
+            numbers = ", ".join(str(identity.pid) for identity in here)
+            return f"{who}, but what it runs here does not end (process {numbers}): end it, then send a note"
+        if not known or any(identity.host != host_name() for identity in known):
+            return f"{who}; it is not this program's to end: see that it has ended, then send a note"
+        return ""
+
+    def _save_work(self, task_id: str, epoch: int) -> str | None:
+        branch = branch_of(self.plan.plan_id, task_id)
+        place = place_of(self.root, branch)
+        if not (place / ".git").exists():
+            return None
+        worktree = Worktree(root=self.root, path=place, branch=branch)
+        return set_aside_partial(worktree, task_id=task_id, epoch=epoch).ref
 
     # -- reviewing --------------------------------------------------------------------------------------------
 
@@ -169,15 +183,8 @@ class Performer:
     async def _merge(self, act: c.Merge) -> None:
         trial = await self.merger.try_merge(self.plan.task(act.task_id), earlier=0)
         if trial.outcome is not c.TrialOutcome.GREEN:
-            ask = partial(
-                service.ask_human,
-                self.store,
-                act.task_id,
-                kind="merge",
-                subject_id=0,
-                text=f"complete, but its merge is {trial.outcome}: {trial.detail}",
-            )
-            await _in_thread(ask)
+            text = f"complete, but its merge is {trial.outcome}: {trial.detail}"
+            await _in_thread(partial(self._ask, act.task_id, "merge", 0, text))
 
     async def _verify_fully(self, act: c.VerifyFully) -> None:
         """Everything up to the submitted checkpoint, by the conductor's own hand (D18)."""
@@ -212,7 +219,9 @@ class Performer:
     # -- ending -----------------------------------------------------------------------------------------------
 
     async def stop_all(self) -> None:
-        """Ask every musician to end; those that do not within the grace are killed with all they started."""
+        """End what is under way and ask every musician to end; those that do not are killed with all they started."""
+        for scope in tuple(self._background):
+            scope.cancel()
         running = list(self.processes.values())
         for process in running:
             process.terminate()
@@ -228,41 +237,28 @@ class Performer:
         self.group.start_soon(self._finish_in_background, task_id, work)
 
     async def _finish_in_background(self, task_id: str, work: Callable[[], Awaitable[None]]) -> None:
+        scope = anyio.CancelScope()
+        self._background.add(scope)
         try:
-            await work()
+            with scope:
+                await work()
+            self.wake()
         except (ConductorError, SessionError):
             pass  # the row has moved on meanwhile: the next look decides anew
         except MusicianError as error:
-            await _in_thread(
-                partial(
-                    service.ask_human,
-                    self.store,
-                    task_id,
-                    kind="trouble",
-                    subject_id=0,
-                    text=str(error),
-                )
-            )
+            await _in_thread(partial(self._ask, task_id, "trouble", 0, str(error)))
         finally:
+            self._background.discard(scope)
             self.memory.busy.discard(task_id)
-            self.wake()
 
 
-def _identity(process: ProcessRow) -> ProcessIdentity:
-    return ProcessIdentity(
-        pid=process.pid,
-        pgid=process.pgid,
-        started_at_s=process.started_at_s,
-        boot_id=process.boot_id,
-        host=process.host,
-    )
-
-
-async def _unless_changed(call: Callable[[], object]) -> None:
+async def _unless_changed(call: Callable[[], object]) -> bool:
+    """Whether it was done; a refusal means that the row has moved on meanwhile, which the next look shows."""
     try:
         await _in_thread(call)
     except (ConductorError, SessionError):
-        return  # refused: the row has moved on meanwhile
+        return False
+    return True
 
 
 async def _nobody_records(_: ProcessIdentity) -> None:

@@ -21,12 +21,13 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from musician import service
 from musician.agents import port
 from musician.processes.identity import ProcessIdentity
+from musician.processes.output import one_line
 from musician.processes.spawn import run_program
 from musician.protocol import inputs as i
 from musician.protocol import ready as r
 from musician.protocol.claim import Claim
 from musician.protocol.deviations import parse_severity
-from musician.protocol.errors import ClaimLost
+from musician.protocol.errors import ClaimLost, MusicianError
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.musician import MusicianState, step
 from musician.protocol.particulars import KeyOutput, OutputKind
@@ -44,6 +45,7 @@ __all__ = ["Session"]
 MOST_KEY_OUTPUTS = 20
 _OUTCOMES = {port.OutcomeKind.FAILED: i.PieceEnding.FAILED, port.OutcomeKind.LOST: i.PieceEnding.LOST}
 _MOST_SETUP_OUTPUT_BYTES = 4096
+_MOST_TROUBLE_CHARS = 500
 Work = Callable[[], Awaitable[i.Input]]
 T = TypeVar("T")
 
@@ -89,12 +91,17 @@ class Session:
                 if self._end is None:
                     group.start_soon(self._watcher.run)
                     async for given in self._receive:
-                        await self._take(given, group)
+                        if not self._is_overtaken(given):
+                            await self._take(given, group)
                         if self._end is not None:
                             break
                 group.cancel_scope.cancel()
         assert self._end is not None  # noqa: S101  # the queue stays open until the end
         return self._end
+
+    def _is_overtaken(self, given: i.Input) -> bool:
+        """A verdict on what we have reported anew since: the watcher forgot whom it was waiting for as it told it."""
+        return isinstance(given, i.VerdictArrived) and self._watcher.awaiting_id is not None
 
     async def _take(self, given: i.Input, group: anyio.abc.TaskGroup) -> None:
         """One turn: decide, store, act. The new state counts only once its records are stored."""
@@ -135,12 +142,25 @@ class Session:
     async def _busy(self, scope: anyio.CancelScope, work: Work) -> None:
         """Run one piece or verification; tell how it ended, once and last."""
         with scope:
-            ended = await work()
+            ended = await self._attempt(work)
             with anyio.CancelScope(shield=True):
                 await self._send.send(ended)
         if scope.cancelled_caught:
-            item = "" if self.state.current is None else self.state.current.item
-            await self._send.send(i.PieceEnded(item=item, ending=i.PieceEnding.STOPPED))
+            await self._send.send(i.PieceEnded(item=self._current_item(), ending=i.PieceEnding.STOPPED))
+
+    async def _attempt(self, work: Work) -> i.Input:
+        """What keeps a piece from being played or kept is a failure of the piece, for the conductor to hear of."""
+        try:
+            return await work()
+        except ClaimLost:
+            return i.ClaimWasLost()
+        except (MusicianError, OSError) as error:
+            detail = one_line(str(error), _MOST_TROUBLE_CHARS)
+            return i.PieceEnded(item=self._current_item(), ending=i.PieceEnding.FAILED, detail=detail)
+
+    def _current_item(self) -> str:
+        current = "" if self.state.current is None else self.state.current.item
+        return self.state.rework_item or current
 
     async def _play(self, act: r.PlayPiece) -> i.Input:
         play = act.play

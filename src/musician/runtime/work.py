@@ -25,7 +25,7 @@ from musician.processes.signals import stop_requested
 from musician.processes.vital import HeldBy, hold, lock_path
 from musician.protocol import inputs as i
 from musician.protocol import ready as r
-from musician.protocol.errors import ClaimBlocked, InvalidPlan, MusicianError
+from musician.protocol.errors import ClaimBlocked, ClaimLost, InvalidPlan, MusicianError
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.messages import MessageType
 from musician.protocol.musician import MusicianState
@@ -82,19 +82,61 @@ async def play_task(
             task_id=task_id, state="held", reason=f"session {held.session_id} lives on it in another process"
         )
     become_subreaper()
-    with held:
+    stop = _Stop()
+    with held, raising_one():
         try:
-            claimed = partial(service.claim, store, task_id, session_id, quiet=quiet, settings=settings)
-            taken = await anyio.to_thread.run_sync(claimed)
-            try:
-                stand = await anyio.to_thread.run_sync(partial(_prepare, root, store, taken, settings))
-                session_agent = make_agent(agent or stand.task.agent)
-            except MusicianError as error:
-                await anyio.to_thread.run_sync(partial(_give_back, root, store, taken, str(error)))
-                return r.End(kind=r.EndKind.EXITED, reason=f"could not begin: {error}")
-            return await _play(stand, session_agent)
+            async with anyio.create_task_group() as group:
+                group.start_soon(stop.hear_signal)
+                group.start_soon(stop.hear_lease)
+                claimed = partial(service.claim, store, task_id, session_id, quiet=quiet, settings=settings)
+                taken = await anyio.to_thread.run_sync(claimed)
+                end = await _begin(root, store, taken, stop, settings=settings, agent=agent)
+                group.cancel_scope.cancel()
+            return end
         finally:
             end_own_descendants(settings.time.shutdown_grace_s / 2)
+
+
+class _Stop:
+    """Whether this session is to end before its time, and why; known from its first moment on."""
+
+    def __init__(self) -> None:
+        self.reason = ""
+        self.asked = anyio.Event()
+        self.verifying = anyio.CancelScope()
+        """Around what a signal must not wait for while no engine listens yet (B32)."""
+
+    def ask(self, reason: str) -> None:
+        self.reason = self.reason or reason
+        self.verifying.cancel()
+        self.asked.set()
+
+    async def hear_signal(self) -> None:
+        received = await stop_requested()
+        self.ask(f"interrupted by {received.name}")
+
+    async def hear_lease(self) -> None:
+        await lease_lost()
+        self.ask("the conductor is gone")
+
+    async def tell(self, session: Session) -> None:
+        await self.asked.wait()
+        await session.tell(i.StopAsked(reason=self.reason))
+
+
+async def _begin(
+    root: Root, store: Store, taken: Taken, stop: _Stop, *, settings: Settings, agent: str | None
+) -> r.End:
+    """Play a claim. What it cannot begin or go on with it gives back, with the reason."""
+    try:
+        stand = await anyio.to_thread.run_sync(partial(_prepare, root, store, taken, settings))
+        session_agent = make_agent(agent or stand.task.agent)
+        return await _play(stand, session_agent, stop)
+    except ClaimLost:
+        return r.End(kind=r.EndKind.LOST, reason="the claim was taken over")
+    except (MusicianError, OSError) as error:
+        await anyio.to_thread.run_sync(partial(_give_back, root, store, taken, str(error)))
+        return r.End(kind=r.EndKind.EXITED, reason=f"could not go on: {error}")
 
 
 def load_task_file(root: Root, task_id: str, path: str) -> TaskSpec:
@@ -157,21 +199,21 @@ def _environment(
 
 
 def _give_back(root: Root, store: Store, taken: Taken, why: str) -> None:
-    """A session that cannot begin says why and ends its claim; nothing was played."""
+    """A session that cannot go on says why and ends its claim; what it has finished is kept."""
     papers = Papers(root, taken.claim.task_id)
-    about = f"- Session ID: {taken.claim.session_id}\n- Exit reason: could not begin: {why}\n"
+    about = f"- Session ID: {taken.claim.session_id}\n- Exit reason: could not go on: {why}\n"
     body = f"# HANDOFF: {taken.claim.task_id}\n\n## Session Info\n{about}"
     service.exit_task(
         store,
         taken.claim,
-        reason=f"could not begin: {why}",
-        notice=f"EXITED: could not begin: {why}",
+        reason=f"could not go on: {why}",
+        notice=f"EXITED: could not go on: {why}",
         handoff_path=papers.relative(papers.handoff),
         handoff=body,
     )
 
 
-async def _play(stand: _Stand, agent: Agent) -> r.End:
+async def _play(stand: _Stand, agent: Agent, stop: _Stop) -> r.End:
     store, claim = stand.store, stand.taken.claim
     recorder = Recorder(
         store=store,
@@ -194,12 +236,10 @@ async def _play(stand: _Stand, agent: Agent) -> r.End:
         environment=stand.environment,
         setup=partial(_setup_of, stand),
     )
-    verifying = anyio.CancelScope()
     with raising_one():
         async with anyio.create_task_group() as group:
-            group.start_soon(_tell_signal, session, verifying)
-            group.start_soon(_tell_lease, session, verifying)
-            started, last_seen_id = await _find_start(stand, recorder, verifying)
+            group.start_soon(stop.tell, session)
+            started, last_seen_id = await _find_start(stand, recorder, stop.verifying)
             end = await session.run(started, last_seen_id=last_seen_id)
             group.cancel_scope.cancel()
     return end
@@ -287,15 +327,3 @@ def _setup_of(stand: _Stand) -> tuple[str, Path] | None:
 async def _record_agent(stand: _Stand, identity: ProcessIdentity) -> None:
     record = partial(service.record_process, stand.store, stand.taken.claim, "agent", identity)
     await anyio.to_thread.run_sync(record)
-
-
-async def _tell_signal(session: Session, verifying: anyio.CancelScope) -> None:
-    received = await stop_requested()
-    verifying.cancel()
-    await session.tell(i.StopAsked(reason=f"interrupted by {received.name}"))
-
-
-async def _tell_lease(session: Session, verifying: anyio.CancelScope) -> None:
-    await lease_lost()
-    verifying.cancel()
-    await session.tell(i.StopAsked(reason="the conductor is gone"))

@@ -1,0 +1,63 @@
+"""Whose process a claim is played by, and whether it lives: row, life lock and recorded processes together (D2, D23).
+
+The lock is the surest witness and comes first: the kernel drops it with the process. Where another session has
+signed it since, the process recorded for the claim is asked. A claim that left neither here belongs to a session
+opened by hand or on another host: only its heartbeat speaks for it, and nothing of it is ours to end.
+"""
+
+from musician.processes.identity import ProcessIdentity, host_name, is_running, is_same_machine
+from musician.processes.vital import holder, is_held, lock_path
+from musician.service import TaskView
+from musician.store.rows import ProcessRow
+from musician.trees.root import Root
+
+__all__ = ["is_about_to_play", "last_epoch", "lives", "processes_of"]
+
+
+def last_epoch(view: TaskView) -> int:
+    """The epoch of the task's newest claim; a fence raises the task's own above it."""
+    return max((session.claim_epoch for session in view.sessions), default=view.row.claim_epoch)
+
+
+def processes_of(root: Root, view: TaskView) -> tuple[ProcessIdentity, ...]:
+    """The processes of the task's newest claim that are known, of whatever machine, the musician's first."""
+    signed = _signature(root, view)
+    recorded = [_identity(row) for row in _recorded(view)]
+    return tuple(dict.fromkeys([*([] if signed is None else [signed]), *recorded]))
+
+
+def lives(root: Root, view: TaskView) -> bool | None:
+    """Whether the process that plays the owner's claim lives; None if that cannot be seen from here."""
+    if _signature(root, view) is not None:
+        return is_held(lock_path(root.locks_dir, view.row.task_id))
+    for row in _recorded(view):
+        identity = _identity(row)
+        if row.role == "musician" and is_same_machine(identity):
+            return is_running(identity)
+    return None
+
+
+def is_about_to_play(root: Root, task_id: str) -> bool:
+    """Whether some process holds the life lock: on its way to a claim, or not quite gone after one."""
+    return is_held(lock_path(root.locks_dir, task_id))
+
+
+def _signature(root: Root, view: TaskView) -> ProcessIdentity | None:
+    """Who took the lock last, if it was the row's session, on this host. After a reboot it is still its own."""
+    signed = holder(lock_path(root.locks_dir, view.row.task_id))
+    if signed.identity is None or signed.session_id != view.row.session_id:
+        return None
+    return signed.identity if signed.identity.host == host_name() else None
+
+
+def _recorded(view: TaskView) -> list[ProcessRow]:
+    """The musician before its agent."""
+    epoch = last_epoch(view)
+    rows = [row for row in view.processes if row.claim_epoch == epoch]
+    return sorted(rows, key=lambda row: row.role, reverse=True)
+
+
+def _identity(row: ProcessRow) -> ProcessIdentity:
+    return ProcessIdentity(
+        pid=row.pid, pgid=row.pgid, started_at_s=row.started_at_s, boot_id=row.boot_id, host=row.host
+    )
