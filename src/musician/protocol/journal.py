@@ -157,7 +157,12 @@ _PHRASES = {
 
 
 def status_line(entry: Entry) -> str:
-    """The entry as a line of ``temp/<task>-status``: ``step 1 completed [ctx: 18%]``."""
+    """The entry as a line of ``temp/<task>-status``: ``step 1 completed [ctx: 18%]``.
+
+    The takeover message alone keeps its lines (sources "Verbose Resumption Status").
+    """
+    if entry.kind is Kind.RESUMED:
+        return entry.text
     phrase = _PHRASES[entry.kind].format(item=entry.item, text=entry.text, severity=entry.severity)
     line = " ".join(phrase.split())
     return line if entry.context_pct is None else f"{line} [ctx: {entry.context_pct:.0f}%]"

@@ -9,12 +9,10 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from musician.protocol.claim import Claim
-from musician.protocol.journal import Entry, Progress, is_deviation_line, status_line
-from musician.protocol.ready import Leave
+from musician.protocol.journal import Entry, is_deviation_line, status_line
 from musician.trees.root import Root
 
-__all__ = ["Papers", "completion_report", "handoff_document", "write_whole"]
+__all__ = ["Papers", "completion_report", "write_whole"]
 
 
 class Papers:
@@ -46,6 +44,13 @@ class Papers:
             ],
         )
 
+    def found_handoff(self) -> str | None:
+        """The HANDOFF file's text as it is found; None where there is no file."""
+        try:
+            return self.handoff.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return None
+
     def relative(self, path: Path) -> str:
         """A path as messages give it: relative to the project."""
         return path.relative_to(self._root.path).as_posix()
@@ -66,65 +71,10 @@ def write_whole(path: Path, text: str) -> None:
         raise
 
 
-def handoff_document(
-    claim: Claim,
-    leave: Leave,
-    progress: Progress,
-    *,
-    worked_by: str,
-    at: str,
-    commit: str,
-    set_aside: str | None,
-) -> str:
-    """The HANDOFF in the sources' structure; ``at`` is the database's time."""
-    context = "unknown" if leave.context_pct is None else f"{leave.context_pct:.0f}%"
-    completed = [f"{item} ✅" for item in (*progress.completed, *sorted(progress.approved))]
-    deviations = [f"{each.text} ({each.severity})" for each in progress.deviations]
-    resume = [
-        f"Claim task with worked_by = musician-{claim.task_id}-S<next>",
-        "Read this HANDOFF and the conductor's handoff message",
-        "Re-run the verification of the last approved checkpoint",
-        f"Continue from {leave.remaining[0] if leave.remaining else 'the final report'}",
-    ]
-    steps = [f"{number}. {text}" for number, text in enumerate(resume, start=1)]
-    tree = [f"Commit: {commit}", f"Unfinished work: {set_aside or 'none'}"]
-    return "\n".join(
-        [
-            f"# HANDOFF: {claim.task_id}",
-            *_section(
-                "Session Info",
-                [
-                    f"Session ID: {claim.session_id}",
-                    f"worked_by: {worked_by}",
-                    f"Claim epoch: {claim.epoch}",
-                    f"Exit reason: {leave.reason}",
-                    f"Context at exit: {context}",
-                    f"Timestamp: {at}",
-                ],
-            ),
-            *_section("Completed Steps", completed),
-            *_section("Pending Steps", leave.remaining),
-            *_section("Tree", tree),
-            *_section("Deviations", deviations),
-            *_section(
-                "Self-Correction", [f"YES ({leave.self_correction})" if leave.self_correction else "NO"]
-            ),
-            "",
-            "## Next Session Instructions",
-            *steps,
-            "",
-        ]
-    )
-
-
 def completion_report(task_id: str, title: str, message: str, history: Iterable[str]) -> str:
     """The completion report: what was submitted and approved, and how the task went."""
     lines = "\n".join(f"- {line}" for line in history)
     return f"# {task_id}: {title}\n\n```text\n{message}\n```\n\n## History\n\n{lines}\n"
-
-
-def _section(title: str, lines: Iterable[str]) -> list[str]:
-    return ["", f"## {title}", *([f"- {line}" for line in lines] or ["- none"])]
 
 
 def _append(path: Path, lines: list[str]) -> None:

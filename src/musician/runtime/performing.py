@@ -23,10 +23,14 @@ from musician.protocol.review import Evidence, Verification
 from musician.protocol.settings import Settings
 from musician.runtime.checkpoint import outcome_of
 from musician.runtime.facts import Memory
+from musician.runtime.handoffs import handoff_after_crash
 from musician.runtime.merging import Merger, python_environment
 from musician.runtime.owners import last_epoch, lives, processes_of
+from musician.runtime.papers import Papers, write_whole
+from musician.runtime.program import program_of
 from musician.store.port import Store
 from musician.trees.branches import branch_of
+from musician.trees.git import Git
 from musician.trees.partial import set_aside_partial
 from musician.trees.root import Root
 from musician.trees.snapshot import tree_id
@@ -148,7 +152,10 @@ class Performer:
         text = "The last session died. " + (
             f"Its unfinished work is kept at {saved}." if saved else "It left no unfinished work."
         )
-        await _in_thread(partial(service.take_over, self.store, act.task_id, text, reason="died"))
+        handoff = await _in_thread(partial(self._write_handoff, view, saved))
+        await _in_thread(
+            partial(service.take_over, self.store, act.task_id, text, reason="died", handoff=handoff)
+        )
 
     def _end_old(self, view: service.TaskView) -> str:
         """End the old claim's processes; what a person must see to, "" if nothing of it can run any more."""
@@ -163,6 +170,19 @@ class Performer:
         if not known or any(identity.host != host_name() for identity in known):
             return f"{who}; it is not this program's to end: see that it has ended, then send a note"
         return ""
+
+    def _write_handoff(self, view: service.TaskView, saved: str | None) -> tuple[str, str]:
+        """What the dead session could not write; marked, so that nobody takes it for a clean exit (D20)."""
+        papers = Papers(self.root, view.row.task_id)
+        text = handoff_after_crash(
+            view,
+            program_of(self.plan.task(view.row.task_id)),
+            at=service.now(self.store),
+            commit=Git(self.root.path).commit_id(branch_of(self.plan.plan_id, view.row.task_id)) or "none",
+            set_aside=saved,
+        ).render()
+        write_whole(papers.handoff, text)
+        return papers.relative(papers.handoff), text
 
     def _save_work(self, task_id: str, epoch: int) -> str | None:
         branch = branch_of(self.plan.plan_id, task_id)

@@ -8,7 +8,8 @@ from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.messages import HandoffNotice
 from musician.protocol.particulars import SelfCorrection
-from musician.runtime.papers import Papers, completion_report, handoff_document, write_whole
+from musician.runtime.handoffs import handoff_of
+from musician.runtime.papers import Papers, completion_report, write_whole
 from musician.runtime.tasktree import TaskTree
 from musician.store.port import Store
 from musician.trees.git import Git
@@ -83,15 +84,19 @@ class Recorder:
         """Set unfinished work aside, write the HANDOFF, and only then the terminal write (D1)."""
         set_aside = self.tree.set_aside()
         path = self.papers.relative(self.papers.handoff)
-        document = handoff_document(
-            self.claim,
-            record,
-            service.progress_of(self.store, self.claim.task_id),
+        document = handoff_of(
+            service.task_view(self.store, self.claim.task_id),
+            session_id=self.claim.session_id,
             worked_by=self.worked_by,
+            epoch=self.claim.epoch,
+            reason=record.reason,
+            context_pct=record.context_pct,
             at=service.now(self.store),
+            pending=record.remaining,
             commit=Git(self.tree.path).text("rev-parse", "HEAD"),
             set_aside=set_aside,
-        )
+            written_by="agent",
+        ).render()
         write_whole(self.papers.handoff, document)
         notice = HandoffNotice(
             reason=record.reason,

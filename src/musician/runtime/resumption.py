@@ -8,15 +8,16 @@ nobody has acted on yet, unfinished work in the tree.
 from dataclasses import dataclass
 
 from musician import service
-from musician.protocol.claim import Claim
 from musician.protocol.deviations import worst
 from musician.protocol.errors import UnreadableMessage
+from musician.protocol.handoff import Ending, HandoffKind
 from musician.protocol.journal import Entry, Kind, Progress
 from musician.protocol.messages import MessageType, Resumption
 from musician.protocol.particulars import Counted, Deviations, SelfCorrection
 from musician.protocol.program import Check, Program
 from musician.protocol.states import State
 from musician.protocol.submissions import Completion, ReviewRequest
+from musician.runtime.handoffs import Left
 from musician.runtime.tasktree import TaskTree
 from musician.service import TaskView
 from musician.store.rows import JournalRow, MessageRow, SubmissionRow
@@ -86,23 +87,22 @@ def checkpoint_number(submission: SubmissionRow) -> int | None:
 
 
 def resumption_message(
-    claim: Claim, view: TaskView, resumed: Resumed, *, worked_by: str, verification: str, remaining: str
+    view: TaskView, resumed: Resumed, left: Left, *, worked_by: str, verification: str, remaining: str
 ) -> Resumption:
     """The verbose takeover message of the sources."""
     progress = resumed.progress
-    earlier = [session for session in view.sessions if session.claim_epoch < claim.epoch]
-    handed_off = view.sessions and any(change.to_state is State.EXITED for change in view.history)
     mismatches = sum(1 for entry in resumed.entries if entry.kind is Kind.RECONCILED)
+    is_clean = left.ending is Ending.CLEAN and not resumed.entries
     return Resumption(
         worked_by=worked_by,
-        previous_session=earlier[-1].session_id if earlier else None,
-        handoff="present" if handed_off else "missing",
+        previous_session=left.session_id,
+        handoff="present" if left.kind is HandoffKind.WHOLE else left.kind,
         context_usage_pct=None,
         deviations_found=Deviations(count=len(progress.deviations), worst=worst(progress.deviations)),
         mismatches=Counted(count=mismatches),
         pending_messages=Counted(count=view.unread),
         previous_self_correction=SelfCorrection(happened=bool(progress.self_corrections)),
-        assessment="clean handoff" if handed_off and not resumed.entries else "needs verification",
+        assessment="clean handoff" if is_clean else f"needs verification ({left.ending})",
         verification=verification,
         resuming_from=remaining,
     )

@@ -32,6 +32,7 @@ from musician.protocol.musician import MusicianState
 from musician.protocol.program import Check, Program
 from musician.protocol.settings import Settings
 from musician.runtime.checkpoint import run_checkpoint
+from musician.runtime.handoffs import Left, what_was_left
 from musician.runtime.papers import Papers
 from musician.runtime.program import program_of
 from musician.runtime.recording import Recorder
@@ -259,8 +260,9 @@ async def _find_start(
         *resumed.entries,
     )
     await anyio.to_thread.run_sync(partial(recorder.store_record, r.Write(entries=entries)))
-    if stand.taken.number > 1:
-        await _announce(stand, recorder, view, resumed, verifying)
+    left = what_was_left(view, stand.papers.found_handoff(), epoch=claim.epoch)
+    if left is not None:
+        await _announce(stand, recorder, view, resumed, left, verifying)
     if unread:
         ids = tuple(message.id for message in unread)
         await anyio.to_thread.run_sync(partial(service.deliver, store, claim, ids))
@@ -277,7 +279,12 @@ async def _find_start(
 
 
 async def _announce(
-    stand: _Stand, recorder: Recorder, view: service.TaskView, resumed: Resumed, verifying: anyio.CancelScope
+    stand: _Stand,
+    recorder: Recorder,
+    view: service.TaskView,
+    resumed: Resumed,
+    left: Left,
+    verifying: anyio.CancelScope,
 ) -> None:
     """A resumed session re-verifies, whatever anybody says (D20), and says that it takes over."""
     verification = "nothing approved yet to re-verify"
@@ -297,14 +304,14 @@ async def _announce(
                 on_process=partial(_record_agent, stand),
             )
             verification = f"{check.item}: {found.result.tests_line()}"
-    left = stand.program.remaining(resumed.progress)
+    remaining = stand.program.remaining(resumed.progress)
     message = resumption_message(
-        stand.taken.claim,
         view,
         resumed,
+        left,
         worked_by=stand.taken.worked_by,
         verification=verification,
-        remaining=left[0] if left else "the final report",
+        remaining=remaining[0] if remaining else "the final report",
     )
     say = partial(service.announce, stand.store, stand.taken.claim, message.render())
     await anyio.to_thread.run_sync(say)

@@ -27,8 +27,12 @@ def fence(store: Store, task_id: str, *, epoch: int) -> int:
         return epoch + 1
 
 
-def take_over(store: Store, task_id: str, text: str, *, reason: str) -> None:
+def take_over(
+    store: Store, task_id: str, text: str, *, reason: str, handoff: tuple[str, str] | None = None
+) -> None:
     """Reopen a fenced task for its next session; the old session ends with ``reason``.
+
+    ``handoff`` is the path and text of the HANDOFF the program wrote in the dead session's place (D20).
 
     Its processes must be ended and its work saved before this is called. :class:`EvidenceMissing` if the claim
     is not fenced. Taking over what is open already changes nothing.
@@ -40,6 +44,17 @@ def take_over(store: Store, task_id: str, text: str, *, reason: str) -> None:
             return
         if not is_fenced(tx, row):
             raise EvidenceMissing(task_id=task_id, missing="its claim is not fenced", remedy="fence it first")
+        if handoff is not None:
+            path, body = handoff
+            tx.run(
+                "store_document",
+                task_id=task_id,
+                claim_epoch=row.claim_epoch,
+                kind="handoff",
+                path=path,
+                body=body,
+                written_by="program",
+            )
         say(tx, task_id, CONDUCTOR, MessageType.HANDOFF, text)
         tx.run("end_older_sessions", task_id=task_id, claim_epoch=row.claim_epoch, exit_reason=reason)
         changed = tx.run("reopen_fenced", task_id=task_id, claim_epoch=row.claim_epoch)
