@@ -8,7 +8,7 @@ __all__ = ["ask_human", "open_asks", "resolve_asks"]
 
 
 def ask_human(store: Store, task_id: str, *, kind: str, subject_id: int, text: str) -> None:
-    """Record a decision that waits for a person; noticed twice, it is recorded once."""
+    """Record a decision that waits for a person; noticed twice, it is recorded once; settled, it can wait again."""
     with store.write() as tx:
         tx.run("ask_human", task_id=task_id, kind=kind, subject_id=subject_id, text=text)
         tx.ring(CONDUCTOR)

@@ -35,9 +35,11 @@ DELETE FROM dependencies WHERE task_id = :task_id;
 SELECT * FROM dependencies ORDER BY task_id, after;
 
 -- name: ask_human
--- Once for each subject, however often it is noticed.
+-- Once for each subject, however often it is noticed; what was settled and is still so waits again.
 INSERT INTO needs_human (task_id, kind, subject_id, text) VALUES (:task_id, :kind, :subject_id, :text)
-ON CONFLICT (task_id, kind, subject_id) DO NOTHING;
+ON CONFLICT (task_id, kind, subject_id) DO UPDATE
+SET text = excluded.text, at = datetime('now'), resolved_at = NULL, resolution = NULL
+WHERE resolved_at IS NOT NULL;
 
 -- name: needs_human
 SELECT * FROM needs_human WHERE resolved_at IS NULL ORDER BY id;
