@@ -6,6 +6,7 @@ has been told, and tells it the difference. The bell is opened before the first 
 """
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,6 +16,7 @@ import anyio.to_thread
 from musician import service
 from musician.protocol import inputs as i
 from musician.protocol.claim import Claim
+from musician.protocol.errors import ClaimLost
 from musician.protocol.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.messages import MessageType
 from musician.protocol.settings import Settings
@@ -22,13 +24,17 @@ from musician.protocol.states import ACTIVE, State
 from musician.service import Look
 from musician.store.bell import Bell
 from musician.store.port import Store
+from musician.store.rows import MessageRow
 
 __all__ = ["Watcher"]
 
 _TOLD = frozenset({MessageType.NOTE, MessageType.EMERGENCY})
 
-COUNTER_EVERY_S = 1.0
+COUNTER_EVERY_S = 2.0
 """How often the database's change counter is looked at, for writers that do not ring."""
+
+_NEVER = -1
+"""No counter of a database: whatever it says, look."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,78 +50,99 @@ class Watcher:
     last_seen_id: int = 0
     exit_told: bool = False
     waited_s: float = 0.0
+    _counter: int = _NEVER
 
     def wait_for(self, message_id: int) -> None:
         """Change to *pause*: the verdict on this message is awaited."""
         self.awaiting_id = message_id
         self.waited_s = 0.0
+        self._counter = _NEVER  # its verdict may have been looked past before it was awaited
 
     async def run(self) -> None:
         """Look until the claim is over."""
-        counter = -1
-        since_look_s = 0.0
         with Bell(self.store.path, self.claim.task_id) as bell:
-            while True:
-                now = await anyio.to_thread.run_sync(self.store.change_counter)
-                poll_s = self._poll_s()
-                if bell.drain() or now != counter or since_look_s >= poll_s:
-                    counter, since_look_s = now, 0.0
-                    if not await self._look():
-                        return
-                before = anyio.current_time()
-                pace_s = min(COUNTER_EVERY_S, poll_s)
-                with anyio.move_on_after(pace_s):
-                    await anyio.wait_readable(bell)
-                passed_s = anyio.current_time() - before
-                since_look_s += passed_s
-                self.waited_s += passed_s
+            while await self._look_once():
+                await self._wait(bell)
+
+    async def _wait(self, bell: Bell) -> None:
+        """Until the bell rings, somebody has written without ringing, or it is time to look anyway."""
+        since_look_s = 0.0
+        while since_look_s < self._poll_s():
+            before = anyio.current_time()
+            with anyio.move_on_after(min(COUNTER_EVERY_S, self._poll_s())):
+                await anyio.wait_readable(bell)
+            passed_s = anyio.current_time() - before
+            since_look_s += passed_s
+            self.waited_s += passed_s
+            if bell.drain() or await anyio.to_thread.run_sync(self.store.change_counter) != self._counter:
+                return
 
     def _poll_s(self) -> float:
         waiting = self.settings.waiting
         return waiting.background_poll_s if self.awaiting_id is None else waiting.pause_poll_s
 
+    async def _look_once(self) -> bool:
+        """As :meth:`_look`, for a claim that may be lost at any moment."""
+        try:
+            return await self._look()
+        except ClaimLost:
+            await self.tell(i.ClaimWasLost())
+            return False
+
     async def _look(self) -> bool:
         """Tell the session what is new; False if there is nothing more to watch."""
-        look = await anyio.to_thread.run_sync(
-            partial(service.look, self.store, self.claim, awaiting_id=self.awaiting_id)
-        )
+        asked = self.awaiting_id
+        self._counter, look = await anyio.to_thread.run_sync(partial(self._see, asked))
+        if self.awaiting_id != asked:
+            self._counter = _NEVER
         if not look.owns:
             await self.tell(i.ClaimWasLost())
             return False
         await self._refresh(look)
-        await self._tell_messages(look)
+        fresh = [message for message in look.unread if message.id > self.last_seen_id]
+        notes = [message for message in fresh if message.message_type in _TOLD]
+        if notes:
+            await self._deliver(fresh)  # first, because the session may acknowledge a note at once
+            await self._tell(notes)
         if look.state is State.EXIT_REQUESTED and not self.exit_told:
             self.exit_told, self.awaiting_id = True, None
             await self.tell(i.ExitWasRequested(text=look.exit_text))
         elif look.verdict is not None:
-            self.awaiting_id = None
+            if self.awaiting_id == asked:
+                self.awaiting_id = None
             await self.tell(
                 i.VerdictArrived(state=look.verdict, text=look.verdict_text, progress=look.progress)
             )
         elif self.awaiting_id is not None:
             await self._mind_the_wait(look)
+        if fresh and not notes:
+            with suppress(ClaimLost):  # what it was told may have been the last it needed
+                await self._deliver(fresh)
         return look.state in ACTIVE
+
+    def _see(self, awaiting_id: int | None) -> tuple[int, Look]:
+        # The counter first: what is written between the two is looked at again.
+        counter = self.store.change_counter()
+        return counter, service.look(self.store, self.claim, awaiting_id=awaiting_id)
 
     async def _refresh(self, look: Look) -> None:
         if heartbeat_status(look.heartbeat_age_s, self.settings) is not HeartbeatStatus.OK:
             await anyio.to_thread.run_sync(partial(service.beat, self.store, self.claim))
 
-    async def _tell_messages(self, look: Look) -> None:
-        fresh = [message for message in look.unread if message.id > self.last_seen_id]
-        if not fresh:
-            return
-        ids = tuple(message.id for message in fresh)
+    async def _deliver(self, messages: list[MessageRow]) -> None:
+        ids = tuple(message.id for message in messages)
         await anyio.to_thread.run_sync(partial(service.deliver, self.store, self.claim, ids))
         self.last_seen_id = ids[-1]
-        for message in fresh:
-            if message.message_type in _TOLD:
-                await self.tell(
-                    i.MessageArrived(
-                        message_id=message.id,
-                        text=message.message,
-                        urgent=message.message_type == MessageType.EMERGENCY,
-                    )
+
+    async def _tell(self, notes: list[MessageRow]) -> None:
+        for note in notes:
+            await self.tell(
+                i.MessageArrived(
+                    message_id=note.id,
+                    text=note.message,
+                    urgent=note.message_type == MessageType.EMERGENCY,
                 )
+            )
 
     async def _mind_the_wait(self, look: Look) -> None:
         if look.waits_for_human or self.waited_s < self.settings.waiting.timeout_s:
