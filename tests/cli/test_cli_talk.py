@@ -165,7 +165,16 @@ def test_stop_and_handoff_request_the_exit(claimed: Path, call: Call) -> None:
     assert call("status", "task-01", "--json").json["state"] == "exit_requested"
 
 
+def test_a_stopped_task_waits_for_a_person_and_goes_on_when_told(claimed: Path, call: Call) -> None:
+    call("stop", "task-01", "enough")
+    [ask] = call("status", "--json").json["needs_human"]
+    assert (ask["task_id"], ask["kind"], ask["text"]) == ("task-01", "stopped", "stopped: enough")
+    call("send", "task-01", "go on")
+    assert call("status", "--json").json["needs_human"] == []
+
+
 def test_handoff_is_no_emergency(claimed: Path, call: Call) -> None:
     call("handoff", "task-01")
+    assert call("status", "--json").json["needs_human"] == []
     found = call("inbox", "task-01", "--json").json["messages"]
     assert [message["message_type"] for message in found] == ["exit_request"]

@@ -34,9 +34,9 @@ def send(app: App, task_id: str, text: str, urgent: bool) -> None:
 def stop(app: App, task_id: str, text: str | None) -> None:
     """Stop the session on TASK at once.
 
-    It writes its HANDOFF and exits.
+    It writes its HANDOFF and exits, and no other goes on before you say so (musician send TASK "go on").
     """
-    _request_exit(app, task_id, text or "Stop now: write the HANDOFF and exit.", urgent=True)
+    _request_exit(app, task_id, text or "Stop now: write the HANDOFF and exit.", urgent=True, hold=True)
 
 
 @command("handoff")
@@ -46,12 +46,12 @@ def stop(app: App, task_id: str, text: str | None) -> None:
 def handoff(app: App, task_id: str, text: str | None) -> None:
     """Ask the session on TASK to hand off.
 
-    It ends the piece it plays, writes its HANDOFF and exits.
+    It ends the piece it plays, writes its HANDOFF and exits; a fresh session goes on.
     """
     _request_exit(app, task_id, text or "Finish this piece, write the HANDOFF and exit.", urgent=False)
 
 
-def _request_exit(app: App, task_id: str, text: str, *, urgent: bool) -> None:
-    message_id = service.request_exit(app.store, task_id, text, urgent=urgent)
+def _request_exit(app: App, task_id: str, text: str, *, urgent: bool, hold: bool = False) -> None:
+    message_id = service.request_exit(app.store, task_id, text, urgent=urgent, hold=hold)
     document = {"task_id": task_id, "message_id": message_id, "urgent": urgent, "state": "exit_requested"}
     show(app, document, f"{task_id}: exit requested by message {message_id}")

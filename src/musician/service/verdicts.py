@@ -42,10 +42,10 @@ def judge(
         return message_id
 
 
-def request_exit(store: Store, task_id: str, text: str, *, urgent: bool) -> int:
+def request_exit(store: Store, task_id: str, text: str, *, urgent: bool, hold: bool = False) -> int:
     """Ask a task's session to hand off and exit; urgent: stop the running piece at once (D12).
 
-    May be asked again, more urgently, of a session that was asked already. The exit request's message id.
+    ``hold``: no fresh session goes on before a person says so; without it the conductor reopens the task. May be asked again, more urgently, of a session that was asked already. The exit request's message id.
     """
     with store.write() as tx:
         row = load_played(tx, task_id)
@@ -53,6 +53,10 @@ def request_exit(store: Store, task_id: str, text: str, *, urgent: bool) -> int:
         if urgent:
             say(tx, task_id, CONDUCTOR, MessageType.EMERGENCY, text)
         message_id = say(tx, task_id, CONDUCTOR, MessageType.EXIT_REQUEST, text)
+        if hold:
+            tx.run(
+                "ask_human", task_id=task_id, kind="stopped", subject_id=message_id, text=f"stopped: {text}"
+            )
         move_by_conductor(tx, row, Event.REQUEST_EXIT)
         return message_id
 
