@@ -61,6 +61,9 @@ BY_TASK = [
     ["inbox", "TASK", "--session", "s"],
     ["wait", "TASK", "--session", "s"],
     ["work", "TASK", "--session", "s"],
+    ["validate"],
+    ["verify-temp"],
+    ["headroom"],
 ]
 FOR_LOOKING = ("status", "history", "messages")
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from musician.protocol.inspections import RowFacts, TempFacts, headroom, validate, verify_temp
+from musician.protocol.inspections import RowFacts, TempFacts, headroom, no_database, validate, verify_temp
 
 STATUS = """bootstrap started [ctx: 5%]
 task claimed, session: abc [ctx: 7%]
@@ -177,6 +177,15 @@ def test_a_handoff_is_looked_into() -> None:
     assert "  Exit Reason:  context | exhaustion" in found.lines
     assert "  Pending refs: 2 lines mentioning pending/remaining" in found.lines
     assert not any("Exit Reason" in line for line in verify_temp(temp(handoff="nothing")).lines)
+
+
+def test_a_missing_database_is_a_result_of_its_own() -> None:
+    found = no_database("task-03", "/x/comms.db")
+    assert found.lines[:2] == (
+        "=== Musician State Validation: task-03 ===",
+        "ERROR: Database not found at /x/comms.db",
+    )
+    assert (found.result, found.exit_code) == ("DB MISSING", 1)
 
 
 def test_headroom_tells_trajectory_agents_and_steps() -> None:

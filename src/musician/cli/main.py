@@ -43,6 +43,9 @@ COMMANDS = {
     "exit": "leave",
     "inbox": "inbox",
     "wait": "wait",
+    "validate": "inspect",
+    "verify-temp": "inspect",
+    "headroom": "inspect",
 }
 """The module of ``musician.cli`` that has a command; the function is the command's name, ``-`` as ``_``."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from musician.protocol.deviations import Severity
 from musician.protocol.states import State
 
-__all__ = ["Inspection", "RowFacts", "TempFacts", "headroom", "validate", "verify_temp"]
+__all__ = ["Inspection", "RowFacts", "TempFacts", "headroom", "no_database", "validate", "verify_temp"]
 
 OK_BELOW_S = 480.0
 ALARM_FROM_S = 540.0
@@ -38,6 +38,11 @@ class Inspection:
 
     lines: tuple[str, ...]
     exit_code: int
+
+    @property
+    def result(self) -> str:
+        """What stands in the last line: ``HEALTHY``, ``ISSUES FOUND (2)``, ``FILE MISSING`` …"""
+        return self.lines[-1].removeprefix("=== RESULT: ").removesuffix(" ===")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +75,7 @@ class TempFacts:
 
 def validate(row: RowFacts | None, *, task_id: str, session_id: str | None) -> Inspection:
     """Consistency of a task's row; exit code 0 healthy, 1 issues found."""
-    title = f"=== Musician State Validation: {task_id} ==="
+    title = _validation_title(task_id)
     if row is None:
         missing = f"ERROR: No task found with task_id={task_id}"
         return Inspection(lines=(title, missing, "=== RESULT: TASK NOT FOUND ==="), exit_code=1)
@@ -96,6 +101,12 @@ def validate(row: RowFacts | None, *, task_id: str, session_id: str | None) -> I
         lines.append("Fallbacks:  none")
     result = f"ISSUES FOUND ({issues})" if issues else "HEALTHY"
     return Inspection(lines=(*lines, f"=== RESULT: {result} ==="), exit_code=1 if issues else 0)
+
+
+def no_database(task_id: str, path: str) -> Inspection:
+    """What :func:`validate` finds where there is no database."""
+    lines = (_validation_title(task_id), f"ERROR: Database not found at {path}", "=== RESULT: DB MISSING ===")
+    return Inspection(lines=lines, exit_code=1)
 
 
 def verify_temp(found: TempFacts) -> Inspection:
@@ -157,6 +168,10 @@ def headroom(status: str | None, *, task_id: str, path: str) -> Inspection:
     ]
     result, exit_code = _headroom_result(last, corrected=corrected)
     return Inspection(lines=(*lines, f"=== RESULT: {result} ==="), exit_code=exit_code)
+
+
+def _validation_title(task_id: str) -> str:
+    return f"=== Musician State Validation: {task_id} ==="
 
 
 def _session_line(row: RowFacts, session_id: str | None) -> tuple[str, int]:
