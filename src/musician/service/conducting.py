@@ -42,9 +42,7 @@ def start_conducting(
             tx.run("conductor_insert", session_id=session_id)
             return Conducting(session_id=session_id, epoch=1)
         row = decode(TaskRow, found)
-        status = heartbeat_status(row.heartbeat_age_s, settings)
-        standing = owner_standing(status, lock_held=other_is_alive)
-        if row.state is State.WORKING and standing in (Owner.LIVE, Owner.DOUBTFUL):
+        if row.state is State.WORKING and _is_held(row, settings, other_is_alive=other_is_alive):
             raise ConductorRunning(
                 session_id=row.session_id or "",
                 detail=f"session {row.session_id}, since {row.started_at} UTC",
@@ -75,6 +73,13 @@ def _leave(store: Store, conducting: Conducting, state: State, *, finished_plan:
             tx.run("finish_plan", plan_id=finished_plan)
         tx.run("conductor_move", state=state, **_named(conducting))
         tx.ring(CONDUCTOR)
+
+
+def _is_held(row: TaskRow, settings: Settings, *, other_is_alive: bool | None) -> bool:
+    if row.session_id is None or row.last_heartbeat is None:
+        return False  # a raw writer's row that nobody ever held
+    status = heartbeat_status(row.heartbeat_age_s, settings)
+    return owner_standing(status, lock_held=other_is_alive) in (Owner.LIVE, Owner.DOUBTFUL)
 
 
 def _named(conducting: Conducting) -> dict[str, str | int]:

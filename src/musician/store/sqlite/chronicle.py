@@ -49,6 +49,7 @@ def _change() -> str:
     )
     resubmits = f"NEW.state = '{State.NEEDS_REVIEW}' AND OLD.state IN ({state_list(ANSWERED)})"
     ownerless = f"NEW.state = '{State.FIX_PROPOSED}' AND (OLD.state = '{State.EXITED}' OR {TAKES_OVER})"
+    freed = f"NEW.state = '{State.FIX_PROPOSED}' AND (SELECT session_id {_NEWEST}) IS NULL"  # once written
     epoch = (
         f"CASE WHEN {CLAIMS} THEN OLD.claim_epoch + 1"
         f" WHEN {TAKES_OVER} AND NOT {FENCED} THEN max(NEW.claim_epoch, OLD.claim_epoch + 1)"
@@ -73,11 +74,11 @@ def _change() -> str:
         " SELECT NEW.task_id, OLD.claim_epoch + 1, NEW.session_id,"
         f" 1 + (SELECT count(*) FROM sessions WHERE task_id = NEW.task_id) WHERE {CLAIMS}",
         "UPDATE sessions SET ended_at = datetime('now') WHERE task_id = NEW.task_id AND ended_at IS NULL"
-        f" AND (NEW.state IN ({state_list(TERMINAL)}) OR claim_epoch < (SELECT claim_epoch {_NEWEST}))",
+        f" AND (NEW.state IN ({state_list(TERMINAL)}) OR claim_epoch < (SELECT claim_epoch {_NEWEST})"
+        f" AND ({CLAIMS} OR {freed}))",
         # Nobody owns it now, and a heartbeat without an owner means nothing (D10).
         "UPDATE orchestration_tasks SET session_id = NULL, last_heartbeat = NULL"
-        f" WHERE task_id = NEW.task_id AND NEW.state = '{State.FIX_PROPOSED}'"
-        f" AND (SELECT session_id {_NEWEST}) IS NULL",
+        f" WHERE task_id = NEW.task_id AND {freed}",
     )
 
 

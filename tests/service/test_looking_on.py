@@ -1,0 +1,141 @@
+"""Looking: whole answers from one snapshot, nobody's fallback row among the tasks (D9, D18)."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+import pytest
+
+from musician import service
+from musician.protocol.claim import Claim
+from musician.protocol.errors import ClaimBlocked, UnknownTask
+from musician.protocol.journal import Entry, Kind
+from musician.protocol.messages import MessageType
+from musician.protocol.settings import Settings
+from musician.protocol.states import State
+from musician.store.bell import Bell
+from musician.store.port import Store
+
+
+class Walk(Protocol):
+    def __call__(
+        self, store: Store, task_id: str, state: State, *, session_id: str = ...
+    ) -> Claim | None: ...
+
+
+class Verified(Protocol):
+    def __call__(self, store: Store, claim: Claim, *, outcome: str = ...) -> int: ...
+
+
+def test_siblings_are_the_other_tasks(store: Store, walk: Walk) -> None:
+    service.start_conducting(store, "c", other_is_alive=None, settings=Settings())
+    for number in (1, 2, 3):
+        walk(store, f"task-0{number}", State.WORKING)
+    with pytest.raises(ClaimBlocked):
+        service.claim(store, "task-01", "b", settings=Settings())
+    assert [row.task_id for row in service.siblings(store, "task-02")] == ["task-01", "task-03"]
+
+
+def test_a_view_has_everything_of_one_task_and_nothing_of_another(store: Store, walk: Walk) -> None:
+    for task_id in ("task-1", "task-10"):
+        claim = walk(store, task_id, State.NEEDS_REVIEW, session_id=f"of-{task_id}")
+        assert claim is not None
+        service.record(store, claim, Entry(kind=Kind.NOTE, text=task_id))
+        service.ask_human(store, task_id, kind="review", subject_id=1, text=task_id)
+    view = service.task_view(store, "task-1")
+    assert view.row.task_id == "task-1"
+    assert {change.task_id for change in view.history} == {"task-1"}
+    assert [session.session_id for session in view.sessions] == ["of-task-1"]
+    assert [entry.text for entry in view.journal] == ["task-1"]
+    assert len(view.submissions) == len(view.verifications) == 1
+    assert [ask.text for ask in view.open_asks] == ["task-1"]
+    assert view.unread == 1
+
+
+def test_everything_of_a_plan_comes_with_the_questions_nobody_has_answered(store: Store, walk: Walk) -> None:
+    claim = walk(store, "task-01", State.WORKING)
+    assert claim is not None
+    assert service.everything(store, "greeter") == ((), {})
+    service.ask(store, claim, "which?")
+    newest = service.ask(store, claim, "which, please?")
+    _, questions = service.everything(store, "greeter")
+    assert {task_id: question.id for task_id, question in questions.items()} == {"task-01": newest}
+    service.send(store, "task-01", "the left one")
+    assert service.everything(store, "greeter")[1] == {}
+
+
+def test_what_waits_for_a_person_is_recorded_once(store: Store, walk: Walk) -> None:
+    """D18."""
+    walk(store, "task-01", State.NEEDS_REVIEW)
+    with Bell(store.path, "task-00") as bell:
+        service.ask_human(store, "task-01", kind="review", subject_id=7, text="please look")
+        assert bell.wait(5)
+    service.ask_human(store, "task-01", kind="review", subject_id=7, text="please look, again")
+    service.ask_human(store, "task-01", kind="merge", subject_id=7, text="a conflict")
+    assert [(ask.kind, ask.text) for ask in service.open_asks(store)] == [
+        ("review", "please look"),
+        ("merge", "a conflict"),
+    ]
+    assert service.task_row(store, "task-01").state is State.NEEDS_REVIEW
+    assert service.resolve_asks(store, "task-01", "done") == 2
+    assert service.resolve_asks(store, "task-01", "done") == 0
+    assert service.open_asks(store) == ()
+
+
+def test_a_watcher_sees_its_verdict_with_the_progress_it_rules(
+    store: Store, walk: Walk, verified: Verified
+) -> None:
+    claim = walk(store, "task-01", State.WORKING, session_id="a")
+    assert claim is not None
+    service.record(store, claim, Entry(kind=Kind.COMPLETED, item="step 1"))
+    verified(store, claim)
+    submitted = service.submit(store, claim, MessageType.REVIEW_REQUEST, "x")
+    waiting = service.look(store, claim, awaiting_id=submitted)
+    assert (waiting.owns, waiting.state, waiting.verdict) == (True, State.NEEDS_REVIEW, None)
+    assert waiting.conductor_age_s is None
+    service.ask_human(store, "task-01", kind="review", subject_id=submitted, text="please look")
+    assert service.look(store, claim, awaiting_id=submitted).waits_for_human
+    service.start_conducting(store, "c", other_is_alive=None, settings=Settings())
+    service.judge(store, "task-01", State.REVIEW_FAILED, "not yet")
+    seen = service.look(store, claim, awaiting_id=submitted)
+    assert (seen.verdict, seen.verdict_text, seen.waits_for_human) == (State.REVIEW_FAILED, "not yet", False)
+    assert seen.progress.completed == ("step 1",)
+    assert seen.conductor_age_s is not None
+    assert service.look(store, claim, awaiting_id=None).verdict is None
+
+
+def test_a_watcher_sees_an_exit_request_and_the_loss_of_its_claim(store: Store, walk: Walk) -> None:
+    claim = walk(store, "task-01", State.WORKING, session_id="a")
+    assert claim is not None
+    service.request_exit(store, "task-01", "please leave", urgent=False)
+    asked = service.look(store, claim, awaiting_id=None)
+    assert (asked.state, asked.exit_text, asked.owns) == (State.EXIT_REQUESTED, "please leave", True)
+    service.fence(store, "task-01", epoch=claim.epoch)
+    assert not service.look(store, claim, awaiting_id=None).owns
+
+
+def test_a_raw_verdict_without_its_message_is_seen_all_the_same(store: Store, walk: Walk) -> None:
+    claim = walk(store, "task-01", State.NEEDS_REVIEW)
+    assert claim is not None
+    submitted = service.task_view(store, "task-01").submissions[-1].message_id
+    with store.write() as tx:
+        tx.run("move_by_conductor", task_id="task-01", state="review_approved", from_state="needs_review")
+    seen = service.look(store, claim, awaiting_id=submitted)
+    assert (seen.verdict, seen.verdict_text) == (State.REVIEW_APPROVED, "")
+
+
+def test_the_time_is_the_databases(store: Store) -> None:
+    """D10."""
+    with store.read() as tx:
+        row = tx.one("now")
+    assert row is not None
+    assert service.now(store)[:10] == str(row["now"])[:10]
+    assert len(service.now(store)) == len("2026-01-01 00:00:00")
+
+
+def test_looking_at_what_is_not_there_says_so(
+    store: Store, untouched: Callable[[], AbstractContextManager[None]]
+) -> None:
+    with untouched(), pytest.raises(UnknownTask):
+        service.look(store, Claim(task_id="task-01", session_id="a", epoch=1), awaiting_id=None)
+    assert service.tasks_of(store, "nothing") == ()
