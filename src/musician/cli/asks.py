@@ -1,0 +1,84 @@
+"""What waits for a person, and the exact commands that answer it (D18): the one place that pairs the two.
+
+A kind is what the conductor called its question. Whatever answers it also settles it, so that the next run goes on.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from musician.store.rows import HumanRow
+
+__all__ = ["ANSWERS", "JUDGED", "Answer", "answers_to", "next_command"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """``command`` as it is typed, ``effect`` what comes of it."""
+
+    command: str
+    effect: str
+
+
+_LOOK = ("musician review show {task}", "look at what it says")
+_SEND_BACK = ('musician review reject {task} "what is wrong"', "send it back")
+_STOP = ("musician handoff {task}", "end its session; a fresh one goes on")
+_OTHERWISE = (
+    ("musician review show {task}", "look at it"),
+    ('musician send {task} "what to do"', "answer, and let it go on"),
+)
+
+ANSWERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
+    {
+        "review": (_LOOK, ("musician review approve {task}", "take it"), _SEND_BACK),
+        "error": (_LOOK, ('musician review fix {task} "what to do"', "say how to go on"), _STOP),
+        "question": (('musician send {task} "your answer"', "answer it"), _STOP),
+        "retries": (
+            ("musician history {task}", "see what failed"),
+            ('musician send {task} "what to do differently"', "let it try again"),
+        ),
+        "progress": (
+            ("musician history {task}", "see how its sessions ended"),
+            ('musician send {task} "what to do differently"', "let it try again"),
+        ),
+        "launch": (
+            ("tail .musician/logs/{task}.musician.log", "see why it does not start"),
+            ('musician send {task} "mended"', "let it try again"),
+        ),
+        "doubtful": (
+            ("musician doctor", "check this machine's clock"),
+            ('musician send {task} "go on"', "let it go on, once its session is gone"),
+        ),
+        "merge": (
+            (
+                "git switch musician/{plan}/_integration && git merge musician/{plan}/{task}; git switch -",
+                "merge it by hand",
+            ),
+            ('musician send {task} "merged"', "go on"),
+        ),
+        "trouble": (
+            ("musician doctor", "check the surroundings"),
+            ('musician send {task} "mended"', "let it try again"),
+        ),
+        "stopped": (
+            ("musician status {task}", "see where it stands"),
+            ('musician send {task} "go on"', "let a fresh session go on"),
+        ),
+    }
+)
+"""Kind to (command, effect), the first one first; ``{task}`` and ``{plan}`` are filled in."""
+
+JUDGED = frozenset({"review", "error"})
+"""Kinds that a verdict answers; the others are answered by a message."""
+
+
+def answers_to(ask: HumanRow, *, plan_id: str) -> tuple[Answer, ...]:
+    """What can be typed, the next thing to do first; a kind nobody knows is answered by a message."""
+    return tuple(
+        Answer(command=command.format(task=ask.task_id, plan=plan_id), effect=effect)
+        for command, effect in ANSWERS.get(ask.kind, _OTHERWISE)
+    )
+
+
+def next_command(ask: HumanRow, *, plan_id: str) -> str:
+    return answers_to(ask, plan_id=plan_id)[0].command

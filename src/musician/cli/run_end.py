@@ -1,0 +1,122 @@
+"""The end of a run, told: what was merged where, or what waits for whom, and what to type next."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from musician.cli.asks import answers_to
+from musician.cli.run_standing import Standing
+from musician.cli.run_time import duration
+from musician.cli.run_wording import many
+from musician.processes.output import one_line
+from musician.protocol.states import State
+from musician.runtime.conduct import Ending, Outcome
+from musician.store.rows import HumanRow
+from musician.trees.base import FastForward, Move
+
+__all__ = ["End"]
+
+_MOST_ASK = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """``base_branch`` is the user's, None where HEAD was on none; ``integration`` the plan's own branch."""
+
+    plan_id: str
+    outcome: Outcome
+    standings: tuple[Standing, ...]
+    base_branch: str | None
+    integration: str
+    again: str
+    """The command that goes on."""
+    took_s: float
+
+    @property
+    def asks(self) -> tuple[HumanRow, ...]:
+        """What waits for a person in this plan."""
+        return tuple(ask for standing in self.standings for ask in standing.asks)
+
+    @property
+    def document(self) -> dict[str, object]:
+        """For ``--json``; the keys are stable."""
+        moved = self.outcome.moved
+        return {
+            "plan": self.plan_id,
+            "ending": self.outcome.ending,
+            "tasks": [_task(each) for each in self.standings],
+            "needs_human": [_ask(ask, self.plan_id) for ask in self.asks],
+            "branch": {
+                "name": self.integration,
+                "base": self.base_branch,
+                "move": None if moved is None else moved.move,
+                "reason": None if moved is None else moved.reason,
+                "command": None if moved is None else moved.command,
+            },
+        }
+
+    @property
+    def summary(self) -> str:
+        """For people."""
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        match self.outcome.ending:
+            case Ending.COMPLETE:
+                yield f"{self.plan_id} is complete: {self._counted()}, in {duration(self.took_s)}."
+                yield from self._merged()
+                yield "What happened, by time: musician timeline. The reports: docs/implementation/reports/"
+            case Ending.NEEDS_HUMAN:
+                yield f"{self.plan_id} waits for you: {self._counted()}."
+                yield from self._asked()
+                yield f"\nThen run the same command again: {self.again}"
+            case Ending.INTERRUPTED:
+                yield f"{self.plan_id} was interrupted: {self._counted()}. State saved; nothing is lost."
+                yield from self._asked()
+                yield f"Run the same command again to go on: {self.again}"
+
+    def _counted(self) -> str:
+        complete = sum(1 for each in self.standings if each.state is State.COMPLETE)
+        sessions = sum(each.sessions for each in self.standings)
+        return f"{complete} of {many(len(self.standings), 'task')} complete, {many(sessions, 'session')}"
+
+    def _merged(self) -> Iterator[str]:
+        match self.outcome.moved:
+            case None:
+                yield "The work is in your working tree."
+            case FastForward(move=Move.MOVED):
+                yield f"Merged and verified in {self.integration}; your branch {self.base_branch} was moved to it."
+            case FastForward(move=Move.ALREADY):
+                yield f"Merged and verified; your branch {self.base_branch} has it all."
+            case FastForward(reason=reason, command=command):
+                yield f"Merged and verified in {self.integration}. Your branch was left alone: {reason}."
+                yield f"To take it: {command}"
+
+    def _asked(self) -> Iterator[str]:
+        if not self.asks and self.outcome.ending is Ending.NEEDS_HUMAN:
+            yield "Nothing can go on, and nothing was asked: look at `musician status` and `musician doctor`."
+        for ask in self.asks:
+            answers = answers_to(ask, plan_id=self.plan_id)
+            width = max(len(each.command) for each in answers)
+            yield f"\n  {ask.task_id}, {ask.kind}: {one_line(ask.text, _MOST_ASK)}"
+            for each in answers:
+                yield f"    {each.command:<{width}}  {each.effect}"
+
+
+def _task(each: Standing) -> dict[str, object]:
+    return {
+        "task_id": each.task_id,
+        "title": each.title,
+        "phase": each.phase,
+        "state": each.state,
+        "worked_by": each.who,
+        "sessions": each.sessions,
+        "done": each.done,
+        "of": each.total,
+        "context_pct": each.context_pct,
+        "report_path": each.report_path,
+    }
+
+
+def _ask(ask: HumanRow, plan_id: str) -> dict[str, object]:
+    answers = [each.command for each in answers_to(ask, plan_id=plan_id)]
+    return {"task_id": ask.task_id, "kind": ask.kind, "text": ask.text, "at": ask.at, "commands": answers}

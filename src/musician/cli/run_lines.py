@@ -1,0 +1,46 @@
+"""A run as plain lines: one for each event, whole, without one escape sequence (B36)."""
+
+from musician.cli.run_events import Event, Reporter
+from musician.cli.run_stage import write
+from musician.cli.run_time import local_date, local_time, today
+from musician.processes.output import printable
+from musician.protocol.states import State
+from musician.service import TaskView
+
+__all__ = ["Lines", "line_of"]
+
+_STATE_WIDTH = max(map(len, State))
+_MOST_ID_WIDTH = 24
+"""Longer ids stand out of the column; they are not cut."""
+
+
+class Lines:
+    """The face for pipes, dumb terminals and people who asked for no colour."""
+
+    def __init__(self, reporter: Reporter, *, head: str, id_width: int) -> None:
+        self._reporter, self._head = reporter, head
+        self._id_width = min(id_width, _MOST_ID_WIDTH)
+        self._date = today()
+
+    def show(self, views: tuple[TaskView, ...]) -> None:
+        if self._head:
+            write(f"{self._head}\n")
+            self._head = ""
+        for event in self._reporter.news(views):
+            date = local_date(event.at)
+            if date != self._date:
+                write(f"{date}\n")
+                self._date = date
+            write(line_of(event, self._id_width) + "\n")
+
+    def tick(self) -> None:
+        """Lines do not age."""
+
+    def close(self) -> None:
+        """Every line is out already."""
+
+
+def line_of(event: Event, id_width: int) -> str:
+    """``22:31:05  task-01  working          musician-task-01 claimed it``."""
+    text = " ".join(printable(event.text).split())
+    return f"{local_time(event.at)}  {event.task_id:<{id_width}}  {event.state:<{_STATE_WIDTH}}  {text}"

@@ -1,0 +1,74 @@
+"""Where a task stands, in the few facts that a table shows."""
+
+from dataclasses import dataclass
+
+from musician import service
+from musician.protocol.journal import Progress
+from musician.protocol.program import Check, Play, Program
+from musician.protocol.states import State
+from musician.service import TaskView
+from musician.store.rows import HumanRow
+
+__all__ = ["Standing", "standing_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """``item`` is what is played or comes next, as ``step 2 of 3``; ``done`` of ``total`` items are finished.
+
+    ``who`` and ``context_pct`` are the owner's, None while nobody owns the task or nobody has said.
+    """
+
+    task_id: str
+    title: str
+    phase: int | None
+    state: State
+    who: str | None
+    item: str
+    done: int
+    total: int
+    context_pct: float | None
+    sessions: int
+    report_path: str | None
+    asks: tuple[HumanRow, ...]
+
+    @property
+    def is_over(self) -> bool:
+        """Complete, or withdrawn before anybody claimed it."""
+        return self.state is State.COMPLETE or (self.state is State.EXITED and self.sessions == 0)
+
+
+def standing_of(view: TaskView, program: Program | None) -> Standing:
+    """``program`` is None for a task that the plan does not know (any more): it has no progress to show."""
+    row = view.row
+    progress = Progress().after(service.as_entry(entry) for entry in view.journal)
+    items = () if program is None else program.items
+    done = sum(1 for item in items if progress.is_done(item.item))
+    following = None if program is None else program.next_item(progress)
+    session = view.sessions[-1] if view.sessions and row.session_id is not None else None
+    return Standing(
+        task_id=row.task_id,
+        title=row.title or "",
+        phase=row.phase,
+        state=row.state,
+        who=row.worked_by if session is not None else None,
+        item=_numbered(following, items) if view.sessions and row.state is not State.COMPLETE else "",
+        done=len(items) if row.state is State.COMPLETE else done,
+        total=len(items),
+        context_pct=None if session is None else session.context_pct,
+        sessions=len(view.sessions),
+        report_path=row.report_path,
+        asks=view.open_asks,
+    )
+
+
+def _numbered(item: Play | Check | None, items: tuple[Play | Check, ...]) -> str:
+    match item:
+        case Play(is_agent=True):
+            return item.item
+        case Play():
+            last = max((each.step for each in items if isinstance(each, Play)), default=item.step)
+            return f"{item.item} of {last}"
+        case Check():
+            return f"{item.item} of {item.of}"
+    return ""

@@ -1,0 +1,265 @@
+"""A run on a terminal: one calm table that is drawn over itself, and below it what waits for a person.
+
+Rules. The terminal is never put into a mode that somebody would have to undo: no alternate screen, no hidden cursor,
+no echo switched off; so that it is whole after any end, a kill included. A frame is one write, it never scrolls (at
+most a screen less one line), and it knows how many rows the one before takes now, also when the window has changed.
+An id is folded where it does not fit, never cut.
+"""
+
+import math
+import os
+import re
+import sys
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleDimensions, Group, RenderableType
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from musician.cli.asks import next_command
+from musician.cli.run_events import Event, Reporter
+from musician.cli.run_stage import write
+from musician.cli.run_standing import Standing, standing_of
+from musician.cli.run_time import duration, local_time
+from musician.cli.run_wording import many
+from musician.processes.output import one_line
+from musician.protocol.names import succession_name
+from musician.protocol.program import Program
+from musician.protocol.states import State
+from musician.service import TaskView
+
+__all__ = ["LiveTable", "final_table"]
+
+_STYLES: Mapping[State, str] = MappingProxyType(
+    {
+        State.WATCHING: "dim",
+        State.WORKING: "cyan",
+        State.NEEDS_REVIEW: "yellow",
+        State.REVIEW_APPROVED: "green",
+        State.REVIEW_FAILED: "magenta",
+        State.FIX_PROPOSED: "blue",
+        State.ERROR: "bold red",
+        State.EXIT_REQUESTED: "yellow",
+        State.EXITED: "red",
+        State.COMPLETE: "green",
+    }
+)
+"""The colour stands beside the word, never instead of it."""
+
+_WIDE = 124
+"""From so many columns on, what happened last stands in the task's own row; else the newest events below."""
+_BAR_WIDTHS = ((92, 12), (80, 8))
+"""From so many columns on, so wide a bar; below there is none."""
+_STATE_WIDTH = max(map(len, State))
+_STEP_WIDTH = len("checkpoint 1 of 1")
+_STEADY_WHO = 24
+_MOST_LAST = 500
+_MOST_LATEST = 5
+_MOST_ASKS = 4
+_USUAL_SIZE = (80, 24)
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class LiveTable:
+    """The face for terminals."""
+
+    def __init__(
+        self, reporter: Reporter, *, plan_id: str, title: str, programs: Mapping[str, Program]
+    ) -> None:
+        self._reporter, self._plan_id, self._title, self._programs = reporter, plan_id, title, programs
+        self._began_s = time.monotonic()
+        self._standings: tuple[Standing, ...] = ()
+        self._last: dict[str, Event] = {}
+        self._latest: deque[Event] = deque(maxlen=_MOST_LATEST)
+        self._drawn: list[str] = []
+        self._kept: tuple[tuple[int, int], list[str]] | None = None
+        self._console = Console(
+            file=sys.stdout, force_terminal=True, highlight=False, markup=False, emoji=False
+        )
+
+    def show(self, views: tuple[TaskView, ...]) -> None:
+        news = self._reporter.news(views)
+        self._last |= {event.task_id: event for event in news}
+        self._latest.extend(news)
+        self._standings = tuple(standing_of(view, self._programs.get(view.row.task_id)) for view in views)
+        self._kept = None
+        self._draw()
+
+    def tick(self) -> None:
+        if self._standings:
+            self._draw()
+
+    def close(self) -> None:
+        """Make room for what is printed at the end: row by row, for some terminals keep what is cleared at once."""
+        write("\r" + "\x1b[1A\x1b[2K" * self._rows(_terminal_size()[0]))
+        self._drawn = []
+
+    def _draw(self) -> None:
+        width, height = _terminal_size()
+        frame = self.frame(width, height - 1)
+        if frame != self._drawn:
+            rows = self._rows(width)
+            up = f"\x1b[{rows}A" if rows else ""
+            write(f"\r{up}" + "".join(f"{line}\x1b[K\n" for line in frame) + "\x1b[J")
+            self._drawn = frame
+
+    def _rows(self, width: int) -> int:
+        """How many rows the last frame takes, as the terminal has wrapped it to its width of now."""
+        return sum(max(1, math.ceil(cell_len(_COLOUR.sub("", line)) / width)) for line in self._drawn)
+
+    def frame(self, width: int, height: int) -> list[str]:
+        """At most ``height`` lines: as many tasks as fit, then as much of what happened last as there is room for."""
+        footer = self._lines(width, ["", _fitting(Text(self._footer(), style="dim"))])
+        room = max(1, height - len(footer))
+        if self._kept is None or self._kept[0] != (width, room):
+            self._kept = ((width, room), self._above(width, room))
+        return [*self._kept[1], *footer][:height]
+
+    def _above(self, width: int, room: int) -> list[str]:
+        """Everything but the footer, whose clock alone changes without news."""
+        least = self._lines(width, self._body(width, 1))
+        rows = max(1, min(len(self._standings), room - len(least) + 1))
+        body = self._lines(width, self._body(width, rows))
+        while len(body) > room and rows > 1:  # rows that are folded take more than a line
+            rows -= max(1, (len(body) - room) // 2)
+            body = self._lines(width, self._body(width, max(1, rows)))
+        latest = [] if width >= _WIDE else self._lines(width, self._newest(room - len(body) - 1, width))
+        return [*body[:room], *latest]
+
+    def _lines(self, width: int, parts: Iterable[RenderableType]) -> list[str]:
+        self._console.size = ConsoleDimensions(width, _USUAL_SIZE[1])
+        with self._console.capture() as captured:
+            self._console.print(Group(*parts))
+        return [line.rstrip() for line in captured.get().splitlines()]
+
+    def _body(self, width: int, rows: int) -> Iterator[RenderableType]:
+        shown = _most_interesting(self._standings, rows)
+        yield _fitting(Text.assemble((self._plan_id, "bold"), "  ", (self._title, "dim")))
+        yield ""
+        yield _standings_table(shown, width=width, last=self._last if width >= _WIDE else None)
+        if len(shown) < len(self._standings):
+            rest = [each for each in self._standings if each not in shown]
+            yield Text(f"and {_counted(rest)}", style="dim")
+        yield from self._asks()
+
+    def _newest(self, most: int, width: int) -> Iterator[RenderableType]:
+        events = list(self._latest)[-most:] if most > 0 else []
+        if events:
+            yield ""
+        for event in events:
+            text = one_line(event.text, width)
+            yield _fitting(Text(f"{local_time(event.at)}  {event.task_id}  {text}", style="dim"))
+
+    def _asks(self) -> Iterator[RenderableType]:
+        asks = [ask for standing in self._standings for ask in standing.asks]
+        if asks:
+            yield ""
+            yield Text("needs you", style="bold yellow")
+        for ask in asks[:_MOST_ASKS]:
+            yield _fitting(
+                Text.assemble(f"{ask.task_id}  ", (f"{ask.kind}: {one_line(ask.text, 200)}", "yellow"))
+            )
+            yield Text(f"    {next_command(ask, plan_id=self._plan_id)}", style="bold", overflow="fold")
+        if len(asks) > _MOST_ASKS:
+            yield Text(f"and {len(asks) - _MOST_ASKS} more: musician review list", style="yellow")
+
+    def _footer(self) -> str:
+        over = sum(1 for each in self._standings if each.is_over)
+        open_phases = [each.phase or 0 for each in self._standings if not each.is_over]
+        phases = max((each.phase or 0 for each in self._standings), default=0)
+        phase = f"phase {min(open_phases)} of {phases} · " if open_phases and phases > 1 else ""
+        age = duration(time.monotonic() - self._began_s)
+        done = f"{over} of {many(len(self._standings), 'task')} complete"
+        return f"{phase}{done} · {age} · Ctrl-C stops; the same command goes on"
+
+
+def final_table(standings: Sequence[Standing]) -> Table:
+    """What is left on the screen: one row a task."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for heading in ("TASK", "STATE", "MUSICIAN", "SESSIONS", "TITLE"):
+        table.add_column(heading, overflow="fold", justify="right" if heading == "SESSIONS" else "left")
+    for each in standings:
+        state = Text(each.state, style=_STYLES[each.state])
+        table.add_row(each.task_id, state, each.who or "", str(each.sessions), Text(each.title))
+    return table
+
+
+def _standings_table(
+    standings: Sequence[Standing], *, width: int, last: Mapping[str, Event] | None = None
+) -> Table:
+    """One row a task; with ``last`` what happened to it last. Columns keep their place as far as ``width`` allows."""
+    bar = next((size for least, size in _BAR_WIDTHS if width >= least), 0)
+    who = max((len(succession_name(each.task_id, 2)) for each in standings), default=0)
+    steady = bool(bar) and who <= _STEADY_WHO
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("TASK", overflow="fold")
+    table.add_column("STATE", overflow="fold", min_width=_STATE_WIDTH if steady else None)
+    table.add_column("MUSICIAN", overflow="fold", min_width=who if steady else None)
+    if bar:
+        table.add_column("PROGRESS", width=bar)
+    table.add_column("STEP", overflow="fold", min_width=_STEP_WIDTH if steady else None)
+    table.add_column("CTX", justify="right", no_wrap=True)
+    if last is not None:
+        table.add_column("LAST", no_wrap=True, overflow="ellipsis", ratio=1)
+        table.expand = True
+    for each in standings:
+        table.add_row(*_row(each, last=last, bar=bar))
+    return table
+
+
+def _row(each: Standing, *, last: Mapping[str, Event] | None, bar: int) -> Iterator[RenderableType]:
+    yield Text(each.task_id, style="dim" if each.state is State.WATCHING else "")
+    yield Text(each.state, style=_STYLES[each.state])
+    yield Text(each.who or "", style="dim" if each.is_over else "")
+    if bar:
+        yield ProgressBar(
+            total=max(each.total, 1),
+            completed=each.done,
+            width=bar,
+            complete_style="cyan",
+            finished_style="green",
+        )
+    yield Text(each.item)
+    yield Text("" if each.context_pct is None else f"{each.context_pct:.0f}%", style="dim")
+    if last is not None:
+        event = last.get(each.task_id)
+        yield Text("" if event is None else one_line(event.text, _MOST_LAST), style="dim")
+
+
+def _most_interesting(standings: tuple[Standing, ...], most: int) -> tuple[Standing, ...]:
+    """What needs a person, then who is at work, then what is to come, then what is over; in the plan's order."""
+
+    def rank(each: Standing) -> int:
+        if each.asks:
+            return 0
+        return 3 if each.is_over else 2 if each.state is State.WATCHING else 1
+
+    chosen = {each.task_id for each in sorted(standings, key=rank)[:most]}
+    return tuple(each for each in standings if each.task_id in chosen)
+
+
+def _counted(standings: Iterable[Standing]) -> str:
+    """``12 more: 8 complete, 4 watching``."""
+    states = [each.state for each in standings]
+    return f"{len(states)} more: " + ", ".join(
+        f"{states.count(state)} {state}" for state in State if state in states
+    )
+
+
+def _fitting(text: Text) -> Text:
+    text.no_wrap, text.overflow = True, "ellipsis"
+    return text
+
+
+def _terminal_size() -> tuple[int, int]:
+    """Columns and rows of the terminal; the usual ones where it does not say."""
+    try:
+        size = os.get_terminal_size(sys.stdout.fileno())
+    except OSError:
+        return _USUAL_SIZE
+    return size.columns or _USUAL_SIZE[0], size.lines or _USUAL_SIZE[1]

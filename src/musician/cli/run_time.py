@@ -1,0 +1,46 @@
+"""The database's times as people read them: in the time zone of this machine (stored times are UTC, D10)."""
+
+from datetime import UTC, datetime
+
+__all__ = ["duration", "local_date", "local_time", "today", "zone"]
+
+_STORED = "%Y-%m-%d %H:%M:%S"
+_MINUTE_S = 60
+_HOUR_S = 3600
+
+
+def local_time(stamp: str) -> str:
+    """``22:31:05``; a stamp that is not of the stored form as it is."""
+    moment = _local(stamp)
+    return stamp if moment is None else moment.strftime("%H:%M:%S")
+
+
+def local_date(stamp: str) -> str:
+    """``2026-11-27``, "" for a stamp that is not of the stored form."""
+    moment = _local(stamp)
+    return "" if moment is None else moment.strftime("%Y-%m-%d")
+
+
+def today() -> str:
+    return datetime.now(UTC).astimezone().strftime("%Y-%m-%d")
+
+
+def zone() -> str:
+    """``UTC+01:00``, or ``UTC``."""
+    offset = datetime.now(UTC).astimezone().isoformat(timespec="minutes")[-len("+00:00") :]
+    return f"UTC{offset}".removesuffix("+00:00")
+
+
+def duration(seconds: float) -> str:
+    """``0:41``, ``12:05`` or ``3:00:09``."""
+    whole = int(seconds)
+    hours, minutes = whole // _HOUR_S, whole % _HOUR_S // _MINUTE_S
+    head = f"{hours}:{minutes:02d}" if hours else f"{minutes}"
+    return f"{head}:{whole % _MINUTE_S:02d}"
+
+
+def _local(stamp: str) -> datetime | None:
+    try:
+        return datetime.strptime(stamp, _STORED).replace(tzinfo=UTC).astimezone()
+    except ValueError:
+        return None

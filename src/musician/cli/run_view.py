@@ -1,0 +1,130 @@
+"""What a run looks like: a live table on a terminal, lines elsewhere, one document with ``--json``."""
+
+import os
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+
+from musician import service
+from musician.cli.context import App
+from musician.cli.render import is_terminal, lines, show, table
+from musician.cli.run_end import End
+from musician.cli.run_events import Reporter
+from musician.cli.run_lines import Lines
+from musician.cli.run_stage import Face, Stage, give_up_output, write
+from musician.cli.run_standing import Standing, standing_of
+from musician.cli.run_table import LiveTable, final_table
+from musician.cli.run_time import today, zone
+from musician.cli.run_wording import many
+from musician.plans.model import Plan
+from musician.runtime.conduct import Ending, Outcome
+from musician.runtime.program import program_of
+from musician.service import TaskView
+from musician.trees.branches import integration_branch
+
+__all__ = ["View", "is_plain"]
+
+_PATIENCE_S = 0.3
+"""How long an interrupted run waits for a reader that does not read."""
+
+
+def is_plain() -> bool:
+    """Whether the output gets lines: a pipe, a terminal that cannot be drawn on, or a person who said so."""
+    cannot_draw = os.environ.get("TERM", "dumb") in ("", "dumb", "unknown")
+    return not is_terminal() or cannot_draw or bool(os.environ.get("NO_COLOR"))
+
+
+class View:
+    """A context manager around the conducting; ``end`` closes it with the summary."""
+
+    def __init__(self, app: App, plan: Plan, *, jobs: int, again: str) -> None:
+        self._app, self._plan, self._again = app, plan, again
+        self._programs = {task.task_id: program_of(task) for task in plan.tasks}
+        self._began_s = time.monotonic()
+        self._stage = Stage(self._face(jobs))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stage.finish(_PATIENCE_S)
+
+    def on_look(self, views: tuple[TaskView, ...]) -> None:
+        self._stage.on_look(views)
+
+    def end(self, outcome: Outcome) -> None:
+        """Show what is left of the run, then how it ended. Output that fails is given up."""
+        views, _ = service.everything(self._app.store, self._plan.plan_id)
+        self._stage.on_look(views)
+        patience_s = _PATIENCE_S if outcome.ending is Ending.INTERRUPTED else None
+        if not self._stage.finish(patience_s):
+            give_up_output()
+        end = self._end(outcome, views)
+        try:
+            show(self._app, end.document)
+            if not self._app.json:
+                lines("")
+                _print_table(end.standings)
+                lines("")
+                lines(end.summary)
+            write("")
+        except OSError:
+            give_up_output()
+
+    def _face(self, jobs: int) -> Face:
+        reporter = Reporter(plan_id=self._plan.plan_id, texts=self._texts)
+        if self._app.json:
+            return _Silence()
+        if is_plain():
+            return Lines(reporter, head=self._head(jobs), id_width=max(map(len, self._programs)))
+        return LiveTable(
+            reporter, plan_id=self._plan.plan_id, title=self._plan.title, programs=self._programs
+        )
+
+    def _texts(self, task_id: str) -> dict[int, str]:
+        return {message.id: message.message for message in service.messages_of(self._app.store, task_id)}
+
+    def _head(self, jobs: int) -> str:
+        plan = self._plan
+        tasks, phases = many(len(self._programs), "task"), many(len(plan.phases), "phase")
+        return (
+            f"{plan.plan_id}: {plan.title} ({tasks} in {phases}, up to {many(jobs, 'musician')} at once)\n"
+            f"{today()}, times are {zone()}"
+        )
+
+    def _end(self, outcome: Outcome, views: tuple[TaskView, ...]) -> End:
+        row = service.plan_row(self._app.store, self._plan.plan_id)
+        return End(
+            plan_id=self._plan.plan_id,
+            outcome=outcome,
+            standings=tuple(standing_of(view, self._programs.get(view.row.task_id)) for view in views),
+            base_branch=None if row is None else row.base_branch,
+            integration=integration_branch(self._plan.plan_id),
+            again=self._again,
+            took_s=time.monotonic() - self._began_s,
+        )
+
+
+class _Silence:
+    """The face of ``--json``: nothing but the document at the end."""
+
+    def show(self, views: tuple[TaskView, ...]) -> None:
+        """Not shown."""
+
+    def tick(self) -> None:
+        """Not shown."""
+
+    def close(self) -> None:
+        """Nothing to leave."""
+
+
+def _print_table(standings: tuple[Standing, ...]) -> None:
+    if is_terminal():
+        Console(highlight=False, markup=False, force_terminal=not is_plain()).print(final_table(standings))
+        return
+    rows = [(each.task_id, each.state, each.who, each.sessions, each.title) for each in standings]
+    table(("TASK", "STATE", "MUSICIAN", "SESSIONS", "TITLE"), rows)

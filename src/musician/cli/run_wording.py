@@ -1,0 +1,188 @@
+"""How a state change or an entry of the journal is told to somebody who has never seen one; "" if another row tells it.
+
+Refuses to judge and to shorten: what somebody wrote is repeated as it is.
+"""
+
+from collections.abc import Callable
+
+from musician.protocol.errors import UnreadableMessage
+from musician.protocol.journal import Kind
+from musician.protocol.messages import ContextWarning, ErrorReport, MessageType, Resumption
+from musician.protocol.names import succession_name
+from musician.protocol.states import State
+from musician.protocol.submissions import Completion, ReviewRequest
+from musician.service import TaskView
+from musician.store.rows import HistoryRow, JournalRow, SessionRow
+
+__all__ = ["many", "say_change", "say_entry"]
+
+DIED = "died"
+"""The exit reason that a takeover gives to a session whose process is gone (D23)."""
+
+_SAID_ALREADY = "The last session died. "
+
+Text = Callable[[int | None], str]
+"""A message of the task by its id."""
+
+
+def say_change(change: HistoryRow, view: TaskView, text: Text) -> str:
+    """A state change; ``text`` reads the message that goes with it."""
+    match change.from_state, change.to_state:
+        case None, State.WATCHING:
+            return f"open: {view.row.title}"
+        case _, State.WORKING:
+            return _claimed(change, view)
+        case _, State.NEEDS_REVIEW:
+            return _submitted(change, text(change.message_id))
+        case _, State.ERROR:
+            return _reported(change, text(change.message_id))
+        case State.NEEDS_REVIEW | State.ERROR, State.REVIEW_APPROVED:
+            return _approved(text(change.message_id))
+        case State.NEEDS_REVIEW | State.ERROR, State.REVIEW_FAILED:
+            return f"sent back: {text(change.message_id)}"
+        case State.EXITED, State.FIX_PROPOSED:
+            return f"open again: {text(change.message_id)}"
+        case _, State.FIX_PROPOSED if change.message_type == MessageType.HANDOFF:
+            return _taken_over(change, view, text(change.message_id))
+        case _, State.FIX_PROPOSED:
+            return f"answered: {text(change.message_id)}"
+        case _, State.EXIT_REQUESTED:
+            return f"asked to hand off: {text(change.message_id)}"
+        case State.WATCHING, State.EXITED:
+            return "withdrawn from the plan"
+        case _, State.EXITED:
+            return _exited(change, view)
+        case _, State.COMPLETE:
+            report = f"; report in {view.row.report_path}" if view.row.report_path else ""
+            return f"complete{report}"
+    return ""
+
+
+def say_entry(row: JournalRow, view: TaskView) -> str:
+    """An entry of the journal."""
+    item, text = row.item, row.text
+    context = "" if row.context_pct is None else f" [context {row.context_pct:.0f} %]"
+    match row.kind:
+        case Kind.STARTED:
+            return f"{item} started: {text}" if text else f"{item} started"
+        case Kind.LAUNCHED:
+            return f"{item} handed to a subagent: {text}"
+        case Kind.COMPLETED | Kind.RETURNED:
+            return f"{item} completed{context}"
+        case Kind.REWORKED:
+            return f"{_reworked(item)}{context}"
+        case Kind.FAILED:
+            return f"{item} failed: {text}"
+        case Kind.DEVIATION:
+            return f"deviation in {item} ({row.severity}): {text}"
+        case Kind.SELF_CORRECTION:
+            return f"self-correction in {item}: {text}"
+        case Kind.PARTIAL:
+            return f"{item} done in part: {text}"
+        case Kind.QUESTION:
+            return f"asks in {item}: {text}"
+        case Kind.VERIFIED:
+            return f"{item} verified: {text}"
+        case Kind.NOT_VERIFIED:
+            return f"{item} is not green: {text}"
+        case Kind.SET_ASIDE:
+            return f"unfinished work set aside at {text}"
+        case Kind.RECONCILED:
+            return f"{item} was done already: {text}"
+        case Kind.RESUMED:
+            return _resumed(text)
+    return ""
+
+
+def many(count: int, noun: str) -> str:
+    """``1 task``, ``4 tasks``."""
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
+def _claimed(change: HistoryRow, view: TaskView) -> str:
+    """A claim; going back to work after a verdict is told by what is done next."""
+    claim = _session_at(change.claim_epoch, view)
+    first = next((each for each in view.history if each.claim_epoch == change.claim_epoch), change)
+    if claim is None or first.id != change.id:
+        return ""
+    name = succession_name(change.task_id, claim.number)
+    if claim.number == 1:
+        return f"{name} claimed it"
+    earlier = _session_before(change.claim_epoch, view)
+    return f"{name} claimed it" + ("" if earlier is None else f", after {_name(earlier)}")
+
+
+def _approved(text: str) -> str:
+    return text if text.lower().startswith("approved") else f"approved: {text}"
+
+
+def _reworked(item: str) -> str:
+    """``rework 1.2.0`` is checkpoint 1's, after its second submission."""
+    number = item.removeprefix("rework ").partition(".")[0]
+    return f"checkpoint {number} reworked" if number.isdecimal() else f"{item} done"
+
+
+def _taken_over(change: HistoryRow, view: TaskView, text: str) -> str:
+    gone = _session_before(change.claim_epoch, view)
+    if gone is None:
+        return f"open again: {text}"
+    how = "died" if gone.exit_reason in (DIED, None) else f"is gone ({gone.exit_reason})"
+    successor = succession_name(change.task_id, gone.number + 1)
+    return f"{_name(gone)} {how}; {successor} takes over. {text.removeprefix(_SAID_ALREADY)}"
+
+
+def _exited(change: HistoryRow, view: TaskView) -> str:
+    session = _session_at(change.claim_epoch, view)
+    if session is None:
+        return "its session ended"
+    return f"{_name(session)} handed off: {session.exit_reason or 'no reason given'}"
+
+
+def _submitted(change: HistoryRow, text: str) -> str:
+    kind = Completion if change.message_type == MessageType.COMPLETION else ReviewRequest
+    what = "completion" if kind is Completion else "review"
+    try:
+        found = kind.parse(text)
+    except UnreadableMessage:
+        return f"asks for {what}: {text}"
+    point = (
+        ""
+        if found.checkpoint is None
+        else f" (checkpoint {found.checkpoint.number} of {found.checkpoint.of})"
+    )
+    score = "" if found.smoothness is None else f", smoothness {found.smoothness} of 9"
+    return f"submitted for {what}{point}: {found.tests or found.summary}{score}"
+
+
+def _reported(change: HistoryRow, text: str) -> str:
+    try:
+        if change.message_type == MessageType.CONTEXT_WARNING:
+            warning = ContextWarning.parse(text)
+            used = "unknown" if warning.context_usage_pct is None else f"{warning.context_usage_pct:.0f} %"
+            return f"context used {used}, recommends: {warning.recommendation or 'nothing'}"
+        report = ErrorReport.parse(text)
+    except UnreadableMessage:
+        return f"reports: {text}"
+    retry = "" if report.retry is None else f" ({report.retry.number} of {report.retry.of})"
+    return f"reports an error{retry}: {report.error}"
+
+
+def _resumed(text: str) -> str:
+    try:
+        found = Resumption.parse(text)
+    except UnreadableMessage:
+        return ""
+    return f"HANDOFF {found.handoff}; {found.verification}; goes on at {found.resuming_from}"
+
+
+def _session_at(epoch: int, view: TaskView) -> SessionRow | None:
+    return next((session for session in view.sessions if session.claim_epoch == epoch), None)
+
+
+def _session_before(epoch: int, view: TaskView) -> SessionRow | None:
+    earlier = [session for session in view.sessions if session.claim_epoch < epoch]
+    return earlier[-1] if earlier else None
+
+
+def _name(session: SessionRow) -> str:
+    return succession_name(session.task_id, session.number)

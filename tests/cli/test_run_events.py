@@ -1,0 +1,480 @@
+"""What a run tells: every row once, in order, however often or seldom somebody looks."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from musician import service
+from musician.cli.run_events import Event, Reporter
+from musician.cli.run_lines import line_of
+from musician.protocol.deviations import Severity
+from musician.protocol.journal import Entry, Kind
+from musician.protocol.messages import ContextWarning, ErrorReport, MessageType, Resumption
+from musician.protocol.particulars import AgentsRemaining, Counted, Deviations, Nth, SelfCorrection
+from musician.protocol.settings import Settings
+from musician.protocol.states import State
+from musician.protocol.submissions import Completion, ReviewRequest
+from musician.service import TaskView
+from musician.store.port import Store
+from musician.store.sqlite.store import SqliteStore
+
+T = "task-01"
+NO = SelfCorrection(happened=False)
+NONE = Deviations(count=0)
+
+
+def entry(kind: Kind, item: str = "", text: str = "", **more: object) -> Entry:
+    return Entry(kind=kind, item=item, text=text, **more)  # type: ignore[arg-type]
+
+
+def submitted(number: int, of: int) -> ReviewRequest | Completion:
+    kind = Completion if number == of else ReviewRequest
+    more = {"report": "docs/r.md"} if number == of else {"reason": "checkpoint"}
+    return kind(
+        checkpoint=Nth(number=number, of=of),
+        context_usage_pct=34,
+        self_correction=NO,
+        deviations=NONE,
+        agents_remaining=AgentsRemaining(count=0, each_pct=8, total_pct=0),
+        proposal=None,
+        summary="done",
+        files_modified=1,
+        tests="All passing (4 tests)",
+        smoothness=2,
+        key_outputs=(),
+        **more,
+    )
+
+
+@dataclass
+class Play:
+    """Plays a task by the service's verbs, and keeps what a look would have seen after each."""
+
+    store: Store
+    views: list[TaskView] = field(default_factory=list)
+
+    def look(self) -> None:
+        self.views.append(service.task_view(self.store, T))
+
+    def open(self) -> None:
+        service.open_task(self.store, T, title="Find the way", instruction_path="docs/i.md")
+        self.look()
+
+    def claim(self, session: str) -> None:
+        self.owner = service.claim(self.store, T, session, settings=Settings()).claim
+        self.look()
+
+    def write(self, *entries: Entry) -> None:
+        service.record(self.store, self.owner, *entries)
+        self.look()
+
+    def submit(self, number: int, of: int) -> None:
+        verification = service.store_verification(
+            self.store,
+            self.owner,
+            checkpoint=number,
+            covers_all=True,
+            outcome="green",
+            tree_id="t",
+            result="{}",
+        )
+        message = submitted(number, of)
+        item = f"checkpoint {number}"
+        service.submit(
+            self.store,
+            self.owner,
+            message.type,
+            message.render(),
+            verification_id=verification,
+            entries=(entry(Kind.VERIFIED, item, "All passing (4 tests)"), entry(Kind.SUBMITTED, item)),
+        )
+        self.look()
+
+    def judge(self, verdict: State, text: str) -> None:
+        service.judge(self.store, T, verdict, text)
+        self.look()
+
+    def resume(self, *entries: Entry) -> None:
+        service.resume(self.store, self.owner, *entries)
+        self.look()
+
+    def exit(self, reason: str) -> None:
+        service.exit_task(
+            self.store,
+            self.owner,
+            reason=reason,
+            notice="EXITED",
+            handoff_path="temp/h",
+            handoff="next: all",
+            entries=(entry(Kind.HANDOFF, text="temp/h"),),
+        )
+        self.look()
+
+    def complete(self) -> None:
+        service.complete(
+            self.store,
+            self.owner,
+            report_path="docs/r.md",
+            report="done",
+            notice="COMPLETED",
+            entries=(entry(Kind.APPROVED, "checkpoint 2"), entry(Kind.NOTE, text="task complete")),
+        )
+        self.look()
+
+
+def reporter(store: Store) -> Reporter:
+    def texts(task_id: str) -> dict[int, str]:
+        return {message.id: message.message for message in service.messages_of(store, task_id)}
+
+    return Reporter(plan_id="greeter", texts=texts)
+
+
+def told(store: Store, views: Sequence[TaskView]) -> list[Event]:
+    teller = reporter(store)
+    return [event for view in views for event in teller.news([view])]
+
+
+@pytest.fixture
+def play(store: Store) -> Play:
+    made = Play(store)
+    made.open()
+    return made
+
+
+def whole_life(play: Play) -> None:
+    """Everything that usually happens to a task, much of it within one second."""
+    play.claim("s1")
+    play.write(entry(Kind.CLAIMED, text="s1"), entry(Kind.LOADED, text="docs/i.md"))
+    play.write(entry(Kind.STARTED, "step 1", "Read the map"))
+    play.write(entry(Kind.DEVIATION, "step 1", "a short cut", severity=Severity.MEDIUM))
+    play.write(entry(Kind.COMPLETED, "step 1", context_pct=21))
+    play.submit(1, 2)
+    play.judge(State.REVIEW_FAILED, "1. undo it")
+    play.resume(entry(Kind.SENT_BACK, "checkpoint 1", "1. undo it"))
+    play.write(entry(Kind.REWORKED, "rework 1.1.0", context_pct=30))
+    play.submit(1, 2)
+    play.judge(State.REVIEW_APPROVED, "Approved.")
+    play.resume(entry(Kind.APPROVED, "checkpoint 1"), entry(Kind.STARTED, "step 2", "Measure"))
+    epoch = play.owner.epoch
+    service.fence(play.store, T, epoch=epoch)
+    play.look()
+    service.take_over(play.store, T, "The last session died. It left no unfinished work.", reason="died")
+    play.look()
+    play.claim("s2")
+    play.write(entry(Kind.STARTED, "step 2", "Measure"))
+    play.write(entry(Kind.COMPLETED, "step 2"))
+    play.exit("conductor requested")
+    service.reopen(play.store, T, "Read the HANDOFF.")
+    play.look()
+    play.claim("s3")
+    play.submit(2, 2)
+    play.judge(State.REVIEW_APPROVED, "Approved; merged.")
+    play.complete()
+
+
+LIFE = [
+    ("watching", "open: Find the way"),
+    ("working", "musician-task-01 claimed it"),
+    ("working", "step 1 started: Read the map"),
+    ("working", "deviation in step 1 (Medium): a short cut"),
+    ("working", "step 1 completed [context 21 %]"),
+    ("working", "checkpoint 1 verified: All passing (4 tests)"),
+    (
+        "needs_review",
+        "submitted for review (checkpoint 1 of 2): All passing (4 tests), smoothness 2 of 9",
+    ),
+    ("review_failed", "sent back: 1. undo it"),
+    ("working", "checkpoint 1 reworked [context 30 %]"),
+    ("working", "checkpoint 1 verified: All passing (4 tests)"),
+    (
+        "needs_review",
+        "submitted for review (checkpoint 1 of 2): All passing (4 tests), smoothness 2 of 9",
+    ),
+    ("review_approved", "Approved."),
+    ("working", "step 2 started: Measure"),
+    (
+        "fix_proposed",
+        "musician-task-01 died; musician-task-01-S2 takes over. It left no unfinished work.",
+    ),
+    ("working", "musician-task-01-S2 claimed it, after musician-task-01"),
+    ("working", "step 2 started: Measure"),
+    ("working", "step 2 completed"),
+    ("exited", "musician-task-01-S2 handed off: conductor requested"),
+    ("fix_proposed", "open again: Read the HANDOFF."),
+    ("working", "musician-task-01-S3 claimed it, after musician-task-01-S2"),
+    ("working", "checkpoint 2 verified: All passing (4 tests)"),
+    (
+        "needs_review",
+        "submitted for completion (checkpoint 2 of 2): All passing (4 tests), smoothness 2 of 9",
+    ),
+    ("review_approved", "Approved; merged."),
+    ("complete", "complete; report in docs/r.md"),
+]
+
+
+def test_a_whole_life_is_told_in_the_order_in_which_it_happened(play: Play) -> None:
+    whole_life(play)
+    assert [(event.state, event.text) for event in told(play.store, play.views)] == LIFE
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Play]:
+    store = SqliteStore.create(tmp_path_factory.mktemp("lived") / "comms.db")
+    played = Play(store)
+    played.open()
+    whole_life(played)
+    yield played
+    store.close()
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_however_many_looks_are_missed_the_story_is_the_same(lived: Play, data: st.DataObject) -> None:
+    seen = data.draw(st.sets(st.integers(1, len(lived.views) - 2)))
+    looks = [0, *sorted(seen), len(lived.views) - 1]
+    events = told(lived.store, [lived.views[number] for number in looks])
+    assert [(event.state, event.text) for event in events] == LIFE
+
+
+def test_a_look_that_shows_nothing_new_tells_nothing(play: Play) -> None:
+    whole_life(play)
+    teller = reporter(play.store)
+    teller.news(play.views[:1])
+    assert teller.news(play.views[-1:])
+    assert teller.news(play.views[-1:]) == ()
+
+
+def test_a_run_that_goes_on_begins_with_where_each_task_stands(play: Play) -> None:
+    """What an earlier run has told is not told again."""
+    whole_life(play)
+    first = reporter(play.store).news(play.views[-1:])
+    assert [(event.state, event.text) for event in first] == [
+        ("complete", "found so; last played by musician-task-01-S3")
+    ]
+
+
+def test_reports_are_told_with_what_they_say(play: Play) -> None:
+    play.claim("s1")
+    report = ErrorReport(
+        retry=Nth(number=1, of=5), context_usage_pct=None, self_correction=NO, error="it broke", report=None
+    )
+    kept = (entry(Kind.ERROR, "step 1", "it broke"),)
+    service.report(play.store, play.owner, MessageType.ERROR, report.render(), last_error="x", entries=kept)
+    play.look()
+    play.judge(State.FIX_PROPOSED, "Play it once more.")
+    play.resume(entry(Kind.NOTE, text="conductor: Play it once more."))
+    warning = ContextWarning(
+        context_usage_pct=67,
+        self_correction=NO,
+        agents_remaining=AgentsRemaining(count=0, each_pct=8, total_pct=0),
+        agents_that_fit=Counted(count=0),
+        deviations=NONE,
+        to_checkpoint_pct=8,
+        recommendation="hand off now",
+    )
+    kept = (entry(Kind.CONTEXT, text="EVALUATION triggered"),)
+    service.report(
+        play.store, play.owner, MessageType.CONTEXT_WARNING, warning.render(), last_error="c", entries=kept
+    )
+    play.look()
+    service.request_exit(play.store, T, "Prepare the handoff now.", urgent=False)
+    play.look()
+    play.exit("conductor requested")
+    assert [(event.state, event.text) for event in told(play.store, play.views)[2:]] == [
+        ("error", "reports an error (1 of 5): it broke"),
+        ("fix_proposed", "answered: Play it once more."),
+        ("error", "context used 67 %, recommends: hand off now"),
+        ("exit_requested", "asked to hand off: Prepare the handoff now."),
+        ("exited", "musician-task-01 handed off: conductor requested"),
+    ]
+
+
+def test_what_a_successor_found_is_told(play: Play) -> None:
+    play.claim("s1")
+    found = Resumption(
+        worked_by="musician-task-01-S2",
+        previous_session="s0",
+        handoff="missing",
+        context_usage_pct=None,
+        deviations_found=NONE,
+        mismatches=Counted(count=0),
+        pending_messages=Counted(count=0),
+        previous_self_correction=NO,
+        assessment="needs verification",
+        verification="checkpoint 1: All passing",
+        resuming_from="step 2 (Measure)",
+    )
+    play.write(entry(Kind.RESUMED, text=found.render()), entry(Kind.RESUMED, text="something else"))
+    assert [event.text for event in told(play.store, play.views)][-1] == (
+        "HANDOFF missing; checkpoint 1: All passing; goes on at step 2 (Measure)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (entry(Kind.LAUNCHED, "step 1 agent 1", "Draw"), "step 1 agent 1 handed to a subagent: Draw"),
+        (entry(Kind.RETURNED, "step 1 agent 1"), "step 1 agent 1 completed"),
+        (entry(Kind.FAILED, "step 1", "exit code 1"), "step 1 failed: exit code 1"),
+        (entry(Kind.SELF_CORRECTION, "step 1", "a slip"), "self-correction in step 1: a slip"),
+        (entry(Kind.PARTIAL, "step 1", "half"), "step 1 done in part: half"),
+        (entry(Kind.QUESTION, "step 1", "may I?"), "asks in step 1: may I?"),
+        (entry(Kind.NOT_VERIFIED, "checkpoint 1", "2 failed"), "checkpoint 1 is not green: 2 failed"),
+        (entry(Kind.SET_ASIDE, text="refs/x"), "unfinished work set aside at refs/x"),
+        (entry(Kind.RECONCILED, "step 1", "in git"), "step 1 was done already: in git"),
+        (entry(Kind.STARTED, "step 1"), "step 1 started"),
+        (entry(Kind.REWORKED, "by hand"), "by hand done"),
+    ],
+)
+def test_an_entry_is_told_in_plain_words(play: Play, written: Entry, text: str) -> None:
+    play.claim("s1")
+    play.write(written)
+    assert [event.text for event in told(play.store, play.views)][-1] == text
+
+
+def test_what_cannot_be_read_is_told_as_it_is(play: Play) -> None:
+    """A raw writer's submission and report need no form (D6)."""
+    play.claim("s1")
+    verification = service.store_verification(
+        play.store, play.owner, checkpoint=1, covers_all=True, outcome="green", tree_id="t", result="{}"
+    )
+    service.submit(
+        play.store, play.owner, MessageType.REVIEW_REQUEST, "look please", verification_id=verification
+    )
+    play.look()
+    play.judge(State.FIX_PROPOSED, "do this")
+    play.resume()
+    service.report(play.store, play.owner, MessageType.ERROR, "it broke", last_error="x")
+    play.look()
+    play.judge(State.REVIEW_APPROVED, "go on then")
+    assert [event.text for event in told(play.store, play.views)[2:]] == [
+        "asks for review: look please",
+        "answered: do this",
+        "reports: it broke",
+        "approved: go on then",
+    ]
+
+
+def test_a_session_that_only_knows_sql_is_told_from_its_states(play: Play) -> None:
+    """D6: no journal, no session of ours."""
+    store = play.store
+    assert isinstance(store, SqliteStore)
+    store.connection.execute(
+        "UPDATE orchestration_tasks SET state = 'working', session_id = 'raw', last_heartbeat = datetime('now')"
+        " WHERE task_id = 'task-01'"
+    )
+    play.look()
+    assert [event.text for event in told(store, play.views)][1:] == ["musician-task-01 claimed it"]
+
+
+def test_a_task_that_is_withdrawn_is_told(play: Play) -> None:
+    service.withdraw(play.store, T, "gone from the plan")
+    play.look()
+    assert [(event.state, event.text) for event in told(play.store, play.views)][1:] == [
+        ("exited", "withdrawn from the plan")
+    ]
+
+
+def test_what_needs_a_person_is_told_once_with_the_command_that_answers_it(play: Play) -> None:
+    service.ask_human(play.store, T, kind="question", subject_id=1, text="may I?")
+    play.look()
+    play.look()
+    service.send(play.store, T, "yes")
+    play.look()
+    play.look()
+    events = told(play.store, play.views)[1:]
+    assert [(event.text, event.needs_person) for event in events] == [
+        ('needs a person (question): may I?; next: musician send task-01 "your answer"', True),
+        ("a person has settled it: answered: yes", False),
+    ]
+
+
+def test_what_still_waits_when_a_run_begins_is_told_too(play: Play) -> None:
+    service.ask_human(play.store, T, kind="question", subject_id=1, text="may I?")
+    play.look()
+    assert [event.needs_person for event in reporter(play.store).news(play.views[-1:])] == [False, True]
+
+
+def test_a_verdict_that_settles_something_is_told_once(play: Play) -> None:
+    play.claim("s1")
+    play.submit(1, 2)
+    service.ask_human(play.store, T, kind="review", subject_id=1, text="a person reviews this")
+    play.look()
+    play.judge(State.REVIEW_APPROVED, "Approved.")
+    assert [event.text for event in told(play.store, play.views)][-2:] == [
+        "needs a person (review): a person reviews this; next: musician review show task-01",
+        "Approved.",
+    ]
+
+
+def test_events_of_all_tasks_are_in_one_line_of_time(store: Store) -> None:
+    for number in (1, 2):
+        service.open_task(store, f"task-0{number}", title="t", instruction_path="i.md")
+    teller = reporter(store)
+    views = [service.task_view(store, f"task-0{number}") for number in (1, 2)]
+    assert [event.task_id for event in teller.news(views)] == ["task-01", "task-02"]
+
+
+def test_a_line_is_one_line_whatever_somebody_wrote() -> None:
+    event = Event(at="2026-01-01 00:00:00", task_id=T, state=State.WORKING, text="a\nb\x1b[2Jc\td")
+    line = line_of(event, 7)
+    assert line.endswith("task-01  working          a b [2Jc d")
+    assert line.isprintable()
+
+
+def test_times_are_local_ones(monkeypatch: pytest.MonkeyPatch, zone_of: Callable[[str], None]) -> None:
+    from musician.cli.run_time import duration, local_date, local_time, zone
+
+    zone_of("XXX-05:30")  # as POSIX writes five and a half hours east
+    assert local_time("2026-01-01 20:00:00") == "01:30:00"
+    assert local_date("2026-01-01 20:00:00") == "2026-01-02"
+    assert zone() == "UTC+05:30"
+    zone_of("UTC0")
+    assert zone() == "UTC"
+    assert local_time("yesterday") == "yesterday"
+    assert local_date("yesterday") == ""
+    assert [duration(each) for each in (9.9, 725, 10_809)] == ["0:09", "12:05", "3:00:09"]
+
+
+@pytest.fixture
+def zone_of(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    import time
+
+    def move(name: str) -> None:
+        monkeypatch.setenv("TZ", name)
+        time.tzset()
+
+    yield move
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_every_kind_of_question_has_its_commands_and_each_of_them_exists() -> None:
+    """The kinds are named where they are asked; a new one without an answer fails here."""
+    import re
+    import shlex
+
+    import musician
+    from musician.cli.asks import ANSWERS
+    from musician.cli.main import program
+
+    source = Path(musician.__file__).parent
+    asked = {
+        kind
+        for name in ("protocol/conductor.py", "runtime/performing.py", "service/verdicts.py")
+        for kind in re.findall(r'kind="([a-z]+)"', (source / name).read_text(encoding="utf-8"))
+    }
+    assert asked
+    assert asked <= set(ANSWERS)
+    for answers in ANSWERS.values():
+        for command, _ in answers:
+            words = shlex.split(command.format(task=T, plan="greeter"))
+            if words[0] == "musician":
+                with program.make_context("musician", words[1:]) as context:
+                    name, found, rest = program.resolve_command(context, words[1:])
+                    assert found is not None
+                    found.make_context(str(name), list(rest), parent=context).close()
