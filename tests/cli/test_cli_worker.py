@@ -87,3 +87,15 @@ def _until_asleep(pid: int) -> None:
             return
         assert time.monotonic() < end_s
         time.sleep(0.01)
+
+
+def test_a_worker_waits_for_work_as_long_as_it_is_told(
+    repository: Path, call: Call, command: tuple[str, ...]
+) -> None:
+    call("init")
+    began_s = time.monotonic()
+    assert call("worker", "--idle-exit", "0.7", "--json").json == {
+        "ending": "nothing to claim",
+        "played": [],
+    }
+    assert time.monotonic() - began_s >= 0.7

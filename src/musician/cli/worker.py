@@ -14,18 +14,30 @@ from musician.runtime.fleet import Parting, work_on
 
 __all__ = ["worker"]
 
+LONGEST_S = 7 * 86_400.0
+
 
 @command("worker")
 @click.option("--agent", metavar="NAME", help="Play with this agent instead of the tasks' own.")
 @click.option("--once", is_flag=True, help="End when there is nothing to claim, instead of waiting for more.")
+@click.option(
+    "--idle-exit",
+    "idle_limit_s",
+    type=click.FloatRange(0, LONGEST_S),
+    metavar="SECONDS",
+    help="End when there was nothing to claim for so long.",
+)
 @click.pass_obj
 @click.pass_context
-def worker(context: click.Context, app: App, agent: str | None, once: bool) -> None:
+def worker(
+    context: click.Context, app: App, agent: str | None, once: bool, idle_limit_s: float | None
+) -> None:
     """Keep claiming tasks and playing them.
 
     Beside a conductor, which reviews and merges. It ends when every task is complete.
     """
-    play = partial(work_on, app.root, app.store, settings=app.settings, agent=agent, once=once)
+    limit_s = 0.0 if once else idle_limit_s
+    play = partial(work_on, app.root, app.store, settings=app.settings, agent=agent, idle_limit_s=limit_s)
     parting, played = anyio.run(play)
     document = {
         "ending": parting,

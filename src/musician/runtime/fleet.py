@@ -5,6 +5,7 @@ Claims are quiet, because a worker that comes too late is nothing to tell anybod
 conductor, looks by itself now and then, and ends when every task of every plan is complete.
 """
 
+import math
 import uuid
 from collections.abc import Iterator
 from enum import StrEnum
@@ -49,13 +50,19 @@ class Parting(StrEnum):
 
 
 async def work_on(
-    root: Root, store: Store, *, settings: Settings, agent: str | None = None, once: bool = False
+    root: Root,
+    store: Store,
+    *,
+    settings: Settings,
+    agent: str | None = None,
+    idle_limit_s: float | None = None,
 ) -> tuple[Parting, tuple[tuple[str, End], ...]]:
     """Play one task after the other; why it ended, and each task it played with its end.
 
-    ``once``: end as soon as there is nothing to claim, instead of waiting for more.
+    ``idle_limit_s``: end when there was nothing to claim for so long, instead of waiting for more.
     """
     played: list[tuple[str, End]] = []
+    idle_since_s = anyio.current_time()
     with Bell(store.path, CONDUCTOR) as bell:
         while True:
             bell.drain()
@@ -65,11 +72,14 @@ async def work_on(
                 played.append(found)
                 if found[1].reason.startswith(INTERRUPTED):
                     return Parting.INTERRUPTED, tuple(played)
-            elif await anyio.to_thread.run_sync(partial(_is_all_complete, store)):
+                idle_since_s = anyio.current_time()
+                continue
+            left_s = math.inf if idle_limit_s is None else idle_since_s + idle_limit_s - anyio.current_time()
+            if await anyio.to_thread.run_sync(partial(_is_all_complete, store)):
                 return Parting.ALL_COMPLETE, tuple(played)
-            elif once:
+            if left_s <= 0:
                 return Parting.NOTHING_TO_CLAIM, tuple(played)
-            elif await _is_stopped_while_waiting(bell):
+            if await _is_stopped_while_waiting(bell, min(left_s, LOOK_EVERY_S)):
                 return Parting.INTERRUPTED, tuple(played)
 
 
@@ -127,7 +137,7 @@ def _is_all_complete(store: Store) -> bool:
     return bool(rows) and not left
 
 
-async def _is_stopped_while_waiting(bell: Bell) -> bool:
+async def _is_stopped_while_waiting(bell: Bell, pace_s: float) -> bool:
     """Wait for a bell, the next look, or a signal; whether it was a signal."""
     stopped = False
 
@@ -140,7 +150,7 @@ async def _is_stopped_while_waiting(bell: Bell) -> bool:
             group.cancel_scope.cancel()
 
         group.start_soon(heed)
-        with anyio.move_on_after(LOOK_EVERY_S):
+        with anyio.move_on_after(pace_s):
             await anyio.wait_readable(bell)
         group.cancel_scope.cancel()
     return stopped
