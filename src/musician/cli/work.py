@@ -1,6 +1,6 @@
 """Playing tasks: one session on one task, or a process that keeps claiming tasks."""
 
-import uuid
+import secrets
 
 import anyio
 import click
@@ -27,7 +27,7 @@ UNFINISHED = 1
 @click.pass_obj
 def work(app: App, task_id: str, session_id: str | None, agent: str | None, quiet: bool) -> None:
     """One musician session on TASK: claim it, play it, until it is complete, handed off or stopped."""
-    session = session_id or f"musician-{uuid.uuid4().hex[:12]}"
+    session = session_id or f"musician-{secrets.token_hex(6)}"
 
     async def play() -> End:
         return await play_task(
