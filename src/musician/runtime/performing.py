@@ -145,8 +145,8 @@ class Performer:
         epoch = last_epoch(view)
         await _in_thread(partial(service.fence, self.store, act.task_id, epoch=epoch))
         survivor = await _in_thread(partial(self._end_old, view))
-        if survivor and ("survivor", epoch) not in {(ask.kind, ask.subject_id) for ask in view.asks}:
-            await _in_thread(partial(self._ask, act.task_id, "survivor", epoch, survivor))
+        if survivor and ("doubtful", epoch) not in {(ask.kind, ask.subject_id) for ask in view.asks}:
+            await _in_thread(partial(self._ask, act.task_id, "doubtful", epoch, survivor))
             return
         saved = await _in_thread(partial(self._save_work, act.task_id, epoch))
         text = "The last session died. " + (

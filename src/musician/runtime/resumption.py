@@ -24,6 +24,9 @@ from musician.store.rows import JournalRow, MessageRow, SubmissionRow
 
 __all__ = ["Resumed", "checkpoint_number", "reconcile", "resumption_message"]
 
+REWORK = "rework "
+"""How the items begin that mend a checkpoint."""
+
 _ADVICE = frozenset(
     {
         MessageType.HANDOFF,
@@ -53,15 +56,8 @@ def reconcile(view: TaskView, unread: tuple[MessageRow, ...], program: Program, 
     set_aside = tree.set_aside()
     if set_aside is not None:
         found.append(Entry(kind=Kind.SET_ASIDE, text=set_aside))
-    names = {item.item for item in program.items}
-    for finished in tree.found_items():
-        if finished.item in names and not progress.is_done(finished.item):
-            found.append(
-                Entry(
-                    kind=Kind.RECONCILED, item=finished.item, text="by its commit", commit_id=finished.commit
-                )
-            )
-            progress = progress.after(found[-1:])
+    found += _kept_unheard(view, tree, {item.item for item in program.items}, progress)
+    progress = progress.after(found)
     for check in (item for item in program.items if isinstance(item, Check)):
         if check.item not in progress.approved and _stands_approved(view, check.number):
             found.append(Entry(kind=Kind.APPROVED, item=check.item, text="the approval outlived its session"))
@@ -71,9 +67,29 @@ def reconcile(view: TaskView, unread: tuple[MessageRow, ...], program: Program, 
         progress=progress,
         entries=tuple(found),
         advice="\n\n".join(advice),
-        feedback=_open_feedback(view, program, progress),
+        feedback="" if _has_reworked(found) else _open_feedback(view, program, progress),
         last_message_id=unread[-1].id if unread else 0,
     )
+
+
+def _kept_unheard(view: TaskView, tree: TaskTree, names: set[str], progress: Progress) -> list[Entry]:
+    """What git keeps as finished and the journal has not heard of: the session died between the two."""
+    heard = {row.commit_id for row in view.journal}
+    entries = []
+    for kept in tree.found_items():
+        if kept.item in names and not progress.is_done(kept.item):
+            kind = Kind.RECONCILED
+        elif kept.item.startswith(REWORK) and kept.commit not in heard:
+            kind = Kind.REWORKED
+        else:
+            continue
+        entries.append(Entry(kind=kind, item=kept.item, text="by its commit", commit_id=kept.commit))
+        progress = progress.after(entries[-1:])
+    return entries
+
+
+def _has_reworked(found: list[Entry]) -> bool:
+    return any(entry.kind is Kind.REWORKED for entry in found)
 
 
 def checkpoint_number(submission: SubmissionRow) -> int | None:
