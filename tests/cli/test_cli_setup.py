@@ -35,7 +35,7 @@ def test_init_again_changes_nothing(repository: Path, call: Call) -> None:
     config = repository / ".musician" / "config.toml"
     config.write_text("[heartbeat]\nstale_after_s = 600\n")
     again = call("init", "--json").json
-    assert len(first.pop("created")) == 8
+    assert len(first.pop("created")) == 9
     assert again.pop("created") == []
     assert again == first
     assert config.read_text() == "[heartbeat]\nstale_after_s = 600\n"

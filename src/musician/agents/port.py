@@ -23,6 +23,7 @@ __all__ = [
     "PartialReported",
     "Piece",
     "PieceKind",
+    "ProposalMade",
     "QuestionAsked",
     "SelfCorrectionReported",
     "Stage",
@@ -83,7 +84,24 @@ class PartialReported:
     text: str
 
 
-AgentEvent = ContextReported | DeviationReported | SelfCorrectionReported | QuestionAsked | PartialReported
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalMade:
+    """Something worth keeping (sources "Proposal System"). ``path`` is a file of the tree with its text, or None."""
+
+    type: str
+    """One of the seven, ``PATTERN`` and the like."""
+    title: str
+    path: str | None = None
+
+
+AgentEvent = (
+    ContextReported
+    | DeviationReported
+    | SelfCorrectionReported
+    | QuestionAsked
+    | PartialReported
+    | ProposalMade
+)
 
 
 class OutcomeKind(StrEnum):

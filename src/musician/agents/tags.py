@@ -1,12 +1,14 @@
 """Reading what an agent tells in its output: lines that start with ``::context 58%`` and the like.
 
-A line is a tag when it starts, after spaces or tabs, with one of the five names::
+A line is a tag when it starts, after spaces or tabs, with one of the six names::
 
     ::context 58%                 measured context usage, also 58.5% or tokens of the window: 120000/200000
     ::deviation Medium text       Low, Medium or High, and what was done otherwise than planned
     ::self-correction text        something was wrong and was done again
     ::question text               for the conductor
     ::partial text                the piece is done only in part; what is missing
+    ::proposal PATTERN title      something worth keeping, of one of the seven types; with `` | docs/x.md`` at its
+                                  end the text is in that file of the working tree
 
 Everything else, ``::group::`` of other tools included, is output. The reader knows bytes and lines; it does
 not know who wrote them and decides nothing: a context reading that cannot be (over 100 %, a window of 0, more
@@ -23,10 +25,13 @@ from musician.agents.port import (
     ContextReported,
     DeviationReported,
     PartialReported,
+    ProposalMade,
     QuestionAsked,
     SelfCorrectionReported,
 )
 from musician.processes.output import one_line
+from musician.protocol.errors import BadField
+from musician.protocol.proposals import MOST_TITLE_CHARS, ProposalType, parse_type
 
 __all__ = ["MAX_LINE_BYTES", "MAX_TEXT_CHARS", "Line", "LineReader"]
 
@@ -36,7 +41,9 @@ MAX_LINE_BYTES = 16 * 1024
 MAX_TEXT_CHARS = 2000
 """What is kept of a tag's text."""
 
-_TAG = re.compile(r"[ \t]*::(context|deviation|self-correction|question|partial)(?![\w-]):?(.*)", re.DOTALL)
+_TAG = re.compile(
+    r"[ \t]*::(context|deviation|self-correction|question|partial|proposal)(?![\w-]):?(.*)", re.DOTALL
+)
 _PERCENT = re.compile(r"(-?\d+(?:\.\d+)?)\s*%", re.ASCII)
 _TOKENS = re.compile(r"(-?\d+)\s*/\s*(-?\d+)", re.ASCII)
 _SEVERITIES = frozenset({"Low", "Medium", "High"})
@@ -114,6 +121,8 @@ def _event(name: str, text: str) -> AgentEvent:
             return SelfCorrectionReported(text=text)
         case "question":
             return QuestionAsked(text=text)
+        case "proposal":
+            return _proposal(text)
         case _:
             return PartialReported(text=text)
 
@@ -140,3 +149,20 @@ def _deviation(text: str) -> DeviationReported:
     if not what:
         raise _NotUnderstood("it does not say what deviates")
     return DeviationReported(severity=severity, text=what)
+
+
+def _proposal(text: str) -> ProposalMade:
+    word, _, rest = text.partition(" ")
+    try:
+        kind = parse_type(word.rstrip(":"))
+    except BadField:
+        raise _NotUnderstood("the type is one of " + ", ".join(ProposalType)) from None
+    title, bar, path = rest.rpartition(" | ")
+    title = title if bar else rest
+    if not title:
+        raise _NotUnderstood("it has no title")
+    if len(title) > MOST_TITLE_CHARS:
+        raise _NotUnderstood(
+            f"the title has more than {MOST_TITLE_CHARS} characters; put the rest into a file"
+        )
+    return ProposalMade(type=kind, title=title, path=path if bar else None)

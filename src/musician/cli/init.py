@@ -15,19 +15,13 @@ from musician.trees.root import Root, exclude_private, is_network_filesystem
 
 __all__ = ["init", "network_warnings"]
 
-_READMES = {
-    "reports": """\
+_INSTALLED = Path(__file__).parent / "installed"
+_REPORTS_README = """\
 # Reports
 
 Musicians leave their completion reports here, one file to a task. Each is also kept in the database.
 Commit them or not, as you like.
-""",
-    "proposals": """\
-# Proposals
-
-What musicians found on the way that is outside of their task: one file to a proposal, for a person to judge.
-""",
-}
+"""
 
 
 @command("init")
@@ -76,8 +70,10 @@ def _make_folders(root: Root) -> list[str]:
                 remedy="move it away",
             ) from error
         made.append(f"{folder.relative_to(root.path)}/")
-    for folder in (root.reports_dir, root.proposals_dir):
-        made += _write_new(root, folder / "README.md", _READMES[folder.name])
+    made += _write_new(root, root.reports_dir / "README.md", _REPORTS_README)
+    for name in ("README.md", "TEMPLATE.md"):
+        text = (_INSTALLED / f"proposals-{name}").read_text(encoding="utf-8")
+        made += _write_new(root, root.proposals_dir / name, text)
     return made
 
 

@@ -43,6 +43,8 @@ COMMANDS = {
     "exit": "leave",
     "inbox": "inbox",
     "wait": "wait",
+    "propose": "propose",
+    "proposals": "proposals",
     "validate": "inspect",
     "verify-temp": "inspect",
     "headroom": "inspect",

@@ -25,14 +25,17 @@ __all__ = [
     "MusicianError",
     "NoRepository",
     "NoSession",
+    "NotConductor",
     "NotInitialised",
     "OperatorError",
     "PlanChanged",
+    "ProposalDecided",
     "SessionError",
     "StaleVerdict",
     "TreeNotReady",
     "UnexpectedInput",
     "UnknownPlan",
+    "UnknownProposal",
     "UnknownSeverity",
     "UnknownTask",
     "UnreadableMessage",
@@ -119,6 +122,18 @@ class UnknownPlan(CallerError):
     def __init__(self, *, plan_id: str) -> None:
         self.plan_id = plan_id
         super().__init__(f"no plan {plan_id!r:.80} is locked", remedy="lock it with `musician plan lock`")
+
+
+class UnknownProposal(CallerError):
+    """No proposal has this number."""
+
+    exit_code = 3
+
+    def __init__(self, *, proposal_id: int) -> None:
+        self.proposal_id = proposal_id
+        super().__init__(
+            f"no proposal {proposal_id}", remedy="`musician proposals list --all` shows their numbers"
+        )
 
 
 class InvalidPlan(CallerError):
@@ -219,6 +234,28 @@ class EvidenceMissing(SessionError):
     def __init__(self, *, task_id: str, missing: str, remedy: str) -> None:
         self.task_id, self.missing = task_id, missing
         super().__init__(f"{task_id}: {missing}", remedy=remedy)
+
+
+class NotConductor(SessionError):
+    """A musician's session tried what only the conductor may (D21)."""
+
+    def __init__(self, *, session_id: str, act: str) -> None:
+        self.session_id, self.act = session_id, act
+        super().__init__(
+            f"session {session_id!r:.80} is a musician's and may not {act} a proposal",
+            remedy="propose, and leave the decision to the conductor",
+        )
+
+
+class ProposalDecided(ConductorError):
+    """A proposal is decided once; this one was."""
+
+    def __init__(self, *, proposal_id: int, status: str, act: str) -> None:
+        self.proposal_id, self.status, self.act = proposal_id, status, act
+        super().__init__(
+            f"proposal {proposal_id} is {status} already: {act} is not possible",
+            remedy=f"`musician proposals show {proposal_id}` says how it was decided",
+        )
 
 
 class StaleVerdict(ConductorError):

@@ -5,7 +5,8 @@ then renamed (case B29).
 """
 
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -19,7 +20,7 @@ class Papers:
     """One task's files. All calls block."""
 
     def __init__(self, root: Root, task_id: str) -> None:
-        self._root = root
+        self.root = root
         self.status = root.temp_dir / f"{task_id}-status"
         self.deviations = root.temp_dir / f"{task_id}-deviations"
         self.handoff = root.temp_dir / f"{task_id}-HANDOFF"
@@ -53,21 +54,27 @@ class Papers:
 
     def relative(self, path: Path) -> str:
         """A path as messages give it: relative to the project."""
-        return path.relative_to(self._root.path).as_posix()
+        return path.relative_to(self.root.path).as_posix()
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that a reader, or a crash, meets the old one or the new one, never a part."""
+    """Write a file so that a reader, or a crash, meets the old one or the new one, never a part.
+
+    It keeps the old one's permissions; a new one has the user's usual ones.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    beside = path.with_name(f".{path.name[:50]}.{secrets.token_hex(8)}")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            if path.exists():
+                os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
+        os.replace(beside, path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)
         raise
 
 

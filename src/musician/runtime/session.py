@@ -34,6 +34,7 @@ from musician.protocol.particulars import KeyOutput, OutputKind
 from musician.protocol.settings import Settings
 from musician.runtime.checkpoint import run_checkpoint
 from musician.runtime.papers import Papers
+from musician.runtime.proposing import Desk, keep_made
 from musician.runtime.recording import Recorder
 from musician.runtime.tasktree import TaskTree
 from musician.runtime.watching import Watcher
@@ -292,6 +293,9 @@ class Session:
                 await self._send.send(i.QuestionTold(text=text))
             case port.PartialReported(text=text):
                 await self._send.send(i.PartialTold(text=text))
+            case port.ProposalMade():  # kept at once: the engine has nothing to decide
+                desk = Desk(root=self.papers.root, store=self.store)
+                await _in_thread(partial(keep_made, desk, self.claim, self.tree.path, event))
 
 
 def _failing(result: VerificationResult) -> str:

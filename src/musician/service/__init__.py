@@ -13,6 +13,7 @@ waiters are rung after the commit. Where do we …
 - lock a plan, open its tasks? ``plans``
 - hold the conductor's own row? ``conducting``
 - record what a person must decide? ``people``
+- propose what is worth keeping, and decide on it? ``proposals``; near-duplicates: ``likeness``
 - look? ``views``; a watcher's look: ``looking``
 """
 
@@ -29,6 +30,16 @@ from musician.service.inbox import acknowledge, deliver, send, unread
 from musician.service.looking import Look, look
 from musician.service.people import ask_human, open_asks, resolve_asks
 from musician.service.plans import amend_plan, lock_plan, open_task, plan_row
+from musician.service.proposals import (
+    accept_proposal,
+    find_proposal,
+    list_proposals,
+    merge_proposal,
+    open_proposals_of,
+    propose,
+    reject_proposal,
+    unsubmitted_proposals,
+)
 from musician.service.submissions import announce, ask, report, resume, submit
 from musician.service.takeover import fence, reopen, take_over, withdraw
 from musician.service.verdicts import grant_retries, judge, request_exit
@@ -59,6 +70,7 @@ __all__ = [
     "Look",
     "Taken",
     "TaskView",
+    "accept_proposal",
     "acknowledge",
     "amend_plan",
     "announce",
@@ -78,22 +90,28 @@ __all__ = [
     "everything",
     "exit_task",
     "fence",
+    "find_proposal",
     "finish_conducting",
     "grant_retries",
     "history_of",
     "interrupt_conducting",
     "journal_of",
     "judge",
+    "list_proposals",
     "lock_plan",
     "look",
+    "merge_proposal",
     "messages_of",
     "now",
     "open_asks",
+    "open_proposals_of",
     "open_task",
     "plan_row",
     "progress_of",
+    "propose",
     "record",
     "record_process",
+    "reject_proposal",
     "reopen",
     "report",
     "request_exit",
@@ -109,5 +127,6 @@ __all__ = [
     "task_view",
     "tasks_of",
     "unread",
+    "unsubmitted_proposals",
     "withdraw",
 ]

@@ -15,6 +15,7 @@ __all__ = [
     "MessageRow",
     "PlanRow",
     "ProcessRow",
+    "ProposalRow",
     "SessionRow",
     "SubmissionRow",
     "TaskRow",
@@ -154,6 +155,26 @@ class DocumentRow:
     body: str
     written_by: str
     at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalRow:
+    """``text`` is the proposal's file as it was written when it was open; ``status`` and ``outcome`` are now's."""
+
+    id: int
+    task_id: str
+    claim_epoch: int
+    session_id: str
+    type: str
+    title: str
+    path: str
+    document_id: int
+    message_id: int
+    status: str
+    outcome: str
+    at: str
+    decided_at: str | None
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

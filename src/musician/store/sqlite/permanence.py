@@ -15,6 +15,7 @@ __all__ = ["permanence_triggers"]
 _KEYS = {
     "journal": ("id",),
     "documents": ("id",),
+    "proposals": ("id",),
     "verifications": ("id",),
     "rulings": ("journal_id",),
     "sessions": ("task_id", "claim_epoch"),
@@ -23,6 +24,21 @@ _MAY_CHANGE = {
     "journal": "0",
     "documents": "0",
     "rulings": "0",
+    "proposals": "OLD.status = 'open' AND "
+    + " AND ".join(
+        f"NEW.{column} IS OLD.{column}"
+        for column in (
+            "id",
+            "task_id",
+            "claim_epoch",
+            "session_id",
+            "type",
+            "title",
+            "path",
+            "message_id",
+            "at",
+        )
+    ),
     "verifications": "OLD.submission_id IS NULL AND NEW.submission_id IS NOT NULL AND "
     + " AND ".join(
         f"NEW.{column} IS OLD.{column}"

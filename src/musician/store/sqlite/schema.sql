@@ -146,6 +146,27 @@ CREATE TABLE documents (
 
 CREATE INDEX documents_by_task ON documents (task_id, kind, id);
 
+-- What musicians propose, decided once by the conductor (D21). The text is the document; a merge gives it a newer one.
+CREATE TABLE proposals (
+    id          INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id > 0),
+    task_id     TEXT NOT NULL,
+    claim_epoch INTEGER NOT NULL,   -- 0 where the conductor proposed it
+    session_id  TEXT NOT NULL,
+    type        TEXT NOT NULL,
+    title       TEXT NOT NULL,
+    path        TEXT NOT NULL,
+    document_id INTEGER NOT NULL,
+    message_id  INTEGER NOT NULL,   -- the newest message of its task then: a later submission names it
+    status      TEXT NOT NULL DEFAULT 'open' CHECK (status IN ('open', 'accepted', 'merged', 'rejected')),
+    outcome     TEXT NOT NULL DEFAULT '' CHECK ((status = 'open') = (outcome = '')),
+    at          TEXT NOT NULL DEFAULT (datetime('now')),
+    decided_at  TEXT
+);
+
+CREATE INDEX proposals_by_task ON proposals (task_id, id);
+CREATE INDEX proposals_by_status ON proposals (status, id);
+CREATE INDEX proposals_by_path ON proposals (path);
+
 -- Verification results, stored by the program that ran it (D16).
 CREATE TABLE verifications (
     id           INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id > 0),

@@ -1,0 +1,150 @@
+"""The conductor's side of proposals: look, and decide on each once (sources "Proposal System", D21)."""
+
+from collections.abc import Callable, Iterable
+
+import click
+
+from musician import service
+from musician.cli.context import App
+from musician.cli.options import command, text_argument
+from musician.cli.render import fields, indented, lines, pairs, show, table
+from musician.protocol.landing import remark
+from musician.protocol.names import check_session_id
+from musician.runtime.proposing import Desk
+from musician.service.likeness import Alike, alike_among
+from musician.service.proposals import KeptProposal
+
+__all__ = ["proposals"]
+
+_number = click.IntRange(min=1)
+
+
+@click.group("proposals")
+def proposals() -> None:
+    """Judge what musicians propose."""
+
+
+@command("list", parent=proposals)
+@click.option("--all", "is_all", is_flag=True, help="Those that are decided, too.")
+@click.pass_obj
+def list_command(app: App, is_all: bool) -> None:
+    """What is proposed and not decided, and which proposals say nearly the same."""
+    every = service.list_proposals(app.store, only_open=False)
+    found = [kept for kept in every if is_all or kept.row.status == "open"]
+    alike = alike_among(every)
+    show(app, {"proposals": [_document(kept, alike) for kept in found]})
+    if app.json:
+        return
+    if not found:
+        lines("nothing is proposed" if is_all else "nothing waits")
+        return
+    rows = [
+        (
+            kept.row.id,
+            kept.row.status,
+            kept.row.type,
+            kept.row.task_id,
+            ", ".join(str(each.other) for each in alike if each.of == kept.row.id),
+            kept.row.title,
+        )
+        for kept in found
+    ]
+    table(("ID", "STATUS", "TYPE", "TASK", "LIKE", "TITLE"), rows)
+
+
+@command("show", parent=proposals)
+@click.argument("proposal_id", metavar="ID", type=_number)
+@click.pass_obj
+def show_command(app: App, proposal_id: int) -> None:
+    """All of one proposal, and what it resembles."""
+    kept = service.find_proposal(app.store, proposal_id)
+    alike = [each for each in alike_among(_with(app, kept)) if each.of == proposal_id]
+    written = kept.proposal
+    facts = {
+        "proposal": proposal_id,
+        "status": written.status,
+        "outcome": written.outcome,
+        "type": written.type,
+        "from": f"{written.task_id}, session {written.session_id}, {kept.row.at}",
+        "file": kept.row.path,
+        "like": ", ".join(f"{each.other} ({each.likeness_pct:g} %)" for each in alike),
+    }
+    why = ["why:", indented(written.why)] if written.why else []
+    document = {**_document(kept, alike), "why": written.why, "body": written.body}
+    show(app, document, written.title, pairs(facts), *why, "what:", indented(written.body))
+
+
+def _with(app: App, kept: KeptProposal) -> tuple[KeptProposal, ...]:
+    """It and the others, also where it is older than what a list goes back to."""
+    every = service.list_proposals(app.store, only_open=False)
+    return (*(each for each in every if each.row.id != kept.row.id), kept)
+
+
+def _session(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    return None if value is None else check_session_id(value)
+
+
+def _conductor_only(function: Callable[..., None]) -> Callable[..., None]:
+    """Whoever has a session's id is its musician, and is refused (D21)."""
+    return click.option(
+        "--session",
+        envvar="MUSICIAN_SESSION",
+        metavar="ID",
+        callback=_session,
+        help="A musician's session: it is refused.  [env: MUSICIAN_SESSION]",
+    )(function)
+
+
+@command("accept", parent=proposals)
+@click.argument("proposal_id", metavar="ID", type=_number)
+@_conductor_only
+@click.pass_obj
+def accept(app: App, proposal_id: int, session: str | None) -> None:
+    """Put a proposal where its type belongs and close it.
+
+    MEMORY goes into MEMORY.md, CLAUDE_MD into CLAUDE.md, everything else into docs/knowledge-base/. Nothing is
+    committed: that is yours.
+    """
+    kept, path = _desk(app).accept(proposal_id, session_id=session)
+    more = remark(kept.proposal.type)
+    document = {**_document(kept), "changed": path, "remark": more}
+    said = [f"proposal {proposal_id} is accepted: {path} has it now; look at it and commit it"]
+    show(app, document, *said, *([more] if more else []))
+
+
+@command("reject", parent=proposals)
+@click.argument("proposal_id", metavar="ID", type=_number)
+@text_argument()
+@_conductor_only
+@click.pass_obj
+def reject(app: App, proposal_id: int, text: str, session: str | None) -> None:
+    """Decline a proposal; TEXT says why."""
+    kept = _desk(app).reject(proposal_id, text, session_id=session)
+    show(app, _document(kept), f"proposal {proposal_id} is rejected")
+
+
+@command("merge", parent=proposals)
+@click.argument("proposal_id", metavar="ID", type=_number)
+@click.argument("into_id", metavar="INTO", type=_number)
+@_conductor_only
+@click.pass_obj
+def merge(app: App, proposal_id: int, into_id: int, session: str | None) -> None:
+    """Add the text of proposal ID to proposal INTO, and close ID.
+
+    INTO stays open, to be accepted or rejected.
+    """
+    closed, kept = _desk(app).merge(proposal_id, into_id, session_id=session)
+    document = {"closed": _document(closed), "kept": _document(kept)}
+    show(app, document, f"proposal {proposal_id} is merged into {into_id}: {kept.row.path}")
+
+
+def _desk(app: App) -> Desk:
+    return Desk(root=app.root, store=app.store)
+
+
+def _document(kept: KeptProposal, alike: Iterable[Alike] = ()) -> dict[str, object]:
+    facts = fields(kept.row)
+    for name in ("text", "document_id", "message_id", "claim_epoch"):
+        del facts[name]
+    found = [each for each in alike if each.of == kept.row.id]
+    return {**facts, "alike": [{"id": each.other, "likeness_pct": each.likeness_pct} for each in found]}

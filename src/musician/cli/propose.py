@@ -1,0 +1,67 @@
+"""A musician proposes what is worth keeping (sources "Proposal System", D21)."""
+
+import click
+
+from musician.cli.context import App
+from musician.cli.options import claim_of, command, parse_text, session_options, task_argument, text_argument
+from musician.cli.render import show
+from musician.protocol.proposals import Draft, ProposalType, parse_type, read_draft
+from musician.runtime.proposing import Desk
+
+__all__ = ["propose"]
+
+
+def _type(ctx: click.Context, param: click.Parameter, value: str | None) -> ProposalType | None:
+    return None if value is None else parse_type(value)
+
+
+@command("propose")
+@task_argument
+@text_argument()
+@click.option(
+    "--type", "kind", metavar="TYPE", callback=_type, help="One of " + ", ".join(ProposalType) + "."
+)
+@click.option("--title", metavar="LINE", help="What it is, in one line.")
+@click.option("--why", metavar="TEXT", callback=parse_text, help="Why it is worth keeping, or why it failed.")
+@session_options
+@click.pass_obj
+def propose(
+    app: App,
+    task_id: str,
+    text: str,
+    kind: ProposalType | None,
+    title: str | None,
+    why: str | None,
+    session: str | None,
+    epoch: int | None,
+) -> None:
+    """Propose something worth keeping; the conductor decides on it.
+
+    TEXT, or - for standard input, may also be a whole proposal as docs/implementation/proposals/TEMPLATE.md shows
+    it: then type and title are in it.
+    """
+    claim = claim_of(app, task_id, session, epoch)
+    kept = Desk(root=app.root, store=app.store).propose(claim, _draft(text, kind, title, why))
+    document = {
+        "id": kept.row.id,
+        "path": kept.row.path,
+        "type": kept.proposal.type,
+        "title": kept.proposal.title,
+        "status": kept.proposal.status,
+    }
+    show(app, document, f"{task_id}: proposal {kept.row.id} is {kept.proposal.status}, in {kept.row.path}")
+
+
+def _draft(text: str, kind: ProposalType | None, title: str | None, why: str | None) -> Draft:
+    """What an option says goes before what the text says."""
+    written = None if kind is not None and title is not None else read_draft(text)
+    if written is not None:
+        return Draft(
+            type=kind or written.type,
+            title=title or written.title,
+            body=written.body,
+            why=written.why if why is None else why,
+        )
+    if kind is None or title is None:
+        raise click.UsageError("--type and --title are needed, or a text that says both in its front matter")
+    return Draft(type=kind, title=title.strip(), body=text, why=why or "")

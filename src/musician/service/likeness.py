@@ -1,0 +1,65 @@
+"""Which proposals say nearly the same (sources "Proposal System": the conductor deduplicates).
+
+A hint for a person, never a decision. Two are alike if their titles are the same words in about any order, or if
+their whole texts are. The library is imported when it is first needed: most commands never compare anything.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from musician.protocol.proposals import Proposal, Status
+from musician.service.proposals import KeptProposal
+
+__all__ = ["ALIKE_FROM_PCT", "MOST_COMPARED", "MOST_COMPARED_CHARS", "Alike", "alike_among"]
+
+ALIKE_FROM_PCT = 80.0
+MOST_COMPARED_CHARS = 2000
+"""Of a text, from its beginning: comparing takes the product of two lengths."""
+
+MOST_COMPARED = 200
+"""The newest proposals that are compared, each with each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alike:
+    """``of`` resembles ``other``, by number; 100 % is the same words."""
+
+    of: int
+    other: int
+    likeness_pct: float
+
+
+def alike_among(proposals: Sequence[KeptProposal]) -> tuple[Alike, ...]:
+    """For each open proposal the ones it resembles, most alike first. What was rejected or merged does not count."""
+    compared = [
+        (kept.row.id, kept.proposal.status, _words(kept.proposal.title), _words(_text(kept.proposal)))
+        for kept in proposals[-MOST_COMPARED:]
+        if kept.proposal.status in (Status.OPEN, Status.ACCEPTED)
+    ]
+    found = []
+    for place, (one, one_status, *one_texts) in enumerate(compared):
+        for other, other_status, *other_texts in compared[:place]:
+            pct = max(map(_likeness_pct, one_texts, other_texts))
+            if pct >= ALIKE_FROM_PCT:
+                found += [Alike(of=one, other=other, likeness_pct=pct)] if one_status is Status.OPEN else []
+                found += [Alike(of=other, other=one, likeness_pct=pct)] if other_status is Status.OPEN else []
+    return tuple(sorted(found, key=lambda each: (each.of, -each.likeness_pct, each.other)))
+
+
+def _text(proposal: Proposal) -> str:
+    return f"{proposal.title}\n{proposal.why}\n{proposal.body}"[:MOST_COMPARED_CHARS]
+
+
+def _words(text: str) -> str:
+    """Letters and digits only, in small letters, the words sorted."""
+    from rapidfuzz.utils import default_process
+
+    return " ".join(sorted(default_process(text).split()))
+
+
+def _likeness_pct(one: str, other: str) -> float:
+    from rapidfuzz import fuzz
+
+    if not one or not other:
+        return 0.0  # signs only: nothing to compare
+    return round(fuzz.ratio(one, other, score_cutoff=ALIKE_FROM_PCT), 1)
