@@ -252,6 +252,18 @@ def test_a_request_may_be_repeated_more_urgently(store: Store, walk: Walk) -> No
     ]
 
 
+def test_a_task_stopped_by_a_person_waits_for_one(store: Store, walk: Walk) -> None:
+    walk(store, "task-01", State.WORKING)
+    message_id = service.request_exit(store, "task-01", "enough", urgent=True, hold=True)
+    [ask] = service.open_asks(store)
+    assert (ask.task_id, ask.kind, ask.subject_id, ask.text) == (
+        "task-01",
+        "stopped",
+        message_id,
+        "stopped: enough",
+    )
+
+
 @pytest.mark.parametrize("state", sorted(set(State) - ACTIVE))
 def test_nobody_is_asked_to_leave_where_nobody_is(
     store: Store, walk: Walk, untouched: Untouched, state: State
@@ -334,6 +346,34 @@ def test_an_old_fence_never_hits_a_successor(store: Store, walk: Walk, untouched
     with untouched(), pytest.raises(EvidenceMissing):
         service.take_over(store, "task-01", "go on", reason="dead")
     service.beat(store, successor)
+
+
+def test_the_program_writes_the_handoff_that_the_dead_could_not(store: Store, walk: Walk) -> None:
+    """D20."""
+    walk(store, "task-01", State.WORKING)
+    epoch = service.fence(store, "task-01", epoch=1)
+    service.take_over(store, "task-01", "go on", reason="dead", handoff=("temp/HANDOFF", "found: step 1"))
+    with store.read() as tx:
+        kept = tx.one("latest_document", task_id="task-01", kind="handoff")
+    assert kept is not None
+    assert (kept["body"], kept["path"], kept["written_by"], kept["claim_epoch"]) == (
+        "found: step 1",
+        "temp/HANDOFF",
+        "program",
+        epoch,
+    )
+
+
+def test_a_session_that_is_being_taken_over_ends_with_the_takeover_and_its_reason(
+    store: Store, walk: Walk
+) -> None:
+    """Whatever the conductor says to the task meanwhile."""
+    walk(store, "task-01", State.WORKING)
+    service.fence(store, "task-01", epoch=1)
+    service.request_exit(store, "task-01", "leave", urgent=True)
+    assert service.task_view(store, "task-01").sessions[0].ended_at is None
+    service.take_over(store, "task-01", "go on", reason="killed")
+    assert service.task_view(store, "task-01").sessions[0].exit_reason == "killed"
 
 
 def test_the_reason_of_a_takeover_is_the_last_sessions_only(store: Store, walk: Walk) -> None:

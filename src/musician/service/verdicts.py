@@ -45,7 +45,8 @@ def judge(
 def request_exit(store: Store, task_id: str, text: str, *, urgent: bool, hold: bool = False) -> int:
     """Ask a task's session to hand off and exit; urgent: stop the running piece at once (D12).
 
-    ``hold``: no fresh session goes on before a person says so; without it the conductor reopens the task. May be asked again, more urgently, of a session that was asked already. The exit request's message id.
+    ``hold``: no fresh session goes on before a person says so; without it the conductor reopens the task. May be
+    asked again, more urgently, of a session that was asked already. The exit request's message id.
     """
     with store.write() as tx:
         row = load_played(tx, task_id)

@@ -3,7 +3,6 @@
 The statements are the sources' own text; ``{session_id}`` and ``{NN}`` are the placeholders they use.
 """
 
-
 from typing import Protocol
 
 import pytest

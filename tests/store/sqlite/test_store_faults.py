@@ -225,6 +225,30 @@ def test_a_gate_held_too_long_is_locked_too(database: Path) -> None:
         assert unusable.value.kind == "locked"
 
 
+def test_by_whatever_path_one_comes_there_is_one_database_and_one_gate(
+    database: Path, tmp_path: Path
+) -> None:
+    """B35: a symlink to the file, a symlinked folder, a path with dots."""
+    elsewhere = tmp_path / "else where"
+    elsewhere.mkdir()
+    (elsewhere / "link.db").symlink_to(database)
+    (elsewhere / "folder").symlink_to(tmp_path)
+    ways = [
+        elsewhere / "link.db",
+        elsewhere / "folder" / "comms.db",
+        elsewhere / ".." / "comms.db",
+    ]
+    for way in ways:
+        with closing(SqliteStore.open(way, busy_timeout_s=0.05)) as store:
+            assert service.send(store, "task-01", str(way)) > 0
+            with Gate(database.with_name("comms.db-gate")).hold(1), pytest.raises(DatabaseUnusable):
+                service.send(store, "task-01", "never")
+    with closing(SqliteStore.open(database)) as store:
+        said = [message.message for message in service.messages_of(store, "task-01")]
+    assert said == ["a.md", *map(str, ways)]
+    assert names(elsewhere) == {"link.db", "folder"}
+
+
 def test_a_killed_writer_leaves_nothing_half_done_and_nobody_locked_out(database: Path) -> None:
     script = (
         "import sys\nfrom pathlib import Path\nfrom musician.store.sqlite.store import SqliteStore\n"

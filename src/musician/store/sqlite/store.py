@@ -224,7 +224,8 @@ class _FaultsOf:
 
 
 def _gate_of(path: Path) -> Gate:
-    return Gate(path.with_name(path.name + "-gate"))
+    real = path.resolve()  # by whatever link one comes, the database has one gate
+    return Gate(real.with_name(real.name + "-gate"))
 
 
 def _enter(held: ExitStack, gate: Gate, timeout_s: float, path: Path) -> None:
