@@ -1,0 +1,183 @@
+"""The stage shows the newest look, survives what it shows on, and tells its own defects."""
+
+import threading
+from typing import Any, cast
+
+import pytest
+
+from musician.cli import run_stage
+from musician.cli.run_end import End
+from musician.cli.run_lines import Lines
+from musician.cli.run_stage import Stage
+from musician.cli.run_standing import Standing
+from musician.protocol.errors import UnknownTask
+from musician.protocol.states import State
+from musician.runtime.conduct import Ending, Outcome
+from musician.service import TaskView
+from musician.store.rows import HumanRow
+from musician.trees.base import FastForward, Move
+
+LONG_S = 30.0
+
+
+def views(number: int) -> tuple[TaskView, ...]:
+    """A look is whatever it is: the stage does not open it."""
+    return (cast("TaskView", number),)
+
+
+class Face:
+    """Notes what it is shown; waits at a gate if it has one."""
+
+    def __init__(self, fault: BaseException | None = None) -> None:
+        self.shown: list[Any] = []
+        self.ticked = threading.Event()
+        self.entered = threading.Event()
+        self.gate = threading.Event()
+        self.gate.set()
+        self.is_closed = False
+        self._fault = fault
+
+    def show(self, views: tuple[TaskView, ...]) -> None:
+        self.entered.set()
+        assert self.gate.wait(LONG_S)
+        self.shown += views
+        if self._fault is not None:
+            raise self._fault
+
+    def tick(self) -> None:
+        self.ticked.set()
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def test_a_slow_face_misses_looks_but_never_the_last() -> None:
+    face = Face()
+    face.gate.clear()
+    stage = Stage(face)
+    stage.on_look(views(1))
+    assert face.entered.wait(LONG_S)
+    for number in range(2, 10):
+        stage.on_look(views(number))  # returns at once
+    assert not stage.finish(0.01)
+    face.gate.set()
+    assert stage.finish()
+    assert face.shown == [1, 9]
+    assert face.is_closed
+
+
+def test_a_face_ages_without_news(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_stage, "TICK_S", 0.001)
+    face = Face()
+    stage = Stage(face)
+    assert face.ticked.wait(LONG_S)
+    assert stage.finish()
+    assert face.shown == []
+
+
+@pytest.mark.parametrize("fault", [BrokenPipeError(), OSError(5, "gone"), UnknownTask(task_id="task-01")])
+def test_what_cannot_be_shown_is_given_up_in_silence(
+    fault: Exception, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stage = Stage(Face(fault))
+    stage.on_look(views(1))
+    assert stage.finish()
+    stage.on_look(views(2))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_defect_is_raised_at_the_end_and_not_before() -> None:
+    stage = Stage(Face(ZeroDivisionError("ours")))
+    stage.on_look(views(1))
+    stage.on_look(views(2))
+    with pytest.raises(ZeroDivisionError, match="ours"):
+        stage.finish()
+
+
+def test_a_new_day_is_told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from musician.cli.run_events import Event
+
+    class Days:
+        def news(self, views: object) -> tuple[Event, ...]:
+            return tuple(
+                Event(at=f"2026-01-0{day} 12:00:00", task_id="task-01", state=State.WORKING, text=str(day))
+                for day in (1, 1, 2)
+            )
+
+    monkeypatch.setattr("musician.cli.run_lines.today", lambda: "2026-01-01")
+    Lines(cast("Any", Days()), head="head", id_width=7).show(())
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines].count("2026-01-02") == 1
+    assert lines.index("2026-01-02") == 3
+
+
+def end_of(outcome: Outcome, *asks: HumanRow) -> End:
+    standing = Standing(
+        task_id="task-01",
+        title="t",
+        phase=1,
+        state=State.WORKING,
+        who="musician-task-01",
+        item="",
+        done=0,
+        total=2,
+        context_pct=None,
+        sessions=1,
+        report_path=None,
+        asks=asks,
+    )
+    return End(
+        plan_id="greeter",
+        outcome=outcome,
+        standings=(standing,),
+        base_branch="trunk",
+        integration="musician/greeter/_integration",
+        again="musician run PLAN.md",
+        took_s=65,
+    )
+
+
+def test_work_in_the_users_own_tree_is_not_called_merged() -> None:
+    said = end_of(Outcome(ending=Ending.COMPLETE)).summary
+    assert "The work is in your working tree." in said
+    assert "in 1:05" in said
+
+
+@pytest.mark.parametrize(
+    ("moved", "text"),
+    [
+        (FastForward(move=Move.MOVED), "your branch trunk was moved to it"),
+        (FastForward(move=Move.ALREADY), "your branch trunk has it all"),
+        (
+            FastForward(move=Move.NOT_POSSIBLE, reason="it is dirty", command="git merge x"),
+            "Your branch was left alone: it is dirty.\nTo take it: git merge x",
+        ),
+    ],
+)
+def test_the_end_says_what_became_of_the_users_branch(moved: FastForward, text: str) -> None:
+    end = end_of(Outcome(ending=Ending.COMPLETE, moved=moved))
+    assert text in end.summary
+    assert cast("dict[str, object]", end.document["branch"])["move"] == moved.move
+
+
+def test_a_standstill_nobody_asked_about_is_not_passed_over() -> None:
+    said = end_of(Outcome(ending=Ending.NEEDS_HUMAN)).summary
+    assert (
+        "Nothing can go on, and nothing was asked: look at `musician status` and `musician doctor`." in said
+    )
+
+
+def test_a_question_of_a_kind_nobody_knows_can_be_answered() -> None:
+    ask = HumanRow(
+        id=1,
+        task_id="task-01",
+        kind="odd",
+        subject_id=0,
+        text="what now?",
+        at="2026-01-01 00:00:00",
+        resolved_at=None,
+        resolution=None,
+    )
+    said = end_of(Outcome(ending=Ending.INTERRUPTED), ask).summary
+    assert "  task-01, odd: what now?" in said
+    assert '    musician send task-01 "what to do"  answer, and let it go on' in said
