@@ -173,6 +173,11 @@ def test_a_stopped_task_waits_for_a_person_and_goes_on_when_told(claimed: Path, 
     assert call("status", "--json").json["needs_human"] == []
 
 
+def test_a_person_may_grant_more_retries_with_an_answer(claimed: Path, call: Call) -> None:
+    call("send", "task-01", "try the other parser", "--retries", "3")
+    assert "Retry:      0/8" in call("validate", "task-01", expect=1).out
+
+
 def test_handoff_is_no_emergency(claimed: Path, call: Call) -> None:
     call("handoff", "task-01")
     assert call("status", "--json").json["needs_human"] == []

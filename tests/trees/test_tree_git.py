@@ -1,5 +1,7 @@
 """Git is run so that nothing around the caller changes what it does."""
 
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +24,12 @@ def test_a_failure_carries_what_was_run_and_what_git_said(repo: Path) -> None:
     assert caught.value.returncode == 128
     assert caught.value.message == "git rev-parse ended with 128 (fatal: Needed a single revision)"
     assert "\n" not in str(caught.value)
+
+
+def test_a_signal_from_the_terminal_does_not_reach_git(repo: Path) -> None:
+    """Ctrl-C goes to our own process group; a merge that it cut off would look like a failed one."""
+    alias = f"alias.group=!'{sys.executable}' -c 'import os; print(os.getpgrp())'"
+    assert int(Git(repo).text("-c", alias, "group")) != os.getpgrp()
 
 
 def test_a_folder_that_is_gone_is_gits_failure_and_not_a_missing_git(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ ANSWERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
         "question": (('musician send {task} "your answer"', "answer it"), _STOP),
         "retries": (
             ("musician history {task}", "see what failed"),
-            ('musician send {task} "what to do differently"', "let it try again"),
+            ('musician send {task} "what to do differently" --retries 3', "let it try again, three times"),
         ),
         "progress": (
             ("musician history {task}", "see how its sessions ended"),

@@ -16,12 +16,20 @@ __all__ = ["handoff", "send", "stop"]
 @click.option(
     "--urgent", is_flag=True, help="Stop the running piece at once; else it is read at the next boundary."
 )
+@click.option(
+    "--retries",
+    type=click.IntRange(1, 100),
+    metavar="N",
+    help="Grant so many more error reports than it has.",
+)
 @click.pass_obj
-def send(app: App, task_id: str, text: str, urgent: bool) -> None:
+def send(app: App, task_id: str, text: str, urgent: bool, retries: int | None) -> None:
     """Say TEXT to the session on TASK, as its conductor.
 
     With - as TEXT it is read from standard input.
     """
+    if retries is not None:
+        service.grant_retries(app.store, task_id, retries)
     message_id = service.send(app.store, task_id, text, urgent=urgent)
     document = {"task_id": task_id, "message_id": message_id, "urgent": urgent}
     show(app, document, f"{task_id}: message {message_id} sent" + (" (urgent)" if urgent else ""))

@@ -96,6 +96,8 @@ class Git:
                 timeout=GIT_TIMEOUT_S,
                 cwd="/",
                 env=self._environment(),
+                # Ctrl-C on a terminal is for this program, which winds down; a git cut off half-way helps nobody.
+                process_group=0,
             )
         except FileNotFoundError as error:
             raise NoRepository(
