@@ -1,0 +1,52 @@
+"""Every benchmark runs, in tiny sizes, and says what it measured. No time is asserted."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+LIMIT_S = 120.0
+
+EXPECTED = {
+    "service": {"P1"},
+    "wakeup": {"P3"},
+    "gate": {"P7"},
+    "task": {"P6"},
+    "startup": set(),
+}
+"""The goals each benchmark says something about."""
+
+
+def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "benchmarks", *arguments],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+    )
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_benchmark_prints_a_table_and_writes_the_same_figures_as_json(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "figures.json"
+    ran = _run("--tiny", "--json", str(file), name)
+    assert ran.returncode == 0, ran.stderr
+    figures = json.loads(file.read_text(encoding="utf-8"))
+    heading, *lines = ran.stdout.splitlines()
+    assert heading.split() == ["what", "median", "ratio", "to", "goal", "met"]
+    assert [line.split("  ")[0] for line in lines] == [figure["what"] for figure in figures]
+    assert {figure["goal"] for figure in figures} - {""} == EXPECTED[name]
+    for figure in figures:
+        assert figure["median"] > 0, figure
+        assert (figure["ratio"] is None) == (figure["against"] == ""), figure
+        assert (figure["met"] is None) == (figure["goal"] == ""), figure
+
+
+def test_an_unknown_benchmark_is_refused_with_the_names_of_those_there_are() -> None:
+    ran = _run("nonsense")
+    assert ran.returncode == 2
+    assert all(name in ran.stderr for name in EXPECTED)
