@@ -62,6 +62,7 @@ class Stage:
     """One repository with a plan."""
 
     solo = SOLO
+    command = (sys.executable, "-m", "musician")
 
     def __init__(self, folder: Path) -> None:
         self.hall = folder / "hall"
@@ -114,7 +115,7 @@ class Stage:
             (self.hall / f"err-{number}").open("w") as err,
         ):
             started = subprocess.Popen(
-                [sys.executable, "-m", "musician", *arguments],
+                [*self.command, *arguments],
                 cwd=self.root,
                 env={**self.env, **env},
                 stdin=subprocess.DEVNULL,
@@ -225,6 +226,10 @@ class Stage:
                 if ours and alive and (not word or word in process.cmdline()):
                     found.append(process)
         return found
+
+    @staticmethod
+    def stopped(pid: int) -> bool:
+        return psutil.Process(pid).status() == psutil.STATUS_STOPPED
 
     def musician(self, task_id: str) -> psutil.Process:
         """The process that plays a task; as recorded."""

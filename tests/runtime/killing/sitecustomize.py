@@ -3,10 +3,9 @@
 MUSICIAN_TEST_KILL is ``ROLE WHERE K MARK``. ROLE is ``run`` or ``work``, the command that is to die. WHERE is
 ``any`` (after the K-th event: a committed write, a git command, a program started, a file put in its place) or
 ``before:MODULE:NAME`` or ``after:MODULE:NAME``, a function's K-th call. MARK is a path: it is made by the one
-process that dies, so that no other does. ``K = 0`` never dies but leaves its number of events in ``MARK.<pid>``.
+process that dies, so that no other does. With MUSICIAN_TEST_STOP=1 that one is stopped instead (SIGSTOP).
 """
 
-import atexit
 import os
 import signal
 import sys
@@ -14,7 +13,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 
@@ -25,8 +23,6 @@ class Killer:
         self._at, self._mark = at, mark
         self._count = 0
         self._lock = threading.Lock()
-        if at == 0:
-            atexit.register(self._tell)
 
     def happened(self, what: str) -> None:
         with self._lock:
@@ -40,10 +36,8 @@ class Killer:
                 file.write(what)
         except FileExistsError:
             return
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    def _tell(self) -> None:
-        Path(f"{self._mark}.{os.getpid()}").write_text(str(self._count), encoding="utf-8")
+        stops = os.environ.get("MUSICIAN_TEST_STOP") == "1"
+        os.kill(os.getpid(), signal.SIGSTOP if stops else signal.SIGKILL)
 
 
 def wrap(owner: Any, name: str, killer: Killer, *, before: bool = False, what: str = "") -> None:
