@@ -1,12 +1,13 @@
 """What a musician's engine is told. Time, ids and everything measured come in here; the engine asks nobody."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from musician.protocol.deviations import Severity
 from musician.protocol.journal import Progress
 from musician.protocol.particulars import KeyOutput
 from musician.protocol.review import Verification
+from musician.protocol.since import Since
 from musician.protocol.states import State
 
 __all__ = [
@@ -33,8 +34,10 @@ __all__ = [
 class Started:
     """The claim is made and what was left is looked at. ``errors_so_far`` counts all sessions' reports (D3).
 
-    ``advice`` is what the conductor said for this session (a handoff message, a correction); ``feedback`` a
-    rejection that an earlier session had not acted on.
+    ``advice`` is what the conductor said for this session (a handoff message, a correction), up to
+    ``last_message_id``: acknowledged when it is acted on, 0 if that is done already. ``feedback`` is a rejection that
+    an earlier session had not acted on. ``since`` is folded from the journal. ``ownerless_tasks`` are at work without
+    a live owner (D17), and of interest only to a session that resumes.
     """
 
     progress: Progress
@@ -43,6 +46,9 @@ class Started:
     report_path: str
     advice: str = ""
     feedback: str = ""
+    last_message_id: int = 0
+    since: Since = field(default_factory=Since)
+    ownerless_tasks: int = 0
 
 
 class PieceEnding(StrEnum):
@@ -103,11 +109,15 @@ class VerificationEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictArrived:
-    """The conductor answered what was submitted or reported. ``progress`` is read anew: rulings came with it."""
+    """The conductor answered what was submitted or reported. ``progress`` is read anew: rulings came with it.
+
+    ``state`` is a verdict or ``exit_requested``; ``message_id`` is the answer's own, 0 if it needs no acknowledgement.
+    """
 
     state: State
     text: str
     progress: Progress
+    message_id: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,19 +131,24 @@ class MessageArrived:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExitWasRequested:
+    """To be left at the next boundary; at once if an emergency of the same text came before it (D12)."""
+
     text: str
+    message_id: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitTimedOut:
-    """A wait of the full length is over; ``conductor_is_fresh`` is what its heartbeat says (D11)."""
+    """A wait of the full length, for a verdict or an answer, is over; ``conductor_is_fresh`` is what its heartbeat
+    says (D11).
+    """
 
     conductor_is_fresh: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopAsked:
-    """The process is to end: a signal, or its conductor is gone."""
+    """The process is to end: a signal, or its conductor is gone. ``reason`` says which."""
 
     reason: str
 

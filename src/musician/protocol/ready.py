@@ -49,9 +49,12 @@ class Submit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
+    """Into ``error``. ``is_reminder``: there already, so that what is answered is still the report before (D11)."""
+
     message: ErrorReport | ContextWarning
     last_error: str
     entries: tuple[Entry, ...]
+    is_reminder: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +72,7 @@ class Resume:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acknowledge:
-    """Everything up to this message is dealt with."""
+    """Everything the conductor said up to this message is dealt with: acted on, or nothing is left to act on."""
 
     message_id: int
 
@@ -98,7 +101,11 @@ Record = Write | Submit | Report | Ask | Resume | Acknowledge | Leave | Finish
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayPiece:
-    """Play an item from the last finished state of the tree. ``advice``: what the conductor has said since."""
+    """Play an item from the last finished state of the tree.
+
+    ``attempt`` counts from 1; ``advice`` is what the conductor said that no finished piece has heard yet, and why the
+    attempt before this one failed.
+    """
 
     play: Play
     attempt: int
@@ -121,7 +128,9 @@ class Verify:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopPiece:
-    """End the running piece or verification; :class:`PieceEnded` with STOPPED follows."""
+    """End the running piece or verification. One input follows that says how it ended: ``PieceEnded``, STOPPED
+    unless it was over before the stop reached it, or ``VerificationEnded``.
+    """
 
 
 class EndKind(StrEnum):

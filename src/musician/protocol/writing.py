@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from musician.protocol.budget import agents_that_fit, average_agent_cost
-from musician.protocol.deviations import worst
+from musician.protocol.deviations import open_deviations, worst
 from musician.protocol.inputs import VerificationEnded
 from musician.protocol.messages import ContextWarning, ErrorReport
 from musician.protocol.particulars import AgentsRemaining, Counted, Deviations, Nth, SelfCorrection
@@ -13,17 +13,25 @@ from musician.protocol.review import Roughness, smoothness
 from musician.protocol.submissions import Completion, ReviewRequest
 
 if TYPE_CHECKING:
-    from musician.protocol.musician import MusicianState
+    from musician.protocol.musician_state import MusicianState
 
-__all__ = ["context_warning", "error_report", "leaving", "submission"]
+__all__ = [
+    "context_warning",
+    "error_report",
+    "leaving",
+    "question",
+    "resumption_question",
+    "submission",
+    "timeout_report",
+]
 
 
 def submission(state: "MusicianState", check: Check, found: VerificationEnded) -> ReviewRequest | Completion:
-    """The review request of a checkpoint, or the completion report of the last one."""
+    """The review request of a checkpoint, or the completion report of the last one; before it is counted as a round."""
     since = state.since
     score = smoothness(
         Roughness(
-            earlier_rounds=max(0, state.progress.rounds.get(check.item, 1) - 1),
+            earlier_rounds=state.progress.rounds.get(check.item, 0),
             failed_verifications=since.failed_verifications,
             error_reports=since.errors,
             deviations=state.progress.deviations,
@@ -47,7 +55,7 @@ def submission(state: "MusicianState", check: Check, found: VerificationEnded) -
         "key_outputs": found.key_outputs,
     }
     if check.final:
-        return Completion(report=state.report_path, **common)  # type: ignore[arg-type]
+        return Completion(report=state.report_path or None, **common)  # type: ignore[arg-type]
     return ReviewRequest(reason=f"checkpoint {check.number} of {check.of}", **common)  # type: ignore[arg-type]
 
 
@@ -56,14 +64,7 @@ def context_warning(
 ) -> ContextWarning:
     """Why the way to the next checkpoint is too dear, with the estimate and a recommendation (D15)."""
     fit = agents_that_fit(state.used_pct, cost_pct, state.settings)
-    pieces = state.program.pieces_to_checkpoint(state.progress)
     used = state.used_pct or 0.0
-    if used >= state.settings.context.handoff_from_pct:
-        recommendation = "hand off now"
-    elif fit is not None and fit >= pieces:
-        recommendation = "proceed to the checkpoint, then hand off"
-    else:
-        recommendation = f"play {fit or 0} more, then hand off"
     return ContextWarning(
         context_usage_pct=state.used_pct,
         self_correction=_self_correction(state),
@@ -73,9 +74,16 @@ def context_warning(
         ),
         deviations=_deviations(state),
         to_checkpoint_pct=None if projected_pct is None else max(0.0, projected_pct - used),
-        recommendation=recommendation,
+        recommendation=_recommendation(state.proposed_pieces),
         budget_pct=state.settings.context.handoff_from_pct,
     )
+
+
+def _recommendation(pieces: int | None) -> str:
+    """In words what ``review_approved`` will be taken for."""
+    if pieces is None:
+        return "proceed to the checkpoint, then hand off"
+    return f"play {pieces} more, then hand off" if pieces else "hand off now"
 
 
 def error_report(state: "MusicianState", *, item: str, detail: str) -> ErrorReport:
@@ -89,6 +97,31 @@ def error_report(state: "MusicianState", *, item: str, detail: str) -> ErrorRepo
     )
 
 
+def timeout_report(state: "MusicianState") -> ErrorReport:
+    """The conductor has not answered; no retry, for nothing failed (D3, D11)."""
+    return ErrorReport(
+        retry=None,
+        context_usage_pct=state.used_pct,
+        self_correction=_self_correction(state),
+        error=f"{state.item or state.program.task_id}: conductor timeout",
+        report=None,
+    )
+
+
+def question(state: "MusicianState", text: str) -> str:
+    """A question with its context usage, as everything a musician sends (D12)."""
+    used = "unknown" if state.used_pct is None else f"{state.used_pct:.0f}%"
+    return f"{text}\n  Context Usage: {used}"
+
+
+def resumption_question(state: "MusicianState", ownerless_tasks: int) -> str:
+    """Why a session that resumes asks first (D17)."""
+    found = open_deviations(state.progress.deviations)
+    lines = [f"  - {each.text} ({each.severity})" for each in found]
+    what = f"{len(found)} open deviations, {ownerless_tasks} tasks at work without a live owner"
+    return question(state, "\n".join([f"Resuming {state.program.task_id}: {what}. How do I go on?", *lines]))
+
+
 def leaving(state: "MusicianState") -> Leave:
     """The terminal record: why, and what a successor finds."""
     completed = state.progress.completed
@@ -97,7 +130,7 @@ def leaving(state: "MusicianState") -> Leave:
         last_completed=completed[-1] if completed else "none",
         remaining=state.program.remaining(state.progress),
         context_pct=state.used_pct,
-        self_correction="; ".join(state.progress.self_corrections),
+        self_correction="; ".join(state.self_corrections),
     )
 
 
@@ -120,4 +153,4 @@ def _deviations(state: "MusicianState") -> Deviations:
 
 
 def _self_correction(state: "MusicianState") -> SelfCorrection:
-    return SelfCorrection(happened=state.self_corrected, details="; ".join(state.progress.self_corrections))
+    return SelfCorrection(happened=state.self_corrected, details="; ".join(state.self_corrections))

@@ -1,0 +1,165 @@
+"""Boundaries: what a musician does next, once nothing runs any more.
+
+Theory. Between two pieces, and nowhere else, a session decides how to go on, in this order: it leaves if it is to
+leave; it waits if it has asked something; it warns if the way to the next verification is too dear (before a
+checkpoint is verified, REF-4); and only then it begins what is next. Whatever begins is named by the journal alone,
+so a boundary reached again, after a stop, a failure or a verdict, begins the same thing again.
+"""
+
+from musician.protocol import ready as r
+from musician.protocol.budget import (
+    WARNING_STANCES,
+    Stance,
+    agents_that_fit,
+    average_agent_cost,
+    evaluate,
+    project,
+)
+from musician.protocol.journal import Kind
+from musician.protocol.musician_state import BUSY, Mode, Waiting
+from musician.protocol.program import Check, Play
+from musician.protocol.turn import Turn
+from musician.protocol.writing import context_warning, error_report, leaving
+
+__all__ = ["AWAITS_ANSWER", "go_on", "leave", "leave_soon", "report_failure", "wait_for"]
+
+AWAITS_ANSWER = "waits for the conductor's answer"
+"""The note in the journal from which on nothing of the session plays before its question is answered."""
+
+
+def go_on(turn: Turn) -> None:
+    """At a boundary: leave, wait, warn, or begin what is next."""
+    state = turn.state
+    if state.leave_reason:
+        leave(turn)
+    elif state.question_open:
+        turn.write(turn.entry(Kind.NOTE, text=AWAITS_ANSWER))
+        turn.set(mode=Mode.AWAITING_ANSWER, timeouts=0)
+    elif not _warn_if_tight(turn):
+        _begin_next(turn)
+
+
+def leave(turn: Turn) -> None:
+    """The terminal record, and nothing after it (D1).
+
+    What the conductor said and nobody has acted on stays unread: it is the successor's (D12).
+    """
+    turn.settle(_leading_silent(turn))
+    turn.records.append(leaving(turn.state))
+    turn.end(r.EndKind.EXITED, turn.state.leave_reason)
+
+
+def leave_soon(turn: Turn, reason: str, *, at_once: bool) -> None:
+    """Leave at the next boundary, which ``at_once`` makes here; the first reason to leave stands."""
+    if not turn.state.leave_reason:
+        turn.set(leave_reason=reason)
+    if turn.state.mode in BUSY:
+        if at_once:
+            turn.stop_what_runs()
+    elif turn.state.mode is not Mode.STOPPING:
+        leave(turn)
+
+
+def wait_for(turn: Turn, waiting: Waiting) -> None:
+    turn.set(mode=Mode.AWAITING_VERDICT, waiting=waiting, timeouts=0)
+
+
+def report_failure(turn: Turn, item: str, detail: str) -> None:
+    """A failure at work: the conductor's to answer, unless it was the last the task is allowed (D3)."""
+    what = f"{item}: {detail}"
+    turn.set(errors=turn.state.errors + 1)
+    if turn.state.errors >= turn.state.retry_limit and not turn.state.leave_reason:
+        turn.set(leave_reason=f"retry exhaustion: {what}")
+    if turn.state.leave_reason:
+        leave(turn)
+        return
+    message = error_report(turn.state, item=item, detail=detail)
+    entry = turn.entry(Kind.ERROR, item, what)
+    turn.records.append(r.Report(message=message, last_error=what, entries=(entry,)))
+    wait_for(turn, Waiting.ERROR)
+
+
+# -- what is next -------------------------------------------------------------------------------------------------
+
+
+def _begin_next(turn: Turn) -> None:
+    item = turn.state.next_item
+    turn.set(current=item)
+    if item is None:
+        _finish(turn)
+    elif isinstance(item, Play):
+        _play(turn, item)
+    elif turn.state.mends_next:
+        _rework(turn, item)
+    else:
+        turn.set(mode=Mode.VERIFYING)
+        turn.acts.append(r.Verify(check=item))
+
+
+def _play(turn: Turn, item: Play) -> None:
+    turn.write(turn.entry(Kind.LAUNCHED if item.is_agent else Kind.STARTED, item.item, item.title))
+    advice = _advice(turn)
+    attempt = len(turn.state.failures) + 1
+    turn.acts.append(r.PlayPiece(play=item, attempt=attempt, advice=advice))
+    turn.set(mode=Mode.PLAYING, used_at_launch_pct=turn.state.used_pct)
+
+
+def _rework(turn: Turn, check: Check) -> None:
+    name = f"rework {check.number}.{turn.state.mended + 1}"
+    parts = (turn.state.feedback, _advice(turn))
+    feedback = "\n\n".join(part for part in parts if part)
+    turn.acts.append(r.ReworkPiece(check=check, item=name, feedback=feedback))
+    turn.set(mode=Mode.REWORKING, rework_item=name)
+
+
+def _advice(turn: Turn) -> str:
+    """Everything the conductor said that waits to be acted on; the piece that begins now carries it."""
+    heard = turn.state.heard
+    turn.set(carried=len(heard))
+    return "\n\n".join(word.text for word in heard if word.text)
+
+
+def _finish(turn: Turn) -> None:
+    turn.settle(len(turn.state.heard))
+    turn.records.append(r.Finish(entries=(turn.entry(Kind.NOTE, text="task complete"),)))
+    turn.end(r.EndKind.COMPLETE, "complete")
+
+
+def _leading_silent(turn: Turn) -> int:
+    """How many words, from the first, have nothing left to act on."""
+    count = 0
+    for word in turn.state.heard:
+        if word.text:
+            break
+        count += 1
+    return count
+
+
+# -- the context budget -------------------------------------------------------------------------------------------
+
+
+def _warn_if_tight(turn: Turn) -> bool:
+    """Report a context warning if the way ahead is too dear; True if the session now waits (D15)."""
+    state = turn.state
+    if state.granted or state.next_item is None:
+        return False
+    cost_pct = average_agent_cost(
+        state.progress.agent_costs_pct, self_corrected=state.self_corrected, settings=state.settings
+    )
+    projected_pct = project(state.used_pct, state.pieces_ahead, cost_pct)
+    stance = evaluate(state.used_pct, projected_pct, state.settings)
+    if stance not in WARNING_STANCES:
+        return False
+    turn.set(proposed_pieces=_proposal(turn, stance, cost_pct))
+    warning = context_warning(turn.state, cost_pct=cost_pct, projected_pct=projected_pct)
+    entry = turn.entry(Kind.CONTEXT, text=f"EVALUATION triggered: {stance.replace('_', ' ')}")
+    turn.records.append(r.Report(message=warning, last_error="context_exhaustion_warning", entries=(entry,)))
+    wait_for(turn, Waiting.CONTEXT)
+    return True
+
+
+def _proposal(turn: Turn, stance: Stance, cost_pct: float) -> int | None:
+    """How many pieces the session offers to play before it hands off; None: as far as the checkpoint."""
+    if stance is Stance.ASK:
+        return None
+    return agents_that_fit(turn.state.used_pct, cost_pct, turn.state.settings)
