@@ -1,173 +1,271 @@
-"""The watcher tells a session what it must know, soon, and writes down what reached it (D11, D12)."""
+"""What a session hears while it plays and while it waits (D11, D12).
 
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
-from pathlib import Path
+The musicians are real; the conductor is the test.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
 
 import anyio
 import pytest
-from anyio.streams.memory import MemoryObjectReceiveStream
 
 from musician import service
+from musician.config import load_settings
 from musician.protocol import inputs as i
 from musician.protocol.claim import Claim
-from musician.protocol.messages import MessageType
-from musician.protocol.settings import Settings
+from musician.protocol.liveness import HeartbeatStatus, heartbeat_status
+from musician.protocol.settings import Settings, Waiting
 from musician.protocol.states import State
-from musician.runtime import watching
 from musician.runtime.watching import Watcher
-from musician.store.sqlite.store import SqliteStore
+from musician.trees.root import find_root
 
-HANG_S = 30.0
-"""Longer than anything here takes; a test that waits it out has failed."""
+if TYPE_CHECKING:
+    from tests.runtime.conftest import Stage
 
 TASK = "task-01"
 
+PLAN = """\
+---
+plan: solo
+test: test -s one.txt
+---
+# Solo
 
-class Scene:
-    """A claimed task, seen by its session through one connection and by everybody else through another."""
+## Overview
+Each step adds a line, once.
 
-    def __init__(self, path: Path) -> None:
-        self.others = SqliteStore.create(path)
-        self.own = SqliteStore.open(path)
-        service.open_task(self.others, TASK, title="a task", instruction_path="docs/tasks/task-01.md")
-        self.claim: Claim = service.claim(self.own, TASK, "session-1", settings=Settings()).claim
+## Phase 1: All
 
-    def submit(self) -> int:
-        evidence = service.store_verification(
-            self.own,
-            self.claim,
-            checkpoint=1,
-            covers_all=False,
-            outcome="green",
-            tree_id="0" * 40,
-            result="{}",
+### task-01: The tune
+#### Step 1: Begin
+```bash run
+{solo}
+{in_step}
+echo "one $MUSICIAN_FEEDBACK" >> one.txt
+```
+#### Step 2: Go on
+```bash run
+{solo}
+echo "two $MUSICIAN_FEEDBACK" >> one.txt
+```
+"""
+
+IMPATIENT = """
+[waiting]
+timeout_s = 0.4
+background_poll_s = 0.1
+pause_poll_s = 0.1
+"""
+
+SHORT_LIVED = """
+[heartbeat]
+refresh_after_s = 2
+stale_after_s = 60
+[waiting]
+background_poll_s = 0.1
+pause_poll_s = 0.1
+[conductor]
+beat_every_s = 1
+"""
+
+
+def begin(stage: "Stage", in_step: str = ":", settings: str = "") -> None:
+    """Everything up to a locked plan: the test is the conductor."""
+    stage.write(PLAN.format(solo=stage.solo, in_step=in_step), settings)
+    assert stage.run("plan", "lock", "PLAN.md").code == 0
+
+
+def facts(stage: "Stage", message_id: int) -> tuple[bool, bool]:
+    """Whether a message was delivered, and whether it was acknowledged."""
+    with raw(stage) as connection:
+        rows = connection.execute(
+            "SELECT delivered_at, acknowledged_at FROM receipts WHERE message_id = ?", (message_id,)
+        ).fetchall()
+    return bool(rows), bool(rows) and rows[0][1] is not None
+
+
+@contextmanager
+def raw(stage: "Stage") -> Iterator[sqlite3.Connection]:
+    """A writer that knows neither the service nor the bells."""
+    database = stage.root / ".musician" / "comms.db"
+    with closing(sqlite3.connect(database, isolation_level=None, timeout=30)) as connection:
+        yield connection
+
+
+def approve(stage: "Stage") -> None:
+    stage.until(lambda: stage.state(TASK) is State.NEEDS_REVIEW)
+    service.judge(stage.store, TASK, State.REVIEW_APPROVED, "so be it")
+
+
+def tree_file(stage: "Stage") -> str:
+    return stage.git("show", f"musician/solo/{TASK}:one.txt")
+
+
+def test_an_urgent_message_stops_a_running_step_at_once(stage: "Stage") -> None:
+    begin(stage, '[ -n "$MUSICIAN_FEEDBACK" ] || echo half > half.txt' + stage.gate("step"))
+    musician = stage.start("work", TASK)
+    agent = stage.wait_at("step")
+    told = service.send(stage.store, TASK, "in the key of C", urgent=True)
+    stage.until(lambda: agent not in {process.pid for process in stage.processes()})
+    approve(stage)
+    assert stage.end(musician).code == 0
+    assert facts(stage, told) == (True, True)
+    assert tree_file(stage) == "one in the key of C\ntwo \n"
+    assert "half.txt" not in stage.git("ls-tree", "--name-only", f"musician/solo/{TASK}")
+
+
+def test_a_note_is_told_at_the_next_boundary(stage: "Stage") -> None:
+    begin(stage, stage.gate("step"))
+    musician = stage.start("work", TASK)
+    agent = stage.wait_at("step")
+    told = service.send(stage.store, TASK, "softly")
+    stage.until(lambda: facts(stage, told)[0])
+    assert facts(stage, told) == (True, False)
+    assert agent in {process.pid for process in stage.processes()}
+    stage.open_gate("step")
+    approve(stage)
+    assert stage.end(musician).code == 0
+    assert facts(stage, told) == (True, True)
+    assert tree_file(stage) == "one \ntwo softly\n"
+
+
+def test_an_exit_request_is_followed_after_the_step(stage: "Stage") -> None:
+    begin(stage, stage.gate("step"))
+    musician = stage.start("work", TASK)
+    stage.wait_at("step")
+    service.request_exit(stage.store, TASK, "hand off, please", urgent=False)
+    stage.open_gate("step")
+    assert stage.end(musician).code == 1
+    view = stage.view(TASK)
+    assert view.row.state is State.EXITED
+    assert (view.sessions[-1].exit_reason or "").startswith("conductor requested")
+    assert [row.item for row in view.journal if row.kind == "completed"] == ["step 1"]
+    assert (stage.root / "temp" / f"{TASK}-HANDOFF").is_file()
+
+
+def test_an_urgent_exit_request_does_not_wait_for_the_step(stage: "Stage") -> None:
+    begin(stage, stage.gate("step"))
+    musician = stage.start("work", TASK)
+    stage.wait_at("step")
+    service.request_exit(stage.store, TASK, "stop", urgent=True)
+    assert stage.end(musician).code == 1
+    assert stage.state(TASK) is State.EXITED
+    assert not [row for row in stage.view(TASK).journal if row.kind == "completed"]
+
+
+def test_a_verdict_by_raw_sql_is_noticed_without_a_bell(stage: "Stage") -> None:
+    begin(stage)
+    musician = stage.start("work", TASK)
+    stage.until(lambda: stage.state(TASK) is State.NEEDS_REVIEW)
+    with raw(stage) as connection:
+        connection.execute(
+            "INSERT INTO orchestration_messages (task_id, from_session, message_type, message)"
+            " VALUES (?, 'task-00', 'approval', 'by hand')",
+            (TASK,),
         )
-        return service.submit(
-            self.own, self.claim, MessageType.REVIEW_REQUEST, "Checkpoint: 1 of 1", verification_id=evidence
+        connection.execute(
+            "UPDATE orchestration_tasks SET state = 'review_approved' WHERE task_id = ?", (TASK,)
         )
+    assert stage.end(musician).code == 0
+    assert stage.state(TASK) is State.COMPLETE
 
-    def approve(self) -> int:
-        return service.judge(self.others, TASK, State.REVIEW_APPROVED, "go on")
 
-    def delivered(self) -> list[int]:
-        with self.others.read() as tx:
-            return [int(row["message_id"] or 0) for row in tx.all("receipts_of_task", task_id=TASK)]
+def test_a_heartbeat_is_refreshed_before_it_is_stale(stage: "Stage") -> None:
+    begin(stage, stage.gate("step"), SHORT_LIVED)
+    settings = load_settings(find_root(stage.root).config)
+    musician = stage.start("work", TASK)
+    stage.wait_at("step")
+    with raw(stage) as connection:
+        connection.execute(
+            "UPDATE orchestration_tasks SET last_heartbeat = datetime('now', '-30 seconds') WHERE task_id = ?",
+            (TASK,),
+        )
+    stage.until(
+        lambda: heartbeat_status(stage.view(TASK).row.heartbeat_age_s, settings) is HeartbeatStatus.OK
+    )
+    stage.open_gate("step")
+    approve(stage)
+    assert stage.end(musician).code == 0
+
+
+def test_a_wait_that_times_out_twice_without_a_conductor_ends_with_a_handoff(stage: "Stage") -> None:
+    """And a task that waits for a person does not time out: it waits longer here than the other one did."""
+    second = (
+        PLAN[PLAN.index("### task-01") :].replace("task-01", "task-02").format(solo=stage.solo, in_step=":")
+    )
+    stage.write(PLAN.format(solo=stage.solo, in_step=":") + "\n" + second, IMPATIENT)
+    assert stage.run("plan", "lock", "PLAN.md").code == 0
+    service.ask_human(stage.store, "task-02", kind="review", subject_id=0, text="a person reviews this")
+    patient = stage.start("work", "task-02")
+    stage.until(lambda: stage.state("task-02") is State.NEEDS_REVIEW)
+    impatient = stage.start("work", TASK)
+    assert stage.end(impatient).code == 1
+    assert stage.view(TASK).sessions[-1].exit_reason == "conductor unresponsive"
+    assert any("conductor timeout" in text for text in stage.view(TASK).report_texts.values())
+    assert (stage.root / "temp" / f"{TASK}-HANDOFF").is_file()
+    assert stage.state("task-02") is State.NEEDS_REVIEW
+    service.judge(stage.store, "task-02", State.REVIEW_APPROVED, "so be it")
+    assert stage.end(patient).code == 0
+
+
+def test_a_fenced_musician_ends_without_another_word(stage: "Stage") -> None:
+    """Stopped, taken for dead, succeeded, and then continued: whatever it still wanted to write is refused (D2)."""
+    begin(stage, stage.gate("step"))
+    zombie = stage.start("work", TASK, "--session", "zombie")
+    stage.wait_at("step")
+    process = stage.musician(TASK)
+    process.suspend()
+    service.fence(stage.store, TASK, epoch=1)
+    service.take_over(stage.store, TASK, "go on", reason="died")
+    taken = service.claim(stage.store, TASK, "successor", settings=Settings())
+    before = stage.view(TASK)
+    process.resume()
+    assert stage.end(zombie).code == 1
+    stage.check_quiet()
+    after = stage.view(TASK)
+    assert (after.row.session_id, after.row.claim_epoch) == ("successor", taken.claim.epoch)
+    assert after.row.last_heartbeat == before.row.last_heartbeat
+    assert (after.journal, after.history, after.sessions) == (before.journal, before.history, before.sessions)
+
+
+# -- one look -----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
-    monkeypatch.setattr(watching, "COUNTER_EVERY_S", 0.02)
-    scene = Scene(tmp_path / "comms.db")
-    yield scene
-    scene.own.close()
-    scene.others.close()
+def claimed(stage: "Stage") -> Claim:
+    begin(stage)
+    return service.claim(stage.store, TASK, "me", settings=Settings()).claim
 
 
-@asynccontextmanager
-async def watched(
-    scene: Scene, on_tell: Callable[[i.Input], None] = lambda _: None
-) -> AsyncIterator[tuple[Watcher, MemoryObjectReceiveStream[i.Input]]]:
-    send, receive = anyio.create_memory_object_stream[i.Input](100)
+def watch(stage: "Stage", claim: Claim, settings: Settings, *, until: type[object]) -> list[i.Input]:
+    """What a watcher tells up to the first input of a kind."""
+    told: list[i.Input] = []
 
-    async def tell(given: i.Input) -> None:
-        on_tell(given)
-        await send.send(given)
+    async def run() -> None:
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as group:
 
-    watcher = Watcher(store=scene.own, claim=scene.claim, settings=Settings(), tell=tell)
-    with anyio.fail_after(HANG_S), send, receive:
-        async with anyio.create_task_group() as group:
-            group.start_soon(watcher.run)
-            yield watcher, receive
-            group.cancel_scope.cancel()
+                async def tell(given: i.Input) -> None:
+                    told.append(given)
+                    if isinstance(given, until):
+                        group.cancel_scope.cancel()
 
+                watcher = Watcher(store=stage.store, claim=claim, settings=settings, tell=tell)
+                watcher.wait_for(10_000)
+                await watcher.run()
 
-def test_a_verdict_is_told_to_who_awaits_it_and_then_written_down_as_delivered(scene: Scene) -> None:
-    async def main() -> None:
-        async with watched(scene) as (watcher, told):
-            watcher.wait_for(scene.submit())
-            verdict_id = scene.approve()
-            given = await told.receive()
-            assert isinstance(given, i.VerdictArrived)
-            assert (given.state, given.text) == (State.REVIEW_APPROVED, "go on")
-            while verdict_id not in scene.delivered():
-                await anyio.sleep(0.01)
-
-    anyio.run(main)
+    anyio.run(run)
+    return told
 
 
-def test_a_verdict_that_came_before_it_was_awaited_is_told_all_the_same(scene: Scene) -> None:
-    async def main() -> None:
-        submission_id = scene.submit()
-        verdict_id = scene.approve()
-        async with watched(scene) as (watcher, told):
-            while verdict_id not in scene.delivered():  # by then the watcher has looked, and looked past it
-                await anyio.sleep(0.01)
-            watcher.wait_for(submission_id)
-            assert isinstance(await told.receive(), i.VerdictArrived)
-
-    anyio.run(main)
+def test_a_claim_that_was_fenced_is_told_as_lost(stage: "Stage", claimed: Claim) -> None:
+    service.fence(stage.store, TASK, epoch=claimed.epoch)
+    assert watch(stage, claimed, Settings(), until=i.ClaimWasLost) == [i.ClaimWasLost()]
 
 
-def test_a_note_is_written_down_as_delivered_before_it_is_told(scene: Scene) -> None:
-    at_telling: list[list[int]] = []
-
-    async def main() -> None:
-        async with watched(scene, lambda _: at_telling.append(scene.delivered())) as (_, told):
-            note_id = service.send(scene.others, TASK, "mind the gap")
-            given = await told.receive()
-            assert isinstance(given, i.MessageArrived)
-            assert (given.message_id, given.text, given.urgent) == (note_id, "mind the gap", False)
-            assert note_id in at_telling[0]
-
-    anyio.run(main)
-
-
-def test_a_note_and_the_verdict_after_it_are_told_in_that_order(scene: Scene) -> None:
-    async def main() -> None:
-        submission_id = scene.submit()
-        service.send(scene.others, TASK, "about your work")
-        scene.approve()
-        async with watched(scene) as (watcher, told):
-            watcher.wait_for(submission_id)
-            kinds = [type(await told.receive()) for _ in range(2)]
-            assert kinds == [i.MessageArrived, i.VerdictArrived]
-
-    anyio.run(main)
-
-
-def test_a_writer_that_rings_no_bell_is_heard_too(scene: Scene) -> None:
-    async def main() -> None:
-        async with watched(scene) as (_, told):
-            scene.others.connection.execute(
-                "INSERT INTO orchestration_messages (task_id, from_session, message_type, message)"
-                " VALUES ('task-01', 'task-00', 'emergency', 'stop')"
-            )
-            given = await told.receive()
-            assert isinstance(given, i.MessageArrived)
-            assert given.urgent
-
-    anyio.run(main)
-
-
-def test_a_request_to_exit_is_told_once(scene: Scene) -> None:
-    async def main() -> None:
-        async with watched(scene) as (_, told):
-            service.request_exit(scene.others, TASK, "enough for today", urgent=False)
-            assert await told.receive() == i.ExitWasRequested(text="enough for today")
-            service.send(scene.others, TASK, "and thank you")
-            assert isinstance(await told.receive(), i.MessageArrived)
-
-    anyio.run(main)
-
-
-def test_a_session_whose_claim_is_lost_is_told_so_and_nothing_after_it(scene: Scene) -> None:
-    async def main() -> None:
-        async with watched(scene) as (_, told):
-            service.fence(scene.others, TASK, epoch=scene.claim.epoch)
-            service.send(scene.others, TASK, "to whoever comes next")
-            assert await told.receive() == i.ClaimWasLost()
-            with pytest.raises(anyio.WouldBlock):
-                told.receive_nowait()
-
-    anyio.run(main)
+def test_a_conductor_that_lives_is_waited_for(stage: "Stage", claimed: Claim) -> None:
+    settings = Settings(waiting=Waiting(timeout_s=0.4, background_poll_s=0.1, pause_poll_s=0.1))
+    service.start_conducting(stage.store, "conductor", other_is_alive=None, settings=settings)
+    assert watch(stage, claimed, settings, until=i.WaitTimedOut) == [i.WaitTimedOut(conductor_is_fresh=True)]
