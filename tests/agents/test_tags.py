@@ -11,6 +11,7 @@ from musician.agents.port import (
     ContextReported,
     DeviationReported,
     PartialReported,
+    ProposalMade,
     QuestionAsked,
     SelfCorrectionReported,
 )
@@ -175,3 +176,35 @@ def test_any_chunking_gives_the_same_lines(parts: list[bytes], cuts: list[int]) 
 def test_no_output_breaks_the_reader_and_no_line_is_lost(output: bytes) -> None:
     lines = read(output)
     assert len(lines) == output.count(b"\n") + (not output.endswith(b"\n") and bool(output))
+
+
+@pytest.mark.parametrize(
+    ("text", "event"),
+    [
+        ("::proposal PATTERN Use fixtures", ProposalMade(type="PATTERN", title="Use fixtures")),
+        ("::proposal: anti-pattern: a | b", ProposalMade(type="ANTI_PATTERN", title="a", path="b")),
+        (
+            "::proposal RAG a | b | docs/my notes.md",
+            ProposalMade(type="RAG", title="a | b", path="docs/my notes.md"),
+        ),
+        ("::proposal MEMORY a |b", ProposalMade(type="MEMORY", title="a |b")),
+    ],
+)
+def test_a_proposal_has_a_type_a_title_and_perhaps_a_file(text: str, event: AgentEvent) -> None:
+    assert only_event(text) == event
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("::proposal", "it says nothing"),
+        ("::proposal IDEA x", "the type is one of PATTERN, ANTI_PATTERN"),
+        ("::proposal RAG", "it has no title"),
+        ("::proposal RAG | docs/x.md", "it has no title"),
+        ("::proposal RAG " + "x" * 201, "more than 200 characters"),
+    ],
+)
+def test_a_proposal_that_is_none_is_a_complaint(text: str, reason: str) -> None:
+    (line,) = read(text.encode() + b"\n")
+    assert line.event is None
+    assert reason in (line.complaint or "")

@@ -61,6 +61,7 @@ BY_TASK = [
     ["inbox", "TASK", "--session", "s"],
     ["wait", "TASK", "--session", "s"],
     ["work", "TASK", "--session", "s"],
+    ["propose", "TASK", "text", "--session", "s", "--type", "RAG", "--title", "t"],
     ["validate"],
     ["verify-temp"],
     ["headroom"],

@@ -157,8 +157,8 @@ def _proposal(text: str) -> ProposalMade:
         kind = parse_type(word.rstrip(":"))
     except BadField:
         raise _NotUnderstood("the type is one of " + ", ".join(ProposalType)) from None
-    title, bar, path = rest.rpartition(" | ")
-    title = title if bar else rest
+    before, bar, path = f" {rest}".rpartition(" | ")
+    title = before.strip() if bar else rest
     if not title:
         raise _NotUnderstood("it has no title")
     if len(title) > MOST_TITLE_CHARS:

@@ -1,7 +1,8 @@
 """Which proposals say nearly the same (sources "Proposal System": the conductor deduplicates).
 
-A hint for a person, never a decision. Two are alike if their titles are the same words in about any order, or if
-their whole texts are. The library is imported when it is first needed: most commands never compare anything.
+A hint for a person, never a decision. Two are alike if their titles are nearly the same letters, in any order of the
+words, or if their whole texts are nearly the same words. The library is imported when it is first needed: most
+commands never compare anything.
 """
 
 from collections.abc import Sequence
@@ -32,13 +33,20 @@ class Alike:
 def alike_among(proposals: Sequence[KeptProposal]) -> tuple[Alike, ...]:
     """For each open proposal the ones it resembles, most alike first. What was rejected or merged does not count."""
     compared = [
-        (kept.row.id, kept.proposal.status, _words(kept.proposal.title), _words(_text(kept.proposal)))
+        (
+            kept.row.id,
+            kept.proposal.status,
+            " ".join(_words(kept.proposal.title)),
+            _words(_text(kept.proposal)),
+        )
         for kept in proposals[-MOST_COMPARED:]
         if kept.proposal.status in (Status.OPEN, Status.ACCEPTED)
     ]
     found = []
     for place, (one, one_status, *one_texts) in enumerate(compared):
         for other, other_status, *other_texts in compared[:place]:
+            if Status.OPEN not in (one_status, other_status):
+                continue
             pct = max(map(_likeness_pct, one_texts, other_texts))
             if pct >= ALIKE_FROM_PCT:
                 found += [Alike(of=one, other=other, likeness_pct=pct)] if one_status is Status.OPEN else []
@@ -50,14 +58,15 @@ def _text(proposal: Proposal) -> str:
     return f"{proposal.title}\n{proposal.why}\n{proposal.body}"[:MOST_COMPARED_CHARS]
 
 
-def _words(text: str) -> str:
-    """Letters and digits only, in small letters, the words sorted."""
+def _words(text: str) -> list[str]:
+    """Letters and digits only, in small letters, sorted."""
     from rapidfuzz.utils import default_process
 
-    return " ".join(sorted(default_process(text).split()))
+    return sorted(default_process(text).split())
 
 
-def _likeness_pct(one: str, other: str) -> float:
+def _likeness_pct(one: Sequence[str], other: Sequence[str]) -> float:
+    """Of two titles letter by letter, of two lists word by word."""
     from rapidfuzz import fuzz
 
     if not one or not other:
