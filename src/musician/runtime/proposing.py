@@ -48,9 +48,7 @@ class Desk:
         )
         if entry is not None:
             write_whole(self._file(kept), kept.row.text)
-            papers = Papers(self.root, claim.task_id)
-            papers.begin()
-            papers.note((entry,))
+            _note_in_files(self, claim, entry)
         return kept
 
     def accept(self, proposal_id: int, *, session_id: str | None) -> tuple[KeptProposal, str]:
@@ -140,7 +138,13 @@ def keep_made(desk: Desk, claim: Claim, tree: Path, made: ProposalMade) -> None:
         entry = Entry(kind=Kind.NOTE, text=said)
         with suppress(ClaimLost):
             service.record(desk.store, claim, entry)
-            Papers(desk.root, claim.task_id).note((entry,))
+            _note_in_files(desk, claim, entry)
+
+
+def _note_in_files(desk: Desk, claim: Claim, entry: Entry) -> None:
+    papers = Papers(desk.root, claim.task_id)
+    papers.begin()
+    papers.note((entry,))
 
 
 def _draft_of(made: ProposalMade, tree: Path) -> Draft:
