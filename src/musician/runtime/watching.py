@@ -30,7 +30,7 @@ __all__ = ["Watcher"]
 
 _TOLD = frozenset({MessageType.NOTE, MessageType.EMERGENCY})
 
-COUNTER_EVERY_S = 2.0
+COUNTER_EVERY_S = 5.0
 """How often the database's change counter is looked at, for writers that do not ring."""
 
 _NEVER = -1
@@ -46,17 +46,25 @@ class Watcher:
     settings: Settings
     tell: Callable[[i.Input], Awaitable[None]]
     awaiting_id: int | None = None
-    """The submission or report whose verdict is awaited: the mode is *pause* while it is set."""
+    """The submission or report whose verdict is awaited."""
+    is_paused: bool = False
+    """The session waits, for a verdict or an answer, and plays nothing meanwhile."""
     last_seen_id: int = 0
     exit_told: bool = False
     waited_s: float = 0.0
     _counter: int = _NEVER
 
     def wait_for(self, message_id: int) -> None:
-        """Change to *pause*: the verdict on this message is awaited."""
+        """The verdict on this message is awaited."""
         self.awaiting_id = message_id
         self.waited_s = 0.0
         self._counter = _NEVER  # its verdict may have been looked past before it was awaited
+
+    def pause(self, is_paused: bool) -> None:  # noqa: FBT001  # the mode itself
+        """Change between *background* and *pause*."""
+        if is_paused and not self.is_paused:
+            self.waited_s = 0.0
+        self.is_paused = is_paused
 
     async def run(self) -> None:
         """Look until the claim is over."""
@@ -79,7 +87,7 @@ class Watcher:
 
     def _poll_s(self) -> float:
         waiting = self.settings.waiting
-        return waiting.background_poll_s if self.awaiting_id is None else waiting.pause_poll_s
+        return waiting.pause_poll_s if self.is_paused else waiting.background_poll_s
 
     async def _look_once(self) -> bool:
         """As :meth:`_look`, for a claim that may be lost at any moment."""
@@ -106,14 +114,19 @@ class Watcher:
             await self._tell(notes)
         if look.state is State.EXIT_REQUESTED and not self.exit_told:
             self.exit_told, self.awaiting_id = True, None
-            await self.tell(i.ExitWasRequested(text=look.exit_text))
+            await self.tell(i.ExitWasRequested(text=look.exit_text, message_id=look.exit_id))
         elif look.verdict is not None:
             if self.awaiting_id == asked:
                 self.awaiting_id = None
             await self.tell(
-                i.VerdictArrived(state=look.verdict, text=look.verdict_text, progress=look.progress)
+                i.VerdictArrived(
+                    state=look.verdict,
+                    text=look.verdict_text,
+                    progress=look.progress,
+                    message_id=look.verdict_id,
+                )
             )
-        elif self.awaiting_id is not None:
+        elif self.is_paused and not notes:
             await self._mind_the_wait(look)
         if fresh and not notes:
             with suppress(ClaimLost):  # what it was told may have been the last it needed
