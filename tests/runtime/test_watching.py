@@ -253,7 +253,7 @@ def watch(stage: "Stage", claim: Claim, settings: Settings, *, until: type[objec
                         group.cancel_scope.cancel()
 
                 watcher = Watcher(store=stage.store, claim=claim, settings=settings, tell=tell)
-                watcher.wait_for(10_000)
+                watcher.pause(True)
                 await watcher.run()
 
     anyio.run(run)

@@ -10,17 +10,17 @@ from musician.protocol.conductor import Orchestra, Report, Submitted, TaskFacts,
 from musician.protocol.deviations import Deviation
 from musician.protocol.errors import UnreadableMessage
 from musician.protocol.journal import Kind, Progress
-from musician.protocol.liveness import Owner, heartbeat_status, owner_standing
+from musician.protocol.liveness import Owner
 from musician.protocol.messages import ContextWarning, ErrorReport, MessageType
 from musician.protocol.review import ROUGHEST, Evidence, Submission, SubmittedWork, Verification
 from musician.protocol.settings import Settings
-from musician.protocol.states import ACTIVE, State
+from musician.protocol.states import State
 from musician.protocol.submissions import Completion, ReviewRequest
-from musician.runtime.owners import is_about_to_play, lives
+from musician.runtime.owners import is_about_to_play, owner_of
 from musician.runtime.resumption import checkpoint_number
 from musician.service import TaskView
 from musician.store.rows import HistoryRow, MessageRow, SubmissionRow, VerificationRow
-from musician.trees.branches import branch_of, integration_branch
+from musician.trees.branches import branch_of, full_ref, integration_branch
 from musician.trees.git import Git
 from musician.trees.root import Root
 
@@ -104,23 +104,18 @@ class Gatherer:
         )
 
     def _owner(self, view: TaskView) -> Owner | None:
-        row = view.row
-        if row.session_id is None or row.state not in ACTIVE:
-            return None
-        if row.session_id in self.memory.dead_sessions:
+        standing = owner_of(self.root, view, self.settings)
+        if standing is not None and view.row.session_id in self.memory.dead_sessions:
             return Owner.DEAD
-        status = heartbeat_status(row.heartbeat_age_s, self.settings)
-        standing = owner_standing(status, lock_held=lives(self.root, view))
         return Owner.LIVE if standing is Owner.STALE and self.memory.is_asleep else standing
 
     def _is_merged(self, task_id: str) -> bool:
-        if task_id not in self.memory.merged and Git(self.root.path).succeeds(
-            "merge-base",
-            "--is-ancestor",
-            branch_of(self.plan.plan_id, task_id),
-            integration_branch(self.plan.plan_id),
-        ):
-            self.memory.merged.add(task_id)
+        if task_id not in self.memory.merged:
+            git, branch = Git(self.root.path), full_ref(branch_of(self.plan.plan_id, task_id))
+            tip = full_ref(integration_branch(self.plan.plan_id))
+            # A branch that somebody has tidied away has nothing left to merge.
+            if git.commit_id(branch) is None or git.succeeds("merge-base", "--is-ancestor", branch, tip):
+                self.memory.merged.add(task_id)
         return task_id in self.memory.merged
 
 

@@ -5,13 +5,18 @@ signed it since, the process recorded for the claim is asked. A claim that left 
 opened by hand or on another host: only its heartbeat speaks for it, and nothing of it is ours to end.
 """
 
+from musician import service
 from musician.processes.identity import ProcessIdentity, host_name, is_running, is_same_machine
 from musician.processes.vital import holder, is_held, lock_path
+from musician.protocol.liveness import Owner, heartbeat_status, owner_standing
+from musician.protocol.settings import Settings
+from musician.protocol.states import ACTIVE, State
 from musician.service import TaskView
+from musician.store.port import Store
 from musician.store.rows import ProcessRow
 from musician.trees.root import Root
 
-__all__ = ["is_about_to_play", "last_epoch", "lives", "processes_of"]
+__all__ = ["is_about_to_play", "last_epoch", "lives", "owner_of", "ownerless_tasks", "processes_of"]
 
 
 def last_epoch(view: TaskView) -> int:
@@ -35,6 +40,25 @@ def lives(root: Root, view: TaskView) -> bool | None:
         if row.role == "musician" and is_same_machine(identity):
             return is_running(identity)
     return None
+
+
+def owner_of(root: Root, view: TaskView, settings: Settings) -> Owner | None:
+    """How the owner of a task stands; None if it has none."""
+    row = view.row
+    if row.session_id is None or row.state not in ACTIVE:
+        return None
+    status = heartbeat_status(row.heartbeat_age_s, settings)
+    return owner_standing(status, lock_held=lives(root, view))
+
+
+def ownerless_tasks(root: Root, store: Store, but: str, settings: Settings) -> int:
+    """How many tasks other than ``but`` are at work without a live owner (D17). Blocks."""
+    count = 0
+    for row in service.siblings(store, but):
+        if row.state is State.WORKING:
+            owner = owner_of(root, service.task_view(store, row.task_id), settings)
+            count += owner in (Owner.DEAD, Owner.STALE)
+    return count
 
 
 def is_about_to_play(root: Root, task_id: str) -> bool:

@@ -95,8 +95,6 @@ class Performer:
             case c.RequestExit():
                 call = partial(service.request_exit, self.store, act.task_id, act.text, urgent=False)
             case c.AskHuman():
-                if act.kind == "launch":
-                    self.memory.failed_launches.pop(act.task_id, None)  # counted anew once it is settled
                 call = partial(self._ask, act.task_id, act.kind, act.subject_id, act.text)
             case c.Reopen():
                 call = partial(service.reopen, self.store, act.task_id, self._handoff_text(act.task_id))

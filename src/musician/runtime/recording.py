@@ -68,7 +68,8 @@ class Recorder:
         self._note(record)
         return message_id
 
-    def _report(self, record: r.Report) -> int:
+    def _report(self, record: r.Report) -> int | None:
+        """A reminder changes nothing: what is answered is the report before it."""
         message_id = service.report(
             self.store,
             self.claim,
@@ -78,7 +79,7 @@ class Recorder:
             entries=record.entries,
         )
         self._note(record)
-        return message_id
+        return None if record.is_reminder else message_id
 
     def _leave(self, record: r.Leave) -> None:
         """Set unfinished work aside, write the HANDOFF, and only then the terminal write (D1)."""

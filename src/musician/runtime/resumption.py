@@ -62,12 +62,17 @@ def reconcile(view: TaskView, unread: tuple[MessageRow, ...], program: Program, 
         if check.item not in progress.approved and _stands_approved(view, check.number):
             found.append(Entry(kind=Kind.APPROVED, item=check.item, text="the approval outlived its session"))
             progress = progress.after(found[-1:])
-    advice = [message.message for message in unread if message.message_type in _ADVICE]
+    feedback = "" if _has_reworked(found) else _open_feedback(view, program, progress)
+    advice = [
+        message.message
+        for message in unread
+        if message.message_type in _ADVICE and message.message != feedback
+    ]
     return Resumed(
         progress=progress,
         entries=tuple(found),
         advice="\n\n".join(advice),
-        feedback="" if _has_reworked(found) else _open_feedback(view, program, progress),
+        feedback=feedback,
         last_message_id=unread[-1].id if unread else 0,
     )
 

@@ -29,7 +29,7 @@ from musician.protocol.claim import Claim
 from musician.protocol.deviations import parse_severity
 from musician.protocol.errors import ClaimLost, MusicianError
 from musician.protocol.journal import Entry, Kind
-from musician.protocol.musician import MusicianState, step
+from musician.protocol.musician import Mode, MusicianState, step, takes
 from musician.protocol.particulars import KeyOutput, OutputKind
 from musician.protocol.settings import Settings
 from musician.runtime.checkpoint import run_checkpoint
@@ -47,6 +47,7 @@ MOST_KEY_OUTPUTS = 20
 _OUTCOMES = {port.OutcomeKind.FAILED: i.PieceEnding.FAILED, port.OutcomeKind.LOST: i.PieceEnding.LOST}
 _MOST_SETUP_OUTPUT_BYTES = 4096
 _MOST_TROUBLE_CHARS = 500
+_PAUSED = frozenset({Mode.AWAITING_VERDICT, Mode.AWAITING_ANSWER})
 Work = Callable[[], Awaitable[i.Input]]
 T = TypeVar("T")
 
@@ -101,8 +102,10 @@ class Session:
         return self._end
 
     def _is_overtaken(self, given: i.Input) -> bool:
-        """A verdict on what we have reported anew since: the watcher forgot whom it was waiting for as it told it."""
-        return isinstance(given, i.VerdictArrived) and self._watcher.awaiting_id is not None
+        """What the watcher saw before we went on: a wait that is over, a verdict on what we have reported anew."""
+        if isinstance(given, i.VerdictArrived) and self._watcher.awaiting_id is not None:
+            return True
+        return isinstance(given, i.VerdictArrived | i.WaitTimedOut) and not takes(self.state, given)
 
     async def _take(self, given: i.Input, group: anyio.abc.TaskGroup) -> None:
         """One turn: decide, store, act. The new state counts only once its records are stored."""
@@ -118,6 +121,7 @@ class Session:
             await self._take(i.ClaimWasLost(), group)
             return
         self.state = state
+        self._watcher.pause(state.mode in _PAUSED)
         for act in ready.acts:
             await self._act(act, group)
 
@@ -147,7 +151,7 @@ class Session:
             with anyio.CancelScope(shield=True):
                 await self._send.send(ended)
         if scope.cancelled_caught:
-            await self._send.send(i.PieceEnded(item=self._current_item(), ending=i.PieceEnding.STOPPED))
+            await self._send.send(i.PieceEnded(item=self.state.item, ending=i.PieceEnding.STOPPED))
 
     async def _attempt(self, work: Work) -> i.Input:
         """What keeps a piece from being played or kept is a failure of the piece, for the conductor to hear of."""
@@ -157,11 +161,7 @@ class Session:
             return i.ClaimWasLost()
         except (MusicianError, OSError) as error:
             detail = one_line(str(error), _MOST_TROUBLE_CHARS)
-            return i.PieceEnded(item=self._current_item(), ending=i.PieceEnding.FAILED, detail=detail)
-
-    def _current_item(self) -> str:
-        current = "" if self.state.current is None else self.state.current.item
-        return self.state.rework_item or current
+            return i.PieceEnded(item=self.state.item, ending=i.PieceEnding.FAILED, detail=detail)
 
     async def _play(self, act: r.PlayPiece) -> i.Input:
         play = act.play

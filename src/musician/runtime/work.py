@@ -31,8 +31,10 @@ from musician.protocol.messages import MessageType
 from musician.protocol.musician import MusicianState
 from musician.protocol.program import Check, Program
 from musician.protocol.settings import Settings
+from musician.protocol.since import Since
 from musician.runtime.checkpoint import run_checkpoint
 from musician.runtime.handoffs import Left, what_was_left
+from musician.runtime.owners import ownerless_tasks
 from musician.runtime.papers import Papers
 from musician.runtime.program import program_of
 from musician.runtime.recording import Recorder
@@ -260,13 +262,15 @@ async def _find_start(
         *resumed.entries,
     )
     await anyio.to_thread.run_sync(partial(recorder.store_record, r.Write(entries=entries)))
+    ownerless = 0
     left = what_was_left(view, stand.papers.found_handoff(), epoch=claim.epoch)
     if left is not None:
         await _announce(stand, recorder, view, resumed, left, verifying)
-    if unread:
+        count = partial(ownerless_tasks, stand.root, store, claim.task_id, stand.settings)
+        ownerless = await anyio.to_thread.run_sync(count)
+    if unread:  # acknowledged by the engine, once a piece has heard them (D12)
         ids = tuple(message.id for message in unread)
         await anyio.to_thread.run_sync(partial(service.deliver, store, claim, ids))
-        await anyio.to_thread.run_sync(partial(service.acknowledge, store, claim, ids[-1]))
     started = i.Started(
         progress=resumed.progress,
         errors_so_far=sum(1 for change in view.history if change.message_type == MessageType.ERROR),
@@ -274,6 +278,9 @@ async def _find_start(
         report_path=stand.papers.relative(stand.papers.completion),
         advice=resumed.advice,
         feedback=resumed.feedback,
+        last_message_id=resumed.last_message_id,
+        since=Since().after([*map(service.as_entry, view.journal), *resumed.entries]),
+        ownerless_tasks=ownerless,
     )
     return started, resumed.last_message_id
 

@@ -20,7 +20,8 @@ __all__ = ["Look", "look"]
 class Look:
     """``owns``: the claim is still the task's current one. ``verdict``: on the awaited message, None if there is none.
 
-    ``conductor_age_s`` is the age of the conductor's heartbeat; ages are None where unset or unreadable.
+    ``verdict_id`` and ``exit_id`` are the messages that say so, 0 where none does. ``conductor_age_s`` is the age of
+    the conductor's heartbeat; ages are None where unset or unreadable.
     """
 
     owns: bool
@@ -28,8 +29,10 @@ class Look:
     heartbeat_age_s: float | None
     unread: tuple[MessageRow, ...]
     exit_text: str
+    exit_id: int
     verdict: State | None
     verdict_text: str
+    verdict_id: int
     progress: Progress
     waits_for_human: bool
     conductor_age_s: float | None
@@ -40,8 +43,8 @@ def look(store: Store, claim: Claim, *, awaiting_id: int | None) -> Look:
         row = load_task(tx, claim.task_id)
         of = {"task_id": claim.task_id}
         unread = tuple(decode(MessageRow, each) for each in tx.all("unread", most=MOST_UNREAD, **of))
-        exits = [each.message for each in unread if each.message_type == MessageType.EXIT_REQUEST]
-        verdict, text = _verdict(tx, claim.task_id, awaiting_id)
+        exits = [each for each in unread if each.message_type == MessageType.EXIT_REQUEST]
+        verdict, text, verdict_id = _verdict(tx, claim.task_id, awaiting_id)
         progress = Progress()
         if verdict is not None:
             rows = (decode(JournalRow, each) for each in tx.all("journal_of_task", **of))
@@ -53,22 +56,24 @@ def look(store: Store, claim: Claim, *, awaiting_id: int | None) -> Look:
         state=row.state,
         heartbeat_age_s=row.heartbeat_age_s,
         unread=unread,
-        exit_text=exits[-1] if exits else "",
+        exit_text=exits[-1].message if exits else "",
+        exit_id=exits[-1].id if exits else 0,
         verdict=verdict,
         verdict_text=text,
+        verdict_id=verdict_id,
         progress=progress,
         waits_for_human=any(ask.resolved_at is None for ask in asks),
         conductor_age_s=None if conductor is None else decode(TaskRow, conductor).heartbeat_age_s,
     )
 
 
-def _verdict(tx: Tx, task_id: str, awaiting_id: int | None) -> tuple[State | None, str]:
+def _verdict(tx: Tx, task_id: str, awaiting_id: int | None) -> tuple[State | None, str, int]:
     if awaiting_id is None:
-        return None, ""
+        return None, "", 0
     found = tx.one("verdict_on", task_id=task_id, submission_id=awaiting_id)
     if found is None:
-        return None, ""
+        return None, "", 0
     change = decode(HistoryRow, found)
     message = None if change.message_id is None else tx.one("message", id=change.message_id)
     text = "" if message is None else decode(MessageRow, message).message
-    return (change.to_state if change.to_state in VERDICTS else None), text
+    return (change.to_state if change.to_state in VERDICTS else None), text, change.message_id or 0
