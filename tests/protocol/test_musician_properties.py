@@ -196,7 +196,7 @@ def completed(journal: list[Entry]) -> list[str]:
 
 
 @given(program=programs(), data=st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_whatever_a_session_is_told_its_records_are_legal_and_nothing_is_done_twice(
     program: Program, data: st.DataObject
 ) -> None:
@@ -224,7 +224,7 @@ def test_whatever_a_session_is_told_its_records_are_legal_and_nothing_is_done_tw
 
 
 @given(program=programs(), data=st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_a_session_that_dies_at_any_moment_has_a_successor_that_completes_the_task(
     program: Program, data: st.DataObject
 ) -> None:

@@ -3,22 +3,49 @@
 Theory. :func:`decide` is a pure function of one :class:`Orchestra`, what the database, the locks and git say at one
 moment. It keeps no memory between calls: a conductor that was killed and started again decides the same (D13).
 Every act moves the facts, so that the same act is not due a second time; an act that fails leaves the facts, and
-is due again. For each task the first rule of ``_RULES`` that has something to say speaks; a task that waits for a
-person (an open ask) is left as it is (D18).
+is due again. For each task the first rule of ``_RULES`` that has something to say speaks; where none does, an open
+task may be given a musician. So a task gets one act at most. A task that waits for a person (an open ask) is left as
+it is (D18).
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Callable, Collection, Iterator
 
+from musician.protocol.acts import (
+    Act,
+    AskHuman,
+    Finish,
+    Judge,
+    Launch,
+    Merge,
+    Reopen,
+    RequestExit,
+    Standstill,
+    TakeOver,
+    TryMerge,
+    VerifyFully,
+)
 from musician.protocol.budget import answer_by_rule
 from musician.protocol.deviations import open_deviations
 from musician.protocol.liveness import Owner
-from musician.protocol.review import Submission, Verdict, VerdictKind, judge_by_rule
+from musician.protocol.orchestra import (
+    Orchestra,
+    Report,
+    Submitted,
+    TaskFacts,
+    Trial,
+    TrialOutcome,
+    current_phase,
+    is_at_work,
+    is_finished,
+    is_open,
+    waits_for_person,
+)
+from musician.protocol.review import Verdict, VerdictKind, judge_by_rule
 from musician.protocol.settings import Settings
-from musician.protocol.states import ACTIVE, State
+from musician.protocol.states import ACTIVE, CLAIMABLE, State
 
 __all__ = [
+    "MOST_FAILED_LAUNCHES",
     "Act",
     "AskHuman",
     "Finish",
@@ -42,214 +69,36 @@ __all__ = [
     "is_finished",
 ]
 
-
 MOST_FAILED_LAUNCHES = 3
-"""So many launches in a row without a claim, and a person is asked."""
-
-
-class TrialOutcome(StrEnum):
-    """What a trial merge of a completion into the plan's branch came to (D24)."""
-
-    GREEN = "green"
-    RED = "red"
-    CONFLICT = "conflict"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
-    """``detail`` names what failed, or both sides of a conflict; ``earlier`` how often it went wrong before."""
-
-    outcome: TrialOutcome
-    detail: str = ""
-    earlier: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Submitted:
-    """A submission that waits. ``deviation_ids`` are journal ids of the open deviations; ``trial`` if one was made."""
-
-    message_id: int
-    submission: Submission
-    deviation_ids: tuple[int, ...] = ()
-    trial: Trial | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """An error report or a context warning that waits. ``is_repeat``: the report before it said the same."""
-
-    message_id: int
-    text: str
-    is_context: bool
-    is_repeat: bool = False
-    used_pct: float | None = None
-    projected_pct: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskFacts:
-    """One task as it is now. ``owner`` is None where nobody owns it."""
-
-    task_id: str
-    state: State
-    phase: int
-    epoch: int
-    owner: Owner | None = None
-    is_running: bool = False
-    """A process of ours plays it, or is about to claim it."""
-    after: frozenset[str] = frozenset()
-    conflicts: frozenset[str] = frozenset()
-    """Tasks that touch the same dangerous files: never played at the same time."""
-    is_isolated: bool = True
-    is_merged: bool = False
-    reviewed_by_rule: bool = True
-    submitted: Submitted | None = None
-    report: Report | None = None
-    question: tuple[int, str] | None = None
-    """A question nobody has answered: message id and text."""
-    has_open_ask: bool = False
-    settled_asks: frozenset[tuple[str, int]] = frozenset()
-    """Asks a person has settled: kind and subject."""
-    empty_sessions: int = 0
-    """Sessions in a row that ended without progress (D1)."""
-    was_claimed: bool = False
-    exit_reason: str = ""
-    failed_launches: int = 0
-    """Processes started for it in a row that ended without a claim."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Orchestra:
-    """Everything at one moment."""
-
-    tasks: tuple[TaskFacts, ...]
-    jobs: int
-    settings: Settings
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
-    task_id: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judge:
-    """Answer a submission or report; ``rules`` are journal ids of deviations this verdict rules."""
-
-    task_id: str
-    message_id: int
-    verdict: State
-    text: str
-    rules: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestExit:
-    task_id: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerifyFully:
-    task_id: str
-    message_id: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TryMerge:
-    """Merge on trial into the plan's branch and verify there, before the completion is approved."""
-
-    task_id: str
-    message_id: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merge:
-    """A complete task whose branch is not in the plan's yet (its approval was a person's)."""
-
-    task_id: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskHuman:
-    task_id: str
-    kind: str
-    subject_id: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reopen:
-    task_id: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TakeOver:
-    task_id: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finish:
-    """Every task is complete and merged."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standstill:
-    """Nothing can go on without a person."""
-
-
-Act = (
-    Launch
-    | Judge
-    | RequestExit
-    | VerifyFully
-    | TryMerge
-    | Merge
-    | AskHuman
-    | Reopen
-    | TakeOver
-    | Finish
-    | Standstill
-)
+"""So many launches in a row without a claim, and a person is asked before each further one."""
 
 
 def decide(orchestra: Orchestra) -> tuple[Act, ...]:
     """What is due now, in an order in which it can be done; empty: wait for the next event."""
-    acts: list[Act] = []
-    for task in orchestra.tasks:
-        act = _due_for(task, orchestra)
-        if act is not None:
-            acts.append(act)
-    acts.extend(_launches(orchestra))
+    due = {task.task_id: _due_for(task, orchestra.settings) for task in orchestra.tasks}
+    acts: list[Act] = [act for act in due.values() if act is not None]
+    acts.extend(_launches(orchestra, [task for task in orchestra.tasks if due[task.task_id] is None]))
     if acts:
         return tuple(acts)
     if all(is_finished(task) for task in orchestra.tasks):
         return (Finish(),)
-    anybody_plays = any(task.is_running or task.owner is Owner.LIVE for task in orchestra.tasks)
-    waits_for_people = all(_needs_person(task) for task in orchestra.tasks if _is_played(task, orchestra))
-    return (Standstill(),) if waits_for_people or not anybody_plays else ()
+    return () if any(_goes_on(task) for task in orchestra.tasks) else (Standstill(),)
 
 
-def is_finished(task: TaskFacts) -> bool:
-    """Complete and in the plan's branch, or withdrawn."""
-    if task.state is State.EXITED:
-        return not task.was_claimed
-    return task.state is State.COMPLETE and (task.is_merged or not task.is_isolated)
-
-
-def current_phase(tasks: Iterable[TaskFacts]) -> int | None:
-    """The first phase with something left to do; None when all is done."""
-    return min((task.phase for task in tasks if not is_finished(task)), default=None)
-
-
-def _due_for(task: TaskFacts, orchestra: Orchestra) -> Act | None:
+def _due_for(task: TaskFacts, settings: Settings) -> Act | None:
     if is_finished(task) or task.has_open_ask:
         return None
     for rule in _RULES:
-        act = rule(task, orchestra.settings)
+        act = rule(task, settings)
         if act is not None:
             return act
     return None
+
+
+def _goes_on(task: TaskFacts) -> bool:
+    """Whether something will come of the task without anybody's doing; of a finished one, the place it takes."""
+    has_session = task.is_running or task.owner is Owner.LIVE
+    return has_session and not waits_for_person(task)
 
 
 def _merge_complete(task: TaskFacts, _: Settings) -> Act | None:
@@ -277,8 +126,7 @@ def _answer_submission(task: TaskFacts, settings: Settings) -> Act | None:
             return VerifyFully(task_id=task.task_id, message_id=found.message_id)
         case VerdictKind.SEND_BACK:
             return _judged(task, found, State.REVIEW_FAILED, _numbered(verdict.reasons))
-        case VerdictKind.APPROVE:
-            return _approve(task, found)
+    return _approve(task, found)
 
 
 def _approve(task: TaskFacts, found: Submitted) -> Act:
@@ -326,7 +174,7 @@ def _answer_report(task: TaskFacts, settings: Settings) -> Act | None:
         return Judge(
             task_id=task.task_id, message_id=report.message_id, verdict=answer.state, text=answer.text
         )
-    if report.is_repeat:
+    if report.is_repeat and ("error", report.message_id) not in task.settled_asks:
         return AskHuman(
             task_id=task.task_id,
             kind="error",
@@ -350,7 +198,8 @@ def _take_over_dead(task: TaskFacts, _: Settings) -> Act | None:
 def _reopen_exited(task: TaskFacts, settings: Settings) -> Act | None:
     if task.state is not State.EXITED:
         return None
-    if task.exit_reason.startswith("retry exhaustion") and ("retries", task.epoch) not in task.settled_asks:
+    gave_up = task.exit_reason.startswith("retry exhaustion")
+    if gave_up and ("retries", task.epoch) not in task.settled_asks:
         return AskHuman(
             task_id=task.task_id,
             kind="retries",
@@ -373,28 +222,30 @@ def _ask_if_fruitless(task: TaskFacts, settings: Settings) -> Act | None:
 
 
 def _ask_before_relaunch(task: TaskFacts, settings: Settings) -> Act | None:
-    if not _is_open(task):
+    if not is_open(task):
         return None
-    if task.failed_launches >= MOST_FAILED_LAUNCHES:
+    failed = task.failed_launches
+    if failed >= MOST_FAILED_LAUNCHES and ("launch", failed) not in task.settled_asks:
         return AskHuman(
             task_id=task.task_id,
             kind="launch",
-            subject_id=task.epoch,
-            text=f"{task.failed_launches} musicians in a row ended before they claimed it;"
+            subject_id=failed,
+            text=f"{failed} musicians in a row ended before they claimed it;"
             f" see .musician/logs/{task.task_id}.musician.log",
         )
     return _ask_if_fruitless(task, settings)
 
 
 def _flag_doubtful(task: TaskFacts, _: Settings) -> Act | None:
-    if task.state not in ACTIVE or task.owner is not Owner.DOUBTFUL:
+    if task.state not in ACTIVE:
         return None
-    return AskHuman(
-        task_id=task.task_id,
-        kind="doubtful",
-        subject_id=task.epoch,
-        text="its owner's heartbeat cannot be read or lies in the future: nobody can tell whether it lives",
-    )
+    if task.owner is Owner.DOUBTFUL:
+        text = "its owner's heartbeat cannot be read or lies in the future: nobody can tell whether it lives"
+    elif task.owner is None and task.state not in CLAIMABLE and not task.is_running:
+        text = f"it is {task.state}, and no session owns it: hand it off, and it goes on"
+    else:
+        return None
+    return AskHuman(task_id=task.task_id, kind="doubtful", subject_id=task.epoch, text=text)
 
 
 _RULES: tuple[Callable[[TaskFacts, Settings], Act | None], ...] = (
@@ -411,40 +262,35 @@ _RULES: tuple[Callable[[TaskFacts, Settings], Act | None], ...] = (
 outlives it (D7)."""
 
 
-def _is_open(task: TaskFacts) -> bool:
-    unowned = task.state is State.WATCHING or (task.state is State.FIX_PROPOSED and task.owner is None)
-    return unowned and not task.is_running
+# -- who is given a musician --------------------------------------------------------------------------------------
 
 
-def _is_played(task: TaskFacts, orchestra: Orchestra) -> bool:
-    return not is_finished(task) and task.phase == current_phase(orchestra.tasks)
-
-
-def _needs_person(task: TaskFacts) -> bool:
-    return task.has_open_ask
-
-
-def _launches(orchestra: Orchestra) -> Iterable[Launch]:
-    """Which open tasks of the phase are given a musician now, in the plan's order."""
-    finished = {task.task_id for task in orchestra.tasks if is_finished(task)}
-    busy = {
-        task.task_id
-        for task in orchestra.tasks
-        if task.is_running or (task.state in ACTIVE and task.owner is not None)
-    }
-    places = orchestra.jobs - sum(1 for task in orchestra.tasks if task.is_running)
-    for task in orchestra.tasks:
+def _launches(orchestra: Orchestra, idle: Collection[TaskFacts]) -> Iterator[Launch]:
+    """Which of the tasks that nothing else is due for get a musician now: by phase, in the plan's order."""
+    finished = frozenset(task.task_id for task in orchestra.tasks if is_finished(task))
+    phase = current_phase(orchestra.tasks)
+    played = [task for task in idle if task.phase == phase and is_open(task) and not task.has_open_ask]
+    at_work = {task.task_id for task in orchestra.tasks if is_at_work(task)}
+    places = orchestra.jobs - sum(task.is_running and not waits_for_person(task) for task in orchestra.tasks)
+    for task in played:
         if places < 1:
             return
-        ready = (
-            _is_open(task)
-            and _is_played(task, orchestra)
-            and not task.has_open_ask
-            and task.after <= finished
-            and not task.conflicts & busy
-            and _ask_before_relaunch(task, orchestra.settings) is None
-        )
-        if ready:
-            busy.add(task.task_id)
+        if task.after <= finished and not task.conflicts & (at_work | _holders(task, orchestra, finished)):
+            at_work.add(task.task_id)
             places -= 1
             yield Launch(task_id=task.task_id)
+
+
+def _holders(task: TaskFacts, orchestra: Orchestra, finished: frozenset[str]) -> set[str]:
+    """Siblings between two sessions: their dangerous files are theirs until they are finished.
+
+    Where more than one has begun, by hand, the first of the plan goes on.
+    """
+    ids = [each.task_id for each in orchestra.tasks]
+    begun = [
+        each.task_id
+        for each in orchestra.tasks
+        if each.phase == task.phase and each.was_claimed and each.after <= finished
+    ]
+    earlier = ids[: ids.index(task.task_id)]
+    return {each for each in begun if each not in finished and (not task.was_claimed or each in earlier)}

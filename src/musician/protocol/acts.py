@@ -1,0 +1,116 @@
+"""What a conductor can do; each act is safe to be done again after a crash."""
+
+from dataclasses import dataclass
+
+from musician.protocol.states import State
+
+__all__ = [
+    "Act",
+    "AskHuman",
+    "Finish",
+    "Judge",
+    "Launch",
+    "Merge",
+    "Reopen",
+    "RequestExit",
+    "Standstill",
+    "TakeOver",
+    "TryMerge",
+    "VerifyFully",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """Start a musician on an open task."""
+
+    task_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge:
+    """Answer a submission or report; ``rules`` are journal ids of deviations this verdict rules."""
+
+    task_id: str
+    message_id: int
+    verdict: State
+    text: str
+    rules: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestExit:
+    task_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyFully:
+    """Run the full verification of what was submitted, before it is judged (D18)."""
+
+    task_id: str
+    message_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TryMerge:
+    """Merge on trial into the plan's branch and verify there, before the completion is approved (D24)."""
+
+    task_id: str
+    message_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merge:
+    """A complete task whose branch is not in the plan's yet (its approval was a person's)."""
+
+    task_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskHuman:
+    """Record what waits for a person; one that was settled for the same subject waits again (D18)."""
+
+    task_id: str
+    kind: str
+    subject_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reopen:
+    """An exited task, for its next session (D1)."""
+
+    task_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeOver:
+    """From an owner that is gone, by the four steps of D23."""
+
+    task_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finish:
+    """Every task is complete and merged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standstill:
+    """Nothing can go on without a person."""
+
+
+Act = (
+    Launch
+    | Judge
+    | RequestExit
+    | VerifyFully
+    | TryMerge
+    | Merge
+    | AskHuman
+    | Reopen
+    | TakeOver
+    | Finish
+    | Standstill
+)
