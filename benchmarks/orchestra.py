@@ -66,5 +66,6 @@ def review(store: SqliteStore, task_id: str) -> int:
     return service.submit(store, claim, MessageType.REVIEW_REQUEST, SUBMISSION, verification_id=evidence)
 
 
-def judge(store: SqliteStore, task_id: str) -> None:
-    service.judge(store, task_id, State.REVIEW_APPROVED, "REVIEW APPROVED: go on")
+def judge(store: SqliteStore, task_id: str) -> int:
+    """The verdict's message id."""
+    return service.judge(store, task_id, State.REVIEW_APPROVED, "REVIEW APPROVED: go on")

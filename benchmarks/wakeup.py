@@ -34,8 +34,8 @@ IDLE_AT_MOST = 0.03
 class Size:
     waiting: int = 100
     rounds: int = 3
-    verdicts: int = 30
-    settle_s: float = 2.0
+    verdicts: int = 20
+    settle_s: float = 1.0
     idle_s: float = 10.0
     """A whole number of the watcher's slowest looks, or it would depend on their phase."""
 
@@ -103,10 +103,12 @@ def _latency_s(database: Path, tasks: list[str], waiter: Waiter, verdicts: int) 
         for _ in range(verdicts):
             waiting.let_wait(0, review(store, tasks[0]))
             time.sleep(random.uniform(POLL_S, 2 * POLL_S))  # at no fixed point between two polls
-            judge(store, tasks[0])
+            verdict_id = judge(store, tasks[0])
             committed_at_ns = committed.at_ns
             latencies.append((waiting.acted_at_ns() - committed_at_ns) / 1e9)
+            # As a session would, and so that no look finds more than the one before.
             service.resume(store, claim_of(tasks[0]))
+            service.acknowledge(store, claim_of(tasks[0]), verdict_id)
         store.close()
     return median(latencies)
 
