@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from musician.protocol import conductor as c
@@ -429,49 +429,52 @@ REPORTS = st.builds(
     used_pct=st.none() | st.floats(0, 100),
     projected_pct=st.none() | st.floats(0, 150),
 )
-NAMES = [f"task-0{number}" for number in range(1, 6)]
+FACTS = st.builds(
+    c.TaskFacts,
+    task_id=st.just(""),
+    state=st.sampled_from(State),
+    phase=st.integers(1, 2),
+    epoch=st.integers(1, 3),
+    owner=st.none() | st.sampled_from(Owner),
+    is_running=st.booleans(),
+    is_playing=st.booleans(),
+    is_isolated=st.booleans(),
+    is_merged=st.booleans(),
+    reviewed_by_rule=st.booleans(),
+    submitted=st.none() | SUBMITTED,
+    report=st.none() | REPORTS,
+    question=st.none() | st.just((9, "which?")),
+    has_open_ask=st.booleans(),
+    settled_asks=st.frozensets(st.sampled_from([("retries", 1), ("progress", 1), ("launch", 3)]), max_size=2),
+    empty_sessions=st.integers(0, 4),
+    was_claimed=st.booleans(),
+    exit_reason=st.sampled_from(["", "died", "retry exhaustion: x"]),
+    failed_launches=st.integers(0, 4),
+)
+ANY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""Much is drawn for one orchestra."""
 
 
 @st.composite
 def orchestras(draw: st.DrawFn) -> c.Orchestra:
-    names = NAMES[: draw(st.integers(1, len(NAMES)))]
-    pairs = draw(st.sets(st.tuples(st.sampled_from(names), st.sampled_from(names)), max_size=4))
-    tasks = []
-    for name in names:
-        others = {b for a, b in pairs if a == name} | {a for a, b in pairs if b == name}
-        facts = draw(
-            st.builds(
-                c.TaskFacts,
-                task_id=st.just(name),
-                state=st.sampled_from(State),
-                phase=st.integers(1, 2),
-                epoch=st.integers(1, 3),
-                owner=st.none() | st.sampled_from(Owner),
-                is_running=st.booleans(),
-                is_playing=st.booleans(),
-                after=st.frozensets(st.sampled_from(names), max_size=1),
-                conflicts=st.just(frozenset(others - {name})),
-                is_isolated=st.booleans(),
-                is_merged=st.booleans(),
-                reviewed_by_rule=st.booleans(),
-                submitted=st.none() | SUBMITTED,
-                report=st.none() | REPORTS,
-                question=st.none() | st.just((9, "which?")),
-                has_open_ask=st.booleans(),
-                settled_asks=st.frozensets(
-                    st.tuples(st.sampled_from(["retries", "progress", "launch"]), st.integers(1, 3))
-                ),
-                empty_sessions=st.integers(0, 4),
-                was_claimed=st.booleans(),
-                exit_reason=st.sampled_from(["", "died", "retry exhaustion: x"]),
-                failed_launches=st.integers(0, 4),
-            )
+    found = draw(st.lists(FACTS, min_size=1, max_size=5))
+    names = [f"task-0{number}" for number in range(1, len(found) + 1)]
+    some = st.frozensets(st.sampled_from(names), max_size=1)
+    conflicts = {name: draw(some) - {name} for name in names}
+    tasks = tuple(
+        replace(
+            facts,
+            task_id=name,
+            after=draw(some),
+            conflicts=conflicts[name] | {other for other in names if name in conflicts[other]},
         )
-        tasks.append(facts)
-    return c.Orchestra(tasks=tuple(tasks), jobs=draw(st.integers(1, 3)), settings=Settings())
+        for name, facts in zip(names, found, strict=True)
+    )
+    return c.Orchestra(tasks=tasks, jobs=draw(st.integers(1, 3)), settings=Settings())
 
 
 @given(orchestra=orchestras())
+@ANY
 def test_no_task_gets_two_acts_and_none_that_waits_for_a_person_gets_one(orchestra: c.Orchestra) -> None:
     acts = c.decide(orchestra)
     assert acts == c.decide(orchestra)
@@ -482,6 +485,7 @@ def test_no_task_gets_two_acts_and_none_that_waits_for_a_person_gets_one(orchest
 
 
 @given(orchestra=orchestras())
+@ANY
 def test_a_musician_is_only_launched_where_it_may_play(orchestra: c.Orchestra) -> None:
     launched = [act.task_id for act in c.decide(orchestra) if isinstance(act, c.Launch)]
     facts = {each.task_id: each for each in orchestra.tasks}
@@ -506,6 +510,7 @@ def test_a_musician_is_only_launched_where_it_may_play(orchestra: c.Orchestra) -
 
 
 @given(orchestra=orchestras())
+@ANY
 def test_it_ends_only_where_all_is_finished_or_nothing_goes_on_without_a_person(
     orchestra: c.Orchestra,
 ) -> None:
