@@ -170,7 +170,7 @@ def _completion() -> str:
     approved = (
         "EXISTS (SELECT 1 FROM history s JOIN history v ON v.task_id = s.task_id AND v.submission_id = s.message_id"
         f" WHERE s.id = ({latest}) AND s.message_type = '{MessageType.COMPLETION}'"
-        f" AND v.id > s.id AND v.to_state = '{State.REVIEW_APPROVED}')"
+        f" AND v.to_state = '{State.REVIEW_APPROVED}')"
     )
     return abort(
         "tasks_complete_approved",
