@@ -48,7 +48,10 @@ def test_the_whole_way_to_complete(claimed: Path, call: Call) -> None:
     report = call("complete", "1", "--json").json["report_path"]
     assert (claimed / report).is_file()
     assert state(call) == "complete"
-    assert (claimed / "temp" / "task-01-status").read_text().splitlines()[:2] == [
+    status = (claimed / "temp" / "task-01-status").read_text().splitlines()
+    assert status[0] == "task claimed, session: s1"
+    assert status[1].startswith("instructions loaded: ")
+    assert status[2:4] == [
         "step 1 started",
         "step 1 completed [ctx: 12%]",
     ]
@@ -109,6 +112,71 @@ def test_a_verdict_names_what_it_judged(claimed: Path, call: Call) -> None:
     call("review", "fix", "1", "almost")
     assert state(call) == "fix_proposed"
     assert call("review", "approve", "1", expect=4).err.count("\n") == 1
+
+
+def test_each_verdict_is_written_down_once(claimed: Path, call: Call) -> None:
+    write_greeter(claimed)
+    for text in ("say hello", "say it louder"):
+        call("checkpoint", "1")
+        call("review", "reject", "1", text)
+        call("step", "1", "start", "1")
+    call("checkpoint", "1")
+    call("review", "approve", "1", "well said")
+    call("step", "1", "start", "2")
+    call("step", "1", "done", "2")
+    verdicts = [line for line in journal(call) if "sent back" in line or "approved" in line]
+    assert verdicts == [
+        "checkpoint 1 sent back: say hello",
+        "checkpoint 1 sent back: say it louder",
+        "checkpoint 1 approved",
+    ]
+
+
+def test_a_deviation_of_no_step_is_told_without_one(claimed: Path, call: Call) -> None:
+    call("deviation", "1", "Low", "before any step")
+    call("step", "1", "start", "1", "--agent", "1")
+    call("deviation", "1", "High", "in the piece")
+    assert (claimed / "temp" / "task-01-deviations").read_text().splitlines() == [
+        "before any step [Low]",
+        "step 1 agent 1: in the piece [High]",
+    ]
+
+
+def test_an_exited_task_is_opened_again_by_a_proposal(claimed: Path, call: Call) -> None:
+    """D1: the text is the next session's; what waited for a person is settled."""
+    call("stop", "1", "not now")
+    call("release", "1")
+    assert "stopped: not now" in call("review", "list").out
+    assert call("review", "fix", "1", "go on", "--message", "1", expect=4).err.count("\n") == 1
+    opened = call("review", "fix", "1", "go on at step 1", "--json").json
+    assert opened["state"] == state(call) == "fix_proposed"
+    assert call("review", "list", "--json").json["waiting"] == []
+    taken = call("claim", "1", "--session", "s2", "--json").json
+    assert taken["worked_by"] == "musician-task-01-S2"
+    said = call("inbox", "1", "--session", "s2", "--json").json["messages"]
+    assert (said[-1]["message_type"], said[-1]["message"]) == ("handoff", "go on at step 1")
+
+
+def test_a_task_without_a_plan_starts_from_the_tree_as_it_is(ready: Path, call: Call) -> None:
+    """However many were played before; what becomes of the user's branch later moves it no more."""
+
+    def commit(name: str) -> None:
+        (ready / name).write_text("# Add it\n\n## Step 1: Add it\n")
+        for arguments in (("add", "-A"), ("commit", "-qm", name)):
+            subprocess.run(["git", "-c", "user.name=A", "-c", "user.email=a@b", *arguments], check=True)
+
+    trees = {}
+    for number in ("8", "9"):
+        commit(f"extra-{number}.md")
+        call("task", "add", number, "--instructions", f"extra-{number}.md")
+        trees[number] = Path(call("claim", number, "--session", f"s{number}", "--json").json["tree"])
+    assert not (trees["8"] / "extra-9.md").exists()
+    assert (trees["9"] / "extra-9.md").exists()
+    (trees["8"] / "made").touch()
+    call("step", "8", "done", "1", "--commit", "--session", "s8")
+    subprocess.run(["git", "merge", "-q", "musician/tasks/task-08"], check=True)
+    call("release", "8", "--session", "s8")
+    assert "step 1 (Add it)" not in (ready / "temp" / "task-08-HANDOFF").read_text().split("Pending")[1]
 
 
 def test_a_person_s_verdict_rules_the_deviations_it_saw(claimed: Path, call: Call) -> None:

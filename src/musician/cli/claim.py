@@ -45,13 +45,15 @@ def claim(app: App, task_id: str, session: str | None, quiet: bool) -> None:
 
 
 def _tree(app: App, taken: Taken) -> tuple[str | None, str | None]:
-    """Where the task is played, or why that is not known; the claim stands either way."""
+    """Where the task is played, or why that is not known; the claim stands either way, and is written down."""
     from musician.runtime.byhand import Hand
 
+    hand = Hand(root=app.root, store=app.store, claim=taken.claim, settings=app.settings)
     try:
-        hand = Hand(root=app.root, store=app.store, claim=taken.claim, settings=app.settings)
+        if taken.is_new:
+            hand.begin(taken.instruction_path)
         return str(hand.tree.path), None
-    except MusicianError as error:
+    except (MusicianError, OSError) as error:
         return None, str(error)
 
 

@@ -143,8 +143,17 @@ def reject(app: App, task_id: str, text: str, message_id: int | None) -> None:
 @_message_option
 @click.pass_obj
 def fix(app: App, task_id: str, text: str, message_id: int | None) -> None:
-    """Answer TASK with a proposal; TEXT says what to do."""
-    _judge(app, task_id, State.FIX_PROPOSED, text, message_id)
+    """Answer TASK with a proposal; TEXT says what to do.
+
+    A task whose session has exited is opened again: TEXT is the next session's.
+    """
+    if message_id is None and service.task_row(app.store, task_id).state is State.EXITED:
+        said = service.reopen(app.store, task_id, text)
+        service.resolve_asks(app.store, task_id, f"opened again: {text}"[:500])
+        document = {"task_id": task_id, "state": State.FIX_PROPOSED, "message_id": said, "judged": None}
+        show(app, document, f"{task_id}: open again by message {said}; play it with: musician work {task_id}")
+    else:
+        _judge(app, task_id, State.FIX_PROPOSED, text, message_id)
 
 
 def _judge(app: App, task_id: str, verdict: State, text: str, message_id: int | None) -> None:

@@ -5,6 +5,7 @@ engine. What a driver remembers is found in the database here, at each verb anew
 verification and fills in the submission; nobody's word stands for a run (D14, D16).
 """
 
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -42,7 +43,6 @@ from musician.runtime.tasks import raising_one
 from musician.runtime.tasktree import SharedTree, TaskTree, open_tree, setup_mark
 from musician.runtime.work import load_task_file
 from musician.store.port import Store
-from musician.store.rows import JournalRow
 from musician.trees.git import Git
 from musician.trees.root import Root
 
@@ -95,26 +95,34 @@ class Hand:
 
     @cached_property
     def progress(self) -> Progress:
-        """What the journal adds up to, approvals it has not heard of included."""
-        return Progress().after([*map(service.as_entry, self.view.journal), *self._approvals()])
+        """What the journal adds up to, verdicts it has not heard of included."""
+        return Progress().after([*map(service.as_entry, self.view.journal), *self._verdicts()])
 
     @property
     def current_item(self) -> str:
         """The item that was started last and is not done; "" if there is none."""
-        started = [row.item for row in self.view.journal if row.kind == Kind.STARTED]
+        started = [row.item for row in self.view.journal if row.kind in (Kind.STARTED, Kind.LAUNCHED)]
         return started[-1] if started and not self.progress.is_done(started[-1]) else ""
 
     # -- what is written down -----------------------------------------------------------------------------------
 
+    def begin(self, instruction_path: str) -> None:
+        """The claim is made; the status and deviations files are there from now on."""
+        self.note(
+            Entry(kind=Kind.CLAIMED, text=self._claim.session_id),
+            Entry(kind=Kind.LOADED, text=instruction_path),
+        )
+
     def note(self, *entries: Entry) -> None:
         """Into the journal and the files in ``temp/``."""
-        news = (*self._approvals(), *entries)
+        news = (*self._verdicts(), *entries)
         service.record(self._store, self._claim, *news)
         self._note_in_files(news)
 
     def start(self, item: str, context_pct: float | None) -> None:
         """An item is begun; after a verdict that is going back to work."""
-        entries = (*self._approvals(), Entry(kind=Kind.STARTED, item=item, context_pct=context_pct))
+        kind = Kind.LAUNCHED if "agent" in item else Kind.STARTED
+        entries = (*self._verdicts(), Entry(kind=kind, item=item, context_pct=context_pct))
         if self.view.row.state is State.WORKING:
             service.record(self._store, self._claim, *entries)
         else:
@@ -145,7 +153,7 @@ class Hand:
         item = self.current_item or self._claim.task_id
         message = replace(error_report(state, item=item, detail=text), report=report)
         entry = Entry(kind=Kind.ERROR, item=item, text=text, context_pct=context_pct)
-        record = r.Report(message=message, last_error=f"{item}: {text}", entries=(*self._approvals(), entry))
+        record = r.Report(message=message, last_error=f"{item}: {text}", entries=(*self._verdicts(), entry))
         return self._store_record(record) or 0
 
     # -- the end ------------------------------------------------------------------------------------------------
@@ -195,7 +203,7 @@ class Hand:
                 missing="no approved completion",
                 remedy="submit the last checkpoint with `musician checkpoint` and wait for its approval",
             )
-        self._store_record(r.Finish(entries=tuple(self._approvals())))
+        self._store_record(r.Finish(entries=tuple(self._verdicts())))
         return self._papers.relative(self._papers.completion)
 
     # -- checkpoints --------------------------------------------------------------------------------------------
@@ -223,7 +231,7 @@ class Hand:
                 message = record.message
                 score = max(message.smoothness or 0, smoothness or 0)
                 message = replace(message, smoothness=score, summary=summary or message.summary)
-                sent = replace(record, message=message, entries=(*self._approvals(), *record.entries))
+                sent = replace(record, message=message, entries=(*self._verdicts(), *record.entries))
                 return found, await _in_thread(partial(self._store_record, sent)) or 0
             await _in_thread(partial(self._store_record, record))
         raise EvidenceMissing(
@@ -303,17 +311,25 @@ class Hand:
             errors=sum(1 for change in self.view.history if change.message_type == MessageType.ERROR),
             retry_limit=row.retry_limit,
             report_path=self._papers.relative(self._papers.completion),
-            since=_since(self.view.journal),
+            since=Since().after(map(service.as_entry, self.view.journal)),
         )
 
-    def _approvals(self) -> tuple[Entry, ...]:
-        """Approvals that the journal has not heard of: a driver writes them down as they come."""
-        known = {row.item for row in self.view.journal if row.kind == Kind.APPROVED}
-        latest = {checkpoint_number(each): each.verdict for each in self.view.submissions}
-        names = {
-            f"checkpoint {number}" for number, verdict in latest.items() if verdict is State.REVIEW_APPROVED
-        }
-        return tuple(Entry(kind=Kind.APPROVED, item=item) for item in sorted(names - known))
+    def _verdicts(self) -> tuple[Entry, ...]:
+        """Verdicts that the journal has not heard of: a driver writes them down as they come."""
+        rows = self.view.journal
+        approved = {row.item for row in rows if row.kind == Kind.APPROVED}
+        heard = Counter(row.item for row in rows if row.kind == Kind.SENT_BACK)
+        given = [(f"checkpoint {checkpoint_number(each)}", each) for each in self.view.submissions]
+        latest = dict(given)
+        news = []
+        for item, each in given:
+            if each.verdict in (State.REVIEW_FAILED, State.FIX_PROPOSED):
+                heard[item] -= 1
+                if heard[item] < 0:
+                    news.append(Entry(kind=Kind.SENT_BACK, item=item, text=each.verdict_text or ""))
+            elif each is latest[item] and each.verdict is State.REVIEW_APPROVED and item not in approved:
+                news.append(Entry(kind=Kind.APPROVED, item=item, text=each.verdict_text or ""))
+        return tuple(news)
 
     def _store_record(self, record: r.Record) -> int | None:
         self._papers.begin()
@@ -360,22 +376,6 @@ class Hand:
             group.start_soon(beat)
             yield
             group.cancel_scope.cancel()
-
-
-def _since(journal: tuple[JournalRow, ...]) -> Since:
-    """What made the path rough since the last submission."""
-    since = Since()
-    for row in journal:
-        match row.kind:
-            case Kind.SUBMITTED | Kind.APPROVED:
-                since = Since()
-            case Kind.NOT_VERIFIED:
-                since = replace(since, failed_verifications=since.failed_verifications + 1)
-            case Kind.ERROR:
-                since = replace(since, errors=since.errors + 1)
-            case Kind.SELF_CORRECTION:
-                since = replace(since, self_corrected=True)
-    return since
 
 
 async def _in_thread(work: Callable[[], T]) -> T:

@@ -10,10 +10,14 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
+from musician.processes.output import printable
 from musician.protocol.journal import Entry, is_deviation_line, status_line
 from musician.trees.root import Root
 
-__all__ = ["Papers", "completion_report", "write_whole"]
+__all__ = ["Papers", "completion_report", "error_report_text", "write_whole"]
+
+END_OF_OUTPUT_BYTES = 4096
+"""Of an agent's output, kept in an error report."""
 
 
 class Papers:
@@ -21,6 +25,7 @@ class Papers:
 
     def __init__(self, root: Root, task_id: str) -> None:
         self.root = root
+        self._task_id = task_id
         self.status = root.temp_dir / f"{task_id}-status"
         self.deviations = root.temp_dir / f"{task_id}-deviations"
         self.handoff = root.temp_dir / f"{task_id}-HANDOFF"
@@ -36,14 +41,7 @@ class Papers:
         """Append what the journal just got."""
         entries = tuple(entries)
         _append(self.status, [status_line(entry) for entry in entries])
-        _append(
-            self.deviations,
-            [
-                f"{entry.item}: {entry.text} [{entry.severity}]"
-                for entry in entries
-                if is_deviation_line(entry)
-            ],
-        )
+        _append(self.deviations, [_deviation(entry) for entry in entries if is_deviation_line(entry)])
 
     def found_handoff(self) -> str | None:
         """The HANDOFF file's text as it is found; None where there is no file."""
@@ -51,6 +49,20 @@ class Papers:
             return self.handoff.read_text(encoding="utf-8", errors="replace")
         except OSError:
             return None
+
+    def error_report(self, retry: int) -> Path:
+        """Where the report of the task's error number ``retry`` lies."""
+        return self.root.reports_dir / f"{self._task_id}-error-retry-{retry}.md"
+
+    def end_of_output(self) -> str:
+        """The last of what the task's agent printed; "" if nothing can be read."""
+        log = self.root.logs_dir / f"{self._task_id}.agent.log"
+        try:
+            with log.open("rb") as file:
+                file.seek(max(0, log.stat().st_size - END_OF_OUTPUT_BYTES))
+                return printable(file.read().decode("utf-8", "replace"))
+        except OSError:
+            return ""
 
     def relative(self, path: Path) -> str:
         """A path as messages give it: relative to the project."""
@@ -82,6 +94,20 @@ def completion_report(task_id: str, title: str, message: str, history: Iterable[
     """The completion report: what was submitted and approved, and how the task went."""
     lines = "\n".join(f"- {line}" for line in history)
     return f"# {task_id}: {title}\n\n```text\n{message}\n```\n\n## History\n\n{lines}\n"
+
+
+def error_report_text(task_id: str, title: str, message: str, *, commit: str, output: str) -> str:
+    """The detailed report of a failure: what was told, where the tree stands, and what the agent printed last."""
+    printed = "\n".join(f"    {line}" for line in output.splitlines()) or "    (nothing)"
+    return (
+        f"# {task_id}: {title}\n\n```text\n{message}\n```\n\n"
+        f"Last finished state: commit {commit}\n\n## End of the agent's output\n\n{printed}\n"
+    )
+
+
+def _deviation(entry: Entry) -> str:
+    where = f"{entry.item}: " if entry.item else ""
+    return f"{where}{entry.text} [{entry.severity}]"
 
 
 def _append(path: Path, lines: list[str]) -> None:

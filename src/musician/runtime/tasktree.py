@@ -12,8 +12,9 @@ from typing import Protocol
 
 from musician.plans.model import Isolation, TaskSpec
 from musician.protocol.claim import Claim
+from musician.trees.branches import create_branch, full_ref, integration_branch, start_branch
 from musician.trees.git import Git
-from musician.trees.merge import ensure_integration
+from musician.trees.merge import Conflict, ensure_integration, take_in
 from musician.trees.partial import set_aside_partial
 from musician.trees.root import Root
 from musician.trees.snapshot import changed_files, tree_id
@@ -44,6 +45,10 @@ class TaskTree(Protocol):
         """An item is finished: commit it; the commit's id, None where nothing is committed."""
         ...
 
+    def take_in(self) -> tuple[str, ...]:
+        """Merge what the plan has merged already; the paths left in conflict, for the musician to resolve."""
+        ...
+
     def found_items(self) -> tuple[FinishedItem, ...]: ...
     def tree_id(self) -> str: ...
 
@@ -58,6 +63,7 @@ class IsolatedTree:
 
     worktree: Worktree
     claim: Claim
+    plan_id: str
     start: str
 
     @property
@@ -76,6 +82,12 @@ class IsolatedTree:
             session_id=self.claim.session_id,
             epoch=self.claim.epoch,
         )
+
+    def take_in(self) -> tuple[str, ...]:
+        found = take_in(self.worktree, self.plan_id)
+        # What came in is no work of this task.
+        self.start = Git(self.path).commit_id(full_ref(integration_branch(self.plan_id))) or self.start
+        return found.paths if isinstance(found, Conflict) else ()
 
     def found_items(self) -> tuple[FinishedItem, ...]:
         return finished_items(self.worktree, self.start, self.claim.task_id)
@@ -104,6 +116,9 @@ class SharedTree:
     def keep(self, item: str, title: str) -> str | None:  # noqa: ARG002  # the port's shape
         return None
 
+    def take_in(self) -> tuple[str, ...]:
+        return ()
+
     def found_items(self) -> tuple[FinishedItem, ...]:
         return ()
 
@@ -122,11 +137,13 @@ def open_tree(root: Root, task: TaskSpec, claim: Claim, *, plan_id: str | None, 
     commit = base or Git(root.path).text("rev-parse", "HEAD")
     if task.isolation is Isolation.SHARED:
         return SharedTree(root=root, start=commit)
-    plan = plan_id or NO_PLAN
-    tip = ensure_integration(root, plan, commit)
-    worktree = ensure_worktree(root, plan, task.task_id, tip)
+    if plan_id is None:  # nobody merges these: each starts where the user's tree is when it is first claimed
+        tip = create_branch(Git(root.path), start_branch(NO_PLAN, task.task_id), commit)
+    else:
+        tip = ensure_integration(root, plan_id, commit)
+    worktree = ensure_worktree(root, plan_id or NO_PLAN, task.task_id, tip)
     start = Git(worktree.path).text("merge-base", "HEAD", tip)
-    return IsolatedTree(worktree=worktree, claim=claim, start=start)
+    return IsolatedTree(worktree=worktree, claim=claim, plan_id=plan_id or NO_PLAN, start=start)
 
 
 def setup_mark(root: Root, tree: Path, command: str) -> Path:

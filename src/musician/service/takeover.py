@@ -9,6 +9,7 @@ from musician.protocol.messages import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
 from musician.protocol.transitions import Actor, Event, find
+from musician.service.documents import keep_text
 from musician.service.rowwork import changed_one, is_fenced, load_played, move_by_conductor, say
 from musician.store.port import Store
 
@@ -45,16 +46,7 @@ def take_over(
         if not is_fenced(tx, row):
             raise EvidenceMissing(task_id=task_id, missing="its claim is not fenced", remedy="fence it first")
         if handoff is not None:
-            path, body = handoff
-            tx.run(
-                "store_document",
-                task_id=task_id,
-                claim_epoch=row.claim_epoch,
-                kind="handoff",
-                path=path,
-                body=body,
-                written_by="program",
-            )
+            keep_text(tx, task_id, row.claim_epoch, "handoff", *handoff)
         say(tx, task_id, CONDUCTOR, MessageType.HANDOFF, text)
         tx.run("end_older_sessions", task_id=task_id, claim_epoch=row.claim_epoch, exit_reason=reason)
         changed = tx.run("reopen_fenced", task_id=task_id, claim_epoch=row.claim_epoch)
@@ -62,13 +54,14 @@ def take_over(
         tx.ring(CONDUCTOR)
 
 
-def reopen(store: Store, task_id: str, text: str) -> None:
-    """Reopen an exited task for its next session, with what that session should know (D1)."""
+def reopen(store: Store, task_id: str, text: str) -> int:
+    """Reopen an exited task for its next session, with what that session should know (D1); the message's id."""
     with store.write() as tx:
         row = load_played(tx, task_id)
         find(row.state, Event.REOPEN, task_id=task_id, actor=Actor.CONDUCTOR)
-        say(tx, task_id, CONDUCTOR, MessageType.HANDOFF, text)
+        message_id = say(tx, task_id, CONDUCTOR, MessageType.HANDOFF, text)
         move_by_conductor(tx, row, Event.REOPEN)
+        return message_id
 
 
 def withdraw(store: Store, task_id: str, text: str) -> None:

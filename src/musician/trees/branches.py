@@ -9,7 +9,15 @@ from musician.protocol.errors import BadId, GitFailed, TreeNotReady
 from musician.protocol.names import check_task_id
 from musician.trees.git import Git
 
-__all__ = ["INTEGRATION", "branch_of", "create_branch", "full_ref", "integration_branch", "partial_ref"]
+__all__ = [
+    "INTEGRATION",
+    "branch_of",
+    "create_branch",
+    "full_ref",
+    "integration_branch",
+    "partial_ref",
+    "start_branch",
+]
 
 INTEGRATION = "_integration"
 
@@ -22,6 +30,11 @@ def branch_of(plan_id: str, task_id: str) -> str:
 def integration_branch(plan_id: str) -> str:
     """The branch that verified tasks of a plan are merged into."""
     return f"musician/{_checked(plan_id)}/{INTEGRATION}"
+
+
+def start_branch(plan_id: str, task_id: str) -> str:
+    """Where a task that no plan's branch speaks for has started; it moves no more."""
+    return f"musician/{_checked(plan_id)}/_{check_task_id(task_id)}"
 
 
 def full_ref(branch: str) -> str:
