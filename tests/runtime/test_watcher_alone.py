@@ -90,8 +90,8 @@ def test_a_verdict_is_told_to_who_awaits_it_and_then_written_down_as_delivered(s
             given = await told.receive()
             assert isinstance(given, i.VerdictArrived)
             assert (given.state, given.text) == (State.REVIEW_APPROVED, "go on")
-            while verdict_id not in scene.delivered():
-                await anyio.sleep(0.01)
+            await watcher.delivered()
+            assert verdict_id in scene.delivered()
 
     anyio.run(main)
 
@@ -153,8 +153,8 @@ def test_a_writer_that_rings_no_bell_is_heard_too(scene: Scene) -> None:
 def test_a_request_to_exit_is_told_once(scene: Scene) -> None:
     async def main() -> None:
         async with watched(scene) as (_, told):
-            service.request_exit(scene.others, TASK, "enough for today", urgent=False)
-            assert await told.receive() == i.ExitWasRequested(text="enough for today")
+            exit_id = service.request_exit(scene.others, TASK, "enough for today", urgent=False)
+            assert await told.receive() == i.ExitWasRequested(text="enough for today", message_id=exit_id)
             service.send(scene.others, TASK, "and thank you")
             assert isinstance(await told.receive(), i.MessageArrived)
 

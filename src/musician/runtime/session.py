@@ -112,6 +112,8 @@ class Session:
         state, ready = step(self.state, given)
         try:
             for record in ready.records:
+                if isinstance(record, r.Acknowledge | r.Leave | r.Finish):
+                    await self._watcher.delivered()
                 message_id = await _in_thread(partial(self.recorder.store_record, record))
                 if message_id is not None:
                     self._watcher.wait_for(message_id)

@@ -6,8 +6,7 @@ has been told, and tells it the difference. The bell is opened before the first 
 """
 
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import anyio
@@ -53,6 +52,7 @@ class Watcher:
     exit_told: bool = False
     waited_s: float = 0.0
     _counter: int = _NEVER
+    _delivering: anyio.Lock = field(default_factory=anyio.Lock)
 
     def wait_for(self, message_id: int) -> None:
         """The verdict on this message is awaited."""
@@ -65,6 +65,11 @@ class Watcher:
         if is_paused and not self.is_paused:
             self.waited_s = 0.0
         self.is_paused = is_paused
+
+    async def delivered(self) -> None:
+        """Return when everything that was told is written down as delivered, which comes before acknowledged (D12)."""
+        async with self._delivering:
+            return
 
     async def run(self) -> None:
         """Look until the claim is over."""
@@ -107,10 +112,16 @@ class Watcher:
             await self.tell(i.ClaimWasLost())
             return False
         await self._refresh(look)
+        async with self._delivering:
+            await self._hand_over(look, asked)
+        return look.state in ACTIVE
+
+    async def _hand_over(self, look: Look, asked: int | None) -> None:
+        """Tell what is new, and write down that it was; a verdict first, because somebody waits for it."""
         fresh = [message for message in look.unread if message.id > self.last_seen_id]
         notes = [message for message in fresh if message.message_type in _TOLD]
         if notes:
-            await self._deliver(fresh)  # first, because the session may acknowledge a note at once
+            await self._deliver(fresh)
             await self._tell(notes)
         if look.state is State.EXIT_REQUESTED and not self.exit_told:
             self.exit_told, self.awaiting_id = True, None
@@ -129,9 +140,7 @@ class Watcher:
         elif self.is_paused and not notes:
             await self._mind_the_wait(look)
         if fresh and not notes:
-            with suppress(ClaimLost):  # what it was told may have been the last it needed
-                await self._deliver(fresh)
-        return look.state in ACTIVE
+            await self._deliver(fresh)
 
     def _see(self, awaiting_id: int | None) -> tuple[int, Look]:
         # The counter first: what is written between the two is looked at again.
