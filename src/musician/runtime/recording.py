@@ -1,15 +1,15 @@
 """Storing what the engine wants stored: each record by its verb, and in the files beside it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from musician import service
 from musician.protocol import ready as r
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, Kind
-from musician.protocol.messages import HandoffNotice
-from musician.protocol.particulars import SelfCorrection
+from musician.protocol.messages import ErrorReport, HandoffNotice
+from musician.protocol.particulars import KeyOutput, OutputKind, SelfCorrection
 from musician.runtime.handoffs import handoff_of
-from musician.runtime.papers import Papers, completion_report, write_whole
+from musician.runtime.papers import Papers, completion_report, error_report_text, write_whole
 from musician.runtime.tasktree import TaskTree
 from musician.store.port import Store
 from musician.trees.git import Git
@@ -57,11 +57,13 @@ class Recorder:
             self.papers.note(record.entries)
 
     def _submit(self, record: r.Submit) -> int:
+        proposed = service.unsubmitted_proposals(self.store, self.claim.task_id)
+        message = replace(record.message, proposal=", ".join(proposed) or None)
         message_id = service.submit(
             self.store,
             self.claim,
-            record.message.type,
-            record.message.render(),
+            message.type,
+            message.render(),
             verification_id=record.verification_id,
             entries=record.entries,
         )
@@ -70,16 +72,41 @@ class Recorder:
 
     def _report(self, record: r.Report) -> int | None:
         """A reminder changes nothing: what is answered is the report before it."""
+        message, document = record.message, None
+        if isinstance(message, ErrorReport) and message.retry is not None:
+            message, document = self._with_report(message, message.retry.number)
         message_id = service.report(
             self.store,
             self.claim,
-            record.message.type,
-            record.message.render(),
+            message.type,
+            message.render(),
             last_error=record.last_error,
             entries=record.entries,
+            document=document,
         )
         self._note(record)
         return None if record.is_reminder else message_id
+
+    def _with_report(self, message: ErrorReport, retry: int) -> tuple[ErrorReport, tuple[str, str]]:
+        """Write the detailed report of a failure, and name it in the message (sources "Error Report")."""
+        place = self.papers.error_report(retry)
+        path = self.papers.relative(place)
+        message = replace(
+            message,
+            report=path,
+            suggested_investigation=message.suggested_investigation
+            or "the end of the agent's output is in the report",
+            key_outputs=(*message.key_outputs, KeyOutput(path=path, kind=OutputKind.CREATED)),
+        )
+        text = error_report_text(
+            self.claim.task_id,
+            self.title,
+            message.render(),
+            commit=Git(self.tree.path).text("rev-parse", "HEAD"),
+            output=self.papers.end_of_output(),
+        )
+        write_whole(place, text)
+        return message, (path, text)
 
     def _leave(self, record: r.Leave) -> None:
         """Set unfinished work aside, write the HANDOFF, and only then the terminal write (D1)."""
@@ -97,6 +124,7 @@ class Recorder:
             commit=Git(self.tree.path).text("rev-parse", "HEAD"),
             set_aside=set_aside,
             written_by="agent",
+            proposals=service.open_proposals_of(self.store, self.claim.task_id),
         ).render()
         write_whole(self.papers.handoff, document)
         notice = HandoffNotice(

@@ -6,7 +6,7 @@ from musician.service.rowwork import load_task
 from musician.store.port import Store, Tx
 from musician.store.rows import DocumentRow, decode
 
-__all__ = ["keep_instructions", "latest_document"]
+__all__ = ["keep_instructions", "keep_text", "latest_document"]
 
 
 def keep_instructions(store: Store, bodies: Mapping[str, tuple[str, str]]) -> None:
@@ -16,21 +16,28 @@ def keep_instructions(store: Store, bodies: Mapping[str, tuple[str, str]]) -> No
             row = load_task(tx, task_id)
             kept = _latest(tx, task_id, "instruction")
             if kept is None or (kept.path, kept.body) != (path, body):
-                tx.run(
-                    "store_document",
-                    task_id=task_id,
-                    claim_epoch=row.claim_epoch,
-                    kind="instruction",
-                    path=path,
-                    body=body,
-                    written_by="program",
-                )
+                keep_text(tx, task_id, row.claim_epoch, "instruction", path, body)
 
 
 def latest_document(store: Store, task_id: str, kind: str) -> DocumentRow | None:
     """The newest of its kind (handoff, report, instruction, proposal); None if there is none."""
     with store.read() as tx:
         return _latest(tx, task_id, kind)
+
+
+def keep_text(
+    tx: Tx, task_id: str, epoch: int, kind: str, path: str, body: str, *, written_by: str = "program"
+) -> int:
+    """Keep one text within a transaction of the caller's; its id. ``written_by``: agent or program."""
+    return tx.insert(
+        "store_document",
+        task_id=task_id,
+        claim_epoch=epoch,
+        kind=kind,
+        path=path,
+        body=body,
+        written_by=written_by,
+    )
 
 
 def _latest(tx: Tx, task_id: str, kind: str) -> DocumentRow | None:

@@ -7,6 +7,7 @@ from musician.protocol.messages import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
 from musician.protocol.transitions import Actor, Event, find
+from musician.service.documents import keep_text
 from musician.service.rowwork import changed_one, load_owned, move_owned, named, say, write_entries
 from musician.store.port import Store, Tx
 from musician.store.rows import SubmissionRow, decode
@@ -36,7 +37,7 @@ def exit_task(
         _check_stored(claim.task_id, "reason for the exit", reason)
         _check_stored(claim.task_id, "HANDOFF", handoff)
         write_entries(tx, claim, entries)
-        _keep(tx, claim, "handoff", handoff_path, handoff, written_by)
+        keep_text(tx, claim.task_id, claim.epoch, "handoff", handoff_path, handoff, written_by=written_by)
         tx.run(
             "end_session",
             task_id=claim.task_id,
@@ -58,7 +59,7 @@ def complete(
         _check_approved(tx, claim.task_id)
         _check_stored(claim.task_id, "report", report)
         write_entries(tx, claim, entries)
-        _keep(tx, claim, "report", report_path, report, "program")
+        keep_text(tx, claim.task_id, claim.epoch, "report", report_path, report)
         tx.run(
             "end_session",
             task_id=claim.task_id,
@@ -101,15 +102,3 @@ def _check_approved(tx: Tx, task_id: str) -> None:
 def _check_stored(task_id: str, what: str, text: str) -> None:
     if not text.strip():
         raise EvidenceMissing(task_id=task_id, missing=f"no {what}", remedy="write it first")
-
-
-def _keep(tx: Tx, claim: Claim, kind: str, path: str, body: str, written_by: str) -> None:
-    tx.run(
-        "store_document",
-        task_id=claim.task_id,
-        claim_epoch=claim.epoch,
-        kind=kind,
-        path=path,
-        body=body,
-        written_by=written_by,
-    )

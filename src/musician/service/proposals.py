@@ -19,6 +19,7 @@ from musician.protocol.proposals import (
     next_status,
 )
 from musician.protocol.transitions import Actor
+from musician.service.documents import keep_text
 from musician.service.rowwork import load_owned, load_task, named, write_entries
 from musician.store.port import Store, Tx
 from musician.store.rows import ProposalRow, decode
@@ -198,15 +199,8 @@ def _keep(tx: Tx, made: Proposal, path: str, *, epoch: int) -> KeptProposal:
 
 
 def _store_text(tx: Tx, made: Proposal, path: str, *, epoch: int) -> int:
-    return tx.insert(
-        "store_document",
-        task_id=made.task_id,
-        claim_epoch=epoch,
-        kind="proposal",
-        path=path,
-        body=made.render(),
-        written_by="program" if made.session_id == CONDUCTOR else "agent",
-    )
+    writer = "program" if made.session_id == CONDUCTOR else "agent"
+    return keep_text(tx, made.task_id, epoch, "proposal", path, made.render(), written_by=writer)
 
 
 def _decide(tx: Tx, kept: KeptProposal, status: Status, outcome: str) -> KeptProposal:

@@ -7,6 +7,7 @@ from musician.protocol.messages import REPORTS, SUBMISSIONS, MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import VERDICTS, State
 from musician.protocol.transitions import Actor, Event, find
+from musician.service.documents import keep_text
 from musician.service.rowwork import changed_one, load_owned, move_owned, named, say, write_entries
 from musician.store.port import Store, Tx
 from musician.store.rows import TaskRow, VerificationRow, decode
@@ -50,8 +51,11 @@ def report(
     *,
     last_error: str,
     entries: tuple[Entry, ...] = (),
+    document: tuple[str, str] | None = None,
 ) -> int:
     """Go into ``error`` with an error report or a context warning, and wait; the message's id.
+
+    ``document`` is the path and text of the report file that goes with it.
 
     A report while already in ``error`` is a message only: the state stays (D11). Only a failure at work counts as
     a retry, a context warning or a wait that timed out does not (D3).
@@ -60,6 +64,8 @@ def report(
     with store.write() as tx:
         row = _back_to_work(tx, load_owned(tx, claim), claim)
         write_entries(tx, claim, entries)
+        if document is not None:
+            keep_text(tx, claim.task_id, claim.epoch, "report", *document)
         message_id = say(tx, claim.task_id, claim.session_id, message_type, text)
         if row.state is State.ERROR:
             tx.run("beat", **named(claim))

@@ -1,0 +1,68 @@
+"""What a session leaves to read: error reports, proposals, its HANDOFF (sources "Error Report", D14, D20)."""
+
+from typing import TYPE_CHECKING
+
+from musician.protocol.handoff import HandoffKind, classify
+from musician.protocol.messages import ErrorReport
+from musician.protocol.submissions import Completion
+from musician.service.documents import latest_document
+
+if TYPE_CHECKING:
+    from tests.runtime.conftest import Stage
+
+TASK = "task-01"
+PLAN = """\
+---
+plan: solo
+test: test -s one.txt
+---
+# Solo
+
+## Phase 1: All
+
+### task-01: The tune
+#### Step 1: Begin
+```bash run
+{run}
+```
+"""
+
+
+def test_each_error_has_a_report_of_its_own_that_outlives_the_file(stage: "Stage") -> None:
+    stage.write(PLAN.format(run="echo the last words; exit 3"))
+    assert stage.conduct().code == 1
+    path = f"docs/implementation/reports/{TASK}-error-retry-2.md"
+    text = (stage.root / path).read_text(encoding="utf-8")
+    assert "ERROR (Retry 2/5):" in text
+    assert "    the last words" in text
+    kept = latest_document(stage.store, TASK, "report")
+    assert kept is not None
+    assert (kept.path, kept.body) == (path, text)
+    [first, second] = [ErrorReport.parse(told) for told in stage.view(TASK).report_texts.values()]
+    assert (first.report, second.report) == (path.replace("retry-2", "retry-1"), path)
+    assert [output.path for output in second.key_outputs] == [path]
+
+
+def test_a_submission_names_the_proposals_made_for_it(stage: "Stage") -> None:
+    stage.write(PLAN.format(run="echo '::proposal PATTERN Measure before cutting'; echo one > one.txt"))
+    assert stage.conduct().code == 0
+    [submission] = stage.view(TASK).submissions
+    proposal = Completion.parse(submission.message or "").proposal
+    assert proposal is not None
+    assert (stage.root / proposal).is_file()
+
+
+def test_a_dead_session_s_handoff_is_written_for_it_and_is_no_clean_one(stage: "Stage") -> None:
+    die = 'if mkdir "$MUSICIAN_SCRATCH/once"; then echo half > half.txt; kill -KILL $MUSICIAN_PID; fi'
+    run = f"{die}; echo one > one.txt"
+    stage.write(PLAN.format(run=run))
+    assert stage.conduct().code == 0
+    kept = latest_document(stage.store, TASK, "handoff")
+    assert kept is not None
+    assert kept.written_by == "program"
+    assert "Written by: program after a crash" in kept.body
+    assert "refs/musician/partial/solo/task-01/1" in kept.body
+    dead = stage.view(TASK).sessions[0].session_id
+    assert classify(kept.body, task_id=TASK, last_session_id=dead) is HandoffKind.WHOLE
+    status = (stage.root / "temp" / f"{TASK}-status").read_text(encoding="utf-8")
+    assert "Assessment: needs verification (crash)" in status
