@@ -6,6 +6,7 @@ same time, and stand at a gate (a FIFO) where a moment must be hit.
 """
 
 import contextlib
+import json
 import os
 import select
 import signal
@@ -15,12 +16,15 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from musician import service
 from musician.processes.identity import identify
+from musician.processes.vital import holder, lock_path
+from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
 from musician.service import TaskView
 from musician.store.port import Store
@@ -47,6 +51,15 @@ if mkdir "$MUSICIAN_TEST_HALL/stood-{gate}" 2> /dev/null; then
 fi
 """
 """The first one to come by says that it is here (a FIFO) and waits for leave to go on; later ones walk through."""
+
+
+RAW = """
+import json, sqlite3, sys
+database, statement, values = json.load(sys.stdin)
+connection = sqlite3.connect(database, isolation_level=None, timeout=60)
+print(json.dumps(connection.execute(statement, values).fetchall()))
+connection.close()
+"""
 
 
 @dataclass(frozen=True)
@@ -206,6 +219,23 @@ class Stage:
 
     def states(self) -> dict[str, str]:
         return {row.task_id: row.state.value for row in service.tasks_of(self.store)}
+
+    def raw(self, statement: str, **values: object) -> list[list[Any]]:
+        """As a writer that knows neither the service nor the bells.
+
+        In a process of its own: two SQLite libraries in one process take each other's locks away.
+        """
+        asked = json.dumps([str(self.root / ".musician" / "comms.db"), statement, values])
+        ran = subprocess.run(
+            [sys.executable, "-c", RAW], input=asked, check=True, capture_output=True, text=True
+        )
+        answer: list[list[Any]] = json.loads(ran.stdout)
+        return answer
+
+    def conductors(self) -> list[int]:
+        """Who conducts, by the lock."""
+        signed = holder(lock_path(self.root / ".musician" / "locks", CONDUCTOR))
+        return [] if signed.identity is None else [signed.identity.pid]
 
     def merged(self, name: str) -> str:
         """A file as the plan's end left it on the user's branch."""

@@ -3,9 +3,6 @@
 The musicians are real; the conductor is the test.
 """
 
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 import anyio
@@ -79,19 +76,9 @@ def begin(stage: "Stage", in_step: str = ":", settings: str = "") -> None:
 
 def facts(stage: "Stage", message_id: int) -> tuple[bool, bool]:
     """Whether a message was delivered, and whether it was acknowledged."""
-    with raw(stage) as connection:
-        rows = connection.execute(
-            "SELECT delivered_at, acknowledged_at FROM receipts WHERE message_id = ?", (message_id,)
-        ).fetchall()
+    query = "SELECT delivered_at, acknowledged_at FROM receipts WHERE message_id = :message_id"
+    rows = stage.raw(query, message_id=message_id)
     return bool(rows), bool(rows) and rows[0][1] is not None
-
-
-@contextmanager
-def raw(stage: "Stage") -> Iterator[sqlite3.Connection]:
-    """A writer that knows neither the service nor the bells."""
-    database = stage.root / ".musician" / "comms.db"
-    with closing(sqlite3.connect(database, isolation_level=None, timeout=30)) as connection:
-        yield connection
 
 
 def approve(stage: "Stage") -> None:
@@ -159,15 +146,11 @@ def test_a_verdict_by_raw_sql_is_noticed_without_a_bell(stage: "Stage") -> None:
     begin(stage)
     musician = stage.start("work", TASK)
     stage.until(lambda: stage.state(TASK) is State.NEEDS_REVIEW)
-    with raw(stage) as connection:
-        connection.execute(
-            "INSERT INTO orchestration_messages (task_id, from_session, message_type, message)"
-            " VALUES (?, 'task-00', 'approval', 'by hand')",
-            (TASK,),
-        )
-        connection.execute(
-            "UPDATE orchestration_tasks SET state = 'review_approved' WHERE task_id = ?", (TASK,)
-        )
+    stage.raw(
+        "INSERT INTO orchestration_messages (task_id, from_session, message_type, message)"
+        " VALUES ('task-01', 'task-00', 'approval', 'by hand')"
+    )
+    stage.raw("UPDATE orchestration_tasks SET state = 'review_approved' WHERE task_id = 'task-01'")
     assert stage.end(musician).code == 0
     assert stage.state(TASK) is State.COMPLETE
 
@@ -177,11 +160,10 @@ def test_a_heartbeat_is_refreshed_before_it_is_stale(stage: "Stage") -> None:
     settings = load_settings(find_root(stage.root).config)
     musician = stage.start("work", TASK)
     stage.wait_at("step")
-    with raw(stage) as connection:
-        connection.execute(
-            "UPDATE orchestration_tasks SET last_heartbeat = datetime('now', '-30 seconds') WHERE task_id = ?",
-            (TASK,),
-        )
+    stage.raw(
+        "UPDATE orchestration_tasks SET last_heartbeat = datetime('now', '-30 seconds')"
+        " WHERE task_id = 'task-01'"
+    )
     stage.until(
         lambda: heartbeat_status(stage.view(TASK).row.heartbeat_age_s, settings) is HeartbeatStatus.OK
     )

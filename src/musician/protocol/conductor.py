@@ -138,11 +138,9 @@ def _approve(task: TaskFacts, found: Submitted) -> Act:
         return _judged(
             task, found, State.REVIEW_APPROVED, "Approved; merged and verified with the others' work."
         )
-    what = "conflicts with" if found.trial.outcome is TrialOutcome.CONFLICT else "turns red together with"
-    text = f"Your work {what} what is merged already: {found.trial.detail}"
     if found.trial.earlier:
-        return _ask_review(task, found, text)
-    return _judged(task, found, State.REVIEW_FAILED, text)
+        return _ask_review(task, found, found.trial.trouble)
+    return _judged(task, found, State.REVIEW_FAILED, found.trial.trouble)
 
 
 def _ask_review(task: TaskFacts, found: Submitted, why: str) -> AskHuman:

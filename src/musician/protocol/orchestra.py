@@ -19,6 +19,7 @@ __all__ = [
     "current_phase",
     "is_at_work",
     "is_finished",
+    "is_merge_trouble",
     "is_open",
     "waits_for_person",
 ]
@@ -39,6 +40,22 @@ class Trial:
     outcome: TrialOutcome
     detail: str = ""
     earlier: int = 0
+
+    @property
+    def trouble(self) -> str:
+        """What its musician, or a person, is told of one that is not green."""
+        return _TROUBLES[self.outcome] + self.detail
+
+
+_TROUBLES = {
+    TrialOutcome.CONFLICT: "Your work conflicts with what is merged already: ",
+    TrialOutcome.RED: "Your work turns red together with what is merged already: ",
+}
+
+
+def is_merge_trouble(text: str) -> bool:
+    """Whether a verdict sent work back because of what others have merged: to mend it, that is taken in first."""
+    return text.startswith(tuple(_TROUBLES.values()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -168,7 +168,7 @@ class _Run:
             if c.Standstill() in acts and not self._memory.busy:
                 return Ending.NEEDS_HUMAN
             for act in acts:
-                await performer.perform(act, orchestra)
+                await performer.perform(act)
             await self._wait()
 
     async def _look(self) -> c.Orchestra:

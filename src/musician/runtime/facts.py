@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from musician import service
 from musician.plans.model import Isolation, Plan, Review, TaskSpec
+from musician.protocol.boundary import AWAITS_ANSWER
 from musician.protocol.conductor import Orchestra, Report, Submitted, TaskFacts, Trial
 from musician.protocol.deviations import Deviation
 from musician.protocol.errors import UnreadableMessage
@@ -85,6 +86,7 @@ class Gatherer:
             owner=owner,
             is_running=row.task_id in self.memory.running
             or (owner is None and is_about_to_play(self.root, row.task_id)),
+            is_playing=_plays_on(view),
             after=frozenset(spec.after),
             conflicts=_conflicts(spec, specs),
             is_isolated=isolated,
@@ -231,6 +233,16 @@ def _parsed(kind: type[T], text: str) -> T | None:
         return kind.parse(text)
     except UnreadableMessage:
         return None
+
+
+def _plays_on(view: TaskView) -> bool:
+    """Whether its session has asked something and not yet come to the boundary where it waits."""
+    for row in reversed(view.journal):
+        if row.kind == Kind.QUESTION:
+            return True
+        if row.kind == Kind.CLAIMED or (row.kind == Kind.NOTE and row.text == AWAITS_ANSWER):
+            return False
+    return False
 
 
 _NOT_ITS_FAULT = ("interrupted", "the conductor is gone")

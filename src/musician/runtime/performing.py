@@ -19,6 +19,7 @@ from musician.processes.identity import ProcessIdentity, host_name, is_same_mach
 from musician.processes.running import Running, start_program
 from musician.protocol import conductor as c
 from musician.protocol.errors import ConductorError, MusicianError, SessionError
+from musician.protocol.orchestra import is_merge_trouble
 from musician.protocol.review import Evidence, Verification
 from musician.protocol.settings import Settings
 from musician.runtime.checkpoint import outcome_of
@@ -60,7 +61,7 @@ class Performer:
         self.processes: dict[str, Running] = {}
         self._background: set[anyio.CancelScope] = set()
 
-    async def perform(self, act: c.Act, orchestra: c.Orchestra) -> None:
+    async def perform(self, act: c.Act) -> None:
         """Do one act, or begin it. A refusal means that the facts have changed: the next look decides anew."""
         task_id = getattr(act, "task_id", "")
         if task_id in self.memory.busy:
@@ -69,7 +70,7 @@ class Performer:
             case c.Launch():
                 self._launch(task_id)
             case c.TryMerge():
-                self._in_background(task_id, partial(self._try_merge, act, orchestra))
+                self._in_background(task_id, partial(self._try_merge, act))
             case c.Merge():
                 self._in_background(task_id, partial(self._merge, act))
             case c.VerifyFully():
@@ -192,9 +193,9 @@ class Performer:
 
     # -- reviewing --------------------------------------------------------------------------------------------
 
-    async def _try_merge(self, act: c.TryMerge, orchestra: c.Orchestra) -> None:
-        facts = next(task for task in orchestra.tasks if task.task_id == act.task_id)
-        earlier = 0 if facts.submitted is None else facts.submitted.submission.round - 1
+    async def _try_merge(self, act: c.TryMerge) -> None:
+        view = await _in_thread(partial(service.task_view, self.store, act.task_id))
+        earlier = sum(1 for each in view.submissions if is_merge_trouble(each.verdict_text or ""))
         trial = await self.merger.try_merge(self.plan.task(act.task_id), earlier=earlier)
         self.memory.trials[act.message_id] = trial
 

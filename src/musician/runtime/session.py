@@ -30,6 +30,7 @@ from musician.protocol.deviations import parse_severity
 from musician.protocol.errors import ClaimLost, MusicianError
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.musician import Mode, MusicianState, step, takes
+from musician.protocol.orchestra import is_merge_trouble
 from musician.protocol.particulars import KeyOutput, OutputKind
 from musician.protocol.settings import Settings
 from musician.runtime.checkpoint import run_checkpoint
@@ -173,7 +174,13 @@ class Session:
     async def _rework(self, act: r.ReworkPiece) -> i.Input:
         check = act.check
         return await self._perform(
-            port.PieceKind.REWORK, act.item, check.title, check.prose, check.rework, act.feedback
+            port.PieceKind.REWORK,
+            act.item,
+            check.title,
+            check.prose,
+            check.rework,
+            act.feedback,
+            takes_in=is_merge_trouble(act.feedback),
         )
 
     async def _perform(
@@ -184,9 +191,16 @@ class Session:
         prose: str,
         scripts: tuple[str, ...],
         feedback: str,
+        *,
+        takes_in: bool = False,
     ) -> i.Input:
-        """From the last finished state of the tree to the next one, or to a reason why not."""
+        """From the last finished state of the tree to the next one, or to a reason why not.
+
+        ``takes_in``: what others have merged is taken in first.
+        """
         await self._restore_tree()
+        if takes_in:
+            feedback += await self._take_in()
         problem = await self._set_up_tree()
         if problem:
             return i.PieceEnded(item=item, ending=i.PieceEnding.FAILED, detail=problem)
@@ -239,6 +253,14 @@ class Session:
         if ref is not None:
             entry = Entry(kind=Kind.SET_ASIDE, text=ref)
             await _in_thread(partial(self.recorder.store_record, r.Write(entries=(entry,))))
+
+    async def _take_in(self) -> str:
+        """What the agent must know of it besides."""
+        in_conflict = await _in_thread(self.tree.take_in)
+        if not in_conflict:
+            return "\n\nWhat is merged already is in your tree now."
+        paths = " ".join(in_conflict)
+        return f"\n\nThe other side is in your files now, with conflict markers: resolve them, then git add {paths}"
 
     async def _set_up_tree(self) -> str:
         """Run the plan's set-up once in this tree; what went wrong, "" if nothing."""

@@ -1,0 +1,268 @@
+"""Conducting: who plays when, one conductor at a time, and what happens to owners that are gone (D2, D13, D23)."""
+
+import json
+import os
+import signal
+import subprocess
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from musician import service
+from musician.processes.identity import boot_id, host_name, started_at_s
+from musician.processes.vital import hold, lock_path
+from musician.protocol.settings import Settings
+from musician.protocol.states import State
+from musician.trees.root import find_root
+
+if TYPE_CHECKING:
+    from tests.runtime.conftest import Stage
+
+HEAD = """\
+---
+plan: band
+test: "true"
+---
+# Band
+
+## Overview
+Some tasks.
+
+## Phase 1: First
+"""
+
+TASK = """
+### task-{number:02}: Task {number}
+```yaml task
+{keys}
+```
+#### Step 1: Write
+```bash run
+{solo}
+{run}
+echo {number} >> {number}.txt
+echo {number} >> "$MUSICIAN_TEST_HALL/order"
+```
+"""
+
+SHORT_LIVED = """
+[heartbeat]
+refresh_after_s = 1
+stale_after_s = 3
+[waiting]
+background_poll_s = 0.2
+pause_poll_s = 0.2
+[conductor]
+beat_every_s = 1
+"""
+
+
+def task(stage: "Stage", number: int, run: str = ":", keys: str = "labels: []") -> str:
+    return TASK.format(number=number, run=run, keys=keys, solo=stage.solo)
+
+
+def order(stage: "Stage") -> list[int]:
+    return [int(line) for line in (stage.hall / "order").read_text().split()]
+
+
+# -- who plays when -----------------------------------------------------------------------------------------------
+
+
+def test_phases_are_played_in_order_and_tasks_wait_for_those_they_name(stage: "Stage") -> None:
+    stage.write(
+        HEAD
+        + task(stage, 1, keys="after: [task-02]")
+        + task(stage, 2)
+        + "\n## Phase 2: Second\n"
+        + task(stage, 3, run="cat 1.txt 2.txt")
+    )
+    stage.to_the_end()
+    stage.check_whole()
+    assert order(stage) == [2, 1, 3]
+
+
+def test_tasks_that_share_a_dangerous_file_are_played_one_after_the_other(stage: "Stage") -> None:
+    alone = 'mkdir "$MUSICIAN_TEST_HALL/alone"\n{gate}rmdir "$MUSICIAN_TEST_HALL/alone"'
+    gate = stage.gate("first")
+    stage.write(
+        HEAD
+        + task(stage, 1, run=alone.format(gate=gate), keys="danger: [shared.toml]")
+        + task(stage, 2, run=alone.format(gate=""), keys="files: [shared.toml]")
+        + task(stage, 3)
+    )
+    run = stage.start("run", "PLAN.md", "--jobs", "3")
+    stage.wait_at("first")
+    stage.until(lambda: stage.state("task-03") is State.COMPLETE)
+    assert stage.state("task-02") is State.WATCHING
+    stage.open_gate("first")
+    assert stage.end(run).code == 0, stage.told()
+    stage.check_whole()
+    assert order(stage) == [3, 1, 2]
+
+
+def test_one_job_is_one_musician_at_a_time(stage: "Stage") -> None:
+    alone = 'mkdir "$MUSICIAN_TEST_HALL/alone"; sync; rmdir "$MUSICIAN_TEST_HALL/alone"'
+    stage.write(HEAD + "".join(task(stage, number, run=alone) for number in (1, 2, 3)))
+    assert stage.conduct("--jobs", "1").code == 0, stage.told()
+    stage.check_whole()
+    assert order(stage) == [1, 2, 3]
+
+
+# -- one conductor ------------------------------------------------------------------------------------------------
+
+
+def test_a_second_conductor_is_refused_and_told_of_the_first(stage: "Stage") -> None:
+    stage.write(HEAD + task(stage, 1, run=stage.gate("step")))
+    first = stage.start("run", "PLAN.md")
+    stage.wait_at("step")
+    second = stage.conduct()
+    assert second.code not in (0, 1)
+    assert str(first.pid) in second.err
+    assert len(second.err.splitlines()) == 1
+    stage.open_gate("step")
+    assert stage.end(first).code == 0
+    stage.check_whole()
+
+
+def test_a_conductor_that_starts_while_the_musicians_of_a_killed_one_wind_down_waits_for_them(
+    stage: "Stage",
+) -> None:
+    """One musician has not claimed yet, one plays. Neither is doubled, and no launch counts as a failed one."""
+    stage.write(HEAD + task(stage, 1, run=stage.gate("step")) + task(stage, 2))
+    late = {**stage.armed("work", "before:musician.service:claim"), "MUSICIAN_TEST_STOP": "1"}
+    first = stage.start("run", "PLAN.md", **late)
+    stage.until(lambda: stage.killed_at)
+    first.send_signal(signal.SIGKILL)
+    assert stage.end(first).code == -signal.SIGKILL
+    (stopped,) = (each for each in stage.processes("work") if stage.stopped(each.pid))
+    task_id = stopped.cmdline()[stopped.cmdline().index("work") + 1]
+    second = stage.start("run", "PLAN.md")
+    stage.until(lambda: stage.conductors() == [second.pid])
+    if task_id == "task-02":
+        stage.wait_at("step")
+    else:
+        stage.until(lambda: stage.state("task-02") is State.COMPLETE)
+    assert stage.state(task_id) is State.WATCHING
+    stopped.resume()
+    if task_id == "task-01":
+        stage.wait_at("step")
+    stage.open_gate("step")
+    assert stage.end(second).code == 0, stage.told()
+    stage.check_whole()
+
+
+# -- owners that are gone -----------------------------------------------------------------------------------------
+
+
+def test_a_musician_that_stopped_is_fenced_ended_and_succeeded(stage: "Stage") -> None:
+    """Its lock is held and its process is there: only its heartbeat tells (D2)."""
+    stage.write(HEAD + task(stage, 1, run="echo half > half.txt" + stage.gate("step")), SHORT_LIVED)
+    run = stage.start("run", "PLAN.md")
+    agent = stage.wait_at("step")
+    musician = stage.musician("task-01")
+    musician.suspend()
+    assert stage.end(run).code == 0, stage.told()
+    stage.check_whole()
+    assert not psutil.pid_exists(agent)
+    assert [each.exit_reason for each in stage.view("task-01").sessions] == ["died", "complete"]
+    assert stage.view("task-01").sessions[1].claim_epoch == 3, "the fence is an epoch of its own"
+
+
+def silent(stage: "Stage", session_id: str) -> None:
+    """A session that was opened by hand, and has not been heard of since."""
+    service.claim(stage.store, "task-01", session_id, settings=Settings())
+    stage.raw(
+        "UPDATE orchestration_tasks SET last_heartbeat = datetime('now', '-9 hours') WHERE task_id = 'task-01'"
+    )
+
+
+def test_a_session_opened_by_hand_is_fenced_and_a_person_asked_to_see_to_it(stage: "Stage") -> None:
+    stage.write(HEAD + task(stage, 1))
+    assert stage.run("plan", "lock", "PLAN.md").code == 0
+    silent(stage, "by-hand")
+    assert stage.conduct().code == 1
+    (ask,) = service.open_asks(stage.store)
+    assert (ask.kind, "by-hand" in ask.text) == ("doubtful", True)
+    assert stage.view("task-01").row.claim_epoch == 2, "it is shut out already"
+    assert stage.run("send", "task-01", "it is gone").code == 0
+    stage.to_the_end()
+    stage.check_whole()
+
+
+def test_the_lock_of_a_later_process_does_not_make_a_dead_owner_live(stage: "Stage") -> None:
+    """Another session took the lock and was refused: the owner's own process is asked."""
+    stage.write(
+        HEAD + task(stage, 1, run='mkdir "$MUSICIAN_TEST_HALL/x" && kill -KILL "$MUSICIAN_PID"; true')
+    )
+    assert stage.run("plan", "lock", "PLAN.md").code == 0
+    assert stage.run("work", "task-01").code == -signal.SIGKILL
+    assert stage.run("work", "task-01").code == 5, (
+        "its heartbeat is fresh: who does not hold the lock is blocked"
+    )
+    stage.to_the_end()
+    stage.check_whole()
+
+
+def test_an_owner_on_another_host_is_never_signalled(stage: "Stage") -> None:
+    """Its process number is somebody else's here: the test's own child's."""
+    stage.write(HEAD + task(stage, 1))
+    assert stage.run("plan", "lock", "PLAN.md").code == 0
+    silent(stage, "far-away")
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, start_new_session=True) as bystander:
+        stage.raw(
+            "INSERT INTO processes (task_id, claim_epoch, role, pid, pgid, started_at_s, boot_id, host)"
+            " VALUES ('task-01', 1, 'musician', :pid, :pid, :started_at_s, :boot_id, :host)",
+            pid=bystander.pid,
+            started_at_s=started_at_s(bystander.pid),
+            boot_id=boot_id(),
+            host=f"{host_name()}-other",
+        )
+        assert stage.conduct().code == 1
+        assert bystander.poll() is None
+    (ask,) = service.open_asks(stage.store)
+    assert ask.kind == "doubtful"
+
+
+def test_a_lock_file_of_before_the_last_boot_says_that_its_owner_is_dead(stage: "Stage") -> None:
+    """After a power cut nobody waits nine minutes for a heartbeat to go stale."""
+    stage.write(HEAD + task(stage, 1))
+    assert stage.run("plan", "lock", "PLAN.md").code == 0
+    service.claim(stage.store, "task-01", "before", settings=Settings())
+    path = lock_path(find_root(stage.root).locks_dir, "task-01")
+    held = hold(path, session_id="before")
+    content = json.loads(path.read_text()) | {"boot_id": "another", "pid": os.getpid()}
+    held.release()  # type: ignore[union-attr]
+    path.write_text(json.dumps(content))
+    stage.to_the_end()
+    stage.check_whole()
+    assert [each.exit_reason for each in stage.view("task-01").sessions] == ["died", "complete"]
+
+
+# -- leaks --------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_leaked_over_many_pieces(stage: "Stage") -> None:
+    """Descriptors of the musician and the conductor, seen from a step: as many late as early."""
+    count = 'ls /proc/{who}/fd | wc -l >> "$MUSICIAN_TEST_HALL/{name}"'
+    steps = "".join(
+        f"#### Step {number}: Count\n```bash run\n"
+        + count.format(who="$MUSICIAN_PID", name="musician")
+        + "\n"
+        + count.format(who="$(ps -o ppid= $MUSICIAN_PID | tr -d ' ')", name="conductor")
+        + f"\necho {number} > {number}.txt\n```\n#### Checkpoint {number}: counted\n"
+        for number in range(1, 8)
+    )
+    stage.write(HEAD + "\n### task-01: Count\n" + steps)
+    stage.to_the_end()
+    for name in ("musician", "conductor"):
+        counts = [int(line) for line in (stage.hall / name).read_text().split()]
+        assert len(counts) == 7
+        assert max(counts[3:]) <= max(counts[:3]), counts
+
+
+@pytest.mark.parametrize("name", ["task-01.agent.log", "merges.log"])
+def test_output_is_logged(stage: "Stage", name: str) -> None:
+    stage.write(HEAD.replace('"true"', "echo tested") + task(stage, 1, run="echo played"))
+    stage.to_the_end()
+    assert "tested" in (stage.root / ".musician" / "logs" / name).read_text()

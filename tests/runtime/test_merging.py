@@ -1,0 +1,203 @@
+"""Bringing finished work together: trial merges, what is sent back, and the user's own branch (D24)."""
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from musician import service
+from musician.protocol.states import State
+
+if TYPE_CHECKING:
+    from tests.runtime.conftest import Stage
+
+HEAD = """\
+---
+plan: pair
+test: {test}
+isolation: {isolation}
+---
+# Pair
+
+## Overview
+Two tasks that meet.
+
+## Phase 1: All
+"""
+
+TASK = """
+### task-{number:02}: Task {number}
+```yaml task
+{keys}
+```
+#### Step 1: Write
+```bash run
+{run}
+```
+```bash rework
+{rework}
+```
+"""
+
+
+def plan(*tasks: str, test: str = "'true'", isolation: str = "worktree") -> str:
+    return HEAD.format(test=test, isolation=isolation) + "".join(tasks)
+
+
+def task(number: int, run: str, *, rework: str = ":", keys: str = "labels: []") -> str:
+    return TASK.format(number=number, run=run, rework=rework, keys=keys)
+
+
+def verdicts(stage: "Stage", task_id: str) -> list[tuple[State | None, str | None]]:
+    return [(each.verdict, each.verdict_text) for each in stage.view(task_id).submissions]
+
+
+def clash(gate: str, rework: str) -> str:
+    """Two tasks that start from the same commit and write the same file; the second waits at the gate."""
+    return plan(
+        task(1, "echo one > song.txt"),
+        task(2, f"{gate}echo two > song.txt", rework=rework),
+    )
+
+
+def play_second_after_first(stage: "Stage") -> int:
+    """Exit code of a run in which the second task finishes once the first is complete."""
+    run = stage.start("run", "PLAN.md")
+    stage.wait_at("second")
+    stage.until(lambda: stage.state("task-01") is State.COMPLETE)
+    stage.open_gate("second")
+    return stage.end(run).code
+
+
+def test_a_conflict_is_sent_back_with_both_sides_named_and_goes_to_a_person_if_nobody_resolves_it(
+    stage: "Stage",
+) -> None:
+    stage.write(clash(stage.gate("second"), rework=":"))
+    assert play_second_after_first(stage) == 1
+    ((first, text),) = verdicts(stage, "task-02")
+    assert first is State.REVIEW_FAILED
+    assert text is not None
+    assert "song.txt" in text
+    assert "task-01 (" in text
+    assert "task-02 (" in text
+    (ask,) = service.open_asks(stage.store)
+    assert (ask.task_id, ask.kind) == ("task-02", "error")
+    assert "a merge has conflicts left" in ask.text
+    assert stage.git("show", "musician/pair/_integration:song.txt") == "one\n"
+    assert stage.git("log", "--format=%s", "main") == "begin\n"
+
+
+def test_a_conflict_that_is_resolved_when_it_is_sent_back_is_merged(stage: "Stage") -> None:
+    """The rework finds the other side in its files, with conflict markers."""
+    resolve = "grep -q '^=======' song.txt; printf 'one\\ntwo\\n' > song.txt; git add song.txt"
+    stage.write(clash(stage.gate("second"), rework=resolve))
+    assert play_second_after_first(stage) == 0, stage.told()
+    stage.check_whole()
+    assert stage.merged("song.txt") == "one\ntwo\n"
+    assert [verdict for verdict, _ in verdicts(stage, "task-02")] == [
+        State.REVIEW_FAILED,
+        State.REVIEW_APPROVED,
+    ]
+
+
+def test_a_merge_that_turns_red_is_sent_back_and_then_goes_to_a_person(stage: "Stage") -> None:
+    gate = stage.gate("second")
+    stage.write(
+        plan(
+            task(1, "echo one > one.txt"),
+            task(2, f"{gate}echo two > two.txt"),
+            test="test ! -e one.txt || test ! -e two.txt",
+        )
+    )
+    assert play_second_after_first(stage) == 1
+    (first, text), *_ = verdicts(stage, "task-02")
+    assert first is State.REVIEW_FAILED
+    assert "turns red" in (text or "")
+    assert [ask.task_id for ask in service.open_asks(stage.store)] == ["task-02"]
+    assert "two.txt" not in stage.git("ls-tree", "--name-only", "musician/pair/_integration")
+
+
+def test_the_users_branch_is_moved_only_while_it_is_clean(stage: "Stage") -> None:
+    gate = stage.gate("only")
+    stage.write(plan(task(1, f"{gate}echo one > song.txt")), **{"notes.txt": "mine\n"})
+    run = stage.start("run", "PLAN.md")
+    stage.wait_at("only")
+    (stage.root / "notes.txt").write_text("changed meanwhile\n")
+    stage.open_gate("only")
+    ended = stage.end(run)
+    assert ended.code == 0
+    assert "merge --ff-only musician/pair/_integration" in ended.out
+    assert stage.git("log", "--format=%s", "main") == "begin\n"
+    assert (stage.root / "notes.txt").read_text() == "changed meanwhile\n"
+    stage.git("commit", "-qam", "mine")
+    assert stage.conduct().code == 0
+    assert stage.git("log", "-1", "--format=%s", "main") == "mine\n", (
+        "it has work of its own: nothing to forward"
+    )
+
+
+def test_work_in_a_shared_tree_is_neither_committed_nor_merged(stage: "Stage") -> None:
+    stage.write(
+        plan(
+            task(1, "echo one > one.txt"),
+            task(2, "cat one.txt > two.txt", keys="after: [task-01]"),
+            isolation="shared",
+        )
+    )
+    stage.to_the_end()
+    assert (stage.root / "two.txt").read_text() == "one\n"
+    assert stage.git("log", "--all", "--format=%s") == "begin\n"
+    assert set(stage.states().values()) == {"complete"}
+
+
+def test_a_completion_that_a_person_approved_is_merged_all_the_same(stage: "Stage") -> None:
+    stage.write(plan(task(1, "echo one > song.txt")))
+    assert stage.conduct("--review", "human").code == 1
+    assert stage.state("task-01") is State.NEEDS_REVIEW
+    assert stage.run("review", "approve", "task-01").code == 0
+    assert stage.conduct("--review", "human").code == 0
+    stage.check_whole()
+    assert stage.merged("song.txt") == "one\n"
+
+
+def test_a_branch_somebody_tidied_away_after_its_merge_is_not_missed(stage: "Stage") -> None:
+    stage.write(plan(task(1, "echo one > song.txt"), task(2, "echo two > other.txt")))
+    stage.to_the_end()
+    for number in (1, 2):
+        stage.git("worktree", "remove", "--force", f".musician/trees/pair/task-0{number}")
+        stage.git("branch", "-D", f"musician/pair/task-0{number}")
+    stage.to_the_end()
+
+
+def test_a_merge_that_git_cannot_take_waits_for_a_person(stage: "Stage") -> None:
+    """Somebody has checked the plan's own branch out."""
+    gate = stage.gate("only")
+    stage.write(plan(task(1, f"{gate}echo one > song.txt")))
+    run = stage.start("run", "PLAN.md")
+    stage.wait_at("only")
+    stage.git("worktree", "add", "-q", "../elsewhere", "musician/pair/_integration")
+    stage.open_gate("only")
+    assert stage.end(run).code == 1
+    (ask,) = service.open_asks(stage.store)
+    assert ask.kind == "trouble"
+    assert "checked out" in ask.text
+    assert stage.conduct().code == 1, "it waits until somebody says that it is mended"
+    stage.git("worktree", "remove", "../elsewhere")
+    assert stage.run("send", "task-01", "mended").code == 0
+    stage.to_the_end()
+    assert stage.merged("song.txt") == "one\n"
+
+
+@pytest.mark.parametrize("setup", ["echo ready > ready.mark", "false"])
+def test_a_set_up_runs_in_every_tree(stage: "Stage", setup: str) -> None:
+    text = plan(task(1, "cat ready.mark > song.txt"), test="test -e ready.mark").replace(
+        "test:", f"setup: '{setup}'\ntest:", 1
+    )
+    stage.write(text, **{".gitignore": "ready.mark\n"})
+    done = stage.conduct()
+    if setup == "false":
+        assert done.code == 1
+        (ask,) = service.open_asks(stage.store)
+        assert "set-up ended with exit code 1" in ask.text
+    else:
+        assert done.code == 0, stage.told()
+        assert stage.merged("song.txt") == "ready\n"

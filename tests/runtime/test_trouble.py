@@ -1,0 +1,203 @@
+"""What goes wrong while a task is played, and how it is answered (D1, D3, D11, D18)."""
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from musician import service
+from musician.protocol.states import State
+
+if TYPE_CHECKING:
+    from tests.runtime.conftest import Stage
+
+TASK = "task-01"
+
+PLAN = """\
+---
+plan: solo
+test: {test}
+---
+# Solo
+
+## Overview
+One task.
+
+## Phase 1: All
+
+### task-01: The tune
+#### Step 1: Begin
+```bash run
+{run}
+```
+"""
+
+
+NEXT_STEP = """
+```
+#### Step 2: Go on
+```bash run
+"""
+
+
+def plan(run: str, test: str = "test -s one.txt") -> str:
+    return PLAN.format(run=run, test=test)
+
+
+def asks(stage: "Stage") -> list[tuple[str, str]]:
+    return [(ask.kind, ask.text) for ask in service.open_asks(stage.store)]
+
+
+def kinds(stage: "Stage") -> list[str]:
+    return [row.kind for row in stage.view(TASK).journal if row.kind in ("failed", "error", "completed")]
+
+
+UNTIL_TOLD = 'grep -q cure <<< "$MUSICIAN_FEEDBACK" && echo one > one.txt'
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [("send", TASK, "the cure is known"), ("review", "fix", TASK, "use the cure")],
+    ids=["send", "review fix"],
+)
+def test_a_step_that_fails_is_tried_once_more_and_then_a_person_is_asked(
+    stage: "Stage", answer: tuple[str, ...]
+) -> None:
+    stage.write(plan(f"echo trying; {UNTIL_TOLD}"))
+    assert stage.conduct().code == 1
+    ((kind, text),) = asks(stage)
+    assert kind == "error"
+    assert "step 1 block 1 ended with exit code 1" in text
+    assert kinds(stage) == ["failed", "error", "failed", "error"]
+    assert stage.conduct().code == 1, "nobody has answered yet"
+    assert kinds(stage) == ["failed", "error", "failed", "error"]
+    assert stage.run(*answer).code == 0
+    stage.to_the_end()
+    stage.check_whole()
+    assert stage.merged("one.txt") == "one\n"
+
+
+def test_an_answer_while_the_run_goes_on_is_heard_at_once(stage: "Stage") -> None:
+    """The conductor waits for another task, and the musician for the person."""
+    second = PLAN[PLAN.index("### task-01") :].replace("task-01", "task-02")
+    stage.write(plan(UNTIL_TOLD) + "\n" + second.format(run=stage.gate("other") + "echo > one.txt"))
+    run = stage.start("run", "PLAN.md")
+    stage.wait_at("other")
+    stage.until(lambda: asks(stage))
+    assert stage.run("review", "fix", TASK, "use the cure").code == 0
+    stage.until(lambda: stage.state(TASK) is State.COMPLETE)
+    stage.open_gate("other")
+    ended = stage.end(run)
+    assert ended.code == 1, "task-02 writes the same file: its merge conflicts, and a person decides"
+
+
+def test_a_question_is_answered_before_anything_else_is_played(stage: "Stage") -> None:
+    first = 'echo "::question which key?"\necho one >> one.txt'
+    stage.write(plan(first + NEXT_STEP + 'echo "two $MUSICIAN_FEEDBACK" >> one.txt'))
+    assert stage.conduct().code == 1
+    ((kind, text),) = asks(stage)
+    assert kind == "question"
+    assert "which key?" in text
+    assert kinds(stage) == ["completed"]
+    assert stage.run("send", TASK, "the key of C").code == 0
+    stage.to_the_end()
+    stage.check_whole()
+    lines = stage.merged("one.txt").splitlines()
+    assert lines[0] == "one"
+    assert "the key of C" in stage.merged("one.txt")
+
+
+def test_a_step_that_asks_and_plays_on_is_let_finish(stage: "Stage") -> None:
+    stage.write(plan('echo "::question which key?"\n' + stage.gate("step") + "echo one >> one.txt"))
+    run = stage.start("run", "PLAN.md")
+    stage.wait_at("step")
+    stage.until(lambda: asks(stage))
+    stage.open_gate("step")
+    assert stage.end(run).code == 1
+    assert kinds(stage) == ["completed"]
+
+
+def test_a_verification_that_cannot_run_goes_to_a_person(stage: "Stage") -> None:
+    stage.write(plan("echo one > one.txt", test="no-such-program-anywhere"))
+    assert stage.conduct().code == 1
+    ((kind, text),) = asks(stage)
+    assert (kind, text.split(":")[0]) == ("review", "the verification cannot run")
+    assert stage.run("review", "approve", TASK).code == 0
+    done = stage.conduct()
+    assert done.code == 1, "a person approved it, and still nobody could verify the merge"
+
+
+def test_a_checkpoint_that_stays_red_is_reported(stage: "Stage") -> None:
+    stage.write(plan("echo one > one.txt\n```\n```bash rework\n:", test="'false'"))
+    assert stage.conduct().code == 1
+    ((kind, text),) = asks(stage)
+    assert kind == "error"
+    assert "still red after 3 mendings" in text
+
+
+def test_a_missing_instruction_file_ends_the_claim_with_the_reason(stage: "Stage") -> None:
+    stage.write(plan("echo one > one.txt"))
+    assert stage.run("plan", "lock", "PLAN.md").code == 0
+    path = stage.root / (stage.view(TASK).row.instruction_path or "")
+    path.unlink()
+    assert stage.run("work", TASK).code == 1
+    reason = stage.view(TASK).sessions[-1].exit_reason or ""
+    assert stage.state(TASK) is State.EXITED
+    assert "cannot be read" in reason
+    stage.to_the_end()  # locking writes what is missing
+    stage.check_whole()
+
+
+def test_a_step_that_cannot_be_kept_is_reported_as_failed(stage: "Stage") -> None:
+    """A repository of its own in the tree: git would drop its files without a word."""
+    stage.write(plan("git init -q inner; echo x > inner/x; echo one > one.txt"))
+    assert stage.conduct().code == 1
+    ((kind, text),) = asks(stage)
+    assert kind == "error"
+    assert "a git repository of its own" in text
+    assert stage.state(TASK) is State.ERROR
+
+
+def test_musicians_that_never_claim_are_not_started_forever(stage: "Stage") -> None:
+    stage.write(plan("echo one > one.txt"))
+    nowhere = stage.armed("work", "before:musician.cli.work:play_task")
+    nowhere["MUSICIAN_TEST_KILL"] = nowhere["MUSICIAN_TEST_KILL"].replace("/killed", "/no/such/folder")
+    done = stage.conduct(**nowhere)
+    assert done.code == 1
+    ((kind, text),) = asks(stage)
+    assert kind == "launch"
+    assert f"{TASK}.musician.log" in text
+    assert stage.run("send", TASK, "mended").code == 0
+    stage.to_the_end()
+    stage.check_whole()
+
+
+def test_three_sessions_without_progress_go_to_a_person(stage: "Stage") -> None:
+    stage.write(plan('[ -e "$MUSICIAN_TEST_HALL/cure" ] || kill -KILL "$MUSICIAN_PID"; echo one > one.txt'))
+    assert stage.conduct().code == 1
+    ((kind, text),) = asks(stage)
+    assert kind == "progress"
+    assert "3 sessions in a row ended without progress" in text
+    (stage.hall / "cure").touch()
+    assert stage.run("send", TASK, "try again").code == 0
+    stage.to_the_end()
+    assert len(stage.view(TASK).sessions) == 4
+
+
+def test_retries_that_are_used_up_go_to_a_person(stage: "Stage") -> None:
+    stage.write(plan('echo "try $(date +%N)"; false'), "[limits]\nerror_retries = 2\n")
+    assert stage.conduct().code == 1
+    ((kind, text),) = asks(stage)
+    assert kind == "retries"
+    assert text.startswith("gave up after retry exhaustion")
+    assert stage.state(TASK) is State.EXITED
+    stage.check_quiet()
+
+
+def test_a_partial_result_and_a_context_handoff_come_to_the_end(stage: "Stage") -> None:
+    first = 'echo "::partial no refrain yet"; echo one >> one.txt; echo "::context 67%"'
+    stage.write(plan(first + NEXT_STEP + 'echo two >> one.txt; echo "::context 12%"'))
+    stage.to_the_end()
+    stage.check_whole()
+    assert stage.merged("one.txt") == "one\ntwo\n"
+    assert len(stage.view(TASK).sessions) == 2
+    assert (stage.view(TASK).sessions[0].exit_reason or "").startswith("context exhaustion")
