@@ -48,6 +48,8 @@ DEFAULTS = {
     "coverage.least_pct": 80,
     "coverage.target_pct": 90,
     "coverage.explain_drop_pct": 5,
+    "validity.least_failing_pct": 1,
+    "validity.limit_s": 300,
 }
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "Limits",
     "Settings",
     "Time",
+    "Validity",
     "Waiting",
     "describe",
     "from_mapping",
@@ -172,6 +173,23 @@ class Coverage(_Part):
     explain_drop_pct: Annotated[float, _percent("a drop by more points than this is explained")] = 5.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validity(_Part):
+    """Testing the tests: new and changed ones against the code as it was (D16).
+
+    A test that passes there is named in any case. By default that holds a checkpoint back only when not one of them
+    fails there, so that tests of older behaviour may come along with a change; 100 demands it of each, 0 of none.
+    """
+
+    section: ClassVar[str] = "validity"
+    least_failing_pct: Annotated[
+        float, _percent("of new and changed tests, so many must fail on the code as it was")
+    ] = 1.0
+    limit_s: Annotated[
+        float, _seconds("a run of tests on the code as it was that takes longer tells nothing")
+    ] = 300.0
+
+
 _STRICTLY_BELOW = (
     ("heartbeat.refresh_after_s", "heartbeat.stale_after_s"),
     ("conductor.beat_every_s", "heartbeat.stale_after_s"),
@@ -198,6 +216,7 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     time: Time = field(default_factory=Time)
     coverage: Coverage = field(default_factory=Coverage)
+    validity: Validity = field(default_factory=Validity)
 
     def __post_init__(self) -> None:
         for lower, upper in _STRICTLY_BELOW:
@@ -223,7 +242,7 @@ class Settings:
 
 _PARTS: dict[str, type[_Part]] = {
     part.section: part
-    for part in (Heartbeat, Conductor, Waiting, Context, Delegation, Limits, Time, Coverage)
+    for part in (Heartbeat, Conductor, Waiting, Context, Delegation, Limits, Time, Coverage, Validity)
 }
 
 
