@@ -132,3 +132,45 @@ def test_a_unittest_ending_is_a_record(tail: str, expected: TestRecord) -> None:
 )
 def test_any_other_ending_is_none(tail: str) -> None:
     assert read_unittest(tail) is None
+
+
+def test_every_test_of_a_junit_record_has_its_outcome(tmp_path: Path) -> None:
+    path = tmp_path / "record.xml"
+    path.write_text(
+        "<testsuites><testsuite name='pytest'>"
+        "<testcase classname='tests.test_a' name='test_ok[1]'/>"
+        "<testcase classname='tests.test_a.TestA' name='test_bad'><failure message='x'/></testcase>"
+        "<testcase classname='tests.test_a' name='test_off'><skipped type='pytest.skip'/></testcase>"
+        "<testcase classname='' name='tests.test_torn'><error message='x'/></testcase>"
+        "</testsuite></testsuites>"
+    )
+    record = read_junit(path)
+    assert record is not None
+    assert record.outcomes == {
+        "tests.test_a::test_ok[1]": "passed",
+        "tests.test_a.TestA::test_bad": "failed",
+        "tests.test_a::test_off": "skipped",
+        "tests.test_torn": "failed",
+    }
+    assert record.passed_tests == ("tests.test_a::test_ok[1]",)
+
+
+def test_verbose_unittest_names_what_passed() -> None:
+    record = read_unittest(
+        "test_ok (tests.test_a.A.test_ok) ... ok\n"
+        "test_said (tests.test_a.A.test_said)\nWhat it does. ... ok\n"
+        "test_prints (tests.test_a.A.test_prints) ... printed\nok\n"
+        "test_old (tests.test_a.A) ... ok\n"
+        "test_bad (tests.test_a.A.test_bad) ... FAIL\n"
+        "test_off (tests.test_a.A.test_off) ... skipped 'x'\n"
+        "\n======\nFAIL: test_bad (tests.test_a.A.test_bad)\n------\nAssertionError\n\n"
+        "------\nRan 6 tests in 0.001s\n\nFAILED (failures=1, skipped=1)\n"
+    )
+    assert record is not None
+    assert record.outcomes == {
+        "tests.test_a.A.test_ok": "passed",
+        "tests.test_a.A.test_said": "passed",
+        "tests.test_a.A.test_prints": "passed",
+        "test_old": "passed",
+        "tests.test_a.A.test_bad": "failed",
+    }

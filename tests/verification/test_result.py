@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from musician.protocol.readiness import Decision
+from musician.verification.findings import Stages
 from musician.verification.result import CommandResult, TestCounts, VerificationResult
 
 
@@ -116,6 +118,12 @@ _COMMANDS = st.builds(
     tail=st.text(),
     duration_s=st.floats(allow_nan=False, allow_infinity=False),
 )
+_STAGES = st.builds(
+    Stages,
+    decision=st.sampled_from(Decision),
+    base=st.text(),
+    notes=st.lists(st.text(), max_size=2).map(tuple),
+)
 _RESULTS = st.builds(
     VerificationResult,
     passed=st.booleans(),
@@ -125,6 +133,7 @@ _RESULTS = st.builds(
     checkpoint=st.integers(),
     note=st.text(),
     flaky=st.booleans(),
+    stages=st.none() | _STAGES,
 )
 
 

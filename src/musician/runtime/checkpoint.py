@@ -1,6 +1,6 @@
 """Running a checkpoint's verification and storing what it found: the only way evidence comes about (D16)."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,8 +14,9 @@ from musician.protocol.program import Check
 from musician.protocol.review import Verification
 from musician.protocol.settings import Settings
 from musician.store.port import Store
+from musician.verification.checkpoint import outcome_of, verify_checkpoint
+from musician.verification.earlier import earlier_of
 from musician.verification.result import VerificationResult
-from musician.verification.run import verify
 
 __all__ = ["Found", "outcome_of", "run_checkpoint"]
 
@@ -40,18 +41,26 @@ async def run_checkpoint(
     env: Mapping[str, str],
     settings: Settings,
     on_process: Callable[[ProcessIdentity], Awaitable[None]],
+    start: str | None = None,
+    claims: Sequence[str] = (),
 ) -> Found:
-    """Verify ``check`` in ``tree`` and store the result as this claim's evidence."""
-    result = await verify(
+    """Verify ``check`` in ``tree`` and store the result as this claim's evidence.
+
+    ``start`` is the commit the task began at; ``claims`` are what subagents told of their tests (D19).
+    """
+    view = await anyio.to_thread.run_sync(partial(service.task_view, store, claim.task_id))
+    result = await verify_checkpoint(
         check.commands,
         tree=tree,
         tree_id=await anyio.to_thread.run_sync(tree_id),
         log=log,
         env=env,
-        time_limit_s=settings.time.verification_limit_s,
+        settings=settings,
         checkpoint=check.number,
-        full=check.final,
+        final=check.final,
         on_process=on_process,
+        earlier=earlier_of(view.verifications, checkpoint=check.number, start=start),
+        claims=claims,
     )
     outcome = outcome_of(result)
     keep = partial(
@@ -65,14 +74,3 @@ async def run_checkpoint(
         result=result.to_json(),
     )
     return Found(verification_id=await anyio.to_thread.run_sync(keep), result=result, outcome=outcome)
-
-
-def outcome_of(result: VerificationResult) -> Verification:
-    """How the rules of review see a result."""
-    if result.passed:
-        return Verification.GREEN
-    if result.escalate:
-        return Verification.FLAKY
-    if not result.commands or not result.commands[-1].could_run:
-        return Verification.CANNOT_RUN
-    return Verification.RED

@@ -2,9 +2,17 @@
 
 Where do we …
 
-- decide which commands a checkpoint runs? ``select``
-- run them and judge what came out? ``run``
-- decide what a failure that does not repeat means? ``flaky``
+- verify a whole checkpoint, stage by stage? ``checkpoint``; what the stages find: ``findings``
+- decide which commands a checkpoint runs? ``select``; which tests besides: ``categories``
+- run commands and judge what came out? ``run``; one command: ``commands``; again with other tests: ``invocation``
+- decide what a failure that does not repeat means? ``flaky``; where it comes from: ``failure``
 - read how many tests a command ran? ``counts``
-- keep a result, and say it in a review's "Tests" field? ``result``
+- test the tests? ``validity``, in the code as it was: ``oldtree``, kept apart from the new by ``guard``
+- measure coverage of changed lines? ``covered``; whose reports: ``reports``
+- read a change, and scan it? ``change``, ``scan``
+- compile, and look for import cycles? ``integration``; who imports whom: ``imports``
+- hold a subagent's claim against what was found? ``claimed``
+- keep a result, and say it in a review's "Tests" field? ``result``; what earlier ones tell: ``earlier``
+
+What all of that means for the checkpoint is decided by ``musician.protocol.readiness``.
 """

@@ -6,11 +6,12 @@ nothing, is red whatever its exit code says (D16). A result names the tree it wa
 stand for another.
 """
 
-import json
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
 from musician.processes.output import one_line
+from musician.verification import plain
+from musician.verification.findings import Stages
 
 __all__ = ["MAX_NAMED_TESTS", "CommandResult", "TestCounts", "VerificationResult"]
 
@@ -18,6 +19,8 @@ MAX_NAMED_TESTS = 5
 """Failing tests named in the one line of a review; the others are counted."""
 
 _MAX_COMMAND_CHARS = 120
+_MAX_BESIDES_CHARS = 600
+"""Of what was found besides the tests, in the one line of a review; all of it is stored."""
 _CANNOT_RUN = {126: "not executable", 127: "not found"}
 """The shell's own exit codes for a command it could not start."""
 
@@ -98,9 +101,10 @@ class CommandResult:
 class VerificationResult:
     """One verification of one checkpoint on the tree ``tree_id``.
 
-    ``commands`` ends with the first that is not green. ``flaky``: a failure did not repeat; a flaky result
-    that has not ``passed`` is for a human (``escalate``). ``full``: everything was run, not only what this
-    checkpoint names.
+    ``passed`` speaks of the tests alone; whether the checkpoint may be reported is ``ready``. ``commands`` ends
+    with the first that is not green. ``flaky``: a failure did not repeat; a flaky result that has not ``passed``
+    is for a human (``escalate``). ``full``: everything was run, not only what this checkpoint names. ``stages``
+    is what was found besides, None where only commands were run.
     """
 
     passed: bool
@@ -110,6 +114,12 @@ class VerificationResult:
     checkpoint: int
     note: str
     flaky: bool = False
+    stages: Stages | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Green, and nothing left to mend before it is reported."""
+        return self.passed and (self.stages is None or self.stages.decision.reports)
 
     @property
     def escalate(self) -> bool:
@@ -121,14 +131,33 @@ class VerificationResult:
             return f"not run: {self.note.removeprefix('cannot run: ')}"
         note = f"; {self.note}" if self.flaky else ""
         if self.passed:
-            return f"All passing ({self._seen()}){note}"
+            return f"All passing ({self._seen()}){note}{self._besides()}"
         last = self.commands[-1]
         why = last.why or self.note
         return ("not run: " + why.removeprefix("cannot run: ") if not last.could_run else why) + note
 
+    def to_mend(self) -> str:
+        """All that holds the checkpoint back, for whoever mends it: many lines; "" if nothing does."""
+        if self.ready:
+            return ""
+        if not self.passed:
+            failure = None if self.stages is None else self.stages.failure
+            likely = "" if failure is None else f"\nlikely cause: {failure.kind} ({failure.signal})"
+            tail = self.commands[-1].tail if self.commands else ""
+            return f"{self.tests_line()}{likely}\n{tail}".strip()
+        faults = () if self.stages is None else self.stages.faults()
+        return "\n".join((self.tests_line(), *faults))
+
+    def _besides(self) -> str:
+        said = () if self.stages is None else self.stages.said()
+        joined = "; ".join(said)
+        return f"; {one_line(joined, _MAX_BESIDES_CHARS)}" if said else ""
+
     def _seen(self) -> str:
         counted = [command.counts for command in self.commands if command.counts is not None]
-        ran, skipped = sum(counts.ran for counts in counted), sum(counts.skipped for counts in counted)
+        # what failed and is still no failure was excused, and is said elsewhere
+        ran = sum(counts.ran - counts.failed for counts in counted)
+        skipped = sum(counts.skipped for counts in counted)
         seen = []
         if counted:
             seen.append(f"{ran} test" + ("" if ran == 1 else "s"))
@@ -139,24 +168,9 @@ class VerificationResult:
         return ", ".join(seen)
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True)
+        return plain.to_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The inverse of :meth:`to_json`; ValueError for anything else."""
-        try:
-            fields = json.loads(text)
-            return cls(**{**fields, "commands": tuple(_command(item) for item in fields["commands"])})
-        except (TypeError, KeyError) as error:
-            raise ValueError(f"no verification result: {error}") from error
-
-
-def _command(fields: dict[str, Any]) -> CommandResult:
-    counts = fields["counts"]
-    return CommandResult(
-        **{
-            **fields,
-            "counts": None if counts is None else TestCounts(**counts),
-            "failed_tests": tuple(fields["failed_tests"]),
-        }
-    )
+        return plain.from_json(cls, text)

@@ -4,35 +4,19 @@ The program runs them, in the tree, by ``bash -c``; nobody's word stands for a r
 the first that is not green ends the verification, and a failing one is run again alone to tell a real
 failure from a flaky one. A command that timed out, could not be run, or ran no test is not run again: a
 repetition would say nothing new.
-
-pytest, wherever in a command it is hidden, is asked by PYTEST_ADDOPTS to record its tests outside the tree;
-of several in one command the last record counts. Python writes no byte code meanwhile: a verification
-leaves the tree as it was, and an edit within the same second is not hidden by a stale cache.
 """
 
-import os
-import shlex
-import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-import anyio
-
 from musician.processes.identity import ProcessIdentity
-from musician.processes.output import OutputLog, one_line, printable
-from musician.processes.spawn import run_program
-from musician.verification.counts import read_junit, read_unittest
+from musician.processes.output import one_line
+from musician.verification.commands import MAX_TAIL_BYTES, CommandRunner, Ran, command_runner
 from musician.verification.flaky import RERUNS, Repeat, judge
-from musician.verification.result import CommandResult, VerificationResult
+from musician.verification.result import VerificationResult
 
-__all__ = ["MAX_TAIL_BYTES", "verify"]
-
-MAX_TAIL_BYTES = 8 * 1024
-"""Of a command's output, kept in its result."""
-
-_MAX_SUMMARY_BYTES = 64 * 1024
-"""Of a command's output, searched for a runner's closing lines."""
+__all__ = ["MAX_TAIL_BYTES", "Settled", "result_of", "settle", "verify"]
 
 _MAX_NOTE_CHARS = 500
 
@@ -54,31 +38,29 @@ async def verify(
     ``env`` is added to this process's environment. Raises nothing of its own: what cannot be run is not
     green, and its ``note`` begins with "cannot run".
     """
-    settled: list[_Settled] = []
+    settled: list[Settled] = []
     trouble = "" if commands else "cannot run: no test command"
     try:
-        with (
-            OutputLog(log) as output,
-            tempfile.TemporaryDirectory(prefix="musician-", ignore_cleanup_errors=True) as folder,
-        ):
-            stand = _Stand(
-                tree=tree,
-                output=output,
-                env=env,
-                time_limit_s=time_limit_s,
-                on_process=on_process,
-                records=Path(folder),
-            )
+        with command_runner(
+            tree=tree, log=log, env=env, time_limit_s=time_limit_s, on_process=on_process
+        ) as runner:
             for command in commands:
-                settled.append(await _settle(stand, command))
+                settled.append(await settle(runner, command))
                 if not settled[-1].green:
                     break
     except OSError as error:
         trouble = f"cannot run: {error}"
+    return result_of(settled, trouble=trouble, tree_id=tree_id, checkpoint=checkpoint, full=full)
+
+
+def result_of(
+    settled: Sequence["Settled"], *, trouble: str, tree_id: str, checkpoint: int, full: bool
+) -> VerificationResult:
+    """What the runs of a verification's commands add up to; ``trouble`` is why it could not go on, or ""."""
     notes = [trouble, *(item.note for item in settled)]
     return VerificationResult(
-        passed=not trouble and all(item.green for item in settled),
-        commands=tuple(item.result for item in settled),
+        passed=not trouble and all(item.green or item.excused for item in settled),
+        commands=tuple(item.ran.result for item in settled),
         tree_id=tree_id,
         full=full,
         checkpoint=checkpoint,
@@ -88,77 +70,36 @@ async def verify(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Settled:
-    """A command with everything known about it; ``repeat`` is None if it was run once."""
+class Settled:
+    """A command with everything known about it; ``repeat`` is None if it was run once.
 
-    result: CommandResult
+    ``excused``: it is not green, and was not before the change either.
+    """
+
+    ran: Ran
     green: bool
     note: str = ""
     repeat: Repeat | None = None
+    excused: bool = False
 
 
-async def _settle(stand: "_Stand", command: str) -> _Settled:
-    first = await stand.run(command)
+async def settle(runner: CommandRunner, command: str, *, first_run: Ran | None = None) -> Settled:
+    """Run one command, and again as often as it takes to know what its failure means.
+
+    ``first_run`` is its first run, if that was made already.
+    """
+    ran = first_run or await runner.run(command)
+    first = ran.result
     if first.passed or first.timed_out or first.ran_nothing or not first.could_run:
-        return _Settled(result=first, green=first.passed, note=first.why)
-    reruns: list[CommandResult] = []
-    while (repeat := judge([rerun.passed for rerun in reruns])) is Repeat.UNDECIDED:
-        reruns.append(await stand.run(command))
-    passes = sum(rerun.passed for rerun in reruns)
+        return Settled(ran=ran, green=first.passed, note=first.why)
+    reruns: list[Ran] = []
+    while (repeat := judge([rerun.result.passed for rerun in reruns])) is Repeat.UNDECIDED:
+        reruns.append(await runner.run(command))
+    passes = sum(rerun.result.passed for rerun in reruns)
     if repeat is Repeat.REAL:
         note = f"failed again in {RERUNS} of {RERUNS} re-runs"
-        return _Settled(result=first, green=False, note=note, repeat=repeat)
+        return Settled(ran=ran, green=False, note=note, repeat=repeat)
     note = f"flaky: passed {passes} of {len(reruns)} re-runs"
     if repeat is Repeat.FLAKY:
-        return _Settled(result=reruns[-1], green=True, note=f"{note} after {first.why}", repeat=repeat)
-    return _Settled(result=first, green=False, note=f"{note}, escalate", repeat=repeat)
-
-
-@dataclass(slots=True, kw_only=True)
-class _Stand:
-    """What all commands of a verification share."""
-
-    tree: Path
-    output: OutputLog
-    env: Mapping[str, str]
-    time_limit_s: float
-    on_process: Callable[[ProcessIdentity], Awaitable[None]]
-    records: Path
-    runs: int = field(default=0, init=False)
-
-    async def run(self, command: str) -> CommandResult:
-        self.runs += 1
-        record_path = self.records / f"{self.runs}.xml"
-        self.output.remark(f"$ {command}")
-        heard = bytearray()
-
-        async def hear(data: bytes) -> None:
-            self.output.write(data)
-            heard.extend(data)
-            del heard[:-_MAX_SUMMARY_BYTES]
-
-        began_s = anyio.current_time()
-        ended = await run_program(
-            ["bash", "-c", command],
-            cwd=self.tree,
-            env=self._environment(record_path),
-            on_output=hear,
-            time_limit_s=self.time_limit_s,
-            on_process=self.on_process,
-        )
-        record = read_junit(record_path) or read_unittest(heard.decode("utf-8", "replace"))
-        return CommandResult(
-            command=command,
-            exit_code=ended.returncode,
-            timed_out=ended.timed_out,
-            counts=None if record is None else record.counts,
-            failed_tests=() if record is None else record.failed_tests,
-            tail=printable(heard[-MAX_TAIL_BYTES:].decode("utf-8", "replace")),
-            duration_s=anyio.current_time() - began_s,
-        )
-
-    def _environment(self, record_path: Path) -> dict[str, str]:
-        env = {"PYTHONDONTWRITEBYTECODE": "1", **os.environ, **self.env}
-        record = shlex.quote(f"--junitxml={record_path}")
-        env["PYTEST_ADDOPTS"] = f"{env.get('PYTEST_ADDOPTS', '')} {record}".strip()
-        return env
+        return Settled(ran=reruns[-1], green=True, note=f"{note} after {first.why}", repeat=repeat)
+    return Settled(ran=ran, green=False, note=f"{note}, escalate", repeat=repeat)

@@ -1,0 +1,119 @@
+"""Which tests a checkpoint runs beside its own, in four categories (D16).
+
+Tests of changed files, tests of affected modules, the checkpoint's own, those that failed earlier. A category is a
+set of test files; what an earlier category or one of the checkpoint's own commands runs anyway is not run twice. So a
+checkpoint whose command runs everything has exactly that command, and one that names a single file gets the tests
+that its change also concerns. Where nothing can be derived (another runner, a shell script) the commands run as
+they are, and that is said.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from musician.verification.change import Change, is_test_file
+from musician.verification.findings import Category, counted
+from musician.verification.imports import Project
+from musician.verification.invocation import Invocation, read_invocation
+
+__all__ = ["MAX_FILES_A_CATEGORY", "Planned", "Selection", "select_tests"]
+
+MAX_FILES_A_CATEGORY = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """``files`` are the test files of a derived command, () for the checkpoint's own."""
+
+    category: Category
+    command: str
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What is run, in order, and what there is to say about it."""
+
+    planned: tuple[Planned, ...]
+    notes: tuple[str, ...] = ()
+
+
+def select_tests(
+    own: Sequence[str], change: Change, project: Project, *, previously_failed: Iterable[str] = ()
+) -> Selection:
+    """The commands of a checkpoint by category. ``previously_failed`` are tests' names as they were recorded."""
+    planned_own = [Planned(category=Category.OWN, command=command) for command in own]
+    invocations = [found for command in own if (found := read_invocation(command)) is not None]
+    how = next((each for each in invocations if each.discovers_in is None), None)
+    if how is None:
+        within = bool(invocations)
+        note = "" if within or not own else "tests of changed files cannot be told from this runner's others"
+        return Selection(planned=tuple(planned_own), notes=(note,) if note else ())
+    choice = _Choice(invocations=invocations, how=how, taken=set(), notes=[])
+    direct, indirect = _concerned(change, project, choice)
+    before = [choice.plan(Category.CHANGED, direct), choice.plan(Category.AFFECTED, indirect)]
+    after = choice.plan(Category.FAILED, _files_of(previously_failed, project))
+    planned = [*before, *planned_own, after]
+    return Selection(planned=tuple(each for each in planned if each is not None), notes=tuple(choice.notes))
+
+
+@dataclass(slots=True, kw_only=True)
+class _Choice:
+    invocations: Sequence[Invocation]
+    how: Invocation
+    taken: set[str]
+    notes: list[str]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a command of the checkpoint's own leaves anything to others."""
+        return not any(not each.targets and not each.is_narrowed for each in self.invocations)
+
+    def plan(self, category: Category, files: Iterable[str]) -> Planned | None:
+        left = [
+            path
+            for path in sorted(files)
+            if path not in self.taken and not any(each.runs_all_of(path) for each in self.invocations)
+        ]
+        if len(left) > MAX_FILES_A_CATEGORY:
+            self.notes.append(f"{category}: {counted(len(left) - MAX_FILES_A_CATEGORY, 'file')} not run")
+            del left[MAX_FILES_A_CATEGORY:]
+        self.taken.update(left)
+        return (
+            Planned(category=category, command=self.how.of_files(left), files=tuple(left)) if left else None
+        )
+
+
+def _concerned(change: Change, project: Project, choice: _Choice) -> tuple[set[str], set[str]]:
+    """Test files that are changed, named after or importing what changed; and those further away."""
+    changed = [file.path for file in change.present if file.is_python and file.path in project.blobs]
+    direct = {path for path in changed if is_test_file(path)}
+    if not choice.is_open or not changed:
+        return direct, set()
+    tests = {path for path in project.blobs if is_test_file(path)}
+    stems = {PurePosixPath(path).stem for path in changed}
+    direct |= {path for path in tests if _subject(path) in stems}
+    if project.is_too_large:
+        choice.notes.append(f"importers not looked for among {len(project.blobs)} Python files")
+        return direct, set()
+    distance = project.importers_of(changed)
+    direct |= {path for path in tests if distance.get(path) == 1}
+    return direct, {path for path in tests if distance.get(path, 0) > 1} - direct
+
+
+def _subject(path: str) -> str:
+    """The module that a test file is named after."""
+    stem = PurePosixPath(path).stem
+    return stem.removeprefix("test_") if stem.startswith("test_") else stem.removesuffix("_test")
+
+
+def _files_of(names: Iterable[str], project: Project) -> set[str]:
+    """The test files that recorded names ("tests.test_a.Class::test_b", "tests.test_a.Class.test_b") lie in."""
+    found = set()
+    for name in names:
+        parts = name.replace("::", ".").split(".")
+        candidates = ("/".join(parts[:end]) + ".py" for end in range(len(parts), 0, -1))
+        path = next((each for each in candidates if each in project.blobs), None)
+        if path is not None:
+            found.add(path)
+    return found

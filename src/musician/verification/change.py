@@ -1,0 +1,245 @@
+"""What changed between the tree at the last checkpoint and the tree now, line by line.
+
+Knows two git trees and what git says of the way from one to the other. Refuses to look at the working folder: a
+test run may leave things there, and evidence is about exactly the tree it names. Rules:
+
+- A renamed file is one deleted and one created: every line of it counts as new.
+- Files that are too large, too many, no text or oddly named are not read; how many those are is said, never hidden.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Literal
+
+from musician.trees.git import Git
+
+__all__ = [
+    "MAX_CHANGED_FILES",
+    "MAX_FILE_BYTES",
+    "AddedLine",
+    "Change",
+    "ChangedFile",
+    "is_documentation",
+    "is_test_file",
+    "is_test_side",
+    "read_blobs",
+    "read_change",
+]
+
+MAX_CHANGED_FILES = 2_000
+MAX_FILE_BYTES = 1024 * 1024
+"""A larger file is data or generated; it is counted, not read."""
+_MAX_ALL_BYTES = 64 * 1024 * 1024
+_MAX_PATH_BYTES = 512 * 1024
+"""Of all paths together: they are named on a command line."""
+_MAX_LINE_CHARS = 1_000
+
+_NO_BLOB = re.compile(r"0+\Z")
+_HUNK = re.compile(rb"@@ -\d+(?:,\d+)? \+(\d+)")
+_TEST_FOLDERS = frozenset({"test", "tests", "spec", "specs", "__tests__"})
+_TEST_FILE = re.compile(r"test_.*|.*_tests?|.*[._-]spec|.*\.test|conftest")
+_PYTHON_TEST = re.compile(r"test_.*\.py|.*_test\.py")
+_DOCUMENTATION = frozenset({".md", ".rst", ".txt", ".adoc"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddedLine:
+    """``number`` counts from 1 in the file as it is now; ``text`` is cut where a line is endless."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedFile:
+    """``old_blob`` and ``new_blob`` are git's ids, "" on the side where the file is not."""
+
+    path: str
+    kind: Literal["created", "modified", "deleted"]
+    mode: str
+    old_blob: str
+    new_blob: str
+    added: tuple[AddedLine, ...] = ()
+
+    @property
+    def is_python(self) -> bool:
+        return self.path.endswith(".py") and self.mode.startswith("100")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """All that lies between ``base`` and ``tree_id``; ``unread`` counts the files that were not looked into."""
+
+    base: str
+    tree_id: str
+    files: tuple[ChangedFile, ...]
+    unread: int = 0
+
+    @property
+    def present(self) -> tuple[ChangedFile, ...]:
+        """The files that are there now."""
+        return tuple(file for file in self.files if file.kind != "deleted")
+
+    @property
+    def subjects(self) -> tuple[ChangedFile, ...]:
+        """What tests could be about: neither tests nor documentation."""
+        return tuple(
+            file for file in self.files if not is_test_side(file.path) and not is_documentation(file.path)
+        )
+
+
+def is_test_side(path: str) -> bool:
+    """Whether a file belongs to the tests: a test, or anything that lies among tests to support them."""
+    pure = PurePosixPath(path)
+    return bool(_TEST_FOLDERS & set(pure.parts[:-1])) or _TEST_FILE.fullmatch(pure.stem) is not None
+
+
+def is_test_file(path: str) -> bool:
+    """Whether pytest and unittest would look for Python tests in it, by its name."""
+    return _PYTHON_TEST.fullmatch(PurePosixPath(path).name) is not None
+
+
+def is_documentation(path: str) -> bool:
+    return PurePosixPath(path).suffix.lower() in _DOCUMENTATION
+
+
+def read_change(git: Git, base: str, tree_id: str) -> Change:
+    """The change from ``base`` to ``tree_id``, each a commit or a tree. :class:`GitFailed` if one is not there."""
+    listed = _listed(git, base, tree_id)
+    read = _within_bounds(git, listed)
+    added = _added_lines(git, base, tree_id, [file.path for file in read])
+    return Change(
+        base=base,
+        tree_id=tree_id,
+        files=tuple(
+            ChangedFile(
+                path=file.path,
+                kind=file.kind,
+                mode=file.mode,
+                old_blob=file.old_blob,
+                new_blob=file.new_blob,
+                added=added.get(file.path, ()),
+            )
+            for file in read
+        ),
+        unread=len(listed) - len(read),
+    )
+
+
+def read_blobs(git: Git, ids: Iterable[str]) -> dict[str, bytes]:
+    """The contents of blobs by id; one that is not there, or is no blob, is left out."""
+    wanted = [blob for blob in dict.fromkeys(ids) if blob]
+    if not wanted:
+        return {}
+    raw = git.run("cat-file", "--batch", stdin="\n".join(wanted).encode("ascii") + b"\n").stdout
+    found: dict[str, bytes] = {}
+    at = 0
+    while at < len(raw):
+        end = raw.index(b"\n", at)
+        head = raw[at:end].split()
+        at = end + 1
+        if len(head) != 3 or not head[2].isdigit():
+            continue  # "<id> missing"
+        size = int(head[2])
+        if head[1] == b"blob":
+            found[head[0].decode("ascii")] = raw[at : at + size]
+        at += size + 1
+    return found
+
+
+def _listed(git: Git, base: str, tree_id: str) -> list[ChangedFile]:
+    """Everything that differs, unread; a name that is no UTF-8 has its bytes as surrogates."""
+    records = git.records("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", base, tree_id)
+    if records and b" " not in records[0]:
+        records = records[1:]  # a commit's own id
+    files = []
+    for head, path in zip(records[::2], records[1::2], strict=True):
+        old_mode, mode, old_blob, new_blob, status = head.decode("ascii").removeprefix(":").split()
+        kind: Literal["created", "modified", "deleted"] = "modified"
+        if status == "A" or _NO_BLOB.match(old_blob):
+            kind = "created"
+        elif status == "D":
+            kind = "deleted"
+        files.append(
+            ChangedFile(
+                path=path.decode("utf-8", "surrogateescape"),
+                kind=kind,
+                mode=old_mode if kind == "deleted" else mode,
+                old_blob="" if _NO_BLOB.match(old_blob) else old_blob,
+                new_blob="" if _NO_BLOB.match(new_blob) else new_blob,
+            )
+        )
+    return files
+
+
+def _within_bounds(git: Git, files: list[ChangedFile]) -> list[ChangedFile]:
+    sizes = _sizes(git, [blob for file in files for blob in (file.old_blob, file.new_blob) if blob])
+    kept: list[ChangedFile] = []
+    all_bytes = path_bytes = 0
+    for file in files:
+        own = max(sizes.get(file.old_blob, 0), sizes.get(file.new_blob, 0))
+        if own > MAX_FILE_BYTES or not file.path.isprintable() or not file.mode.startswith("100"):
+            continue
+        all_bytes += own
+        path_bytes += len(file.path.encode())
+        if len(kept) == MAX_CHANGED_FILES or all_bytes > _MAX_ALL_BYTES or path_bytes > _MAX_PATH_BYTES:
+            break
+        kept.append(file)
+    return kept
+
+
+def _sizes(git: Git, blobs: list[str]) -> Mapping[str, int]:
+    if not blobs:
+        return {}
+    asked = "\n".join(dict.fromkeys(blobs)).encode("ascii") + b"\n"
+    answer = git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=asked).stdout
+    pairs = (line.split() for line in answer.decode("ascii").splitlines())
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
+
+
+def _added_lines(git: Git, base: str, tree_id: str, paths: list[str]) -> dict[str, tuple[AddedLine, ...]]:
+    if not paths:
+        return {}
+    patch = git.run(
+        "--literal-pathspecs",
+        "diff-tree",
+        "-r",
+        "-p",
+        "-U0",
+        "--no-renames",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--src-prefix=a/",
+        "--dst-prefix=b/",
+        base,
+        tree_id,
+        "--",
+        *paths,
+    ).stdout
+    added: dict[str, list[AddedLine]] = {}
+    lines: list[AddedLine] = []
+    number = 0
+    in_hunk = False
+    for raw in patch.split(b"\n"):
+        if raw.startswith(b"diff --git "):
+            in_hunk = False
+        elif not in_hunk and raw.startswith(b"+++ "):
+            lines = added.setdefault(_named(raw[4:]), [])
+        elif hunk := _HUNK.match(raw):
+            in_hunk, number = True, int(hunk[1])
+        elif in_hunk and raw.startswith(b"+"):
+            text = raw[1 : 1 + 4 * _MAX_LINE_CHARS].decode("utf-8", "replace").rstrip("\r")
+            lines.append(AddedLine(number=number, text=text[:_MAX_LINE_CHARS]))
+            number += 1
+    return {path: tuple(found) for path, found in added.items()}
+
+
+def _named(raw: bytes) -> str:
+    """The path of a patch's header line, which git quotes like C where it is unusual."""
+    name = raw.rstrip(b"\t")
+    if name.startswith(b'"'):
+        name = name[1:-1].decode("unicode_escape").encode("latin-1")
+    return name.decode("utf-8", "surrogateescape").removeprefix("b/")

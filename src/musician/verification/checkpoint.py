@@ -1,0 +1,320 @@
+"""The whole verification of a checkpoint: D16's stages, in their order.
+
+Tests by category, tests of the tests, coverage of changed lines, the scan of the change, integration; then the
+decision matrix. The first test category that is not green ends it, for what fails is mended first. Everything the
+stages need is read from git's objects, so the tree the result names is the tree that was looked at; coverage alone
+is read from what the tests just wrote.
+
+A test of a derived category that fails was not asked for by the plan, so it must not fail for what others left
+unfinished: it is tried on the code as it was, and excused, and named, where it failed there as well. A test that the
+plan names is never excused.
+
+Nothing raises: a stage that cannot be done is one whose finding says why not.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+
+from musician.processes.identity import ProcessIdentity
+from musician.processes.output import one_line
+from musician.protocol.errors import GitFailed, NoRepository
+from musician.protocol.readiness import Check, CoverageLevel, Facts, coverage_level, decide
+from musician.protocol.review import Verification
+from musician.protocol.settings import Settings
+from musician.trees.git import Git
+from musician.verification import integration
+from musician.verification.categories import Planned, Selection, select_tests
+from musician.verification.change import Change, read_change
+from musician.verification.claimed import compare_claim
+from musician.verification.commands import CommandRunner, Ran, command_runner
+from musician.verification.covered import changed_coverage
+from musician.verification.earlier import Earlier
+from musician.verification.failure import analyse
+from musician.verification.findings import (
+    Category,
+    CategoryRun,
+    ChangedCoverage,
+    ClaimCheck,
+    Failure,
+    Integration,
+    Scan,
+    Stages,
+    Validity,
+    counted,
+)
+from musician.verification.imports import Project
+from musician.verification.invocation import read_invocation
+from musician.verification.oldtree import old_tree
+from musician.verification.reports import Stamps, report_stamps
+from musician.verification.result import VerificationResult
+from musician.verification.run import Settled, result_of, settle
+from musician.verification.scan import scan_change
+from musician.verification.validity import try_the_tests
+
+__all__ = ["outcome_of", "verify_checkpoint"]
+
+_TROUBLES = (GitFailed, NoRepository, OSError)
+"""What keeps a stage from being done."""
+_MAX_TROUBLE_CHARS = 200
+T = TypeVar("T")
+
+
+async def verify_checkpoint(
+    commands: Sequence[str],
+    *,
+    tree: Path,
+    tree_id: str,
+    log: Path,
+    env: Mapping[str, str],
+    settings: Settings,
+    checkpoint: int,
+    final: bool,
+    on_process: Callable[[ProcessIdentity], Awaitable[None]],
+    earlier: Earlier,
+    claims: Sequence[str] = (),
+) -> VerificationResult:
+    """Verify ``tree``, which is ``tree_id`` now, by the checkpoint's own ``commands`` and all stages.
+
+    As :func:`musician.verification.run.verify`, with the limits from ``settings``; ``claims`` are texts in which
+    subagents told how their tests went (D19). ``VerificationResult.ready`` says whether it may be reported.
+    """
+    began_s = anyio.current_time()
+    settled: list[Settled] = []
+    found = _Found(commands=commands, tree=tree, settings=settings, final=final, earlier=earlier)
+    trouble = "" if commands else "cannot run: no test command"
+    try:
+        with command_runner(
+            tree=tree,
+            log=log,
+            env=env,
+            time_limit_s=settings.time.verification_limit_s,
+            on_process=on_process,
+        ) as runner:
+            await found.look_at_the_change(tree_id)
+            if commands:
+                await found.run_tests(runner, settled)
+            result = result_of(settled, trouble=trouble, tree_id=tree_id, checkpoint=checkpoint, full=final)
+            await found.go_through(result, runner)
+            spent_s = runner.spent_s
+    except OSError as error:
+        trouble, spent_s = f"cannot run: {error}", 0.0
+        result = result_of(settled, trouble=trouble, tree_id=tree_id, checkpoint=checkpoint, full=final)
+    claimed = tuple(_held_against(claim, settled) for claim in claims)
+    stages = found.stages(result, claimed, overhead_s=max(0.0, anyio.current_time() - began_s - spent_s))
+    return replace(result, stages=stages)
+
+
+def outcome_of(result: VerificationResult) -> Verification:
+    """How the rules of review see a result: green only if it is ready."""
+    tests = _tests_of(result)
+    return Verification.RED if tests is Verification.GREEN and not result.ready else tests
+
+
+def _tests_of(result: VerificationResult) -> Verification:
+    if result.passed:
+        return Verification.GREEN
+    if result.escalate:
+        return Verification.FLAKY
+    if not result.commands or not result.commands[-1].could_run:
+        return Verification.CANNOT_RUN
+    return Verification.RED
+
+
+@dataclass(slots=True, kw_only=True)
+class _Found:
+    """A verification while it goes on: what it was given, and what its stages found so far."""
+
+    commands: Sequence[str]
+    tree: Path
+    settings: Settings
+    final: bool
+    earlier: Earlier
+    change: Change | None = None
+    project: Project | None = None
+    stamps: Stamps = field(default_factory=dict)
+    selection: Selection = field(default_factory=lambda: Selection(planned=()))
+    runs: list[CategoryRun] = field(default_factory=list)
+    validity: Validity | None = None
+    coverage: ChangedCoverage | None = None
+    scan: Scan | None = None
+    integration: Integration | None = None
+    failure: Failure | None = None
+    notes: list[str] = field(default_factory=list)
+
+    async def look_at_the_change(self, tree_id: str) -> None:
+        """What is tested, from git; without a base only the checkpoint's own commands are left."""
+        self.stamps = await _in_thread(partial(report_stamps, self.tree))
+        own = tuple(Planned(category=Category.OWN, command=command) for command in self.commands)
+        self.selection = Selection(planned=own)
+        if self.earlier.base is None:
+            self.notes.append("the change was not looked at: no checkpoint or start to compare with")
+            return
+        try:
+            change, project = await _in_thread(partial(_read, Git(self.tree), self.earlier.base, tree_id))
+            failed = self.earlier.failed_tests
+            self.selection = await _in_thread(
+                partial(select_tests, self.commands, change, project, previously_failed=failed)
+            )
+            self.change, self.project = change, project
+        except _TROUBLES as error:
+            self._trouble("the change was not looked at", error)
+        if self.change is not None and self.change.unread:
+            self.notes.append(f"{counted(self.change.unread, 'changed file')} not looked into")
+
+    async def run_tests(self, runner: CommandRunner, settled: list[Settled]) -> None:
+        """Category by category; ``settled`` ends with the first command that is neither green nor excused."""
+        for planned in self.selection.planned:
+            first = await runner.run(planned.command)
+            if planned.files and not first.result.passed and await self._failed_before(first, runner):
+                done = Settled(ran=first, green=False, excused=True)
+            else:
+                done = await settle(runner, planned.command, first_run=first)
+            settled.append(done)
+            self.runs.append(
+                CategoryRun(
+                    category=planned.category,
+                    command=planned.command,
+                    passed=done.green,
+                    excused=done.excused,
+                )
+            )
+            if done.excused:
+                self.notes.append(f"failing as before: {', '.join(planned.files[:5])}")
+            elif not done.green:
+                return
+
+    async def _failed_before(self, ran: Ran, runner: CommandRunner) -> bool:
+        """Whether all that fails now failed on the code as it was; new tests have no before."""
+        failing = set(ran.result.failed_tests)
+        if self.change is None or not failing:
+            return False
+        try:
+            async with old_tree(self.tree, self.change.base, env=runner.env) as old:
+                there = runner.elsewhere(old.path, env=old.env, time_limit_s=runner.time_limit_s)
+                before = await there.run(old.command(ran.result.command))
+                runner.spent_s += there.spent_s
+        except _TROUBLES as error:
+            self._trouble("not tried on the code as it was", error)
+            return False
+        return failing <= set(before.result.failed_tests)
+
+    async def go_through(self, result: VerificationResult, runner: CommandRunner) -> None:
+        """The stages after the tests; where tests fail, only why."""
+        change, project = self.change, self.project
+        if change is None or project is None or not self.commands:
+            return
+        if not result.passed:
+            modules = {
+                path.removeprefix("src/").partition("/")[0].removesuffix(".py") for path in project.blobs
+            }
+            self.failure = analyse(result.commands[-1], change, modules)
+            return
+        # the report first: what runs later may write over it
+        self.coverage = await _in_thread(
+            partial(changed_coverage, self.tree, change, self.stamps, baseline_pct=self.earlier.coverage_pct)
+        )
+        limit_s = self.settings.validity.limit_s
+        try:
+            self.validity = await try_the_tests(
+                change, self.commands, tree=self.tree, runner=runner, time_limit_s=limit_s
+            )
+        except _TROUBLES as error:
+            self.validity = Validity(why_not=_short(error))
+        try:
+            self.scan = await _in_thread(partial(scan_change, Git(self.tree), self.tree, change))
+        except _TROUBLES as error:
+            self.scan = Scan(why_not=f"the change was not scanned: {_short(error)}")
+        self.integration = await self._integrate(change, project, runner)
+
+    async def _integrate(self, change: Change, project: Project, runner: CommandRunner) -> Integration:
+        git = Git(self.tree)
+        try:
+            broken = await _in_thread(partial(integration.broken_files, git, change))
+            cycles = await _in_thread(partial(integration.new_cycles, git, change, project))
+        except _TROUBLES as error:
+            return Integration(why_not=f"integration was not looked at: {_short(error)}")
+        if broken and await self._compiles_there(tuple(broken), runner):
+            broken = {}
+        return Integration(broken=tuple(f"{path}:{what}" for path, what in broken.items()), cycles=cycles)
+
+    async def _compiles_there(self, paths: tuple[str, ...], runner: CommandRunner) -> bool:
+        """Whether the project's own interpreter, perhaps a newer one than ours, compiles what ours does not."""
+        how = next((each for each in map(read_invocation, self.commands) if each is not None), None)
+        if how is None:
+            return False
+        ended = await runner.run(integration.compile_command(how.python, paths))
+        return ended.result.exit_code == 0 and not ended.result.timed_out
+
+    def stages(
+        self, result: VerificationResult, claims: tuple[ClaimCheck, ...], *, overhead_s: float
+    ) -> Stages:
+        coverage = self.coverage
+        limits = self.settings.coverage
+        level = CoverageLevel.UNKNOWN
+        if coverage is not None:
+            level = coverage_level(
+                coverage.pct,
+                least_pct=limits.least_pct,
+                target_pct=limits.target_pct,
+                drop_pct=coverage.drop_pct,
+                explain_drop_pct=limits.explain_drop_pct,
+            )
+        facts = Facts(
+            tests=_tests_of(result),
+            valid=Check.UNKNOWN
+            if self.validity is None
+            else self.validity.check(self.settings.validity.least_failing_pct),
+            coverage=level,
+            clean=Check.UNKNOWN if self.scan is None else self.scan.check,
+            whole=Check.UNKNOWN if self.integration is None else self.integration.check,
+            full=result.full,
+            final=self.final,
+        )
+        return Stages(
+            base="" if self.change is None else self.change.base,
+            selection=tuple(self.runs),
+            selection_notes=self.selection.notes,
+            validity=self.validity,
+            coverage=coverage,
+            scan=self.scan,
+            integration=self.integration,
+            failure=self.failure,
+            claims=claims,
+            decision=decide(facts),
+            notes=tuple(self.notes),
+            overhead_s=overhead_s,
+        )
+
+    def _trouble(self, what: str, error: Exception) -> None:
+        self.notes.append(f"{what}: {_short(error)}")
+
+
+def _held_against(claim: str, settled: Sequence[Settled]) -> ClaimCheck:
+    records = [item.ran.record for item in settled if item.ran.record is not None]
+    passed = sum(record.counts.ran - record.counts.failed for record in records)
+    names = [name for record in records for name in record.passed_tests]
+    return compare_claim(
+        claim,
+        # two categories may run one test: it counts once, where every test that passed has a name
+        passed=len(set(names)) if len(names) == passed else passed,
+        failed={name for record in records for name in record.failed_tests},
+        passed_names=names,
+    )
+
+
+def _read(git: Git, base: str, tree_id: str) -> tuple[Change, Project]:
+    return read_change(git, base, tree_id), Project(git, tree_id)
+
+
+def _short(error: Exception) -> str:
+    return one_line(str(error), _MAX_TROUBLE_CHARS)
+
+
+async def _in_thread(call: Callable[[], T]) -> T:
+    return await anyio.to_thread.run_sync(call)

@@ -1,0 +1,77 @@
+"""What a subagent says of its tests, held against what the program found (D19, sources "Subagent Test Validation").
+
+Reads numbers and names out of free text; nothing of it counts as evidence. A claim is checked, never believed: the
+checkpoint re-runs the tests, and each difference is named. Text without a number or a name claims nothing.
+"""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from musician.processes.output import one_line
+from musician.verification.findings import ClaimCheck
+
+__all__ = ["MAX_CLAIMED_NAMES", "Claimed", "compare_claim", "read_claim"]
+
+MAX_CLAIMED_NAMES = 200
+_MAX_TEXT_CHARS = 20_000
+_MAX_SHOWN_CHARS = 200
+
+_PASSED = re.compile(
+    r"\b(?:all\s+)?(?P<a>\d{1,6})(?:\s*/\s*\d{1,6})?\s+(?:(?:new|unit|of\s+\d+)\s+)?(?:tests?\s+)?(?:are\s+)?pass(?:ed|ing|es)?\b"
+    r"|\ball passing \((?P<b>\d{1,6}) tests?",
+    re.IGNORECASE,
+)
+_FAILED = re.compile(r"\b(?P<n>\d{1,6})\s+(?:tests?\s+)?fail(?:ed|ing|ures?)?\b", re.IGNORECASE)
+_NAME = re.compile(r"\b(?:[\w./-]+::)*(?P<test>test_\w+)(?!\.py)\b(?!/)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed:
+    """``passed`` and ``failed`` are None where no number was given; ``names`` are bare test names."""
+
+    passed: int | None = None
+    failed: int | None = None
+    names: tuple[str, ...] = ()
+
+
+def read_claim(text: str) -> Claimed:
+    """What a text claims of tests; the last number stands where there are several."""
+    text = text[:_MAX_TEXT_CHARS]
+    passed = [int(match["a"] or match["b"]) for match in _PASSED.finditer(text)]
+    failed = [int(match["n"]) for match in _FAILED.finditer(text)]
+    names = dict.fromkeys(match["test"] for match in _NAME.finditer(text))
+    return Claimed(
+        passed=passed[-1] if passed else None,
+        failed=failed[-1] if failed else None,
+        names=tuple(names)[:MAX_CLAIMED_NAMES],
+    )
+
+
+def compare_claim(
+    text: str, *, passed: int, failed: Collection[str], passed_names: Collection[str]
+) -> ClaimCheck:
+    """``passed`` tests were found to pass, ``failed`` and ``passed_names`` are recorded names.
+
+    More passing tests than claimed are no mismatch: a checkpoint runs more than one subagent did. A claimed name
+    that nobody ran is one, where names of passing tests were recorded at all.
+    """
+    claim = read_claim(text)
+    broken, good = {_bare(name) for name in failed}, {_bare(name) for name in passed_names}
+    mismatches = []
+    if claim.passed is not None and passed < claim.passed:
+        mismatches.append(f"{claim.passed} passing claimed, {passed} found")
+    if failed and not claim.failed and (claim.passed is not None or claim.names):
+        mismatches.append(f"no failure claimed, {len(failed)} found")
+    for name in claim.names:
+        bare = _bare(name)
+        if bare in broken:
+            mismatches.append(f"{name} was claimed and fails")
+        elif good and bare not in good and not any(bare in each for each in good):
+            mismatches.append(f"{name} was claimed and is not among the tests that ran")
+    return ClaimCheck(claimed=one_line(text, _MAX_SHOWN_CHARS), mismatches=tuple(mismatches))
+
+
+def _bare(name: str) -> str:
+    """A test's own name: without file, class and parameters."""
+    return name.partition("[")[0].rpartition("::")[2].rpartition(".")[2]

@@ -1,0 +1,58 @@
+"""What earlier verifications of a task say about the one to come, read from what was stored of them.
+
+The change of a checkpoint begins at the tree with which the last one before it was submitted: the task could not
+have gone on had it not been approved. What a stored result does not tell, because it is another version's or torn,
+is simply not known.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from musician.store.rows import VerificationRow
+from musician.verification.result import VerificationResult
+
+__all__ = ["MAX_FAILED_TESTS", "Earlier", "earlier_of"]
+
+MAX_FAILED_TESTS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """``base`` is the commit or tree the change begins at, None if unknown; ``failed_tests`` are recorded names of
+    tests that failed on the way to this checkpoint; ``coverage_pct`` is the whole project's at ``base``.
+    """
+
+    base: str | None = None
+    failed_tests: tuple[str, ...] = ()
+    coverage_pct: float | None = None
+
+
+def earlier_of(rows: Iterable[VerificationRow], *, checkpoint: int, start: str | None) -> Earlier:
+    """For the verification of ``checkpoint``; ``rows`` are all of the task, oldest first; ``start`` is its commit."""
+    before, since = None, []
+    for row in rows:
+        if row.checkpoint == checkpoint:
+            since.append(row)
+        elif row.checkpoint < checkpoint and row.submission_id is not None:
+            before, since = row, []
+    failed = dict.fromkeys(
+        name
+        for result in map(_read, since)
+        if result is not None
+        for command in result.commands
+        for name in command.failed_tests
+    )
+    stored = None if before is None else _read(before)
+    stages = None if stored is None else stored.stages
+    return Earlier(
+        base=start if before is None else before.tree_id,
+        failed_tests=tuple(failed)[:MAX_FAILED_TESTS],
+        coverage_pct=None if stages is None or stages.coverage is None else stages.coverage.total_pct,
+    )
+
+
+def _read(row: VerificationRow) -> VerificationResult | None:
+    try:
+        return VerificationResult.from_json(row.result)
+    except ValueError:
+        return None

@@ -1,0 +1,132 @@
+"""Whether the changed code holds together: it compiles, and it brings no new import cycle (D16).
+
+Nothing is executed. Compiling is done by this program's own Python first, which is quick; where that fails, the
+project's own interpreter is asked, for it may be a newer one. A cycle is new if the change adds an import that
+closes it and the two files were not already entangled before.
+"""
+
+import shlex
+import warnings
+from collections import deque
+from collections.abc import Iterable, Mapping
+
+from musician.trees.git import Git
+from musician.verification.change import Change, read_blobs
+from musician.verification.imports import Project, import_lines, imports_of, skim
+
+__all__ = ["MAX_CYCLES", "broken_files", "compile_command", "new_cycles"]
+
+MAX_CYCLES = 10
+_MAX_VISITED = 2_000
+"""Files looked at in one search for a way back."""
+
+
+def broken_files(git: Git, change: Change) -> dict[str, str]:
+    """The changed Python files that do not compile, by path: "line: what"."""
+    files = [file for file in change.present if file.is_python]
+    contents = read_blobs(git, (file.new_blob for file in files))
+    broken: dict[str, str] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for file in files:
+            try:
+                compile(contents.get(file.new_blob, b""), file.path, "exec", dont_inherit=True)
+            except SyntaxError as error:
+                broken[file.path] = f"{error.lineno or 0}: {error.msg}"
+            except (ValueError, RecursionError, MemoryError) as error:
+                broken[file.path] = f"0: {error}"
+    return broken
+
+
+def compile_command(python: str, paths: Iterable[str]) -> str:
+    """The same by another interpreter: a command that ends with 0 if all these files compile."""
+    code = "import sys; [compile(open(name, 'rb').read(), name, 'exec') for name in sys.argv[1:]]"
+    return f"{python} -c {shlex.quote(code)} {shlex.join(paths)}"
+
+
+def new_cycles(git: Git, change: Change, project: Project) -> tuple[str, ...]:
+    """Cycles of eager imports that the change closes, each as "a.py -> b.py -> a.py"."""
+    files = [file for file in change.present if file.is_python and file.path in project.blobs]
+    contents = read_blobs(git, (file.old_blob for file in files))
+    old = {file.path: contents.get(file.old_blob, b"") for file in files}
+    now, before = _Graph(project, {}), _Graph(project, old)
+    found: dict[frozenset[str], str] = {}
+    for path in old:
+        if import_lines(project.sources.get(path, b"")) <= import_lines(old[path]):
+            continue
+        for target in sorted(now.edges(path)):
+            back = now.way(target, path)
+            if back is None or frozenset(back) in found or not _is_new(path, target, now, before):
+                continue
+            found[frozenset(back)] = " -> ".join((path, *back))
+            if len(found) == MAX_CYCLES:
+                return tuple(found.values())
+    return tuple(found.values())
+
+
+def _is_new(path: str, target: str, now: "_Graph", before: "_Graph") -> bool:
+    """Whether ``path`` now imports ``target`` eagerly, and neither did before nor was entangled with it."""
+    now.read(path)
+    before.read(path)
+    if target not in now.edges(path) or target in before.edges(path):
+        return False
+    return not before.are_entangled(path, target)
+
+
+class _Graph:
+    """Who imports whom, by skimming; what a way leads through is read before it counts.
+
+    ``sources`` stand in for the project's own where it was different.
+    """
+
+    def __init__(self, project: Project, sources: Mapping[str, bytes]) -> None:
+        self._project = project
+        self._sources = sources
+        self._edges: dict[str, frozenset[str]] = {}
+        self._read: set[str] = set()
+
+    def edges(self, path: str) -> frozenset[str]:
+        if path not in self._edges:
+            source = self._sources.get(path)
+            self._edges[path] = (
+                self._project.imported_by(path)
+                if source is None
+                else self._project.resolved(path, skim(source))
+            )
+        return self._edges[path]
+
+    def read(self, path: str) -> bool:
+        """Parse a file that was only skimmed; whether that took anything away."""
+        if path in self._read:
+            return False
+        self._read.add(path)
+        skimmed = self.edges(path)
+        source = self._sources.get(path, self._project.sources.get(path, b""))
+        self._edges[path] = self._project.resolved(path, imports_of(source), eager_only=True)
+        return not skimmed <= self._edges[path]
+
+    def way(self, start: str, goal: str) -> tuple[str, ...] | None:
+        """The shortest way of eager imports from ``start`` to ``goal``, both named; None if there is none."""
+        while (found := self._skimmed_way(start, goal)) is not None:
+            if not any(self.read(path) for path in found[:-1]):
+                return found
+        return None
+
+    def are_entangled(self, one: str, other: str) -> bool:
+        return self.way(one, other) is not None and self.way(other, one) is not None
+
+    def _skimmed_way(self, start: str, goal: str) -> tuple[str, ...] | None:
+        came_from = {start: ""}
+        queue = deque([start])
+        while queue and len(came_from) < _MAX_VISITED:
+            here = queue.popleft()
+            if here == goal:
+                way = [here]
+                while came_from[way[-1]]:
+                    way.append(came_from[way[-1]])
+                return tuple(reversed(way))
+            for there in sorted(self.edges(here)):
+                if there not in came_from:
+                    came_from[there] = here
+                    queue.append(there)
+        return None

@@ -1,0 +1,158 @@
+"""How a command starts pytest or unittest, so that it can be started again with other tests.
+
+Reads only what is plain: one program, no pipe, no second command, no expansion among the arguments. Everything else
+is None: the command is then run as it is, and nothing is derived from it. What stands before the runner's name is
+kept to the letter, so the interpreter, the environment and a launcher (``uv run``) stay the user's own.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import PurePosixPath
+
+__all__ = ["Invocation", "Runner", "module_name", "read_invocation"]
+
+_OPERATORS = re.compile(r"[;|&<>()`#\n\\]|\$\(")
+_EXPANDED = re.compile(r"[$*?~\[{]")
+_NAME = re.compile(r"(?<![^\s/])(?:pytest|py\.test|unittest)(?!\S)")
+_BEFORE_PYTEST = re.compile(r"(?:^|\s)(?:-m|run|\w+=\S*)\s+\Z")
+"""What a runner's bare name follows: ``python -m``, ``uv run``, or a setting of the environment."""
+
+_PYTEST_VALUES = frozenset(
+    {"-k", "-m", "-p", "-n", "-o", "-c", "-W", "-r", "--rootdir", "--tb", "--cov", "--maxfail"}
+)
+_NARROWING = (
+    "-k",
+    "-m",
+    "--lf",
+    "--last-failed",
+    "--deselect",
+    "--ignore",
+    "--sw",
+    "--stepwise",
+    "--pattern",
+)
+_UNITTEST_VALUES = frozenset(
+    {"-k", "-s", "-p", "-t", "--start-directory", "--pattern", "--top-level-directory"}
+)
+_START = frozenset({"-s", "--start-directory"})
+
+
+class Runner(StrEnum):
+    PYTEST = "pytest"
+    UNITTEST = "unittest"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """``head`` is the command up to and with the runner's name; ``targets`` are what it was told to run.
+
+    Without targets it runs all it finds. ``is_narrowed``: options leave out some of that. ``discovers_in`` is the
+    folder that unittest was told to search: what lies there is imported in a way of its own, so that single files
+    cannot be named.
+    """
+
+    runner: Runner
+    head: str
+    options: tuple[str, ...]
+    targets: tuple[str, ...]
+    is_narrowed: bool
+    discovers_in: str | None = None
+
+    def runs_all_of(self, path: str) -> bool:
+        """Whether every test of the file is among what it runs."""
+        if self.is_narrowed:
+            return False
+        if self.discovers_in is not None:
+            return PurePosixPath(path).is_relative_to(PurePosixPath(self.discovers_in))
+        if not self.targets:
+            return True
+        if self.runner is Runner.UNITTEST:
+            return any(target in (module_name(path), path) for target in self.targets)
+        return any(PurePosixPath(path).is_relative_to(PurePosixPath(target)) for target in self.targets)
+
+    def of_files(self, paths: Iterable[str], *more: str) -> str:
+        """The command that runs these test files, and no others where they can be named.
+
+        ``more`` are further options.
+        """
+        if self.discovers_in is not None:
+            return f"{self.head} {shlex.join(['discover', *self.options, *more])}"
+        if self.runner is Runner.UNITTEST:
+            return f"{self.head} {shlex.join([*more, *map(module_name, paths)])}"
+        named = (f"./{path}" if path.startswith("-") else path for path in paths)
+        return f"{self.head} {shlex.join([*self.options, *more, *named])}"
+
+    @property
+    def python(self) -> str:
+        """The command that starts the interpreter which the runner runs in."""
+        before, separator, _ = self.head.partition(" -m ")
+        return before if separator else re.sub(r"(?:pytest|py\.test)\Z", "python", self.head)
+
+
+def module_name(path: str) -> str:
+    """``tests/test_a.py`` as Python names it from the top of the tree."""
+    return path.removesuffix(".py").replace("/", ".")
+
+
+def read_invocation(command: str) -> Invocation | None:
+    """How ``command`` starts a runner; None if it starts none, or not plainly."""
+    command = command.strip()
+    found = None if _OPERATORS.search(command) else _found(command)
+    if found is None:
+        return None
+    runner, end = found
+    if _EXPANDED.search(command[end:]):
+        return None
+    try:
+        words = shlex.split(command[end:])
+    except ValueError:
+        return None
+    return _invocation(runner, command[:end], words)
+
+
+def _found(command: str) -> tuple[Runner, int] | None:
+    """Which runner, and where its name ends: the first word that is one where a program may stand."""
+    for name in _NAME.finditer(command):
+        before = command[: name.start()]
+        is_module = before.rstrip().endswith(" -m")
+        if name[0] == Runner.UNITTEST:
+            if is_module:
+                return Runner.UNITTEST, name.end()
+        elif not before or before.endswith("/") or _BEFORE_PYTEST.search(before):
+            return Runner.PYTEST, name.end()
+    return None
+
+
+def _invocation(runner: Runner, head: str, words: list[str]) -> Invocation:
+    is_pytest = runner is Runner.PYTEST
+    valued = _PYTEST_VALUES if is_pytest else _UNITTEST_VALUES
+    options: list[str] = []
+    targets: list[str] = []
+    start: str | None = None
+    rest = iter(words)
+    for word in rest:
+        if word in valued:
+            value = next(rest, "")
+            options += [word, value]
+            start = value if not is_pytest and word in _START else start
+        elif word.startswith("-"):
+            options.append(word)
+        else:
+            targets.append(word)
+    if not is_pytest and targets[:1] == ["discover"]:
+        options += targets[1:]
+        start = start or (targets[1] if len(targets) > 1 else None)
+        targets = []
+    return Invocation(
+        runner=runner,
+        head=head,
+        options=tuple(options),
+        targets=tuple(targets),
+        is_narrowed=any(
+            option.startswith(_NARROWING) or (option == "-p" and not is_pytest) for option in options
+        ),
+        discovers_in=start,
+    )

@@ -1,0 +1,99 @@
+"""The code as it was at the last checkpoint, laid out in a scratch folder to run tests against.
+
+The folder is filled from git's objects by an index of its own: nothing is registered in the repository, the task's
+tree is not touched, and a kill leaves a folder in the temporary directory and nothing else. Rules:
+
+- Virtual environments that lie in the task's tree are linked in; they are no part of the code.
+- What the task's tree has now must not be imported from there: a guard in the interpreter sees to it.
+"""
+
+import os
+import re
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import anyio
+import anyio.to_thread
+
+from musician.trees.git import Git
+from musician.verification.change import ChangedFile
+
+__all__ = ["OldTree", "old_tree"]
+
+_GUARD = Path(__file__).with_name("guard")
+_IMPORT_ROOTS = ("src", "")
+"""Where code is imported from that an editable install points at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OldTree:
+    """``path`` is its top; ``env`` is what commands in it get in addition."""
+
+    path: Path
+    env: Mapping[str, str]
+
+    def command(self, command: str) -> str:
+        """``command`` so that a PYTHONPATH of its own does not lose the guard."""
+        return re.sub(r"(^|\s)PYTHONPATH=", lambda found: f"{found[1]}PYTHONPATH={_GUARD}:", command)
+
+
+@asynccontextmanager
+async def old_tree(
+    tree: Path, base: str, *, replaced: Iterable[ChangedFile] = (), env: Mapping[str, str]
+) -> AsyncIterator[OldTree]:
+    """Tree ``base`` with the files ``replaced`` as they are now; ``env`` is what the commands have otherwise.
+
+    :class:`GitFailed` if ``base`` is not there.
+    """
+    folder = TemporaryDirectory(prefix="musician-before-", ignore_cleanup_errors=True)
+    try:
+        top = Path(folder.name).resolve() / "tree"
+        await anyio.to_thread.run_sync(partial(_lay_out, tree, base, tuple(replaced), top))
+        yield OldTree(path=top, env=_environment(tree, top, env))
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(folder.cleanup)
+
+
+def _lay_out(tree: Path, base: str, replaced: tuple[ChangedFile, ...], top: Path) -> None:
+    git = Git(tree, top.with_name("index"))
+    git.run("read-tree", base)
+    if replaced:
+        git.run("update-index", "-z", "--index-info", stdin=b"".join(map(_entry, replaced)))
+    top.mkdir()
+    git.run("checkout-index", "--all", "--quiet", f"--prefix={top}/")
+    for found in _environments(tree):
+        if not os.path.lexists(top / found.name):
+            (top / found.name).symlink_to(found, target_is_directory=True)
+
+
+def _entry(file: ChangedFile) -> bytes:
+    mode, blob = ("0", "0" * len(file.old_blob)) if file.kind == "deleted" else (file.mode, file.new_blob)
+    return f"{mode} {blob}\t{file.path}\0".encode()
+
+
+def _environments(tree: Path) -> list[Path]:
+    with os.scandir(tree) as entries:
+        return [
+            Path(entry.path) for entry in entries if os.path.isfile(os.path.join(entry.path, "pyvenv.cfg"))
+        ]
+
+
+def _environment(tree: Path, top: Path, env: Mapping[str, str]) -> dict[str, str]:
+    given = env.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+    theirs = [_moved(path, tree, top) for path in given.split(os.pathsep) if path]
+    roots = [str(top / root) for root in _IMPORT_ROOTS if (top / root).is_dir()]
+    return {
+        "MUSICIAN_TREE_NOW": str(tree),
+        "PYTHONPATH": os.pathsep.join([str(_GUARD), *theirs, *roots]),
+    }
+
+
+def _moved(path: str, tree: Path, top: Path) -> str:
+    """A folder of the task's tree as the folder of the same name in the old one."""
+    real, now = Path(os.path.realpath(path)), Path(os.path.realpath(tree))
+    return str(top / real.relative_to(now)) if os.path.isabs(path) and real.is_relative_to(now) else path

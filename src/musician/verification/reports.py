@@ -1,0 +1,136 @@
+"""Coverage that a project's own test run leaves behind, read from whichever report it writes.
+
+Cobertura XML (coverage.py, many others), LCOV (JavaScript, C, Rust, Go by converters), and coverage.py's own data,
+which the ``coverage`` package turns into XML in a process of its own: an extra, never imported here. Only a report
+that the test run has just written counts; an older one speaks of other code.
+"""
+
+import contextlib
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+__all__ = ["MAX_REPORT_BYTES", "Report", "Stamps", "fresh_report", "report_stamps"]
+
+MAX_REPORT_BYTES = 64 * 1024 * 1024
+
+_COBERTURA = ("coverage.xml", "cobertura.xml", "cobertura-coverage.xml", "coverage/cobertura-coverage.xml")
+_LCOV = ("lcov.info", "coverage.lcov", "coverage/lcov.info")
+_DATA = ".coverage"
+_CONVERSION_LIMIT_S = 60.0
+
+Stamps = Mapping[str, tuple[int, int, int]]
+"""Of each report: its inode, size and time, by which a new one is told from an old one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """``hits`` are, by path relative to the tree, how often each line that could run did."""
+
+    source: str
+    hits: Mapping[str, Mapping[int, int]]
+
+    @property
+    def total_pct(self) -> float | None:
+        """Of all lines the report knows, so many percent were run; None for an empty report."""
+        lines = sum(len(each) for each in self.hits.values())
+        covered = sum(1 for each in self.hits.values() for hits in each.values() if hits)
+        return 100 * covered / lines if lines else None
+
+
+def report_stamps(tree: Path) -> Stamps:
+    """To be taken before the tests run, for :func:`fresh_report` after them."""
+    found: dict[str, tuple[int, int, int]] = {}
+    for name in (*_COBERTURA, *_LCOV, _DATA):
+        with contextlib.suppress(OSError):
+            stat = os.stat(tree / name)
+            found[name] = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    return found
+
+
+def fresh_report(tree: Path, before: Stamps) -> Report | str:
+    """What the test run has written since ``before``; else why there is nothing, in a few words. Blocks."""
+    now = report_stamps(tree)
+    fresh = [name for name, stamp in now.items() if before.get(name) != stamp]
+    if not fresh:
+        return f"{next(iter(now))} is older than this run" if now else "the tests leave no coverage report"
+    name = fresh[0]
+    if now[name][1] > MAX_REPORT_BYTES:
+        return f"{name} is too large"
+    try:
+        if name == _DATA:
+            return _from_data(tree)
+        text = (tree / name).read_bytes()
+        hits = _lcov(text.decode("utf-8", "replace")) if name in _LCOV else _cobertura(text)
+        return Report(source=name, hits=_in_tree(tree, hits))
+    except (OSError, subprocess.SubprocessError, ET.ParseError, ValueError) as error:
+        return f"{name} cannot be read: {error}"
+
+
+def _from_data(tree: Path) -> Report | str:
+    if find_spec("coverage") is None:
+        return "reading .coverage needs `pip install musician[checks]`, or let the tests write coverage.xml"
+    with TemporaryDirectory(prefix="musician-coverage-") as folder:
+        made = Path(folder) / "coverage.xml"
+        argv = [
+            sys.executable,
+            "-m",
+            "coverage",
+            "xml",
+            "-q",
+            "-i",
+            "--fail-under=0",
+            f"--data-file={_DATA}",
+            "-o",
+            str(made),
+        ]
+        done = subprocess.run(argv, cwd=tree, capture_output=True, timeout=_CONVERSION_LIMIT_S)
+        if not made.is_file():
+            said = done.stdout.decode("utf-8", "replace").strip().splitlines()
+            return f".coverage cannot be read: {said[-1] if said else f'exit code {done.returncode}'}"
+        return Report(source=_DATA, hits=_in_tree(tree, _cobertura(made.read_bytes())))
+
+
+def _cobertura(text: bytes) -> Iterator[tuple[list[str], dict[int, int]]]:
+    # Entities cannot explode: expat bounds them since 2.4.1, and the file is the user's own
+    root = ET.fromstring(text)  # noqa: S314
+    sources = [source.text.strip() for source in root.iter("source") if source.text]
+    for each in root.iter("class"):
+        name = each.get("filename", "")
+        lines = {int(line.get("number", 0)): int(line.get("hits", 0)) for line in each.iterfind("lines/line")}
+        yield [name, *(os.path.join(source, name) for source in sources)], lines
+
+
+def _lcov(text: str) -> Iterator[tuple[list[str], dict[int, int]]]:
+    name = ""
+    lines: dict[int, int] = {}
+    for line in text.splitlines():
+        key, _, value = line.strip().partition(":")
+        if key == "SF":
+            name, lines = value, {}
+        elif key == "DA":
+            number, hits = value.split(",")[:2]
+            lines[int(number)] = lines.get(int(number), 0) + int(hits)
+        elif key == "end_of_record":
+            yield [name], lines
+
+
+def _in_tree(tree: Path, found: Iterator[tuple[list[str], dict[int, int]]]) -> dict[str, dict[int, int]]:
+    """By path relative to the tree; a file that is not in it is left out, one named twice is put together."""
+    top = Path(os.path.realpath(tree))
+    hits: dict[str, dict[int, int]] = {}
+    for names, lines in found:
+        for name in names:
+            place = Path(os.path.realpath(top / name))
+            if place.is_relative_to(top) and place.is_file():
+                merged = hits.setdefault(str(place.relative_to(top)), {})
+                for number, count in lines.items():
+                    merged[number] = merged.get(number, 0) + count
+                break
+    return hits

@@ -1,0 +1,111 @@
+"""How commands start pytest and unittest."""
+
+import pytest
+
+from musician.verification.invocation import Invocation, Runner, module_name, read_invocation
+
+
+def read(command: str) -> Invocation:
+    found = read_invocation(command)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("command", "runner", "head", "python"),
+    [
+        ("python -m pytest -q", Runner.PYTEST, "python -m pytest", "python"),
+        ("pytest", Runner.PYTEST, "pytest", "python"),
+        (".venv/bin/pytest -x tests", Runner.PYTEST, ".venv/bin/pytest", ".venv/bin/python"),
+        ("uv run pytest tests", Runner.PYTEST, "uv run pytest", "uv run python"),
+        ("poetry run py.test", Runner.PYTEST, "poetry run py.test", "poetry run python"),
+        (
+            'PYTHONPATH=src "$MUSICIAN_PYTHON" -m pytest a.py',
+            Runner.PYTEST,
+            'PYTHONPATH=src "$MUSICIAN_PYTHON" -m pytest',
+            'PYTHONPATH=src "$MUSICIAN_PYTHON"',
+        ),
+        ("CI=1 pytest", Runner.PYTEST, "CI=1 pytest", "CI=1 python"),
+        (
+            "python -m coverage run -m pytest -q",
+            Runner.PYTEST,
+            "python -m coverage run -m pytest",
+            "python",
+        ),
+        ("  python3 -m unittest -q  ", Runner.UNITTEST, "python3 -m unittest", "python3"),
+    ],
+)
+def test_a_plain_command_is_understood(command: str, runner: Runner, head: str, python: str) -> None:
+    found = read(command)
+    assert (found.runner, found.head, found.python) == (runner, head, python)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "",
+        "make test",
+        "cargo test",
+        "npm test && pytest",
+        "pytest | tee log",
+        "cd sub; pytest",
+        "pytest $EXTRA",
+        "pytest tests/test_*.py",
+        "pytest 'unclosed",
+        "pip install pytest",
+        "echo pytest",
+        "unittest",
+        "pytest-3 tests",
+        "python -m mypytest",
+        "pytest > out",
+        "bash -c 'pytest'",
+        "pytest\nrm -rf x",
+    ],
+)
+def test_anything_else_is_run_as_it_is(command: str) -> None:
+    assert read_invocation(command) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "path", "runs"),
+    [
+        ("pytest", "tests/test_a.py", True),
+        ("pytest -q --tb short -p no:cacheprovider -n 2", "tests/test_a.py", True),
+        ("pytest tests", "tests/deep/test_a.py", True),
+        ("pytest ./tests/", "tests/test_a.py", True),
+        ("pytest tests/test_a.py", "tests/test_a.py", True),
+        ("pytest tests/test_a.py", "tests/test_b.py", False),
+        ("pytest tests/test_a.py::test_one", "tests/test_a.py", False),
+        ("pytest -k one", "tests/test_a.py", False),
+        ("pytest --deselect=x tests", "tests/test_a.py", False),
+        ("python -m unittest", "tests/test_a.py", True),
+        ("python -m unittest discover", "tests/test_a.py", True),
+        ("python -m unittest discover -s tests -t .", "tests/test_a.py", True),
+        ("python -m unittest discover tests", "other/test_a.py", False),
+        ("python -m unittest discover -p x.py", "tests/test_a.py", False),
+        ("python -m unittest -q tests.test_a", "tests/test_a.py", True),
+        ("python -m unittest tests/test_a.py", "tests/test_a.py", True),
+        ("python -m unittest tests.test_a.Class", "tests/test_a.py", False),
+        ("python -m unittest -k one", "tests/test_a.py", False),
+    ],
+)
+def test_what_a_command_runs_of_a_file(command: str, path: str, runs: bool) -> None:
+    assert read(command).runs_all_of(path) is runs
+
+
+def test_the_same_command_for_other_files() -> None:
+    pytest_command = read('CI=1 "$PY" -m pytest -q -o "a b=c" tests/old.py')
+    assert (
+        pytest_command.of_files(["tests/my test_a.py", "-t.py"], "--maxfail=0")
+        == "CI=1 \"$PY\" -m pytest -q -o 'a b=c' --maxfail=0 'tests/my test_a.py' ./-t.py"
+    )
+    assert read("python -m unittest -q tests.test_x").of_files(["tests/test_a.py"], "-v") == (
+        "python -m unittest -v tests.test_a"
+    )
+    assert read("python -m unittest discover -s tests").of_files(["tests/test_a.py"], "-v") == (
+        "python -m unittest discover -s tests -v"
+    )
+
+
+def test_a_module_is_named_from_the_top() -> None:
+    assert module_name("tests/deep/test_a.py") == "tests.deep.test_a"

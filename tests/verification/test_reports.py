@@ -1,0 +1,123 @@
+"""Coverage reports as tools leave them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from musician.verification import reports
+from musician.verification.reports import Report, fresh_report, report_stamps
+
+COBERTURA = """\
+<?xml version="1.0" ?>
+<!DOCTYPE coverage SYSTEM "http://cobertura.sourceforge.net/xml/coverage-04.dtd">
+<coverage version="7.5" line-rate="0.5">
+  <sources><source>{source}</source></sources>
+  <packages><package name="pkg"><classes>
+    <class name="a.py" filename="{name}"><methods/><lines>
+      <line number="1" hits="3"/><line number="4" hits="0"/>
+    </lines></class>
+    <class name="gone.py" filename="gone.py"><lines><line number="1" hits="1"/></lines></class>
+    <class name="out.py" filename="../out.py"><lines><line number="1" hits="1"/></lines></class>
+  </classes></package></packages>
+</coverage>
+"""
+LCOV = "TN:\nSF:{name}\nFN:1,main\nDA:1,3\nDA:4,0,abc\nend_of_record\nSF:{name}\nDA:4,2\nend_of_record\n"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    made = tmp_path / "tree (é)"
+    (made / "src" / "pkg").mkdir(parents=True)
+    (made / "src" / "pkg" / "a.py").write_text("x = 1\n\n\ny = 2\n")
+    (tmp_path / "out.py").write_text("")
+    return made
+
+
+def read(tree: Path) -> Report:
+    found = fresh_report(tree, {})
+    assert isinstance(found, Report), found
+    return found
+
+
+@pytest.mark.parametrize(
+    ("source", "name"), [("{tree}/src", "pkg/a.py"), ("src", "pkg/a.py"), (".", "src/pkg/a.py")]
+)
+def test_cobertura_names_files_by_their_sources(tree: Path, source: str, name: str) -> None:
+    (tree / "coverage.xml").write_text(COBERTURA.format(source=source.format(tree=tree), name=name))
+    report = read(tree)
+    assert report.source == "coverage.xml"
+    assert report.hits == {"src/pkg/a.py": {1: 3, 4: 0}}
+    assert report.total_pct == 50
+
+
+@pytest.mark.parametrize("name", ["src/pkg/a.py", "{tree}/src/pkg/a.py"])
+def test_lcov_adds_up_what_it_says_twice(tree: Path, name: str) -> None:
+    (tree / "coverage").mkdir()
+    (tree / "coverage" / "lcov.info").write_text(LCOV.format(name=name.format(tree=tree)))
+    assert read(tree).hits == {"src/pkg/a.py": {1: 3, 4: 2}}
+    assert read(tree).total_pct == 100
+
+
+def test_data_of_coverage_py_is_read_by_a_process_of_its_own(tree: Path) -> None:
+    (tree / "run.py").write_text("import sys\nif len(sys.argv) > 5:\n    print('never')\n")
+    env = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
+    argv = [sys.executable, "-m", "coverage", "run", "--rcfile=/dev/null", "--data-file=.coverage", "run.py"]
+    subprocess.run(argv, cwd=tree, env=env, check=True)
+    before = (tree / ".coverage").read_bytes()
+    report = read(tree)
+    assert report.source == ".coverage"
+    assert report.hits["run.py"] == {1: 1, 2: 1, 3: 0}
+    assert (tree / ".coverage").read_bytes() == before
+    assert not (tree / "coverage.xml").exists()
+
+
+def test_without_the_extra_the_data_is_not_read_and_the_remedy_is_named(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tree / ".coverage").write_bytes(b"SQLite format 3")
+    monkeypatch.setattr(reports, "find_spec", lambda name: None)
+    found = fresh_report(tree, {})
+    assert isinstance(found, str)
+    assert "musician[checks]" in found
+
+
+def test_an_old_report_is_no_report(tree: Path) -> None:
+    assert fresh_report(tree, report_stamps(tree)) == "the tests leave no coverage report"
+    file = tree / "coverage.xml"
+    file.write_text(COBERTURA.format(source="src", name="pkg/a.py"))
+    before = report_stamps(tree)
+    assert fresh_report(tree, before) == "coverage.xml is older than this run"
+    (tree / "new.xml").write_text(file.read_text())
+    os.replace(tree / "new.xml", file)
+    assert isinstance(fresh_report(tree, before), Report)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("coverage.xml", "<coverage><torn"),
+        ("coverage.xml", "<c><class filename='a'><lines><line number='x'/></lines></class></c>"),
+        ("lcov.info", "SF:a\nDA:x,y\n"),
+        ("lcov.info", "SF:a\nDA:1\n"),
+        (".coverage", "no database"),
+    ],
+)
+def test_a_torn_report_says_that_it_cannot_be_read(tree: Path, name: str, text: str) -> None:
+    (tree / name).write_text(text)
+    found = fresh_report(tree, {})
+    assert isinstance(found, str)
+    assert found.startswith(f"{name} cannot be read")
+
+
+def test_a_huge_report_is_not_read(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reports, "MAX_REPORT_BYTES", 10)
+    (tree / "lcov.info").write_text(LCOV)
+    assert fresh_report(tree, {}) == "lcov.info is too large"
+
+
+def test_an_empty_report_has_no_total(tree: Path) -> None:
+    (tree / "lcov.info").write_text("")
+    assert read(tree).total_pct is None
