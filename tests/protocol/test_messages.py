@@ -325,3 +325,10 @@ def test_each_form_belongs_to_one_type_of_message() -> None:
 def test_each_verdict_state_has_its_own_message() -> None:
     assert set(VERDICT_OF) == VERDICTS
     assert len(set(VERDICT_OF.values())) == len(VERDICTS)
+
+
+def test_every_message_a_musician_sends_carries_its_context_usage() -> None:
+    """D12, sources "Context Usage in All Messages"."""
+    for kind in TYPES:
+        said = {*kind.form.words, *(each.attribute for each in kind.form.fields)}
+        assert "context_usage_pct" in said, kind

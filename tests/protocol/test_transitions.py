@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from musician.protocol.errors import IllegalEvent
-from musician.protocol.messages import SUBMISSIONS, VERDICT_OF, MessageType
+from musician.protocol.messages import REPORTS, SUBMISSIONS, VERDICT_OF, MessageType
 from musician.protocol.states import ACTIVE, State
 from musician.protocol.transitions import (
     CONDUCTOR_TABLE,
@@ -175,6 +175,19 @@ def test_a_submission_is_a_message_that_brings_a_task_to_review() -> None:
         if row.target is State.NEEDS_REVIEW:
             into_review |= row.messages
     assert into_review == SUBMISSIONS
+
+
+def test_a_musician_sends_what_waits_for_an_answer_or_ends_its_claim_and_no_pings() -> None:
+    """D12, sources "No Proactive Pings"."""
+    sent: set[MessageType] = set()
+    for row in TABLE:
+        if row.actor is not Actor.CONDUCTOR:
+            sent |= row.messages
+    assert sent == SUBMISSIONS | REPORTS | {
+        MessageType.CLAIM_BLOCKED,
+        MessageType.HANDOFF,
+        MessageType.COMPLETED,
+    }
 
 
 def test_the_diagram_has_an_edge_for_every_row_and_nothing_else() -> None:
