@@ -1,8 +1,8 @@
 """Bringing finished work together: trial merges, what is sent back, and the user's own branch (D24)."""
 
+import shutil
+import signal
 from typing import TYPE_CHECKING
-
-import pytest
 
 from musician import service
 from musician.protocol.states import State
@@ -187,17 +187,46 @@ def test_a_merge_that_git_cannot_take_waits_for_a_person(stage: "Stage") -> None
     assert stage.merged("song.txt") == "one\n"
 
 
-@pytest.mark.parametrize("setup", ["echo ready > ready.mark", "false"])
-def test_a_set_up_runs_in_every_tree(stage: "Stage", setup: str) -> None:
-    text = plan(task(1, "cat ready.mark > song.txt"), test="test -e ready.mark").replace(
-        "test:", f"setup: '{setup}'\ntest:", 1
-    )
-    stage.write(text, **{".gitignore": "ready.mark\n"})
-    done = stage.conduct()
-    if setup == "false":
-        assert done.code == 1
-        (ask,) = service.open_asks(stage.store)
-        assert "set-up ended with exit code 1" in ask.text
-    else:
-        assert done.code == 0, stage.told()
-        assert stage.merged("song.txt") == "ready\n"
+SETUP = "setup: |\n  {setup}\ntest:"
+
+
+def with_setup(setup: str, text: str) -> str:
+    return text.replace("test:", SETUP.format(setup=setup), 1)
+
+
+def test_a_set_up_runs_once_in_every_tree(stage: "Stage") -> None:
+    once = '[ ! -e ready.mark ] && basename "$PWD" >> "$MUSICIAN_TEST_HALL/trees" && echo ready > ready.mark'
+    text = plan(task(1, "cat ready.mark > song.txt"), test="test -e ready.mark")
+    stage.write(with_setup(once, text), **{".gitignore": "ready.mark\n"})
+    stage.to_the_end()
+    assert stage.merged("song.txt") == "ready\n"
+    assert (stage.hall / "trees").read_text().split() == ["task-01", "_integration"]
+
+
+def test_a_tree_that_was_deleted_by_hand_is_set_up_anew(stage: "Stage") -> None:
+    step = stage.gate("step") + "cat ready.mark > song.txt"
+    text = plan(task(1, step), test="test -e ready.mark")
+    stage.write(with_setup("echo ready > ready.mark", text), **{".gitignore": "ready.mark\n"})
+    run = stage.start("run", "PLAN.md")
+    stage.wait_at("step")
+    run.send_signal(signal.SIGINT)
+    assert stage.end(run).code == 130
+    shutil.rmtree(stage.root / ".musician" / "trees" / "pair" / "task-01")
+    stage.to_the_end()
+    assert stage.merged("song.txt") == "ready\n"
+
+
+def test_a_set_up_that_fails_is_an_error_of_the_step(stage: "Stage") -> None:
+    stage.write(with_setup("echo no network; exit 7", plan(task(1, "echo one > song.txt"))))
+    assert stage.conduct().code == 1
+    (ask,) = service.open_asks(stage.store)
+    assert (ask.kind, "set-up ended with exit code 7: no network" in ask.text) == ("error", True)
+
+
+def test_a_set_up_that_fails_where_work_is_merged_is_nobodys_fault(stage: "Stage") -> None:
+    setup = 'case "$PWD" in *_integration) exit 3 ;; esac'
+    stage.write(with_setup(setup, plan(task(1, "echo one > song.txt"))))
+    assert stage.conduct().code == 1
+    (ask,) = service.open_asks(stage.store)
+    assert (ask.kind, "set-up ended with exit code 3" in ask.text) == ("trouble", True)
+    assert stage.state("task-01") is State.NEEDS_REVIEW

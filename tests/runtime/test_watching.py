@@ -3,6 +3,7 @@
 The musicians are real; the conductor is the test.
 """
 
+import os
 from typing import TYPE_CHECKING
 
 import anyio
@@ -15,7 +16,9 @@ from musician.protocol.claim import Claim
 from musician.protocol.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.settings import Settings, Waiting
 from musician.protocol.states import State
+from musician.runtime.wakeups import hang_bell
 from musician.runtime.watching import Watcher
+from musician.store import bell
 from musician.trees.root import find_root
 
 if TYPE_CHECKING:
@@ -192,6 +195,14 @@ def test_a_wait_that_times_out_twice_without_a_conductor_ends_with_a_handoff(sta
     assert stage.end(patient).code == 0
 
 
+def test_a_question_that_nobody_is_there_to_answer_ends_with_a_handoff_too(stage: "Stage") -> None:
+    begin(stage, 'echo "::question which key?"', IMPATIENT)
+    assert stage.end(stage.start("work", TASK)).code == 1
+    view = stage.view(TASK)
+    assert view.sessions[-1].exit_reason == "conductor unresponsive"
+    assert [row.item for row in view.journal if row.kind == "completed"] == ["step 1"]
+
+
 def test_a_fenced_musician_ends_without_another_word(stage: "Stage") -> None:
     """Stopped, taken for dead, succeeded, and then continued: whatever it still wanted to write is refused (D2)."""
     begin(stage, stage.gate("step"))
@@ -251,3 +262,20 @@ def test_a_conductor_that_lives_is_waited_for(stage: "Stage", claimed: Claim) ->
     settings = Settings(waiting=Waiting(timeout_s=0.4, background_poll_s=0.1, pause_poll_s=0.1))
     service.start_conducting(stage.store, "conductor", other_is_alive=None, settings=settings)
     assert watch(stage, claimed, settings, until=i.WaitTimedOut) == [i.WaitTimedOut(conductor_is_fresh=True)]
+
+
+def test_without_a_place_for_a_bell_the_database_is_looked_at(
+    stage: "Stage", claimed: Claim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The only folder there would be is open to everybody, and not used for that."""
+    public = stage.hall / f"musician-{os.geteuid()}"
+    public.mkdir()
+    public.chmod(0o777)
+    for name in ("XDG_RUNTIME_DIR", "TMPDIR"):
+        monkeypatch.setenv(name, str(stage.hall))
+    monkeypatch.setattr(bell, "_SHARED_TEMPORARY", str(stage.hall))
+    with hang_bell(stage.store.path, TASK) as hung:
+        assert hung is None
+    told = service.send(stage.store, TASK, "can you hear me?")
+    heard = watch(stage, claimed, Settings(), until=i.MessageArrived)
+    assert [given.message_id for given in heard if isinstance(given, i.MessageArrived)] == [told]

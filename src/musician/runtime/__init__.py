@@ -7,6 +7,8 @@
 - look for messages, verdicts and the claim's end? ``watching``
 - find out where the last session stopped? ``resumption``
 - write the files in ``temp/`` and the reports? ``papers``
+- tell whose process a task is played by, and whether it lives? ``owners``
+- wait to be woken? ``wakeups``
 - conduct a plan? ``conduct``; gather what it decides by? ``facts``; do what it decided? ``performing``
 - merge finished tasks? ``merging``
 - lock a plan's file? ``locking``

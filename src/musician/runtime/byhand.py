@@ -256,7 +256,7 @@ class Hand:
     async def _set_up(self) -> None:
         problem = await prepare_tree(
             self.task.setup,
-            mark=setup_mark(self._root, self.tree.path, self.task.setup or ""),
+            mark=setup_mark(self.tree.path, self.task.setup or ""),
             tree=self.tree.path,
             env=self._environment("setup"),
             time_limit_s=self._settings.time.step_limit_s,

@@ -29,6 +29,7 @@ from musician.runtime.facts import Gatherer, Memory
 from musician.runtime.merging import Merger
 from musician.runtime.performing import Performer
 from musician.runtime.tasks import raising_one
+from musician.runtime.wakeups import hang_bell, has_rung, rings
 from musician.service import Conducting, TaskView
 from musician.store.bell import Bell
 from musician.store.port import Store
@@ -136,7 +137,7 @@ class _Run:
             settings=self._settings,
             lock=anyio.Lock(),
         )
-        with Bell(self._store.path, CONDUCTOR) as bell:
+        with hang_bell(self._store.path, CONDUCTOR) as bell:
             async with anyio.create_task_group() as group:
                 performer = Performer(
                     root=self._root,
@@ -201,10 +202,10 @@ class _Run:
         self._stopping = True
         self._wake.set()
 
-    async def _hear(self, bell: Bell) -> None:
+    async def _hear(self, bell: Bell | None) -> None:
         while True:
-            await anyio.wait_readable(bell)
-            bell.drain()
+            await rings(bell)
+            has_rung(bell)
             self._wake.set()
 
     async def _leave(self, ending: Ending, base_branch: str | None) -> Outcome:

@@ -4,7 +4,6 @@ Order: the branch of the plan moves before the approval is written. A crash in b
 the work and a submission that still waits; judging it again finds it merged already and approves it.
 """
 
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,9 +17,10 @@ import anyio.to_thread
 from musician.plans.model import Plan, TaskSpec
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
-from musician.processes.spawn import run_program
 from musician.protocol.conductor import Trial, TrialOutcome
+from musician.protocol.errors import TreeNotReady
 from musician.protocol.settings import Settings
+from musician.runtime.preparing import prepare_tree
 from musician.runtime.tasktree import setup_mark
 from musician.trees import merge
 from musician.trees.root import Root
@@ -89,23 +89,16 @@ class Merger:
         )
 
     async def _set_up(self, task: TaskSpec, tree: Path) -> None:
-        """The plan's set-up, once in the merge tree; if it fails, the verification will say so."""
-        if task.setup is None:
-            return
-        mark = setup_mark(self.root, tree, task.setup)
-        if mark.exists():
-            return
-        ended = await run_program(
-            ["bash", "-c", task.setup],
-            cwd=tree,
-            env=dict(os.environ),
-            on_output=_nobody_reads,
+        problem = await prepare_tree(
+            task.setup,
+            mark=setup_mark(tree, task.setup or ""),
+            tree=tree,
+            env=python_environment(),
             time_limit_s=self.settings.time.step_limit_s,
             on_process=_nobody_records,
         )
-        if not ended.timed_out and ended.returncode == 0:
-            mark.parent.mkdir(parents=True, exist_ok=True)
-            mark.write_text(task.setup, encoding="utf-8")
+        if problem:
+            raise TreeNotReady(reason=problem, paths=(str(tree),), remedy="mend the plan's setup command")
 
 
 def python_environment() -> dict[str, str]:
@@ -120,10 +113,6 @@ def _told(result: VerificationResult) -> str:
 
 async def _nobody_records(_: ProcessIdentity) -> None:
     """The leash dies with this process, and nobody else takes over what it started."""
-
-
-async def _nobody_reads(_: bytes) -> None:
-    """What a set-up prints is of no use here."""
 
 
 async def _in_thread(call: Callable[[], T]) -> T:

@@ -6,7 +6,6 @@ because both go through one queue.
 """
 
 import math
-import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,7 +21,6 @@ from musician import service
 from musician.agents import port
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
-from musician.processes.spawn import run_program
 from musician.protocol import inputs as i
 from musician.protocol import ready as r
 from musician.protocol.claim import Claim
@@ -35,9 +33,10 @@ from musician.protocol.particulars import KeyOutput, OutputKind
 from musician.protocol.settings import Settings
 from musician.runtime.checkpoint import run_checkpoint
 from musician.runtime.papers import Papers
+from musician.runtime.preparing import prepare_tree
 from musician.runtime.proposing import Desk, keep_made
 from musician.runtime.recording import Recorder
-from musician.runtime.tasktree import TaskTree
+from musician.runtime.tasktree import TaskTree, setup_mark
 from musician.runtime.watching import Watcher
 from musician.store.port import Store
 from musician.verification.result import VerificationResult
@@ -46,7 +45,6 @@ __all__ = ["Session"]
 
 MOST_KEY_OUTPUTS = 20
 _OUTCOMES = {port.OutcomeKind.FAILED: i.PieceEnding.FAILED, port.OutcomeKind.LOST: i.PieceEnding.LOST}
-_MOST_SETUP_OUTPUT_BYTES = 4096
 _MOST_TROUBLE_CHARS = 500
 _PAUSED = frozenset({Mode.AWAITING_VERDICT, Mode.AWAITING_ANSWER})
 Work = Callable[[], Awaitable[i.Input]]
@@ -67,8 +65,8 @@ class Session:
     recorder: Recorder
     log: Path
     environment: dict[str, str]
-    setup: Callable[[], tuple[str, Path] | None]
-    """The command that must have succeeded once in this tree, and the file that marks that it has."""
+    setup: str | None
+    """The command that must have succeeded once in this tree."""
     _send: MemoryObjectSendStream[i.Input] = field(init=False)
     _receive: MemoryObjectReceiveStream[i.Input] = field(init=False)
     _playing: anyio.CancelScope | None = None
@@ -264,30 +262,14 @@ class Session:
 
     async def _set_up_tree(self) -> str:
         """Run the plan's set-up once in this tree; what went wrong, "" if nothing."""
-        wanted = self.setup()
-        if wanted is None or wanted[1].exists():
-            return ""
-        command, mark = wanted
-        lines = bytearray()
-
-        async def keep(chunk: bytes) -> None:
-            lines.extend(chunk)
-            del lines[:-_MOST_SETUP_OUTPUT_BYTES]
-
-        ended = await run_program(
-            ["bash", "-c", command],
-            cwd=self.tree.path,
-            env={**os.environ, **self._environment_for("setup")},
-            on_output=keep,
+        return await prepare_tree(
+            self.setup,
+            mark=setup_mark(self.tree.path, self.setup or ""),
+            tree=self.tree.path,
+            env=self._environment_for("setup"),
             time_limit_s=self.settings.time.step_limit_s,
             on_process=self._record_agent,
         )
-        if ended.timed_out or ended.returncode != 0:
-            last = lines.decode("utf-8", "replace").strip().splitlines()
-            return f"set-up ended with exit code {ended.returncode}: {last[-1] if last else command}"
-        mark.parent.mkdir(parents=True, exist_ok=True)
-        mark.write_text(command, encoding="utf-8")
-        return ""
 
     def _stage(self, item: str) -> port.Stage:
         return port.Stage(

@@ -18,6 +18,7 @@ from musician.trees.merge import Conflict, ensure_integration, take_in
 from musician.trees.partial import set_aside_partial
 from musician.trees.root import Root
 from musician.trees.snapshot import changed_files, tree_id
+from musician.trees.status import tree_git_dir
 from musician.trees.steps import FinishedItem, commit_step, finished_items
 from musician.trees.worktree import Worktree, ensure_worktree
 
@@ -146,10 +147,10 @@ def open_tree(root: Root, task: TaskSpec, claim: Claim, *, plan_id: str | None, 
     return IsolatedTree(worktree=worktree, claim=claim, plan_id=plan_id or NO_PLAN, start=start)
 
 
-def setup_mark(root: Root, tree: Path, command: str) -> Path:
-    """The file that says that this setup command has succeeded in this tree."""
-    digest = hashlib.sha256(f"{tree}\0{command}".encode()).hexdigest()[:32]
-    return root.musician_dir / "setup" / digest
+def setup_mark(tree: Path, command: str) -> Path:
+    """The file that says that this set-up command has succeeded in this tree; it goes with the tree."""
+    digest = hashlib.sha256(command.encode()).hexdigest()[:32]
+    return tree_git_dir(tree) / f"musician-setup-{digest}"
 
 
 def _kept(changes: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:

@@ -20,6 +20,7 @@ from musician.protocol.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.messages import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, State
+from musician.runtime.wakeups import hang_bell, has_rung, rings
 from musician.service import Look
 from musician.store.bell import Bell
 from musician.store.port import Store
@@ -73,21 +74,21 @@ class Watcher:
 
     async def run(self) -> None:
         """Look until the claim is over."""
-        with Bell(self.store.path, self.claim.task_id) as bell:
+        with hang_bell(self.store.path, self.claim.task_id) as bell:
             while await self._look_once():
                 await self._wait(bell)
 
-    async def _wait(self, bell: Bell) -> None:
+    async def _wait(self, bell: Bell | None) -> None:
         """Until the bell rings, somebody has written without ringing, or it is time to look anyway."""
         since_look_s = 0.0
         while since_look_s < self._poll_s():
             before = anyio.current_time()
             with anyio.move_on_after(min(COUNTER_EVERY_S, self._poll_s())):
-                await anyio.wait_readable(bell)
+                await rings(bell)
             passed_s = anyio.current_time() - before
             since_look_s += passed_s
             self.waited_s += passed_s
-            if bell.drain() or await anyio.to_thread.run_sync(self.store.change_counter) != self._counter:
+            if has_rung(bell) or await anyio.to_thread.run_sync(self.store.change_counter) != self._counter:
                 return
 
     def _poll_s(self) -> float:

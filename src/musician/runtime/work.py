@@ -36,6 +36,7 @@ from musician.runtime.checkpoint import run_checkpoint
 from musician.runtime.handoffs import Left, what_was_left
 from musician.runtime.owners import ownerless_tasks
 from musician.runtime.papers import Papers
+from musician.runtime.preparing import prepare_tree
 from musician.runtime.program import program_of
 from musician.runtime.recording import Recorder
 from musician.runtime.resumption import Resumed, reconcile, resumption_message
@@ -237,7 +238,7 @@ async def _play(stand: _Stand, agent: Agent, stop: _Stop) -> r.End:
         recorder=recorder,
         log=stand.log,
         environment=stand.environment,
-        setup=partial(_setup_of, stand),
+        setup=stand.task.setup,
     )
     with raising_one():
         async with anyio.create_task_group() as group:
@@ -299,18 +300,7 @@ async def _announce(
     if check is not None:
         verification = f"{check.item}: interrupted"
         with verifying:  # a signal must not wait for the tests (B32)
-            found = await run_checkpoint(
-                stand.store,
-                stand.taken.claim,
-                check,
-                tree=stand.tree.path,
-                tree_id=stand.tree.tree_id,
-                log=stand.log,
-                env=stand.environment,
-                settings=stand.settings,
-                on_process=partial(_record_agent, stand),
-            )
-            verification = f"{check.item}: {found.result.tests_line()}"
+            verification = f"{check.item}: {await _verify_anew(stand, check)}"
     remaining = stand.program.remaining(resumed.progress)
     message = resumption_message(
         view,
@@ -326,16 +316,38 @@ async def _announce(
     await anyio.to_thread.run_sync(partial(recorder.store_record, r.Write(entries=(entry,))))
 
 
+async def _verify_anew(stand: _Stand, check: Check) -> str:
+    """What verifying an approved checkpoint again comes to, in one line."""
+    tree, record = stand.tree.path, partial(_record_agent, stand)
+    problem = await prepare_tree(
+        stand.task.setup,
+        mark=setup_mark(tree, stand.task.setup or ""),
+        tree=tree,
+        env=stand.environment,
+        time_limit_s=stand.settings.time.step_limit_s,
+        on_process=record,
+    )
+    if problem:
+        return problem
+    found = await run_checkpoint(
+        stand.store,
+        stand.taken.claim,
+        check,
+        tree=tree,
+        tree_id=stand.tree.tree_id,
+        log=stand.log,
+        env=stand.environment,
+        settings=stand.settings,
+        on_process=record,
+    )
+    return found.result.tests_line()
+
+
 def _last_approved(program: Program, resumed: Resumed) -> Check | None:
     approved = [
         item for item in program.items if isinstance(item, Check) and item.item in resumed.progress.approved
     ]
     return approved[-1] if approved else None
-
-
-def _setup_of(stand: _Stand) -> tuple[str, Path] | None:
-    command = stand.task.setup
-    return None if command is None else (command, setup_mark(stand.root, stand.tree.path, command))
 
 
 async def _record_agent(stand: _Stand, identity: ProcessIdentity) -> None:
