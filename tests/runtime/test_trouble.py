@@ -171,6 +171,19 @@ def test_musicians_that_never_claim_are_not_started_forever(stage: "Stage") -> N
     stage.check_whole()
 
 
+def test_a_musician_that_cannot_be_started_is_trouble_for_a_person(stage: "Stage") -> None:
+    stage.write(plan("echo one > one.txt"))
+    logs = stage.root / ".musician" / "logs"
+    logs.write_text("something else stands here")
+    assert stage.conduct().code == 1
+    ((kind, text),) = asks(stage)
+    assert (kind, text.split(":")[0]) == ("trouble", "no musician starts")
+    logs.unlink()
+    assert stage.run("send", TASK, "mended").code == 0
+    stage.to_the_end()
+    stage.check_whole()
+
+
 def test_three_sessions_without_progress_go_to_a_person(stage: "Stage") -> None:
     stage.write(plan('[ -e "$MUSICIAN_TEST_HALL/cure" ] || kill -KILL "$MUSICIAN_PID"; echo one > one.txt'))
     assert stage.conduct().code == 1

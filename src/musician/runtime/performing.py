@@ -68,7 +68,12 @@ class Performer:
             return
         match act:
             case c.Launch():
-                self._launch(task_id)
+                try:
+                    self._launch(task_id)
+                except OSError as error:  # no room for another process, or for its log
+                    await _in_thread(
+                        partial(self._ask, task_id, "trouble", 0, f"no musician starts: {error}")
+                    )
             case c.TryMerge():
                 self._in_background(task_id, partial(self._try_merge, act))
             case c.Merge():
