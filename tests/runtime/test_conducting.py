@@ -4,16 +4,21 @@ import json
 import os
 import signal
 import subprocess
+import time
 from typing import TYPE_CHECKING
 
 import psutil
 import pytest
 
 from musician import service
+from musician.plans.plan import load_plan
 from musician.processes.identity import boot_id, host_name, started_at_s
 from musician.processes.vital import hold, lock_path
+from musician.protocol.liveness import Owner
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.runtime.conduct import CLOCK
+from musician.runtime.facts import Gatherer, Memory
 from musician.trees.root import find_root
 
 if TYPE_CHECKING:
@@ -237,6 +242,28 @@ def test_a_lock_file_of_before_the_last_boot_says_that_its_owner_is_dead(stage: 
     stage.to_the_end()
     stage.check_whole()
     assert [each.exit_reason for each in stage.view("task-01").sessions] == ["died", "complete"]
+
+
+def test_nobody_is_called_stale_right_after_the_machine_slept(stage: "Stage") -> None:
+    """Everybody slept; healthy owners get the time to show themselves first (D10)."""
+    stage.write(HEAD + task(stage, 1))
+    assert stage.run("plan", "lock", "PLAN.md").code == 0
+    silent(stage, "by-hand")
+    plan = load_plan(stage.plan, root=stage.root)
+    memory = Memory()
+    gatherer = Gatherer(root=find_root(stage.root), plan=plan, memory=memory, settings=Settings(), jobs=1)
+    seen = []
+    for memory.is_asleep in (False, True):
+        views, questions = service.everything(stage.store, "band")
+        seen += [facts.owner for facts in gatherer.gather(views, questions).tasks]
+    assert seen == [Owner.STALE, Owner.LIVE]
+
+
+def test_the_conductors_clock_goes_on_while_the_machine_sleeps() -> None:
+    """The clock of since-boot counts suspended time; the monotonic one, which would hide a sleep, does not."""
+    if not hasattr(time, "CLOCK_BOOTTIME"):
+        pytest.skip("this system has no such clock")
+    assert CLOCK == time.CLOCK_BOOTTIME
 
 
 # -- leaks --------------------------------------------------------------------------------------------------------

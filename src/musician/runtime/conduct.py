@@ -46,6 +46,9 @@ LOOK_EVERY_S = 2.0
 GAP_FACTOR = 5.0
 """A tick this many times late means that the machine slept (D10)."""
 
+CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""Goes on while the machine sleeps, where the system has such a clock; Linux' monotonic one stops."""
+
 OnLook = Callable[[tuple[TaskView, ...]], None]
 
 
@@ -225,6 +228,4 @@ class _Run:
 
 
 def _now_s() -> float:
-    """Seconds that go on while the machine sleeps, where the system has such a clock; Linux' monotonic one stops."""
-    clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-    return time.clock_gettime(clock)
+    return time.clock_gettime(CLOCK)
