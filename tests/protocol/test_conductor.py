@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from musician.protocol import conductor as c
 from musician.protocol.deviations import Deviation, Severity
 from musician.protocol.liveness import Owner
+from musician.protocol.orchestra import is_merge_trouble
 from musician.protocol.review import Evidence, Submission, SubmittedWork, Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
@@ -271,6 +272,8 @@ def test_a_conflict_or_a_red_merge_is_sent_back_and_then_goes_to_a_person(
     ask = only(reviewing(submitted(final=True, trial=again), is_isolated=True))
     assert isinstance(ask, c.AskHuman)
     assert ask.kind == "review"
+    assert is_merge_trouble(act.text)
+    assert not is_merge_trouble(f"1. {act.text}")
 
 
 def test_a_complete_task_that_is_not_merged_is_merged() -> None:
