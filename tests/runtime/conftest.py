@@ -22,10 +22,12 @@ import psutil
 import pytest
 
 from musician import service
+from musician.config import load_settings
 from musician.processes.identity import identify
 from musician.processes.vital import holder, lock_path
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
+from musician.runtime.locking import lock_plan_file
 from musician.service import TaskView
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
@@ -117,6 +119,11 @@ class Stage:
         for end in ("at", "go"):
             os.mkfifo(self.hall / f"{end}-{name}")
         return STAND.format(gate=name)
+
+    def lock(self) -> None:
+        """Lock the plan as a conductor would, without being one."""
+        root = find_root(self.root)
+        lock_plan_file(root, self.store, self.plan, load_settings(root.config))
 
     # -- playing ----------------------------------------------------------------------------------------------
 

@@ -184,7 +184,7 @@ def silent(stage: "Stage", session_id: str) -> None:
 
 def test_a_session_opened_by_hand_is_fenced_and_a_person_asked_to_see_to_it(stage: "Stage") -> None:
     stage.write(HEAD + task(stage, 1))
-    assert stage.run("plan", "lock", "PLAN.md").code == 0
+    stage.lock()
     silent(stage, "by-hand")
     assert stage.conduct().code == 1
     (ask,) = service.open_asks(stage.store)
@@ -200,7 +200,7 @@ def test_the_lock_of_a_later_process_does_not_make_a_dead_owner_live(stage: "Sta
     stage.write(
         HEAD + task(stage, 1, run='mkdir "$MUSICIAN_TEST_HALL/x" && kill -KILL "$MUSICIAN_PID"; true')
     )
-    assert stage.run("plan", "lock", "PLAN.md").code == 0
+    stage.lock()
     assert stage.run("work", "task-01").code == -signal.SIGKILL
     assert stage.run("work", "task-01").code == 5, (
         "its heartbeat is fresh: who does not hold the lock is blocked"
@@ -212,7 +212,7 @@ def test_the_lock_of_a_later_process_does_not_make_a_dead_owner_live(stage: "Sta
 def test_an_owner_on_another_host_is_never_signalled(stage: "Stage") -> None:
     """Its process number is somebody else's here: the test's own child's."""
     stage.write(HEAD + task(stage, 1))
-    assert stage.run("plan", "lock", "PLAN.md").code == 0
+    stage.lock()
     silent(stage, "far-away")
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE, start_new_session=True) as bystander:
         stage.raw(
@@ -232,7 +232,7 @@ def test_an_owner_on_another_host_is_never_signalled(stage: "Stage") -> None:
 def test_a_lock_file_of_before_the_last_boot_says_that_its_owner_is_dead(stage: "Stage") -> None:
     """After a power cut nobody waits nine minutes for a heartbeat to go stale."""
     stage.write(HEAD + task(stage, 1))
-    assert stage.run("plan", "lock", "PLAN.md").code == 0
+    stage.lock()
     service.claim(stage.store, "task-01", "before", settings=Settings())
     path = lock_path(find_root(stage.root).locks_dir, "task-01")
     held = hold(path, session_id="before")
@@ -247,7 +247,7 @@ def test_a_lock_file_of_before_the_last_boot_says_that_its_owner_is_dead(stage: 
 def test_nobody_is_called_stale_right_after_the_machine_slept(stage: "Stage") -> None:
     """Everybody slept; healthy owners get the time to show themselves first (D10)."""
     stage.write(HEAD + task(stage, 1))
-    assert stage.run("plan", "lock", "PLAN.md").code == 0
+    stage.lock()
     silent(stage, "by-hand")
     plan = load_plan(stage.plan, root=stage.root)
     memory = Memory()

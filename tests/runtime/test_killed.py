@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.runtime.conftest import Stage
 
 EXHAUSTIVE = os.environ.get("MUSICIAN_EXHAUSTIVE") == "1"
-MOMENTS = range(1, 250) if EXHAUSTIVE else (2, 26, 53, 74, 98)
+MOMENTS = range(1, 250) if EXHAUSTIVE else (26, 53, 98)
 
 PLAN = """\
 ---
@@ -124,7 +124,6 @@ CONDUCTORS_MOMENTS = {
     "while a trial merge is checked out": ("after:musician.trees.merge:trial_merge", 1),
     "between a merge and its verdict": ("after:musician.trees.merge:accept_merge", 1),
     "after a verdict": ("after:musician.service:judge", 1),
-    "before the user's branch is moved": ("before:musician.runtime.conduct:fast_forward", 1),
     "after the user's branch was moved": ("after:musician.runtime.conduct:fast_forward", 1),
 }
 
@@ -140,9 +139,7 @@ def test_the_conductor_is_killed(stage: "Stage", moment: str) -> None:
 
 TAKEOVERS_MOMENTS = {
     "after the fence": "after:musician.service:fence",
-    "after the old processes were ended": "before:musician.runtime.performing:set_aside_partial",
     "after its work was saved": "after:musician.runtime.performing:set_aside_partial",
-    "before it is reopened": "before:musician.service:take_over",
     "after it was reopened": "after:musician.service:take_over",
 }
 
@@ -193,7 +190,7 @@ def test_everything_is_killed_at_once(stage: "Stage") -> None:
 
 def test_a_conductor_that_is_killed_again_and_again_still_comes_to_the_end(stage: "Stage") -> None:
     begin(stage)
-    for number in (9, 30, 50, 70):
+    for number in (9, 40, 70):
         done = stage.conduct(**stage.armed("run", "any", number))
         if not stage.killed_at:
             break

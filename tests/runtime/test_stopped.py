@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from musician import service
+from musician.protocol.settings import Settings
 from musician.protocol.states import State
 
 if TYPE_CHECKING:
@@ -65,11 +66,6 @@ def begin(stage: "Stage", *, review: str = "rules", **parts: str) -> None:
     stage.write(PLAN.format(solo=stage.solo, review=review, **texts))
 
 
-def lock(stage: "Stage") -> None:
-    """As a conductor would, without being one."""
-    assert stage.run("plan", "lock", "PLAN.md").code == 0
-
-
 def stop(stage: "Stage", started: "subprocess.Popen[str]", number: signal.Signals) -> str:
     """Signal it, wait for its end; what it said."""
     started.send_signal(number)
@@ -98,7 +94,7 @@ def test_a_musician_that_plays_sets_its_work_aside_and_hands_off(
     stage: "Stage", number: signal.Signals
 ) -> None:
     begin(stage, in_step="echo half > half.txt" + stage.gate("step"))
-    lock(stage)
+    stage.lock()
     musician = stage.start("work", "task-01")
     stage.wait_at("step")
     stop(stage, musician, number)
@@ -114,7 +110,7 @@ def test_a_musician_that_plays_sets_its_work_aside_and_hands_off(
 
 def test_a_musician_that_verifies_ends_the_tests_and_hands_off(stage: "Stage") -> None:
     begin(stage, in_test=stage.gate("test"))
-    lock(stage)
+    stage.lock()
     musician = stage.start("work", "task-01")
     stage.wait_at("test")
     stop(stage, musician, signal.SIGHUP)
@@ -125,7 +121,7 @@ def test_a_musician_that_verifies_ends_the_tests_and_hands_off(stage: "Stage") -
 
 def test_a_musician_that_waits_for_a_verdict_leaves_its_submission_waiting(stage: "Stage") -> None:
     begin(stage)
-    lock(stage)
+    stage.lock()
     musician = stage.start("work", "task-01")
     stage.until(lambda: stage.state("task-01") is State.NEEDS_REVIEW)
     stop(stage, musician, signal.SIGINT)
@@ -137,7 +133,7 @@ def test_a_musician_that_waits_for_a_verdict_leaves_its_submission_waiting(stage
 
 def test_a_musician_that_verifies_anew_what_was_approved_does_not_wait_for_the_tests(stage: "Stage") -> None:
     begin(stage, in_test=AGAIN.format(stand=stage.gate("test")), in_second=stage.gate("second"))
-    lock(stage)
+    stage.lock()
     first = stage.start("work", "task-01")
     stage.until(lambda: stage.state("task-01") is State.NEEDS_REVIEW)
     service.judge(stage.store, "task-01", State.REVIEW_APPROVED, "so be it")
@@ -153,9 +149,27 @@ def test_a_musician_that_verifies_anew_what_was_approved_does_not_wait_for_the_t
     check_end(stage)
 
 
+def test_a_rejection_outlives_the_session_that_asked_for_it(stage: "Stage") -> None:
+    begin(stage)
+    rework = '```\n```bash rework\necho "mended, $MUSICIAN_FEEDBACK" >> one.txt\n```\n#### Checkpoint 1'
+    stage.plan.write_text(stage.plan.read_text().replace("```\n#### Checkpoint 1", rework, 1))
+    stage.git("commit", "-qam", "a way to mend it")
+    stage.lock()
+    musician = stage.start("work", "task-01")
+    stage.until(lambda: stage.state("task-01") is State.NEEDS_REVIEW)
+    stop(stage, musician, signal.SIGTERM)
+    service.judge(stage.store, "task-01", State.REVIEW_FAILED, "louder")
+    stage.to_the_end()
+    stage.check_whole()
+    text = stage.merged("one.txt")
+    assert text.startswith("one\nmended, louder\n")
+    assert text.endswith("\ntwo\n")
+    assert text.count("mended") == 1
+
+
 def test_a_musician_whose_conductor_has_let_go_hands_off(stage: "Stage") -> None:
     begin(stage, in_step=stage.gate("step"))
-    lock(stage)
+    stage.lock()
     with subprocess.Popen(
         [*stage.command, "work", "task-01"],
         cwd=stage.root,
@@ -174,12 +188,13 @@ def test_a_musician_whose_conductor_has_let_go_hands_off(stage: "Stage") -> None
 
 def test_a_session_that_was_ended_from_outside_is_no_empty_one(stage: "Stage") -> None:
     """Three sessions without progress go to a person (D1); three times Ctrl-C do not."""
-    begin(stage, in_step="\n".join(stage.gate(f"step-{number}") for number in range(3)))
-    lock(stage)
+    begin(stage)
+    stage.lock()
     for number in range(3):
-        conductor = stage.start("run", "PLAN.md")
-        stage.wait_at(f"step-{number}")
-        stop(stage, conductor, signal.SIGINT)
+        claim = service.claim(stage.store, "task-01", f"session-{number}", settings=Settings()).claim
+        reason = "interrupted by SIGINT" if number else "the conductor is gone"
+        service.exit_task(stage.store, claim, reason=reason, notice="", handoff_path="temp/x", handoff="x")
+        service.reopen(stage.store, "task-01", "go on")
     check_end(stage)
 
 
@@ -244,7 +259,7 @@ def _struck(process: "subprocess.Popen[str]") -> bool:
 def test_a_signal_before_anything_was_played_is_heard_too(stage: "Stage") -> None:
     """The claim is made, the tree is not: the session still says why it ends."""
     begin(stage)
-    lock(stage)
+    stage.lock()
     where = "before:musician.runtime.work:open_tree"
     hold = {"MUSICIAN_TEST_STOP": "1"}
     musician = stage.start("work", "task-01", **stage.armed("work", where), **hold)

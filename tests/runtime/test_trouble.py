@@ -134,9 +134,24 @@ def test_a_checkpoint_that_stays_red_is_reported(stage: "Stage") -> None:
     assert "still red after 3 mendings" in text
 
 
+def test_a_rough_checkpoint_is_verified_in_full_before_it_is_approved(stage: "Stage") -> None:
+    """Smoothness 5: an error report, a self-correction, a Low deviation. By the conductor's own hand (D18)."""
+    rough = """\
+echo "::deviation Low a shorter name"
+echo "::self-correction began anew"
+mkdir "$MUSICIAN_TEST_HALL/failed" && exit 1
+echo one >> one.txt"""
+    checkpoint = "\n```\n#### Checkpoint 1: begun\n#### Step 2: Go on\n```bash run\necho two >> one.txt"
+    stage.write(plan(rough + checkpoint, test="echo checked; test -s one.txt"))
+    stage.to_the_end()
+    stage.check_whole()
+    assert "checked" in (stage.root / ".musician" / "logs" / f"{TASK}.review.log").read_text()
+    assert [each.verdict for each in stage.view(TASK).submissions] == [State.REVIEW_APPROVED] * 2
+
+
 def test_a_missing_instruction_file_ends_the_claim_with_the_reason(stage: "Stage") -> None:
     stage.write(plan("echo one > one.txt"))
-    assert stage.run("plan", "lock", "PLAN.md").code == 0
+    stage.lock()
     path = stage.root / (stage.view(TASK).row.instruction_path or "")
     path.unlink()
     assert stage.run("work", TASK).code == 1

@@ -74,7 +74,7 @@ beat_every_s = 1
 def begin(stage: "Stage", in_step: str = ":", settings: str = "") -> None:
     """Everything up to a locked plan: the test is the conductor."""
     stage.write(PLAN.format(solo=stage.solo, in_step=in_step), settings)
-    assert stage.run("plan", "lock", "PLAN.md").code == 0
+    stage.lock()
 
 
 def facts(stage: "Stage", message_id: int) -> tuple[bool, bool]:
@@ -181,7 +181,7 @@ def test_a_wait_that_times_out_twice_without_a_conductor_ends_with_a_handoff(sta
         PLAN[PLAN.index("### task-01") :].replace("task-01", "task-02").format(solo=stage.solo, in_step=":")
     )
     stage.write(PLAN.format(solo=stage.solo, in_step=":") + "\n" + second, IMPATIENT)
-    assert stage.run("plan", "lock", "PLAN.md").code == 0
+    stage.lock()
     service.ask_human(stage.store, "task-02", kind="review", subject_id=0, text="a person reviews this")
     patient = stage.start("work", "task-02")
     stage.until(lambda: stage.state("task-02") is State.NEEDS_REVIEW)
