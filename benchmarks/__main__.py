@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks import gate, service, startup, task, wakeup
+from benchmarks import gate, service, startup, task, verification, wakeup
 from benchmarks.figures import Figure, as_document, as_table
 
 __all__ = ["BENCHMARKS", "main"]
@@ -19,6 +19,10 @@ BENCHMARKS: dict[str, tuple[Measure, Measure]] = {
     "wakeup": (partial(wakeup.measure, wakeup.Size()), partial(wakeup.measure, wakeup.TINY)),
     "gate": (partial(gate.measure, gate.Size()), partial(gate.measure, gate.TINY)),
     "task": (partial(task.measure, task.Size()), partial(task.measure, task.TINY)),
+    "verification": (
+        partial(verification.measure, verification.Size()),
+        partial(verification.measure, verification.TINY),
+    ),
     "startup": (partial(startup.measure, startup.Size()), partial(startup.measure, startup.TINY)),
 }
 """In full, and tiny."""

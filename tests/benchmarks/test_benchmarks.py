@@ -15,6 +15,7 @@ EXPECTED = {
     "wakeup": {"P3"},
     "gate": {"P7"},
     "task": {"P6"},
+    "verification": {"aim"},
     "startup": set(),
 }
 """The goals each benchmark says something about."""
@@ -41,7 +42,7 @@ def test_a_benchmark_prints_a_table_and_writes_the_same_figures_as_json(name: st
     assert [line.split("  ")[0] for line in lines] == [figure["what"] for figure in figures]
     assert {figure["goal"] for figure in figures} - {""} == EXPECTED[name]
     for figure in figures:
-        assert figure["median"] > 0, figure
+        assert 0 <= figure["median"] < 1e9, figure  # a tiny run may cost too little CPU to be counted
         assert (figure["ratio"] is None) == (figure["against"] == ""), figure
         assert (figure["met"] is None) == (figure["goal"] == ""), figure
 

@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from musician import service
 from musician.protocol.handoff import HandoffKind, classify
-from musician.protocol.messages import ErrorReport
+from musician.protocol.messages import ErrorReport, HandoffNotice
 from musician.protocol.submissions import Completion
 from musician.service.documents import latest_document
 
@@ -26,6 +27,10 @@ test: test -s one.txt
 {run}
 ```
 """
+
+
+def said(stage: "Stage", kind: str) -> list[str]:
+    return [each.message for each in service.messages_of(stage.store, TASK) if each.message_type == kind]
 
 
 def test_each_error_has_a_report_of_its_own_that_outlives_the_file(stage: "Stage") -> None:
@@ -66,3 +71,24 @@ def test_a_dead_session_s_handoff_is_written_for_it_and_is_no_clean_one(stage: "
     assert classify(kept.body, task_id=TASK, last_session_id=dead) is HandoffKind.WHOLE
     status = (stage.root / "temp" / f"{TASK}-status").read_text(encoding="utf-8")
     assert "Assessment: needs verification (crash)" in status
+
+
+def test_a_session_that_hands_off_leaves_a_report_that_no_later_handoff_replaces(stage: "Stage") -> None:
+    """Each session's own, by its number (S-EXIT-6)."""
+    run = 'if mkdir "$MUSICIAN_SCRATCH/once"; then echo "::context 70%"; fi; echo one > one.txt'
+    stage.write(PLAN.format(run=run))
+    assert stage.conduct().code == 0
+    path = f"docs/implementation/reports/{TASK}-handoff-s1.md"
+    text = (stage.root / path).read_text(encoding="utf-8")
+    assert text.startswith(f"# {TASK}: The tune\n\n## HANDOFF: {TASK}\n")
+    assert "- Context at exit: 70%" in text
+    [notice] = [HandoffNotice.parse(told) for told in said(stage, "handoff") if told.startswith("EXITED")]
+    assert [output.path for output in notice.key_outputs] == [path]
+
+
+def test_completion_is_told_with_its_context_usage(stage: "Stage") -> None:
+    """As everything a musician sends (D12)."""
+    stage.write(PLAN.format(run='echo "::context 33%"; echo one > one.txt'))
+    assert stage.conduct().code == 0
+    [told] = said(stage, "completed")
+    assert told.startswith("COMPLETED: task-01\n  Context Usage: 33%\n")

@@ -24,7 +24,7 @@ from musician.protocol.claim import Claim
 from musician.protocol.errors import EvidenceMissing, InvalidPlan
 from musician.protocol.inputs import VerificationEnded
 from musician.protocol.journal import Entry, Kind, Progress
-from musician.protocol.messages import HandoffNotice, MessageType
+from musician.protocol.messages import HandoffNotice
 from musician.protocol.musician import Mode, MusicianState, Since, step
 from musician.protocol.particulars import KeyOutput, OutputKind, SelfCorrection
 from musician.protocol.program import Check, Program
@@ -276,6 +276,7 @@ class Hand:
             check,
             tree=self.tree.path,
             tree_id=self.tree.tree_id,
+            start=self.tree.start,
             log=self._log,
             env=self._environment(check.item),
             settings=self._settings,
@@ -290,7 +291,7 @@ class Hand:
             outcome=found.outcome,
             verification_id=found.verification_id,
             tests=found.result.tests_line(),
-            failing=found.result.tests_line(),
+            failing=found.result.to_mend(),
             files_modified=len(changes),
             key_outputs=tuple(
                 KeyOutput(path=path, kind=OutputKind(kind)) for path, kind in changes[:MOST_KEY_OUTPUTS]
@@ -308,7 +309,7 @@ class Hand:
             settings=self._settings,
             progress=self.progress,
             used_pct=self.progress.last_context_pct if context_pct is None else context_pct,
-            errors=sum(1 for change in self.view.history if change.message_type == MessageType.ERROR),
+            errors=self.view.error_count,
             retry_limit=row.retry_limit,
             report_path=self._papers.relative(self._papers.completion),
             since=Since().after(map(service.as_entry, self.view.journal)),

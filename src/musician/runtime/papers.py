@@ -54,6 +54,10 @@ class Papers:
         """Where the report of the task's error number ``retry`` lies."""
         return self.root.reports_dir / f"{self._task_id}-error-retry-{retry}.md"
 
+    def handoff_report(self, number: int) -> Path:
+        """Where the report of the task's session ``number`` lies, once that has handed off."""
+        return self.root.reports_dir / f"{self._task_id}-handoff-s{number}.md"
+
     def end_of_output(self) -> str:
         """The last of what the task's agent printed; "" if nothing can be read."""
         log = self.root.logs_dir / f"{self._task_id}.agent.log"

@@ -7,7 +7,8 @@ from musician.protocol import ready as r
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.messages import ErrorReport, HandoffNotice
-from musician.protocol.particulars import KeyOutput, OutputKind, SelfCorrection
+from musician.protocol.names import succession_number
+from musician.protocol.particulars import Counted, KeyOutput, OutputKind, SelfCorrection
 from musician.runtime.handoffs import handoff_of
 from musician.runtime.papers import Papers, completion_report, error_report_text, write_whole
 from musician.runtime.tasktree import TaskTree
@@ -111,6 +112,7 @@ class Recorder:
     def _leave(self, record: r.Leave) -> None:
         """Set unfinished work aside, write the HANDOFF, and only then the terminal write (D1)."""
         set_aside = self.tree.set_aside()
+        proposals = service.open_proposals_of(self.store, self.claim.task_id)
         path = self.papers.relative(self.papers.handoff)
         document = handoff_of(
             service.task_view(self.store, self.claim.task_id),
@@ -124,8 +126,9 @@ class Recorder:
             commit=Git(self.tree.path).text("rev-parse", "HEAD"),
             set_aside=set_aside,
             written_by="agent",
-            proposals=service.open_proposals_of(self.store, self.claim.task_id),
+            proposals=proposals,
         ).render()
+        report = self._report_of_session(document)
         write_whole(self.papers.handoff, document)
         notice = HandoffNotice(
             reason=record.reason,
@@ -136,6 +139,8 @@ class Recorder:
             ),
             last_completed_step=record.last_completed,
             remaining_steps=", ".join(record.remaining) or "none",
+            proposals_pending=Counted(count=len(proposals)),
+            key_outputs=(KeyOutput(path=report[0], kind=OutputKind.CREATED),),
         )
         entries = (*record.entries, Entry(kind=Kind.HANDOFF, text=path, context_pct=record.context_pct))
         self.papers.note(entries)  # the terminal write is the last of all
@@ -148,7 +153,15 @@ class Recorder:
             handoff=document,
             context_pct=record.context_pct,
             entries=entries,
+            report=report,
         )
+
+    def _report_of_session(self, handoff: str) -> tuple[str, str]:
+        """What stays to be read when a later HANDOFF has taken this one's place (sources "Clean Exit & Handoff")."""
+        place = self.papers.handoff_report(succession_number(self.worked_by, self.claim.task_id) or 1)
+        text = f"# {self.claim.task_id}: {self.title}\n\n{handoff.replace('# HANDOFF', '## HANDOFF', 1)}"
+        write_whole(place, text)
+        return self.papers.relative(place), text
 
     def _finish(self, record: r.Finish) -> None:
         approved = service.approved_text(self.store, self.claim.task_id)
@@ -165,6 +178,13 @@ class Recorder:
             self.claim,
             report_path=self.papers.relative(path),
             report=report,
-            notice=f"COMPLETED: {self.claim.task_id}\n  Report: {self.papers.relative(path)}",
+            notice=f"COMPLETED: {self.claim.task_id}\n  Context Usage: {_context(record)}\n"
+            f"  Report: {self.papers.relative(path)}",
             entries=record.entries,
         )
+
+
+def _context(record: r.Finish) -> str:
+    """Whatever a musician sends says how much context it has used (D12)."""
+    used = record.entries[-1].context_pct if record.entries else None
+    return "unknown" if used is None else f"{used:.0f}%"

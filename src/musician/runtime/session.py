@@ -25,12 +25,13 @@ from musician.protocol import inputs as i
 from musician.protocol import ready as r
 from musician.protocol.claim import Claim
 from musician.protocol.deviations import parse_severity
-from musician.protocol.errors import ClaimLost, MusicianError
+from musician.protocol.errors import ClaimLost, IllegalEvent, MusicianError
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.musician import Mode, MusicianState, step, takes
 from musician.protocol.orchestra import is_merge_trouble
 from musician.protocol.particulars import KeyOutput, OutputKind
 from musician.protocol.settings import Settings
+from musician.protocol.states import State
 from musician.runtime.checkpoint import run_checkpoint
 from musician.runtime.papers import Papers
 from musician.runtime.preparing import prepare_tree
@@ -39,7 +40,6 @@ from musician.runtime.recording import Recorder
 from musician.runtime.tasktree import TaskTree, setup_mark
 from musician.runtime.watching import Watcher
 from musician.store.port import Store
-from musician.verification.result import VerificationResult
 
 __all__ = ["Session"]
 
@@ -120,6 +120,14 @@ class Session:
             if isinstance(given, i.ClaimWasLost):
                 raise
             await self._take(i.ClaimWasLost(), group)
+            return
+        except IllegalEvent as refused:
+            # The exit was requested since the watcher's last look; a session that leaves takes what happened.
+            if refused.state != State.EXIT_REQUESTED or isinstance(given, i.ExitWasRequested):
+                raise
+            await self._take(i.ExitWasRequested(text="", message_id=0), group)
+            if takes(self.state, given):
+                await self._take(given, group)
             return
         self.state = state
         self._watcher.pause(state.mode in _PAUSED)
@@ -229,6 +237,7 @@ class Session:
             act.check,
             tree=self.tree.path,
             tree_id=self.tree.tree_id,
+            start=self.tree.start,
             log=self.log,
             env=self._environment_for(act.check.item),
             settings=self.settings,
@@ -239,7 +248,7 @@ class Session:
             outcome=found.outcome,
             verification_id=found.verification_id,
             tests=found.result.tests_line(),
-            failing=_failing(found.result),
+            failing=found.result.to_mend(),
             files_modified=len(changes),
             key_outputs=tuple(
                 KeyOutput(path=path, kind=OutputKind(kind)) for path, kind in changes[:MOST_KEY_OUTPUTS]
@@ -302,12 +311,6 @@ class Session:
             case port.ProposalMade():  # kept at once: the engine has nothing to decide
                 desk = Desk(root=self.papers.root, store=self.store)
                 await _in_thread(partial(keep_made, desk, self.claim, self.tree.path, event))
-
-
-def _failing(result: VerificationResult) -> str:
-    """What a mending agent needs: the verdict and the end of the failing command's output."""
-    tail = result.commands[-1].tail if result.commands else ""
-    return f"{result.tests_line()}\n{tail}".strip()
 
 
 async def _in_thread(call: Callable[[], T]) -> T:

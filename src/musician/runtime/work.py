@@ -21,14 +21,16 @@ from musician.plans.model import TaskSpec
 from musician.processes.ending import become_subreaper, end_own_descendants
 from musician.processes.identity import ProcessIdentity, identify
 from musician.processes.lease import lease_lost
+from musician.processes.output import one_line
 from musician.processes.signals import stop_requested
 from musician.processes.vital import HeldBy, hold, lock_path
 from musician.protocol import inputs as i
 from musician.protocol import ready as r
 from musician.protocol.errors import ClaimBlocked, ClaimLost, InvalidPlan, MusicianError
 from musician.protocol.journal import Entry, Kind
-from musician.protocol.messages import MessageType
+from musician.protocol.messages import HandoffNotice
 from musician.protocol.musician import MusicianState
+from musician.protocol.particulars import SelfCorrection
 from musician.protocol.program import Check, Program
 from musician.protocol.settings import Settings
 from musician.protocol.since import Since
@@ -48,6 +50,9 @@ from musician.store.port import Store
 from musician.trees.root import Root
 
 __all__ = ["load_task_file", "play_task"]
+
+MOST_REASON_CHARS = 500
+"""Of why a session could not go on, in its message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,15 +210,24 @@ def _environment(
 def _give_back(root: Root, store: Store, taken: Taken, why: str) -> None:
     """A session that cannot go on says why and ends its claim; what it has finished is kept."""
     papers = Papers(root, taken.claim.task_id)
-    about = f"- Session ID: {taken.claim.session_id}\n- Exit reason: could not go on: {why}\n"
-    body = f"# HANDOFF: {taken.claim.task_id}\n\n## Session Info\n{about}"
+    reason = f"could not go on: {why}"
+    about = f"- Session ID: {taken.claim.session_id}\n- Exit reason: {reason}\n"
+    path = papers.relative(papers.handoff)
+    notice = HandoffNotice(
+        reason=one_line(reason, MOST_REASON_CHARS),
+        handoff_path=path,
+        context_usage_pct=None,
+        self_correction=SelfCorrection(happened=None),
+        last_completed_step="unknown",
+        remaining_steps="unknown",
+    )
     service.exit_task(
         store,
         taken.claim,
-        reason=f"could not go on: {why}",
-        notice=f"EXITED: could not go on: {why}",
-        handoff_path=papers.relative(papers.handoff),
-        handoff=body,
+        reason=reason,
+        notice=notice.render(),
+        handoff_path=path,
+        handoff=f"# HANDOFF: {taken.claim.task_id}\n\n## Session Info\n{about}",
     )
 
 
@@ -274,7 +288,7 @@ async def _find_start(
         await anyio.to_thread.run_sync(partial(service.deliver, store, claim, ids))
     started = i.Started(
         progress=resumed.progress,
-        errors_so_far=sum(1 for change in view.history if change.message_type == MessageType.ERROR),
+        errors_so_far=view.error_count,
         retry_limit=view.row.retry_limit,
         report_path=stand.papers.relative(stand.papers.completion),
         advice=resumed.advice,
@@ -335,6 +349,7 @@ async def _verify_anew(stand: _Stand, check: Check) -> str:
         check,
         tree=tree,
         tree_id=stand.tree.tree_id,
+        start=stand.tree.start,
         log=stand.log,
         env=stand.environment,
         settings=stand.settings,

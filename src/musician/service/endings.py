@@ -26,10 +26,11 @@ def exit_task(
     context_pct: float | None = None,
     written_by: str = "program",
     entries: tuple[Entry, ...] = (),
+    report: tuple[str, str] | None = None,
 ) -> None:
     """End this session's claim for good. Stores the HANDOFF and the reason, then the message, then the state.
 
-    :class:`EvidenceMissing` without either.
+    ``report`` is the path and text of the session's own report. :class:`EvidenceMissing` without either.
     """
     with store.write() as tx:
         row = load_owned(tx, claim)
@@ -38,6 +39,8 @@ def exit_task(
         _check_stored(claim.task_id, "HANDOFF", handoff)
         write_entries(tx, claim, entries)
         keep_text(tx, claim.task_id, claim.epoch, "handoff", handoff_path, handoff, written_by=written_by)
+        if report is not None:
+            keep_text(tx, claim.task_id, claim.epoch, "report", *report)
         tx.run(
             "end_session",
             task_id=claim.task_id,

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
+from musician.protocol.messages import MessageType
 from musician.protocol.names import CONDUCTOR
+from musician.protocol.states import State
 from musician.service.rowwork import load_task
 from musician.store.port import Store, Tx
 from musician.store.rows import (
@@ -49,6 +51,15 @@ class TaskView:
     report_texts: dict[int, str]
     """The texts of the error reports and context warnings, by message id."""
     unread: int
+
+    @property
+    def error_count(self) -> int:
+        """Failures at work over all sessions; a wait that timed out is none (D3)."""
+        return sum(
+            1
+            for change in self.history
+            if change.message_type == MessageType.ERROR and change.from_state is State.WORKING
+        )
 
     @property
     def open_asks(self) -> tuple[HumanRow, ...]:
