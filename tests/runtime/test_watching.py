@@ -4,6 +4,7 @@ The musicians are real; the conductor is the test.
 """
 
 import os
+import signal
 from typing import TYPE_CHECKING
 
 import anyio
@@ -221,6 +222,21 @@ def test_a_fenced_musician_ends_without_another_word(stage: "Stage") -> None:
     assert (after.row.session_id, after.row.claim_epoch) == ("successor", taken.claim.epoch)
     assert after.row.last_heartbeat == before.row.last_heartbeat
     assert (after.journal, after.history, after.sessions) == (before.journal, before.history, before.sessions)
+
+
+def test_a_musician_that_was_fenced_before_it_began_plays_nothing(stage: "Stage") -> None:
+    begin(stage)
+    where = "before:musician.runtime.work:open_tree"
+    musician = stage.start("work", TASK, **stage.armed("work", where), MUSICIAN_TEST_STOP="1")
+    stage.until(lambda: stage.stopped(musician.pid))
+    service.fence(stage.store, TASK, epoch=1)
+    service.take_over(stage.store, TASK, "go on", reason="died")
+    before = stage.view(TASK)
+    musician.send_signal(signal.SIGCONT)
+    ended = stage.end(musician)
+    assert (ended.code, ended.err) == (1, "")
+    assert "the claim was taken over" in ended.out
+    assert stage.view(TASK) == before
 
 
 # -- one look -----------------------------------------------------------------------------------------------------
