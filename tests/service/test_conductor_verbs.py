@@ -264,6 +264,17 @@ def test_a_task_stopped_by_a_person_waits_for_one(store: Store, walk: Walk) -> N
     )
 
 
+def test_a_person_who_has_a_task_handed_off_has_answered_what_it_waited_with(
+    store: Store, walk: Walk
+) -> None:
+    """Its session may be gone already: nothing but the answer lets a fresh one go on."""
+    walk(store, "task-01", State.ERROR)
+    service.ask_human(store, "task-01", kind="error", subject_id=1, text="the same error twice")
+    service.request_exit(store, "task-01", "go", urgent=False)
+    assert service.open_asks(store) == ()
+    assert service.task_view(store, "task-01").asks[0].resolution == "handed off: go"
+
+
 @pytest.mark.parametrize("state", sorted(set(State) - ACTIVE))
 def test_nobody_is_asked_to_leave_where_nobody_is(
     store: Store, walk: Walk, untouched: Untouched, state: State

@@ -45,8 +45,9 @@ def judge(
 def request_exit(store: Store, task_id: str, text: str, *, urgent: bool, hold: bool = False) -> int:
     """Ask a task's session to hand off and exit; urgent: stop the running piece at once (D12).
 
-    ``hold``: no fresh session goes on before a person says so; without it the conductor reopens the task. May be
-    asked again, more urgently, of a session that was asked already. The exit request's message id.
+    ``hold``: no fresh session goes on before a person says so; without it the conductor reopens the task, and what
+    waited for a person is settled by that. May be asked again, more urgently, of a session that was asked already.
+    The exit request's message id.
     """
     with store.write() as tx:
         row = load_played(tx, task_id)
@@ -58,6 +59,8 @@ def request_exit(store: Store, task_id: str, text: str, *, urgent: bool, hold: b
             tx.run(
                 "ask_human", task_id=task_id, kind="stopped", subject_id=message_id, text=f"stopped: {text}"
             )
+        else:
+            tx.run("resolve_human", task_id=task_id, resolution=f"handed off: {text}"[:500])
         move_by_conductor(tx, row, Event.REQUEST_EXIT)
         return message_id
 
