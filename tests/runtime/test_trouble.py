@@ -211,6 +211,15 @@ def test_three_sessions_without_progress_go_to_a_person(stage: "Stage") -> None:
     assert len(stage.view(TASK).sessions) == 4
 
 
+def test_work_that_interrupts_its_own_musician_does_not_go_on_for_ever(stage: "Stage") -> None:
+    stage.write(plan('kill -TERM "$MUSICIAN_PID"; sleep 30'))
+    assert stage.conduct().code == 1
+    ((kind, text),) = asks(stage)
+    assert kind == "progress"
+    assert "interrupted by SIGTERM" in text
+    assert len(stage.view(TASK).sessions) == 3
+
+
 def test_retries_that_are_used_up_go_to_a_person(stage: "Stage") -> None:
     stage.write(plan('echo "try $(date +%N)"; false'), "[limits]\nerror_retries = 2\n")
     assert stage.conduct().code == 1

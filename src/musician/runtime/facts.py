@@ -99,7 +99,7 @@ class Gatherer:
             settled_asks=frozenset(
                 (ask.kind, ask.subject_id) for ask in view.asks if ask.resolved_at is not None
             ),
-            empty_sessions=_empty_sessions(view),
+            empty_sessions=_empty_sessions(view, self.memory),
             was_claimed=bool(view.sessions),
             failed_launches=self.memory.failed_launches.get(row.task_id, 0),
             exit_reason=(view.sessions[-1].exit_reason or "") if view.sessions else "",
@@ -249,12 +249,16 @@ _NOT_ITS_FAULT = ("interrupted", "the conductor is gone")
 """How the reasons of sessions begin that were ended from outside: they count neither way."""
 
 
-def _empty_sessions(view: TaskView) -> int:
-    """How many sessions in a row, the latest backwards, ended by themselves without progress (D1)."""
+def _empty_sessions(view: TaskView, memory: Memory) -> int:
+    """How many sessions in a row, the latest backwards, ended by themselves without progress (D1).
+
+    One that a signal ended while this conductor goes on counts: its own work may have sent it, and would for ever.
+    """
     fruitful = {row.claim_epoch for row in view.journal if row.kind in _WORK}
     count = 0
     for session in reversed(view.sessions):
         if session.ended_at is None or session.claim_epoch in fruitful:
             break
-        count += not (session.exit_reason or "").startswith(_NOT_ITS_FAULT)
+        from_outside = (session.exit_reason or "").startswith(_NOT_ITS_FAULT)
+        count += not from_outside or session.session_id in memory.dead_sessions
     return count
