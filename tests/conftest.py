@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol, cast
 
+import hypothesis
 import pytest
 
 from musician import service
@@ -16,6 +17,12 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import VERDICTS, State
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
+
+# How long an example takes says something about the machine and nothing about the code.
+hypothesis.settings.register_profile(
+    "musician", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("musician")
 
 BACKENDS: dict[str, Callable[[Path], Store]] = {
     "sqlite": lambda folder: SqliteStore.create(folder / "comms.db", busy_timeout_s=10)
