@@ -38,7 +38,7 @@ HALL = "MUSICIAN_TEST_HALL"
 HANG_S = 60.0
 """Only a guard: nothing that works waits this long."""
 
-PACE_S = 0.02
+PACE_S = 0.05
 
 SOLO = """
 exec 9> "$MUSICIAN_TEST_HALL/lock-$MUSICIAN_TASK"
