@@ -172,6 +172,21 @@ def test_a_step_that_cannot_be_kept_is_reported_as_failed(stage: "Stage") -> Non
     assert stage.state(TASK) is State.ERROR
 
 
+def test_a_step_that_takes_a_finished_one_away_is_not_kept(stage: "Stage") -> None:
+    """A reset would lose what was done without a word; the next try finds it in the tree again (D21, D24)."""
+    away = '[ -e "$MUSICIAN_TEST_HALL/cure" ] || git reset -q --hard HEAD~1; echo two > two.txt'
+    stage.write(plan(f"echo one > one.txt{NEXT_STEP}{away}"))
+    assert stage.conduct().code == 1
+    ((kind, text),) = asks(stage)
+    assert kind == "error"
+    assert "no longer contains" in text
+    (stage.hall / "cure").touch()
+    assert stage.run("send", TASK, "leave what is finished alone").code == 0
+    stage.to_the_end()
+    stage.check_whole()
+    assert (stage.merged("one.txt"), stage.merged("two.txt")) == ("one\n", "two\n")
+
+
 def test_musicians_that_never_claim_are_not_started_forever(stage: "Stage") -> None:
     stage.write(plan("echo one > one.txt"))
     nowhere = stage.armed("work", "before:musician.cli.work:play_task")

@@ -53,6 +53,9 @@ def reconcile(view: TaskView, unread: tuple[MessageRow, ...], program: Program, 
     """Compare the journal with git and the verdicts, and correct it."""
     progress = Progress().after(service.as_entry(row) for row in view.journal)
     found: list[Entry] = []
+    commits = [row.commit_id for row in view.journal if row.commit_id]
+    if commits:
+        tree.expect(commits[-1])
     set_aside = tree.set_aside()
     if set_aside is not None:
         found.append(Entry(kind=Kind.SET_ASIDE, text=set_aside))

@@ -38,6 +38,10 @@ class TaskTree(Protocol):
 
     start: str
 
+    def expect(self, commit: str) -> None:
+        """The journal knows this commit of the task: what is finished includes it, whatever the branch says."""
+        ...
+
     def set_aside(self) -> str | None:
         """Keep unfinished work under a ref and bring the tree back; the ref, None if there was nothing."""
         ...
@@ -60,29 +64,41 @@ class TaskTree(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class IsolatedTree:
-    """A worktree of the task's own."""
+    """A worktree of the task's own. ``kept`` is the last commit known of the task: no step may take it away again."""
 
     worktree: Worktree
     claim: Claim
     plan_id: str
     start: str
+    kept: str
 
     @property
     def path(self) -> Path:
         return self.worktree.path
 
+    def expect(self, commit: str) -> None:
+        git = Git(self.worktree.root.path)
+        is_there = git.commit_id(commit) is not None
+        if is_there and not git.succeeds("merge-base", "--is-ancestor", commit, self.kept):
+            self.kept = commit
+
     def set_aside(self) -> str | None:
-        return set_aside_partial(self.worktree, task_id=self.claim.task_id, epoch=self.claim.epoch).ref
+        branch = full_ref(self.worktree.branch)
+        is_whole = Git(self.worktree.root.path).succeeds("merge-base", "--is-ancestor", self.kept, branch)
+        to = None if is_whole else self.kept
+        return set_aside_partial(self.worktree, task_id=self.claim.task_id, epoch=self.claim.epoch, to=to).ref
 
     def keep(self, item: str, title: str) -> str | None:
-        return commit_step(
+        self.kept = commit_step(
             self.worktree,
             task_id=self.claim.task_id,
             item=item,
             title=title,
             session_id=self.claim.session_id,
             epoch=self.claim.epoch,
+            after=self.kept,
         )
+        return self.kept
 
     def take_in(self) -> tuple[str, ...]:
         found = take_in(self.worktree, self.plan_id)
@@ -110,6 +126,9 @@ class SharedTree:
     @property
     def path(self) -> Path:
         return self.root.path
+
+    def expect(self, commit: str) -> None:
+        pass
 
     def set_aside(self) -> str | None:
         return None
@@ -144,7 +163,8 @@ def open_tree(root: Root, task: TaskSpec, claim: Claim, *, plan_id: str | None, 
         tip = ensure_integration(root, plan_id, commit)
     worktree = ensure_worktree(root, plan_id or NO_PLAN, task.task_id, tip)
     start = Git(worktree.path).text("merge-base", "HEAD", tip)
-    return IsolatedTree(worktree=worktree, claim=claim, plan_id=plan_id or NO_PLAN, start=start)
+    kept = Git(worktree.path).text("rev-parse", full_ref(worktree.branch))
+    return IsolatedTree(worktree=worktree, claim=claim, plan_id=plan_id or NO_PLAN, start=start, kept=kept)
 
 
 def setup_mark(tree: Path, command: str) -> Path:
