@@ -159,6 +159,21 @@ def test_a_completion_that_a_person_approved_is_merged_all_the_same(stage: "Stag
     assert stage.merged("song.txt") == "one\n"
 
 
+def test_what_a_person_rejects_while_its_merge_is_verified_is_not_merged(stage: "Stage") -> None:
+    merging = f'case "$PWD" in *_integration) {stage.gate("merge")} ;; esac'
+    test = "|\n  " + "\n  ".join(merging.splitlines())
+    stage.write(plan(task(1, "echo bad > song.txt", rework="echo good > song.txt"), test=test))
+    run = stage.start("run", "PLAN.md")
+    stage.wait_at("merge")
+    assert stage.run("review", "reject", "task-01", "not this song").code == 0
+    stage.open_gate("merge")
+    assert stage.end(run).code == 0
+    stage.check_whole()
+    assert stage.merged("song.txt") == "good\n"
+    merges = stage.git("log", "--merges", "--format=%s", "musician/pair/_integration").splitlines()
+    assert merges == ["Merge task-01: Task 1"]
+
+
 def test_a_branch_somebody_tidied_away_after_its_merge_is_not_missed(stage: "Stage") -> None:
     stage.write(plan(task(1, "echo one > song.txt"), task(2, "echo two > other.txt")))
     stage.to_the_end()

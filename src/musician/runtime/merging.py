@@ -45,8 +45,13 @@ class Merger:
     settings: Settings
     lock: anyio.Lock
 
-    async def try_merge(self, task: TaskSpec, *, earlier: int) -> Trial:
-        """Merge, verify with the task's own commands and the plan's, and take it if it is green."""
+    async def try_merge(
+        self, task: TaskSpec, *, earlier: int, still_due: Callable[[], None] = lambda: None
+    ) -> Trial:
+        """Merge, verify with the task's own commands and the plan's, and take it if it is green.
+
+        ``still_due`` raises where that is no longer wanted: a person may have judged while the tests ran.
+        """
         async with self.lock:
             found = await _in_thread(
                 partial(
@@ -69,6 +74,7 @@ class Merger:
             if not result.passed:
                 await _in_thread(partial(merge.drop_trial, self.root, self.plan.plan_id))
                 return Trial(outcome=TrialOutcome.RED, detail=_told(result), earlier=earlier)
+            await _in_thread(still_due)
             await _in_thread(
                 partial(merge.accept_merge, self.root, self.plan.plan_id, found.commit, found.onto)
             )

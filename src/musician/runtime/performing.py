@@ -18,10 +18,11 @@ from musician.processes.ending import end_tree
 from musician.processes.identity import ProcessIdentity, host_name, is_same_machine
 from musician.processes.running import Running, start_program
 from musician.protocol import conductor as c
-from musician.protocol.errors import ConductorError, MusicianError, SessionError
+from musician.protocol.errors import ConductorError, MusicianError, SessionError, StaleVerdict
 from musician.protocol.orchestra import is_merge_trouble
 from musician.protocol.review import Evidence, Verification
 from musician.protocol.settings import Settings
+from musician.protocol.states import State
 from musician.runtime.checkpoint import outcome_of
 from musician.runtime.facts import Memory
 from musician.runtime.handoffs import handoff_after_crash
@@ -201,8 +202,17 @@ class Performer:
     async def _try_merge(self, act: c.TryMerge) -> None:
         view = await _in_thread(partial(service.task_view, self.store, act.task_id))
         earlier = sum(1 for each in view.submissions if is_merge_trouble(each.verdict_text or ""))
-        trial = await self.merger.try_merge(self.plan.task(act.task_id), earlier=earlier)
+        trial = await self.merger.try_merge(
+            self.plan.task(act.task_id), earlier=earlier, still_due=partial(self._check_waits, act)
+        )
         self.memory.trials[act.message_id] = trial
+
+    def _check_waits(self, act: c.TryMerge) -> None:
+        """What was judged meanwhile, or taken back by an exit, is not merged: :class:`StaleVerdict`."""
+        view = service.task_view(self.store, act.task_id)
+        latest = view.submissions[-1].message_id
+        if view.row.state is not State.NEEDS_REVIEW or latest != act.message_id:
+            raise StaleVerdict(task_id=act.task_id, judged=act.message_id, latest=latest)
 
     async def _merge(self, act: c.Merge) -> None:
         trial = await self.merger.try_merge(self.plan.task(act.task_id), earlier=0)
