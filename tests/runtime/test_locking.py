@@ -1,16 +1,22 @@
 """Locking, amending and adding: what is stored, and that a kill in between loses nothing (DESIGN 7, D4)."""
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
+import anyio
 import pytest
 
 from musician import service
 from musician.plans.instructions import read_instructions
-from musician.protocol.errors import IllegalEvent, PlanChanged, TreeNotReady, UnknownPlan
+from musician.protocol.errors import ConductorRunning, IllegalEvent, PlanChanged, TreeNotReady, UnknownPlan
+from musician.protocol.messages import MessageType
 from musician.protocol.settings import from_mapping
+from musician.protocol.states import State
+from musician.runtime.conduct import conduct
 from musician.runtime.locking import add_task_file, amend_plan_file, lock_plan_file
+from musician.runtime.sole import sole_conductor
 from musician.service.documents import latest_document
 from musician.store.opening import create_store
 from musician.store.port import Store
@@ -170,6 +176,40 @@ def test_a_task_that_is_claimed_cannot_be_dropped(place: Place) -> None:
     row = service.plan_row(place.store, "p")
     assert row is not None
     assert "task-02" in row.text
+
+
+def test_a_plan_is_not_amended_under_the_conductor_that_plays_it(place: Place) -> None:
+    """It would go on with the older one, and call it complete."""
+    place.lock(plan_text(task(1)))
+    path = place.write(plan_text(task(1), task(2)))
+    with sole_conductor(place.root, "conductor-1"), pytest.raises(ConductorRunning) as caught:
+        amend_plan_file(place.root, place.store, path, SETTINGS)
+    assert "conductor-1" in str(caught.value)
+    assert sorted(place.paths()) == ["task-01"]
+    assert amend_plan_file(place.root, place.store, path, SETTINGS).added == ("task-02",)
+
+
+def test_a_plan_that_was_amended_after_it_was_read_is_not_conducted(place: Place) -> None:
+    place.lock(plan_text(task(1)))
+    path = place.root.path / "PLAN.md"
+    read = lock_plan_file(place.root, place.store, path, SETTINGS)
+    amend_plan_file(place.root, place.store, place.write(plan_text(task(1), task(2))), SETTINGS)
+    play = partial(conduct, place.root, place.store, read, settings=SETTINGS, jobs=1)
+    with pytest.raises(PlanChanged):
+        anyio.run(play)
+    assert service.task_row(place.store, "task-01").state is State.WATCHING
+
+
+def test_a_task_that_is_complete_is_changed_too_late(place: Place, verified: Callable[..., int]) -> None:
+    place.lock(plan_text(task(1), task(2)))
+    claim = service.claim(place.store, "task-01", "s1", settings=SETTINGS).claim
+    verified(place.store, claim)
+    service.submit(place.store, claim, MessageType.COMPLETION, "TASK COMPLETE")
+    service.judge(place.store, "task-01", State.REVIEW_APPROVED, "good")
+    service.complete(place.store, claim, report_path="r.md", report="done", notice="COMPLETE")
+    path = place.write(plan_text(task(1, script="false"), task(2, script="false")))
+    made = amend_plan_file(place.root, place.store, path, SETTINGS)
+    assert (made.changed, made.too_late) == (("task-02",), ("task-01",))
 
 
 def test_only_a_locked_plan_is_amended(place: Place) -> None:

@@ -17,6 +17,14 @@ __all__ = ["plan"]
 _path_argument = click.argument("path", metavar="PLAN", type=click.Path(path_type=Path))
 
 
+_AMENDED = {
+    "added": "added",
+    "changed": "changed",
+    "withdrawn": "withdrawn",
+    "too_late": "changed too late, for they are complete (a correction is a new task)",
+}
+
+
 @click.group("plan")
 def plan() -> None:
     """Check, lock and amend plans."""
@@ -65,12 +73,19 @@ def lock(app: App, path: Path) -> None:
 def amend(app: App, path: Path) -> None:
     """Take up a changed PLAN; what is done stays done.
 
-    Tasks that are gone from it are withdrawn, if nobody has claimed them.
+    Tasks that are gone from it are withdrawn, if nobody has claimed them. Not while a run is at work: interrupt it,
+    amend, and run again; nothing is lost by that.
     """
     made = amend_plan_file(app.root, app.store, path, app.settings)
-    changes = {"added": made.added, "changed": made.changed, "withdrawn": made.withdrawn}
+    changes = {
+        "added": made.added,
+        "changed": made.changed,
+        "withdrawn": made.withdrawn,
+        "too_late": made.too_late,
+    }
     document = {"plan": made.plan.plan_id, "sha256": made.plan.sha256}
-    said = [f"{what}: {', '.join(ids)}" for what, ids in changes.items() if ids] or ["no task changed"]
+    said = [f"{_AMENDED[what]}: {', '.join(ids)}" for what, ids in changes.items() if ids]
+    said = said or ["no task changed"]
     show(app, {**document, **{what: list(ids) for what, ids in changes.items()}}, *said)
 
 

@@ -19,15 +19,15 @@ from musician import service
 from musician.plans.model import Plan, Review
 from musician.processes.ending import become_subreaper, end_own_descendants
 from musician.processes.signals import stop_requested
-from musician.processes.vital import HeldBy, VitalSign, hold, lock_path
 from musician.protocol import conductor as c
-from musician.protocol.errors import ConductorRunning
+from musician.protocol.errors import PlanChanged
 from musician.protocol.liveness import trusts_ages
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.settings import Settings
 from musician.runtime.facts import Gatherer, Memory
 from musician.runtime.merging import Merger
 from musician.runtime.performing import Performer
+from musician.runtime.sole import sole_conductor
 from musician.runtime.tasks import raising_one
 from musician.runtime.wakeups import hang_bell, has_rung, rings
 from musician.service import Conducting, TaskView
@@ -81,10 +81,10 @@ async def conduct(
     """Conduct a locked plan to its end, or to where a person is needed, or until this process is asked to stop.
 
     ``agent`` and ``review`` override what the plan says. ``on_look`` gets every task's view after each look.
-    Raises :class:`ConductorRunning`.
+    Raises :class:`ConductorRunning`, and :class:`PlanChanged` if ``plan`` is no longer what is locked.
     """
     session_id = f"conductor-{uuid.uuid4().hex[:12]}"
-    with _sole_conductor(root, session_id):
+    with sole_conductor(root, session_id):
         become_subreaper()
         claim = partial(service.start_conducting, store, session_id, other_is_alive=False, settings=settings)
         conducting = await anyio.to_thread.run_sync(claim)
@@ -94,14 +94,6 @@ async def conduct(
                 return await run.to_the_end()
         finally:
             end_own_descendants(settings.time.shutdown_grace_s)
-
-
-def _sole_conductor(root: Root, session_id: str) -> VitalSign:
-    held = hold(lock_path(root.locks_dir, CONDUCTOR), session_id=session_id)
-    if isinstance(held, HeldBy):
-        pid = "" if held.identity is None else f", process {held.identity.pid}"
-        raise ConductorRunning(session_id=held.session_id or "", detail=f"session {held.session_id}{pid}")
-    return held
 
 
 class _Run:
@@ -133,6 +125,8 @@ class _Run:
     async def to_the_end(self) -> Outcome:
         row = await anyio.to_thread.run_sync(partial(service.plan_row, self._store, self._plan.plan_id))
         assert row is not None, "a plan is locked before it is conducted"  # noqa: S101
+        if row.sha256 != self._plan.sha256:  # amended after it was read and before we had the lock
+            raise PlanChanged(plan_id=row.plan_id, difference="")
         merger = Merger(
             root=self._root,
             plan=self._plan,

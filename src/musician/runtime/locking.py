@@ -7,6 +7,7 @@ a new instruction message, which supersedes the older (D4). The user's own tree 
 """
 
 import hashlib
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,8 +18,9 @@ from musician.plans.model import Plan
 from musician.plans.plan import MAX_FILE_BYTES, load_plan
 from musician.protocol.errors import InvalidPlan, PlanChanged, UnknownPlan
 from musician.protocol.settings import Settings
-from musician.protocol.states import TERMINAL
+from musician.protocol.states import TERMINAL, State
 from musician.runtime.papers import write_whole
+from musician.runtime.sole import sole_conductor
 from musician.service.documents import keep_instructions, latest_document
 from musician.store.port import Store
 from musician.store.rows import PlanRow
@@ -32,11 +34,15 @@ _DIGEST_LENGTH = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amendment:
-    """What an amended plan changed, as task ids in the plan's order; all empty if nothing."""
+    """What an amended plan changed, as task ids in the plan's order; all empty if nothing.
+
+    ``too_late`` are tasks that say something else now and are complete already: they are not played again.
+    """
 
     plan: Plan
     added: tuple[str, ...]
     changed: tuple[str, ...]
+    too_late: tuple[str, ...]
     withdrawn: tuple[str, ...]
 
 
@@ -74,36 +80,43 @@ def amend_plan_file(root: Root, store: Store, path: Path, settings: Settings) ->
 
     New tasks are opened, changed ones get their new instructions, and tasks that are gone from the plan are
     withdrawn, which takes that nobody has claimed them (:class:`IllegalEvent`). :class:`UnknownPlan` if it was
-    never locked.
+    never locked; :class:`ConductorRunning` while a conductor is at work: it would go on with the older one.
     """
     plan = load_plan(path, root=root.path)
     if service.plan_row(store, plan.plan_id) is None:
         raise UnknownPlan(plan_id=plan.plan_id)
-    before = {row.task_id: row for row in service.tasks_of(store, plan.plan_id)}
     papers = _render(plan)
+    with sole_conductor(root, f"amend-{uuid.uuid4().hex[:12]}"):
+        amendment = _amendment(store, plan, papers)
+        _write(root, papers)
+        service.amend_plan(
+            store,
+            plan,
+            instructions=_paths(papers),
+            withdrawn=amendment.withdrawn,
+            retry_limit=settings.limits.error_retries,
+        )
+        keep_instructions(store, papers)
+    return amendment
+
+
+def _amendment(store: Store, plan: Plan, papers: dict[str, tuple[str, str]]) -> Amendment:
+    before = {row.task_id: row for row in service.tasks_of(store, plan.plan_id)}
     phases = {task.task_id: phase.number for phase in plan.phases for task in phase.tasks}
+    changed = [
+        task_id
+        for task_id, phase in phases.items()
+        if task_id in before
+        and (before[task_id].instruction_path, before[task_id].phase) != (papers[task_id][0], phase)
+    ]
     gone = [row for task_id, row in before.items() if task_id not in phases]
-    amendment = Amendment(
+    return Amendment(
         plan=plan,
         added=tuple(task_id for task_id in phases if task_id not in before),
-        changed=tuple(
-            task_id
-            for task_id, phase in phases.items()
-            if task_id in before
-            and (before[task_id].instruction_path, before[task_id].phase) != (papers[task_id][0], phase)
-        ),
+        changed=tuple(task_id for task_id in changed if before[task_id].state is not State.COMPLETE),
+        too_late=tuple(task_id for task_id in changed if before[task_id].state is State.COMPLETE),
         withdrawn=tuple(row.task_id for row in gone if row.state not in TERMINAL),
     )
-    _write(root, papers)
-    service.amend_plan(
-        store,
-        plan,
-        instructions=_paths(papers),
-        withdrawn=amendment.withdrawn,
-        retry_limit=settings.limits.error_retries,
-    )
-    keep_instructions(store, papers)
-    return amendment
 
 
 def add_task_file(root: Root, store: Store, task_id: str, path: Path, settings: Settings) -> str:

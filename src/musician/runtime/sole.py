@@ -1,0 +1,21 @@
+"""The conductor's own lock: one process at a time decides about a repository's plans (D13).
+
+``musician run`` holds it to its end, ``musician plan amend`` while it changes a plan, so that a plan is never changed
+under the conductor that plays it.
+"""
+
+from musician.processes.vital import HeldBy, VitalSign, hold, lock_path
+from musician.protocol.errors import ConductorRunning
+from musician.protocol.names import CONDUCTOR
+from musician.trees.root import Root
+
+__all__ = ["sole_conductor"]
+
+
+def sole_conductor(root: Root, session_id: str) -> VitalSign:
+    """Take the lock until it is released; :class:`ConductorRunning` names the process that has it."""
+    held = hold(lock_path(root.locks_dir, CONDUCTOR), session_id=session_id)
+    if isinstance(held, HeldBy):
+        pid = "" if held.identity is None else f", process {held.identity.pid}"
+        raise ConductorRunning(session_id=held.session_id or "", detail=f"session {held.session_id}{pid}")
+    return held
