@@ -79,6 +79,13 @@ def test_a_changed_plan_is_refused_with_the_difference_and_taken_up_by_amend(rea
     assert "no task changed" in call("plan", "amend", "PLAN.md").out
 
 
+def test_a_check_tells_which_ids_are_another_plans(ready: Path, call: Call) -> None:
+    text = (ready / "PLAN.md").read_text().replace("plan: greeter", "plan: next")
+    (ready / "NEXT.md").write_text(text)
+    told = call("plan", "check", "NEXT.md", expect=2).err
+    assert "'task-01' is a task of plan 'greeter'" in told
+
+
 def test_a_plan_from_before_amend_is_not_taken_for_locked(repository: Path, call: Call) -> None:
     call("init")
     assert "plan lock" in call("plan", "amend", "PLAN.md", expect=3).err

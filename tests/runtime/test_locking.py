@@ -10,7 +10,14 @@ import pytest
 
 from musician import service
 from musician.plans.instructions import read_instructions
-from musician.protocol.errors import ConductorRunning, IllegalEvent, PlanChanged, TreeNotReady, UnknownPlan
+from musician.protocol.errors import (
+    ConductorRunning,
+    IllegalEvent,
+    InvalidPlan,
+    PlanChanged,
+    TreeNotReady,
+    UnknownPlan,
+)
 from musician.protocol.messages import MessageType
 from musician.protocol.settings import from_mapping
 from musician.protocol.states import State
@@ -210,6 +217,22 @@ def test_a_task_that_is_complete_is_changed_too_late(place: Place, verified: Cal
     path = place.write(plan_text(task(1, script="false"), task(2, script="false")))
     made = amend_plan_file(place.root, place.store, path, SETTINGS)
     assert (made.changed, made.too_late) == (("task-02",), ("task-01",))
+
+
+def test_every_id_that_another_plan_has_is_told_with_its_line(place: Place) -> None:
+    """Whoever writes a second plan begins with task-01 again (D8)."""
+    place.lock(plan_text(task(1), task(2), task(3)))
+    other = plan_text(task(2), task(4), task(3)).replace("plan: p", "plan: q")
+    path = place.write(other, "NEXT.md")
+    place.git("add", "-A")
+    place.git("commit", "-qm", "next")
+    with pytest.raises(InvalidPlan) as caught:
+        lock_plan_file(place.root, place.store, path, SETTINGS)
+    assert caught.value.problems == tuple(
+        f"NEXT.md:{line}: 'task-0{number}' is a task of plan 'p'; expected an id that is new in this repository"
+        for line, number in ((9, 2), (19, 3))
+    )
+    assert service.plan_row(place.store, "q") is None
 
 
 def test_only_a_locked_plan_is_amended(place: Place) -> None:

@@ -1,5 +1,6 @@
 """A plan's life: check, lock, amend (DESIGN 7)."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -9,8 +10,8 @@ from musician.cli.options import command
 from musician.cli.render import show, table
 from musician.plans.model import Plan
 from musician.plans.plan import load_plan
-from musician.protocol.errors import InvalidPlan
-from musician.runtime.locking import amend_plan_file, lock_plan_file
+from musician.protocol.errors import DatabaseUnusable, InvalidPlan
+from musician.runtime.locking import amend_plan_file, check_ids, lock_plan_file
 
 __all__ = ["plan"]
 
@@ -36,10 +37,13 @@ def plan() -> None:
 def check(app: App, path: Path) -> None:
     """Tell every problem of PLAN with its line.
 
-    The files it names are read too. Nothing is stored.
+    The files it names are read too, and where the repository is set up, which ids are taken. Nothing is stored.
     """
     try:
         read = load_plan(path, root=app.root.path)
+        if app.database.exists():
+            with suppress(DatabaseUnusable):  # a plan can be checked where nothing can be stored
+                check_ids(app.store, read)
     except InvalidPlan as error:
         if app.json:
             show(app, {"plan": str(path), "valid": False, "problems": list(error.problems)})

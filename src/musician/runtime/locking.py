@@ -27,7 +27,7 @@ from musician.store.rows import PlanRow
 from musician.trees.base import check_base
 from musician.trees.root import Root
 
-__all__ = ["Amendment", "add_task_file", "amend_plan_file", "lock_plan_file"]
+__all__ = ["Amendment", "add_task_file", "amend_plan_file", "check_ids", "lock_plan_file"]
 
 _DIGEST_LENGTH = 8
 
@@ -53,6 +53,7 @@ def lock_plan_file(root: Root, store: Store, path: Path, settings: Settings) -> 
     locked is :class:`PlanChanged`, with the difference.
     """
     plan = load_plan(path, root=root.path)
+    check_ids(store, plan)
     locked = service.plan_row(store, plan.plan_id)
     papers = _render(plan)
     if locked is None:
@@ -85,6 +86,7 @@ def amend_plan_file(root: Root, store: Store, path: Path, settings: Settings) ->
     plan = load_plan(path, root=root.path)
     if service.plan_row(store, plan.plan_id) is None:
         raise UnknownPlan(plan_id=plan.plan_id)
+    check_ids(store, plan)
     papers = _render(plan)
     with sole_conductor(root, f"amend-{uuid.uuid4().hex[:12]}"):
         amendment = _amendment(store, plan, papers)
@@ -98,6 +100,23 @@ def amend_plan_file(root: Root, store: Store, path: Path, settings: Settings) ->
         )
         keep_instructions(store, papers)
     return amendment
+
+
+def check_ids(store: Store, plan: Plan) -> None:
+    """:class:`InvalidPlan` with every task whose id is another's already: ids are unique per database (D8)."""
+    others = {
+        row.task_id: "without a plan" if row.plan_id is None else f"of plan {row.plan_id!r}"
+        for row in service.tasks_of(store)
+        if row.plan_id != plan.plan_id
+    }
+    problems = tuple(
+        f"{task.source_path}:{task.line}: {task.task_id!r} is a task {others[task.task_id]};"
+        " expected an id that is new in this repository"
+        for task in plan.tasks
+        if task.task_id in others
+    )
+    if problems:
+        raise InvalidPlan(problems=problems)
 
 
 def _amendment(store: Store, plan: Plan, papers: dict[str, tuple[str, str]]) -> Amendment:
