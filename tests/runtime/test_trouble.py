@@ -149,6 +149,19 @@ echo one >> one.txt"""
     assert [each.verdict for each in stage.view(TASK).submissions] == [State.REVIEW_APPROVED] * 2
 
 
+def test_an_agent_that_is_not_available_is_refused_before_anything_is_started(stage: "Stage") -> None:
+    stage.write(plan("echo one > one.txt").replace("test:", "agent: claude\ntest:", 1))
+    for command in (
+        ("run", "PLAN.md"),
+        ("run", "PLAN.md", "--agent", "nobody"),
+        ("work", TASK, "--agent", "nobody"),
+    ):
+        done = stage.run(*command)
+        assert (done.code, "is not available" in done.err) == (2, True), done
+    assert stage.view(TASK).sessions == ()
+    assert stage.conduct("--agent", "shell").code == 0
+
+
 def test_a_missing_instruction_file_ends_the_claim_with_the_reason(stage: "Stage") -> None:
     stage.write(plan("echo one > one.txt"))
     stage.lock()

@@ -16,6 +16,7 @@ import anyio
 import anyio.to_thread
 
 from musician import service
+from musician.agents.registry import make_agent
 from musician.plans.model import Plan, Review
 from musician.processes.ending import become_subreaper, end_own_descendants
 from musician.processes.signals import stop_requested
@@ -81,8 +82,11 @@ async def conduct(
     """Conduct a locked plan to its end, or to where a person is needed, or until this process is asked to stop.
 
     ``agent`` and ``review`` override what the plan says. ``on_look`` gets every task's view after each look.
-    Raises :class:`ConductorRunning`, and :class:`PlanChanged` if ``plan`` is no longer what is locked.
+    Raises :class:`ConductorRunning`, :class:`AgentUnavailable` before anything is started, and :class:`PlanChanged` if
+    ``plan`` is no longer what is locked.
     """
+    for task in plan.tasks:
+        make_agent(agent or task.agent)
     session_id = f"conductor-{uuid.uuid4().hex[:12]}"
     with sole_conductor(root, session_id):
         become_subreaper()

@@ -83,8 +83,11 @@ async def play_task(
 ) -> r.End:
     """Play a task in a new session until it is complete, handed off, or somebody stops it.
 
-    Raises :class:`ClaimBlocked` if the task is not to be had (``quiet``: without leaving a fallback row).
+    Raises :class:`ClaimBlocked` if the task is not to be had (``quiet``: without leaving a fallback row), and
+    :class:`AgentUnavailable`, with nothing claimed, for an ``agent`` that is not.
     """
+    if agent is not None:
+        make_agent(agent)
     held = hold(lock_path(root.locks_dir, task_id), session_id=session_id)
     if isinstance(held, HeldBy):
         raise ClaimBlocked(
