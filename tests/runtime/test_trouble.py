@@ -186,7 +186,7 @@ def test_a_step_that_cannot_be_kept_is_reported_as_failed(stage: "Stage") -> Non
 
 
 def test_a_step_that_takes_a_finished_one_away_is_not_kept(stage: "Stage") -> None:
-    """A reset would lose what was done without a word; the next try finds it in the tree again (D21, D24)."""
+    """A reset would lose what was done without a word; the next try finds it in the tree again (D24)."""
     away = '[ -e "$MUSICIAN_TEST_HALL/cure" ] || git reset -q --hard HEAD~1; echo two > two.txt'
     stage.write(plan(f"echo one > one.txt{NEXT_STEP}{away}"))
     assert stage.conduct().code == 1
