@@ -215,7 +215,8 @@ def _ask_if_fruitless(task: TaskFacts, settings: Settings) -> Act | None:
         task_id=task.task_id,
         kind="progress",
         subject_id=task.epoch,
-        text=f"{task.empty_sessions} sessions in a row ended without progress, the last: {task.exit_reason}",
+        text=f"{task.empty_sessions} sessions in a row ended without progress, the last: {task.exit_reason};"
+        f" see .musician/logs/{task.task_id}.musician.log",
     )
 
 
