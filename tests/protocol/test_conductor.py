@@ -375,7 +375,7 @@ def test_three_sessions_that_end_without_progress_go_to_a_person(state: State) -
     ask = only(fruitless)
     assert isinstance(ask, c.AskHuman)
     assert (ask.kind, ask.subject_id) == ("progress", 1)
-    assert ask.text.endswith("the last: died")
+    assert "the last: died; see .musician/logs/task-01.musician.log" in ask.text
     assert not isinstance(only(replace(fruitless, empty_sessions=2)), c.AskHuman)
     assert not isinstance(only(replace(fruitless, settled_asks=frozenset({("progress", 1)}))), c.AskHuman)
 

@@ -130,6 +130,25 @@ def test_a_second_conductor_is_refused_and_told_of_the_first(stage: "Stage") -> 
     stage.check_whole()
 
 
+def test_a_musician_by_hand_on_a_task_that_is_played_is_blocked_and_that_is_written_down(
+    stage: "Stage",
+) -> None:
+    """Once for the session, however often it tries (D9)."""
+    stage.write(HEAD + task(stage, 1, run=stage.gate("step")))
+    run = stage.start("run", "PLAN.md")
+    stage.wait_at("step")
+    for _ in range(2):
+        assert stage.run("work", "task-01", "--session", "by-hand").code == 5
+    assert stage.run("work", "task-01", "--session", "polling", "--quiet").code == 5
+    said = [
+        each for each in service.messages_of(stage.store, "task-01") if each.message_type == "claim_blocked"
+    ]
+    assert [each.from_session for each in said] == ["by-hand"]
+    stage.open_gate("step")
+    assert stage.end(run).code == 0
+    stage.check_whole()
+
+
 def test_a_conductor_that_starts_while_the_musicians_of_a_killed_one_wind_down_waits_for_them(
     stage: "Stage",
 ) -> None:

@@ -17,7 +17,7 @@ waiters are rung after the commit. Where do we …
 - look? ``views``; a watcher's look: ``looking``
 """
 
-from musician.service.claims import Taken, beat, claim, claims_of, current_claim
+from musician.service.claims import Taken, beat, block_claim, claim, claims_of, current_claim
 from musician.service.conducting import (
     Conducting,
     beat_conductor,
@@ -80,6 +80,7 @@ __all__ = [
     "ask_human",
     "beat",
     "beat_conductor",
+    "block_claim",
     "claim",
     "claims_of",
     "complete",

@@ -20,7 +20,7 @@ from musician.service.rowwork import is_fenced, load_owned, load_task, named, sa
 from musician.store.port import Store, Tx
 from musician.store.rows import TaskRow
 
-__all__ = ["Taken", "beat", "claim", "claims_of", "current_claim"]
+__all__ = ["Taken", "beat", "block_claim", "claim", "claims_of", "current_claim"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +55,14 @@ def claim(
         if not quiet:
             _block(tx, row, session, reason)
     raise ClaimBlocked(task_id=task_id, state=row.state, reason=reason)
+
+
+def block_claim(store: Store, task_id: str, session_id: str | None, reason: str) -> None:
+    """Write down a claim that was blocked before it was tried: another process holds the task's lock (D9)."""
+    check_task_id(task_id)
+    session = check_session_id(session_id)
+    with store.write() as tx:
+        _block(tx, load_task(tx, task_id), session, reason)
 
 
 def beat(store: Store, claim: Claim) -> None:
