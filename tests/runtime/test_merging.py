@@ -218,6 +218,23 @@ def test_a_set_up_runs_once_in_every_tree(stage: "Stage") -> None:
     assert (stage.hall / "trees").read_text().split() == ["task-01", "_integration"]
 
 
+def test_tasks_in_one_tree_set_it_up_once_and_wait_for_it(stage: "Stage") -> None:
+    once = f'echo x >> "$MUSICIAN_TEST_HALL/setups"; {stage.gate("setup")} touch ready.mark'
+    setup = "\n  ".join(once.splitlines())
+    tasks = [task(number, f"cat ready.mark > song-{number}.txt") for number in (1, 2)]
+    text = with_setup(setup, plan(*tasks, isolation="shared"))
+    stage.write(text, **{".gitignore": "ready.mark\n"})
+    run = stage.start("run", "PLAN.md")
+    stage.wait_at("setup")
+    for number in (1, 2):
+        stage.until(
+            lambda number=number: "started" in [row.kind for row in stage.view(f"task-0{number}").journal]
+        )
+    stage.open_gate("setup")
+    assert stage.end(run).code == 0
+    assert (stage.hall / "setups").read_text() == "x\n"
+
+
 def test_a_tree_that_was_deleted_by_hand_is_set_up_anew(stage: "Stage") -> None:
     step = stage.gate("step") + "cat ready.mark > song.txt"
     text = plan(task(1, step), test="test -e ready.mark")

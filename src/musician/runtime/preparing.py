@@ -1,8 +1,15 @@
-"""A plan's set-up command: once in each working tree, before anything is played or verified there (DESIGN 7)."""
+"""A plan's set-up command: once in each working tree, before anything is played or verified there (DESIGN 7).
 
+Tasks that share the user's tree come to it at the same time: one sets it up, the others wait for that.
+"""
+
+import fcntl
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
+
+import anyio
 
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
@@ -12,6 +19,8 @@ __all__ = ["prepare_tree"]
 
 _MOST_OUTPUT_BYTES = 4096
 _MOST_QUOTED_CHARS = 300
+_LOOK_EVERY_S = 0.2
+"""The kernel tells nobody that a file's lock is free, short of a thread that cannot be cancelled."""
 
 
 async def prepare_tree(
@@ -26,6 +35,40 @@ async def prepare_tree(
     """Run ``command`` unless it has succeeded here before, which ``mark`` says; what went wrong, "" if nothing."""
     if command is None or mark.exists():
         return ""
+    mark.parent.mkdir(parents=True, exist_ok=True)
+    async with _alone(mark.with_name(mark.name + "-lock")):
+        if mark.exists():
+            return ""
+        problem = await _run(command, tree=tree, env=env, time_limit_s=time_limit_s, on_process=on_process)
+        if not problem:
+            mark.write_text(command, encoding="utf-8")
+        return problem
+
+
+@asynccontextmanager
+async def _alone(lock: Path) -> AsyncIterator[None]:
+    with lock.open("w") as file:  # closing it gives the lock back, and so does our end
+        while not _takes(file.fileno()):
+            await anyio.sleep(_LOOK_EVERY_S)
+        yield
+
+
+def _takes(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+async def _run(
+    command: str,
+    *,
+    tree: Path,
+    env: Mapping[str, str],
+    time_limit_s: float,
+    on_process: Callable[[ProcessIdentity], Awaitable[None]],
+) -> str:
     heard = bytearray()
 
     async def keep(chunk: bytes) -> None:
@@ -43,6 +86,4 @@ async def prepare_tree(
     if ended.timed_out or ended.returncode != 0:
         last = heard.decode("utf-8", "replace").strip().splitlines() or [command]
         return f"set-up ended with exit code {ended.returncode}: {one_line(last[-1], _MOST_QUOTED_CHARS)}"
-    mark.parent.mkdir(parents=True, exist_ok=True)
-    mark.write_text(command, encoding="utf-8")
     return ""
