@@ -51,6 +51,10 @@ def verdicts(stage: "Stage", task_id: str) -> list[tuple[State | None, str | Non
     return [(each.verdict, each.verdict_text) for each in stage.view(task_id).submissions]
 
 
+def kinds(stage: "Stage", task_id: str) -> list[str]:
+    return [row.kind for row in stage.view(task_id).journal]
+
+
 def clash(gate: str, rework: str) -> str:
     """Two tasks that start from the same commit and write the same file; the second waits at the gate."""
     return plan(
@@ -226,10 +230,7 @@ def test_tasks_in_one_tree_set_it_up_once_and_wait_for_it(stage: "Stage") -> Non
     stage.write(text, **{".gitignore": "ready.mark\n"})
     run = stage.start("run", "PLAN.md")
     stage.wait_at("setup")
-    for number in (1, 2):
-        stage.until(
-            lambda number=number: "started" in [row.kind for row in stage.view(f"task-0{number}").journal]
-        )
+    stage.until(lambda: all("started" in kinds(stage, f"task-0{number}") for number in (1, 2)))
     stage.open_gate("setup")
     assert stage.end(run).code == 0
     assert (stage.hall / "setups").read_text() == "x\n"

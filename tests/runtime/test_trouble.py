@@ -185,6 +185,15 @@ def test_a_step_that_cannot_be_kept_is_reported_as_failed(stage: "Stage") -> Non
     assert stage.state(TASK) is State.ERROR
 
 
+def test_files_of_any_name_stop_no_submission(stage: "Stage") -> None:
+    stage.write(plan("echo one > one.txt; touch $'two\\nlines' ' blank' '~$doc' 'plain'"))
+    stage.to_the_end()
+    stage.check_whole()
+    text = stage.view(TASK).submissions[-1].message or ""
+    assert "Files Modified: 5" in text
+    assert "- plain (created)" in text
+
+
 def test_a_step_that_takes_a_finished_one_away_is_not_kept(stage: "Stage") -> None:
     """A reset would lose what was done without a word; the next try finds it in the tree again (D24)."""
     away = '[ -e "$MUSICIAN_TEST_HALL/cure" ] || git reset -q --hard HEAD~1; echo two > two.txt'

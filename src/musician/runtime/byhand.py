@@ -26,7 +26,7 @@ from musician.protocol.inputs import VerificationEnded
 from musician.protocol.journal import Entry, Kind, Progress
 from musician.protocol.messages import HandoffNotice
 from musician.protocol.musician import Mode, MusicianState, Since, step
-from musician.protocol.particulars import KeyOutput, OutputKind, SelfCorrection
+from musician.protocol.particulars import SelfCorrection
 from musician.protocol.program import Check, Program
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
@@ -38,9 +38,8 @@ from musician.runtime.preparing import prepare_tree
 from musician.runtime.program import program_of
 from musician.runtime.recording import Recorder
 from musician.runtime.resumption import checkpoint_number
-from musician.runtime.session import MOST_KEY_OUTPUTS
 from musician.runtime.tasks import raising_one
-from musician.runtime.tasktree import SharedTree, TaskTree, open_tree, setup_mark
+from musician.runtime.tasktree import SharedTree, TaskTree, key_outputs, open_tree, setup_mark
 from musician.runtime.work import load_task_file
 from musician.store.port import Store
 from musician.trees.git import Git
@@ -293,9 +292,7 @@ class Hand:
             tests=found.result.tests_line(),
             failing=found.result.to_mend(),
             files_modified=len(changes),
-            key_outputs=tuple(
-                KeyOutput(path=path, kind=OutputKind(kind)) for path, kind in changes[:MOST_KEY_OUTPUTS]
-            ),
+            key_outputs=key_outputs(changes),
         )
         return step(state, ended)[1].records
 

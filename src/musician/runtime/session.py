@@ -29,7 +29,6 @@ from musician.protocol.errors import ClaimLost, IllegalEvent, MusicianError
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.musician import Mode, MusicianState, step, takes
 from musician.protocol.orchestra import is_merge_trouble
-from musician.protocol.particulars import KeyOutput, OutputKind
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.runtime.checkpoint import run_checkpoint
@@ -37,13 +36,12 @@ from musician.runtime.papers import Papers
 from musician.runtime.preparing import prepare_tree
 from musician.runtime.proposing import Desk, keep_made
 from musician.runtime.recording import Recorder
-from musician.runtime.tasktree import TaskTree, setup_mark
+from musician.runtime.tasktree import TaskTree, key_outputs, setup_mark
 from musician.runtime.watching import Watcher
 from musician.store.port import Store
 
 __all__ = ["Session"]
 
-MOST_KEY_OUTPUTS = 20
 _OUTCOMES = {port.OutcomeKind.FAILED: i.PieceEnding.FAILED, port.OutcomeKind.LOST: i.PieceEnding.LOST}
 _MOST_TROUBLE_CHARS = 500
 _PAUSED = frozenset({Mode.AWAITING_VERDICT, Mode.AWAITING_ANSWER})
@@ -250,9 +248,7 @@ class Session:
             tests=found.result.tests_line(),
             failing=found.result.to_mend(),
             files_modified=len(changes),
-            key_outputs=tuple(
-                KeyOutput(path=path, kind=OutputKind(kind)) for path, kind in changes[:MOST_KEY_OUTPUTS]
-            ),
+            key_outputs=key_outputs(changes),
         )
 
     async def _restore_tree(self) -> None:

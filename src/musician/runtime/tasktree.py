@@ -6,12 +6,16 @@ or restored; a step that was interrupted there is simply played again.
 """
 
 import hashlib
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from musician.plans.model import Isolation, TaskSpec
 from musician.protocol.claim import Claim
+from musician.protocol.errors import BadField
+from musician.protocol.particulars import KeyOutput, OutputKind
 from musician.trees.branches import create_branch, full_ref, integration_branch, start_branch
 from musician.trees.git import Git
 from musician.trees.merge import Conflict, ensure_integration, take_in
@@ -22,10 +26,12 @@ from musician.trees.status import tree_git_dir
 from musician.trees.steps import FinishedItem, commit_step, finished_items
 from musician.trees.worktree import Worktree, ensure_worktree
 
-__all__ = ["NO_PLAN", "IsolatedTree", "SharedTree", "TaskTree", "open_tree", "setup_mark"]
+__all__ = ["NO_PLAN", "IsolatedTree", "SharedTree", "TaskTree", "key_outputs", "open_tree", "setup_mark"]
 
 NO_PLAN = "tasks"
 """Whose branches the tasks without a plan get."""
+
+_MOST_KEY_OUTPUTS = 20
 
 _KEPT = frozenset({"created", "modified"})
 
@@ -165,6 +171,15 @@ def open_tree(root: Root, task: TaskSpec, claim: Claim, *, plan_id: str | None, 
     start = Git(worktree.path).text("merge-base", "HEAD", tip)
     kept = Git(worktree.path).text("rev-parse", full_ref(worktree.branch))
     return IsolatedTree(worktree=worktree, claim=claim, plan_id=plan_id or NO_PLAN, start=start, kept=kept)
+
+
+def key_outputs(changes: Iterable[tuple[str, str]]) -> tuple[KeyOutput, ...]:
+    """The first of a task's changes. A name that no line of a message can hold is left out: no work stops for it."""
+    found = []
+    for path, kind in changes:
+        with suppress(BadField):
+            found.append(KeyOutput(path=path, kind=OutputKind(kind)))
+    return tuple(found[:_MOST_KEY_OUTPUTS])
 
 
 def setup_mark(tree: Path, command: str) -> Path:
