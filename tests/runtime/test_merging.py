@@ -222,6 +222,16 @@ def test_a_set_up_runs_once_in_every_tree(stage: "Stage") -> None:
     assert (stage.hall / "trees").read_text().split() == ["task-01", "_integration"]
 
 
+def test_what_a_set_up_leaves_is_there_again_after_it_was_set_aside(stage: "Stage") -> None:
+    """Git ignores nothing here: a failed step's tree is restored, and a second merge comes into the same tree."""
+    fails_once = 'if mkdir "$MUSICIAN_TEST_HALL/once"; then exit 1; fi'
+    first = task(1, f"test -e ready.mark; {fails_once}; echo one > one.txt")
+    second = task(2, "echo two > two.txt", keys="after: [task-01]")
+    stage.write(with_setup("touch ready.mark", plan(first, second, test="test -e ready.mark")))
+    stage.to_the_end()
+    stage.check_whole()
+
+
 def test_tasks_in_one_tree_set_it_up_once_and_wait_for_it(stage: "Stage") -> None:
     once = f'echo x >> "$MUSICIAN_TEST_HALL/setups"; {stage.gate("setup")} touch ready.mark'
     setup = "\n  ".join(once.splitlines())

@@ -1,6 +1,8 @@
 """A plan's set-up command: once in each working tree, before anything is played or verified there (DESIGN 7).
 
-Tasks that share the user's tree come to it at the same time: one sets it up, the others wait for that.
+Tasks that share the user's tree come to it at the same time: one sets it up, the others wait for that. What it leaves
+and git does not ignore is like any work in the tree: kept with the next step, or set aside with an unfinished one,
+and then the command runs again.
 """
 
 import fcntl
@@ -10,10 +12,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
 from musician.processes.spawn import run_program
+from musician.trees.partial import LEAVES
+from musician.trees.status import read_status
 
 __all__ = ["prepare_tree"]
 
@@ -41,8 +46,13 @@ async def prepare_tree(
             return ""
         problem = await _run(command, tree=tree, env=env, time_limit_s=time_limit_s, on_process=on_process)
         if not problem:
-            mark.write_text(command, encoding="utf-8")
+            leaves = LEAVES if await anyio.to_thread.run_sync(_is_dirty, tree) else ""
+            mark.write_text(leaves + command, encoding="utf-8")
         return problem
+
+
+def _is_dirty(tree: Path) -> bool:
+    return read_status(tree).is_dirty
 
 
 @asynccontextmanager

@@ -19,7 +19,7 @@ from musician.protocol.particulars import KeyOutput, OutputKind
 from musician.trees.branches import create_branch, full_ref, integration_branch, start_branch
 from musician.trees.git import Git
 from musician.trees.merge import Conflict, ensure_integration, take_in
-from musician.trees.partial import set_aside_partial
+from musician.trees.partial import MARKS, set_aside_partial
 from musician.trees.root import Root
 from musician.trees.snapshot import changed_files, tree_id
 from musician.trees.status import tree_git_dir
@@ -185,7 +185,7 @@ def key_outputs(changes: Iterable[tuple[str, str]]) -> tuple[KeyOutput, ...]:
 def setup_mark(tree: Path, command: str) -> Path:
     """The file that says that this set-up command has succeeded in this tree; it goes with the tree."""
     digest = hashlib.sha256(command.encode()).hexdigest()[:32]
-    return tree_git_dir(tree) / f"musician-setup-{digest}"
+    return tree_git_dir(tree) / MARKS.replace("*", digest)
 
 
 def _kept(changes: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:

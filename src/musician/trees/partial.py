@@ -17,10 +17,17 @@ from musician.trees.snapshot import snapshot
 from musician.trees.status import Status, operation_under_way, read_status, tree_git_dir
 from musician.trees.worktree import Worktree
 
-__all__ = ["PARTIALS_MAX", "SetAside", "discard_to", "save_partial", "set_aside_partial"]
+__all__ = ["LEAVES", "MARKS", "PARTIALS_MAX", "SetAside", "discard_to", "save_partial", "set_aside_partial"]
 
 PARTIALS_MAX = 1000
 """Refs kept for one claim epoch of one task; one more is refused rather than one lost."""
+
+
+MARKS = "musician-setup-*"
+"""Files in a tree's git folder that say which set-up commands have succeeded in it."""
+
+LEAVES = "leaves files that git sees\n"
+"""How such a mark begins where the command's work is in the tree like anybody's, and goes with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +75,7 @@ def discard_to(worktree: Worktree, target: str, *, saved: str | None, detached: 
     if saved is not None:
         # Then the reset below removes the files of that commit, and only those.
         git.run("read-tree", "--reset", saved)
+        _forget_set_up(tree_git_dir(worktree.path))
     _end_operation(git, tree_git_dir(worktree.path))
     if detached:
         git.run("update-ref", "--no-deref", "HEAD", target)
@@ -95,6 +103,13 @@ def _keep(worktree: Worktree, status: Status, *, task_id: str, epoch: int) -> st
         paths=(str(worktree.path),),
         remedy="look at what keeps failing there, then delete refs under refs/musician/partial",
     )
+
+
+def _forget_set_up(git_dir: Path) -> None:
+    """What a set-up left is taken out with all else: it must run again."""
+    for mark in git_dir.glob(MARKS):
+        if mark.read_bytes().startswith(LEAVES.encode()):
+            mark.unlink()
 
 
 def _content(git: Git, commit: str) -> str:
