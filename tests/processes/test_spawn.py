@@ -148,6 +148,21 @@ def test_the_folder_may_have_any_name_and_be_gone(trees: Any) -> None:
     assert run.output == os.fsencode(folder) + b"\n"
 
 
+def test_a_program_works_in_its_own_repository_whoever_started_us(trees: Any) -> None:
+    """A run that is started by a git hook has GIT_DIR and GIT_INDEX_FILE in its environment."""
+    aimed = {
+        **trees.env,
+        "GIT_DIR": "/elsewhere/.git",
+        "GIT_INDEX_FILE": "/elsewhere/index",
+        "GIT_PAGER": "cat",
+    }
+    run = Run(trees.folder, aimed, "env")
+    anyio.run(run.play)
+    said = run.output.decode()
+    assert "GIT_PAGER=cat" in said
+    assert "/elsewhere" not in said
+
+
 def test_the_mark_of_a_lease_is_not_handed_on(trees: Any) -> None:
     run = Run(trees.folder, {**trees.env, LEASE_VARIABLE: "1", "KEPT": "yes"}, "env")
     assert anyio.run(run.play).returncode == 0

@@ -24,10 +24,26 @@ from musician.processes.identity import ProcessIdentity
 from musician.processes.lease import LEASE_VARIABLE
 from musician.processes.running import Running, start_leased
 
-__all__ = ["CHUNK_BYTES", "Ended", "run_program"]
+__all__ = ["CHUNK_BYTES", "NOT_HANDED_ON", "Ended", "run_program"]
 
 CHUNK_BYTES = 64 * 1024
 """The most that one call of ``on_output`` gets."""
+
+NOT_HANDED_ON = frozenset(
+    {
+        LEASE_VARIABLE,
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_COMMON_DIR",
+        "GIT_DIR",
+        "GIT_INDEX_FILE",
+        "GIT_NAMESPACE",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_PREFIX",
+        "GIT_WORK_TREE",
+    }
+)
+"""The mark of a lease, and what a git hook has in its environment: it would aim a program's git at the repository of
+the hook, and not at the tree it works in."""
 
 _END_LIMIT_S = leash.GRACE_S + 0.7
 """How long the leash gets to end the tree before we do it ourselves; both together stay under 2 s."""
@@ -56,7 +72,7 @@ async def run_program(
     time_limit_s: float,
     on_process: Callable[[ProcessIdentity], Awaitable[None]],
 ) -> Ended:
-    """Run ``argv`` in ``cwd`` with exactly ``env`` (but the mark of a lease) and an empty standard input.
+    """Run ``argv`` in ``cwd`` with exactly ``env`` (but ``NOT_HANDED_ON``) and an empty standard input.
 
     ``on_process`` is awaited before anything of the program is executed; the identity is that of the leash,
     whose session holds the program, and ending it (``ending.end_tree``) ends all. ``on_output`` gets both
@@ -65,7 +81,7 @@ async def run_program(
     that is not there ends with 127 and a line in the output, one that cannot be executed with 126. Background
     processes a program leaves are ended with it. Cancelled, or out of time, all of it is gone within 2 s.
     """
-    kept = {name: value for name, value in env.items() if name != LEASE_VARIABLE}
+    kept = {name: value for name, value in env.items() if name not in NOT_HANDED_ON}
     async with _on_leash([os.fspath(cwd), *argv], kept) as (running, output):
         await on_process(running.identity)
         running.write(leash.GO)
