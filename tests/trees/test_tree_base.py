@@ -166,6 +166,31 @@ def test_a_branch_checked_out_in_another_tree_is_left_to_its_owner(
     assert fast_forward(root, "users", INTEGRATION).move is Move.ALREADY
 
 
+def test_a_run_begun_in_a_linked_tree_starts_from_its_branch_and_moves_that_one(
+    root: Root, tmp_path: Path, git: GitCommand
+) -> None:
+    linked = tmp_path / "linked"
+    git(root.path, "worktree", "add", "-q", str(linked), "-b", "users", "trunk")
+    (root.path / "a.txt").write_text("what the main tree holds is not looked at\n")
+    standing = find_root(linked)
+    assert check_base(standing).branch == "users"
+    (linked / "a.txt").write_text("but what this one holds is\n")
+    with pytest.raises(TreeNotReady, match="has changes"):
+        check_base(standing)
+    git(linked, "checkout", "-q", "a.txt")
+    commit = _integrate(git, root.path)
+    assert fast_forward(standing, "users", INTEGRATION).move is Move.MOVED
+    assert git(linked, "rev-parse", "HEAD") == commit
+    assert (linked / "new.txt").exists()
+    assert git(root.path, "rev-parse", "trunk") != commit
+
+
+def test_a_tasks_own_tree_is_not_the_users(root: Root, git: GitCommand) -> None:
+    of_task = root.trees_dir / "greeter" / "task-01"
+    git(root.path, "worktree", "add", "-q", str(of_task), "-b", "musician/greeter/task-01", "trunk")
+    assert check_base(find_root(of_task)).branch == "trunk"
+
+
 def test_a_branch_that_is_gone_or_never_was_is_answered_with_a_command(root: Root, git: GitCommand) -> None:
     _integrate(git, root.path)
     assert _refused(root, "deleted", git)[1] == f"git branch deleted {INTEGRATION}"

@@ -8,13 +8,14 @@ possible the answer is the command a person can give.
 import shlex
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 from musician.protocol.errors import GitFailed, TreeNotReady
 from musician.trees.branches import full_ref
 from musician.trees.git import Git, shown
 from musician.trees.registrations import checked_out_at
 from musician.trees.root import Root
-from musician.trees.status import Status, operation_under_way, read_status
+from musician.trees.status import Status, operation_under_way, read_status, tree_git_dir
 
 __all__ = ["Base", "FastForward", "Move", "check_base", "fast_forward"]
 
@@ -50,15 +51,16 @@ def check_base(root: Root) -> Base:
     Changed and untracked files both count, because neither would be in the tasks' trees. Ignored files and the
     program's own (``.musician/``, ``temp``, reports and proposals not yet committed) do not.
     """
-    _check_lock(root)
-    under_way = operation_under_way(root.git_dir)
+    tree = root.users_tree
+    _check_lock(tree)
+    under_way = operation_under_way(tree_git_dir(tree))
     if under_way is not None:
         raise TreeNotReady(
             reason=f"a {under_way} is under way",
             paths=(),
             remedy=f"finish it, or end it with git {under_way} --abort",
         )
-    status = read_status(root.path)
+    status = read_status(tree)
     if status.head is None:
         raise TreeNotReady(
             reason=f"branch {status.branch!r} has no commit yet", paths=(), remedy="make a first commit"
@@ -76,8 +78,9 @@ def check_base(root: Root) -> Base:
 def fast_forward(root: Root, base_branch: str | None, integration: str) -> FastForward:
     """Move ``base_branch`` to the tip of branch ``integration``, by fast-forward or not at all (D24).
 
-    In the main tree it takes a tree without changes (an untracked file forbids it only if it would be overwritten);
-    a branch checked out nowhere is moved by its old value; one checked out elsewhere is left alone.
+    In the main tree, or the one the user stands in, it takes a tree without changes (an untracked file forbids it
+    only if it would be overwritten); a branch checked out nowhere is moved by its old value; one checked out
+    elsewhere is left alone.
     """
     git = Git(root.path)
     tip = git.commit_id(full_ref(integration))
@@ -105,15 +108,15 @@ def fast_forward(root: Root, base_branch: str | None, integration: str) -> FastF
         git.run("update-ref", "-m", "musician: fast-forward", full_ref(base_branch), tip, old)
         return FastForward(move=Move.MOVED)
     by_hand = f"git -C {shlex.quote(str(place))} merge --ff-only"
-    if place != root.path:
+    if place not in (root.path, root.users_tree):
         return _not_possible(f"branch {base_branch!r} is checked out in {place}", by_hand, integration)
-    return _forward_main_tree(root, by_hand, integration)
+    return _forward_tree(place, by_hand, integration)
 
 
-def _forward_main_tree(root: Root, by_hand: str, integration: str) -> FastForward:
-    status = read_status(root.path)
+def _forward_tree(tree: Path, by_hand: str, integration: str) -> FastForward:
+    status = read_status(tree)
     changes = status.changed + status.deleted + status.unmerged
-    under_way = operation_under_way(root.git_dir)
+    under_way = operation_under_way(tree_git_dir(tree))
     if under_way is not None:
         return _not_possible(f"a {under_way} is under way in the working tree", by_hand, integration)
     if changes:
@@ -122,8 +125,8 @@ def _forward_main_tree(root: Root, by_hand: str, integration: str) -> FastForwar
             f"the working tree has changes that are not committed ({named})", by_hand, integration
         )
     try:
-        _check_lock(root)
-        Git(root.path).run("merge", "--ff-only", "--quiet", integration)
+        _check_lock(tree)
+        Git(tree).run("merge", "--ff-only", "--quiet", integration)
     except (GitFailed, TreeNotReady) as error:
         return _not_possible(error.message, by_hand, integration)
     return FastForward(move=Move.MOVED)
@@ -133,12 +136,12 @@ def _not_possible(reason: str, command: str, integration: str) -> FastForward:
     return FastForward(move=Move.NOT_POSSIBLE, reason=reason, command=f"{command} {shlex.quote(integration)}")
 
 
-def _check_lock(root: Root) -> None:
+def _check_lock(tree: Path) -> None:
     """In the user's tree a lock is reported, never removed: another git may be at work."""
-    lock = root.git_dir / "index.lock"
+    lock = tree_git_dir(tree) / "index.lock"
     if lock.exists():
         raise TreeNotReady(
-            reason="another git command is at work in the main tree, or one was killed",
+            reason="another git command is at work in the working tree, or one was killed",
             paths=(str(lock),),
             remedy="wait for it; if none runs, remove that file",
         )

@@ -7,7 +7,7 @@ found from a linked worktree, is an error and never a new place. Rule: everythin
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
@@ -33,9 +33,17 @@ NETWORK_FILESYSTEMS = frozenset({
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Root:
-    """``path`` is the real path of the main working tree."""
+    """``path`` is the real path of the main working tree; ``standing`` that of the tree one stands in."""
 
     path: Path
+    standing: Path | None = field(default=None, compare=False)
+
+    @property
+    def users_tree(self) -> Path:
+        """Whose branch a run starts from and moves at its end: the tree one stands in, if it is the user's own."""
+        if self.standing is None or self.standing.is_relative_to(self.trees_dir):
+            return self.path
+        return self.standing
 
     @property
     def git_dir(self) -> Path:
@@ -97,11 +105,12 @@ def find_root(start: Path) -> Root:
     except GitFailed as error:
         reason = "not in a git repository" if "not a git repository" in error.stderr else error.message
         raise NoRepository(path=str(start), reason=reason) from error
-    candidates = [_toplevel(start)] if own == common else []
+    standing = _toplevel(start)
+    candidates = [standing] if own == common else []
     for candidate in [*candidates, _configured_tree(common), common.parent]:
         top = _toplevel(candidate) if candidate is not None else None
         if top is not None and git_dir_of(top) == common:
-            return Root(path=top)
+            return Root(path=top, standing=standing)
     if Git(common).text("rev-parse", "--is-bare-repository") == "true":
         raise NoRepository(
             path=str(start), reason="a bare repository has no working tree", remedy="go into a clone of it"
