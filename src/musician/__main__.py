@@ -15,6 +15,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         _speak_utf8()
         argv = sys.argv[1:]
     try:
+        if list(argv[:1]) == ["hook"] and not set(argv) & {"-h", "--help"}:
+            from musician.hooks.entry import program
+
+            return program(argv[1:])
         from musician.cli.main import run
 
         return run(argv)

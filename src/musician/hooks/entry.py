@@ -1,0 +1,137 @@
+"""The one door of all hooks: which event, whose, and whether there is anything to do.
+
+Reached as ``musician hook EVENT`` and by the plugin's boot file. The exit code is 0 on every path: what the client
+is to do is said in the answer, and the client lets go on a hook that fails.
+"""
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+    from typing import BinaryIO
+
+    from musician.hooks.answers import Answer
+    from musician.hooks.event import HookEvent
+    from musician.hooks.place import Place
+
+__all__ = ["EVENTS", "main", "program"]
+
+EVENTS = {
+    "SessionStart": "session_start",
+    "UserPromptExpansion": "prompt_expansion",
+    "UserPromptSubmit": "prompt_submit",
+    "PreToolUse": "tool_use",
+    "PostToolBatch": "tool_batch",
+    "SubagentStart": "subagents",
+    "SubagentStop": "subagents",
+    "PreCompact": "compaction",
+    "Stop": "stop",
+    "StopFailure": "stop_failure",
+    "SessionEnd": "session_end",
+}
+"""The module of ``musician.hooks`` that answers an event."""
+
+_FOR_STRANGERS = ("SessionStart", "UserPromptExpansion")
+"""Also answered for a session that has never claimed anything: here it may become a musician."""
+
+_MOST_BYTES = 64 * 1024 * 1024
+"""Of standard input; an event with more is not read to its end, and so is none."""
+
+
+def program(argv: "Sequence[str]") -> int:
+    """Answer one event of the client on this process's own streams. Nothing else can reach standard output (B06)."""
+    answer_fd = os.dup(1)
+    os.dup2(2, 1)  # what is printed on the way, by a child too, is a log
+    with os.fdopen(answer_fd, "wb") as stdout:
+        return main(argv, sys.stdin.buffer, stdout)
+
+
+def main(argv: "Sequence[str]", stdin: "BinaryIO", stdout: "BinaryIO") -> int:
+    """Answer the event ``argv`` names: the client's JSON in, nothing or one JSON object out. Always 0."""
+    document = stdin.read(_MOST_BYTES)
+    event = argv[0] if argv else ""
+    if event not in EVENTS:
+        _log(f"{event or 'no event'}: not one of {', '.join(EVENTS)}")
+        return 0
+    answer = _answer(event, document)
+    if answer is not None:
+        from musician.hooks.answers import render
+
+        try:
+            stdout.write(render(answer))
+            stdout.flush()
+        except OSError:
+            _log(f"{event}: nobody reads the answer")
+    return 0
+
+
+def _answer(name: str, document: bytes) -> "Answer | None":
+    from musician.hooks.place import find_database
+
+    try:
+        cwd = os.getcwd()
+    except OSError:
+        return None  # the folder was removed under the session
+    place = find_database(os.environ, cwd)
+    if place is None or not (place.exists or _asks_for_us(name, document)):
+        return None
+    from musician.hooks.event import as_event
+
+    event = as_event(name, document, project_dir=os.environ.get("CLAUDE_PROJECT_DIR"))
+    if event.session_id is None:
+        return None
+    try:
+        if place.exists:
+            place.look(event.session_id)
+        return _ask(event, place) if place.held or name in _FOR_STRANGERS else None
+    except Exception as error:  # whatever goes wrong, the client gets an answer (B10)
+        return _trouble(event, place, error)
+    finally:
+        place.close()
+
+
+def _asks_for_us(name: str, document: bytes) -> bool:
+    """Whether somebody calls for a musician where there is no database: they are told."""
+    return name == "UserPromptExpansion" and b"musician" in document
+
+
+def _ask(event: "HookEvent", place: "Place") -> "Answer | None":
+    answer: Answer | None = _module(event.name).answer(event, place)
+    return answer
+
+
+def _trouble(event: "HookEvent", place: "Place", error: Exception) -> "Answer | None":
+    """The event's own decision on trouble; by default it is said on standard error and the client goes on."""
+    problem = _said(error, place.database)
+    _log(f"{event.name}: {problem}")
+    try:
+        decide = getattr(_module(event.name), "trouble", None)
+        decided: Answer | None = decide(event, place, problem) if decide else None
+    except Exception as second:
+        _log(f"{event.name}: {_said(second, place.database)}")
+        return None
+    return decided
+
+
+def _said(error: Exception, database: str) -> str:
+    """One line that names the database."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if database in text else f"{database}: {text}"
+
+
+def _module(name: str) -> "ModuleType":
+    from importlib import import_module
+
+    return import_module(f"musician.hooks.{EVENTS[name]}")
+
+
+def _log(text: str) -> None:
+    """For the client's debug log; nobody may be there to read it."""
+    try:
+        sys.stderr.write(f"musician hook {text}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        return

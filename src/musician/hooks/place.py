@@ -1,0 +1,178 @@
+"""Where a hook runs: the repository's root and database, and what the session owns there.
+
+Finds the same root as :func:`musician.trees.root.find_root` does, without starting git: the nearest ``.git``, its
+common dir, the main working tree. A place that cannot be told for sure is no place, and the session none of ours.
+MUSICIAN_DB wins, as in every command.
+
+The look at the database is one read by apsw alone. Its connection is closed before the service opens its own.
+"""
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from musician.protocol.settings import Settings
+    from musician.store.port import Store
+
+__all__ = ["PATIENCE_S", "Held", "Place", "find_database", "find_tree"]
+
+PATIENCE_S = 5.0
+"""The longest a hook waits for the database, whatever the settings say (B10)."""
+
+_LOOK_PATIENCE_MS = 1000
+"""Readers wait only where somebody has locked the whole file; once more is enough."""
+
+_MOST_SETTINGS_BYTES = 100_000
+_LOOK = os.path.join(os.path.dirname(__file__), "look.sql")
+_APPLICATION_ID = 0x4D757369  # store.sqlite.store.APPLICATION_ID, which is too dear to import here
+
+
+class Held:
+    """A claim of the session's, as it stood at the look. ``is_live``: the task's current claim, in an active state.
+
+    The conductor's own row counts as a claim of task-00. Ages are seconds by the database's clock, None if unset or
+    unreadable.
+    """
+
+    __slots__ = ("epoch", "heartbeat_age_s", "is_live", "state", "task_id", "undelivered")
+
+    task_id: str
+    epoch: int
+    state: str
+    is_live: bool
+    heartbeat_age_s: "float | None"
+    undelivered: int
+
+    def __init__(self, row: "Sequence[Any]") -> None:
+        self.task_id, self.epoch, self.state, is_live, self.heartbeat_age_s, self.undelivered = row
+        self.is_live = bool(is_live)
+
+
+class Place:
+    """``root`` is None where a database is named outside of every repository. ``database`` need not exist.
+
+    ``held`` are the claims the event's session has made, the newest claim of each task; empty for a stranger.
+    """
+
+    __slots__ = ("_store", "database", "held", "root")
+
+    def __init__(self, root: "str | None", database: str) -> None:
+        self.root, self.database = root, database
+        self.held: tuple[Held, ...] = ()
+        self._store: Store | None = None
+
+    @property
+    def exists(self) -> bool:
+        return os.path.isfile(self.database)
+
+    @property
+    def live(self) -> "tuple[Held, ...]":
+        """The claims the session may act on."""
+        return tuple(each for each in self.held if each.is_live)
+
+    def look(self, session_id: str) -> None:
+        """Find out what a session owns; :class:`apsw.Error` if that cannot be read."""
+        import apsw
+
+        connection = apsw.Connection(self.database, flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            connection.set_busy_timeout(_LOOK_PATIENCE_MS)
+            if connection.pragma("application_id") != _APPLICATION_ID:
+                raise apsw.NotADBError("this database is not Musician's")
+            with open(_LOOK, encoding="utf-8") as file:
+                rows = connection.execute(file.read(), (session_id,)).fetchall()
+        finally:
+            connection.close()
+        self.held = tuple(Held(row) for row in rows)
+
+    def store(self) -> "Store":
+        """The database for the service's verbs; opened once, closed by :meth:`close`."""
+        if self._store is None:
+            from pathlib import Path
+
+            from musician.store.opening import open_store
+
+            self._store = open_store(Path(self.database), named=True, busy_timeout_s=PATIENCE_S)
+        return self._store
+
+    def settings(self) -> "Settings":
+        """The repository's; the defaults where there is none."""
+        from pathlib import Path
+
+        from musician.config import load_settings
+        from musician.protocol.settings import Settings
+
+        if self.root is None:
+            return Settings()
+        return load_settings(Path(self.root, ".musician", "config.toml"))
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+
+def find_database(environ: "Mapping[str, str]", cwd: str) -> "Place | None":
+    """The place an event belongs to; None if there is none. The client's project folder outranks ``cwd``."""
+    named = environ.get("MUSICIAN_DB", "")
+    start = environ.get("CLAUDE_PROJECT_DIR") or cwd
+    root = find_tree(start) or (find_tree(cwd) if start != cwd else None)
+    if named:
+        is_file = "://" not in named and "\0" not in named
+        return Place(root, os.path.join(cwd, named)) if is_file else None
+    return None if root is None else Place(root, os.path.join(root, ".musician", "comms.db"))
+
+
+def find_tree(start: str) -> "str | None":
+    """The main working tree of the repository around a folder (D25); None where that cannot be told without git."""
+    here = os.path.realpath(start)
+    while True:
+        entry = os.path.join(here, ".git")
+        if os.path.isfile(entry):
+            return _main_tree(here, entry)
+        if os.path.exists(os.path.join(entry, "HEAD")):
+            return here
+        above = os.path.dirname(here)
+        if above == here:
+            return None
+        here = above
+
+
+def _main_tree(here: str, entry: str) -> "str | None":
+    """Where the main tree is, seen from a tree whose ``.git`` is a file: a linked worktree, or a submodule."""
+    said = _line(entry)
+    if not said.startswith("gitdir: "):
+        return None
+    git_dir = os.path.realpath(os.path.join(here, said.removeprefix("gitdir: ")))
+    common = _line(os.path.join(git_dir, "commondir"))
+    if not common:
+        return here
+    common = os.path.realpath(os.path.join(git_dir, common))
+    if os.path.basename(common) == ".git":
+        return os.path.dirname(common)
+    return _configured_tree(common)
+
+
+def _configured_tree(common: str) -> "str | None":
+    """Where a repository kept elsewhere says its working tree is, as a submodule's does."""
+    try:
+        with open(os.path.join(common, "config"), encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.read(_MOST_SETTINGS_BYTES).splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        key, _, value = line.partition("=")
+        if key.strip().lower() == "worktree":
+            return os.path.realpath(os.path.join(common, value.strip().strip('"')))
+    return None
+
+
+def _line(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.readline(os.pathconf("/", "PC_PATH_MAX") + 100).rstrip("\r\n")
+    except OSError:
+        return ""

@@ -1,0 +1,190 @@
+"""A repository with an opened task, and the two ways to call a hook: its ``main`` in this process, and the program."""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import musician
+from musician import service
+from musician.hooks.entry import main
+from musician.protocol.claim import Claim
+from musician.protocol.settings import Settings
+from musician.runtime.locking import lock_plan_file
+from musician.store.sqlite.store import SqliteStore
+from musician.trees.root import exclude_private, find_root
+
+PLAN = """\
+---
+plan: greeter
+test: python3 -m unittest -q
+---
+# Greeter
+
+## Overview
+Greets people like Zoë.
+
+## Phase 1: Foundations
+
+### task-03: Add the greeting ✓
+#### Step 1: Write it
+Write `greet(name)` into greeter.py.
+#### Checkpoint 1: it greets
+#### Step 2: Polish it
+Mind the accents.
+
+### task-04: Add the farewell
+#### Step 1: Write it
+Write `part(name)`.
+"""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A hook's one answer, None for silence."""
+
+    document: dict[str, Any] | None
+
+    @property
+    def context(self) -> str:
+        """What the model is told; "" if nothing."""
+        return str(((self.document or {}).get("hookSpecificOutput") or {}).get("additionalContext", ""))
+
+    @property
+    def blocks(self) -> str:
+        """Why the client may not go on; "" if it may."""
+        document = self.document or {}
+        return str(document.get("reason", "")) if document.get("decision") == "block" else ""
+
+    @property
+    def denies(self) -> str:
+        """Why a tool call is refused; "" if it is not."""
+        specific = (self.document or {}).get("hookSpecificOutput") or {}
+        denied = specific.get("permissionDecision") == "deny"
+        return str(specific.get("permissionDecisionReason", "")) if denied else ""
+
+    @property
+    def notice(self) -> str:
+        """What the person at the terminal is told; "" if nothing."""
+        return str((self.document or {}).get("systemMessage", ""))
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git as some user."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    env |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    argv = ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *arguments]
+    return subprocess.run(argv, cwd=folder, env=env, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture(autouse=True)
+def own_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs the tests may be a musician, or a client's session, too."""
+    for name in [name for name in os.environ if name.startswith(("MUSICIAN_", "GIT_", "CLAUDE"))]:
+        if name != "MUSICIAN_REWRITE":
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One commit with a plan, and we stand in it. Nothing of Musician's yet."""
+    folder = tmp_path / "My Proj (é) $x"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "trunk")
+    (folder / "PLAN.md").write_text(PLAN, encoding="utf-8")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "begin")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def store(repository: Path) -> Iterator[SqliteStore]:
+    """The repository set up and its plan locked: task-03 and task-04 wait for a musician."""
+    root = find_root(repository)
+    root.musician_dir.mkdir()
+    exclude_private(root)
+    opened = SqliteStore.create(root.database)
+    lock_plan_file(root, opened, repository / "PLAN.md", Settings())
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def claim(store: SqliteStore) -> Claim:
+    """Session sess-aaa holds task-03."""
+    return service.claim(store, "task-03", "sess-aaa", settings=Settings()).claim
+
+
+Hook = Callable[..., Answered]
+
+
+@pytest.fixture
+def hook(capfd: pytest.CaptureFixture[str]) -> Hook:
+    """Call a hook in this process: its one answer, or None. ``saying`` must be found on standard error."""
+
+    def call(event: str, *, saying: str = "", document: bytes | None = None, **keys: Any) -> Answered:
+        said = {"hook_event_name": event, "session_id": "sess-aaa", **keys}
+        out = BytesIO()
+        capfd.readouterr()
+        assert main([event], BytesIO(json.dumps(said).encode() if document is None else document), out) == 0
+        printed, err = capfd.readouterr()
+        assert printed == ""
+        assert "Traceback" not in err
+        assert saying in err
+        return one_document(out.getvalue())
+
+    return call
+
+
+def one_document(out: bytes) -> Answered:
+    """Nothing, or exactly one JSON object whose specific output names its event (B06)."""
+    if not out.strip():
+        return Answered(None)
+    text = out.decode().lstrip()
+    document, end = json.JSONDecoder().raw_decode(text)
+    assert isinstance(document, dict)
+    assert not text[end:].strip()
+    specific = document.get("hookSpecificOutput")
+    assert specific is None or specific.get("hookEventName")
+    return Answered(document)
+
+
+BOOT = "import sys; sys.path[:0] = {paths!r}; from musician.hooks.entry import program; sys.exit(program(sys.argv[1:]))"
+
+
+@pytest.fixture
+def boot() -> list[str]:
+    """How the plugin starts a hook: no site, no environment, the two folders it needs."""
+    paths = [str(Path(musician.__file__).parents[1]), sysconfig.get_path("platlib")]
+    python = os.path.realpath(sys.executable)
+    return [python, "-I", "-S", "-X", "utf8", "-c", BOOT.format(paths=paths)]
+
+
+@pytest.fixture
+def hook_process(boot: list[str]) -> Hook:
+    """Call a hook as the client does: a process of its own."""
+
+    def call(event: str, *, env: Mapping[str, str] | None = None, **keys: Any) -> Answered:
+        said = {"hook_event_name": event, "session_id": "sess-aaa", **keys}
+        done = subprocess.run(
+            [*boot, event],
+            input=json.dumps(said).encode(),
+            env={**os.environ, **(env or {})},
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        assert b"Traceback" not in done.stderr, done.stderr.decode()
+        return one_document(done.stdout)
+
+    return call
