@@ -1,0 +1,51 @@
+"""The testing kit that is shipped: the real Claude Code client, played against a scripted model.
+
+What a plugin of hooks and tools does is seen only with the client itself; what the model would do must be said by
+the test, word for word. So the client is real, and the model is a script. The kit knows the client and the Messages
+API; it refuses to know the protocol, and it holds no rule of it.
+
+Rules: loopback only. The client gets a home, settings and a key of the kit's own and nothing of the surroundings.
+Everything recorded is bounded. No key is ever kept. Nothing here sleeps to be right: a test waits for a request, for
+words on a screen, for a line of output or for a state, each with a bound that only something broken reaches.
+
+Where do we …
+
+- say what the model answers? ``script``
+- look at what the client sent? ``received``
+- play the model? ``model_server``
+- give a client surroundings of its own? ``client_home``
+- run it with ``-p``? ``print_client``; in a terminal? ``terminal_client``; through the SDK? ``hosted_client``
+- wait for what gives no event? ``waiting``
+
+``hosted_client`` needs ``musician[claude]``, which brings the client too; the terminal needs ``tmux``.
+"""
+
+from musician.testing.client_home import ClientHome, find_client
+from musician.testing.model_server import ScriptedModel, ScriptProblem
+from musician.testing.print_client import PrintClient, PrintResult
+from musician.testing.received import Kind, Message, Received, ToolAnswer
+from musician.testing.script import Failure, Reply, ToolUse, Usage, say, use
+from musician.testing.terminal_client import TerminalClient
+from musician.testing.waiting import NotInTime, until
+
+__all__ = [
+    "ClientHome",
+    "Failure",
+    "Kind",
+    "Message",
+    "NotInTime",
+    "PrintClient",
+    "PrintResult",
+    "Received",
+    "Reply",
+    "ScriptProblem",
+    "ScriptedModel",
+    "TerminalClient",
+    "ToolAnswer",
+    "ToolUse",
+    "Usage",
+    "find_client",
+    "say",
+    "until",
+    "use",
+]

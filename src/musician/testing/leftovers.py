@@ -1,0 +1,45 @@
+"""Ending everything a client started, also what outlived it: by a mark in the environment, which children inherit.
+
+A client that is killed leaves its tools' processes behind, in sessions of their own and with another parent; no tree
+leads to them any more.
+"""
+
+import uuid
+from contextlib import suppress
+
+import psutil
+
+from musician.testing.waiting import until
+
+__all__ = ["MARK", "end_marked", "marked", "new_mark"]
+
+MARK = "TESTING_KIT_MARK"
+_END_S = 10.0
+
+
+def new_mark() -> str:
+    """A mark nobody else has."""
+    return uuid.uuid4().hex
+
+
+def marked(mark: str) -> list[psutil.Process]:
+    """The living processes that carry a mark."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.environ().get(MARK) == mark and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+    return found
+
+
+def end_marked(mark: str) -> None:
+    """SIGKILL to all of them, until there are none; one may start another while it is being looked for."""
+
+    def none_left() -> bool:
+        living = marked(mark)
+        for process in living:
+            with suppress(psutil.Error):
+                process.kill()
+        return not living
+
+    until(none_left, within_s=_END_S, told=lambda: f"still there: {marked(mark)}")

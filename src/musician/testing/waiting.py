@@ -1,0 +1,28 @@
+"""Waiting for what gives no event: look again and again, up to a bound that only something broken reaches."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+__all__ = ["HANG_S", "NotInTime", "until"]
+
+HANG_S = 60.0
+"""The usual bound; nothing that works waits this long."""
+
+_PACE_S = 0.05
+
+_T = TypeVar("_T")
+
+
+class NotInTime(AssertionError):
+    """What a test waited for did not happen."""
+
+
+def until(look: Callable[[], _T], *, within_s: float = HANG_S, told: Callable[[], str] = lambda: "") -> _T:
+    """The first true answer of ``look``. :class:`NotInTime`, with what ``told`` has to say, if none comes."""
+    deadline = time.monotonic() + within_s
+    while not (found := look()):
+        if time.monotonic() > deadline:
+            raise NotInTime(f"it did not happen within {within_s:g} s. {told()}")
+        time.sleep(_PACE_S)
+    return found

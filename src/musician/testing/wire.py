@@ -1,0 +1,62 @@
+"""Steps in the Messages API's own form: one JSON document, or the events of a stream."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from musician.testing.script import Failure, Reply
+
+__all__ = ["events", "failure_body", "message_body"]
+
+
+def message_body(reply: Reply, *, number: int, model: str) -> dict[str, Any]:
+    """The whole message. Ids follow from the request's number."""
+    texts = [{"type": "text", "text": reply.text}] if reply.text else []
+    uses = [
+        {
+            "type": "tool_use",
+            "id": each.id or f"toolu_{number:04d}_{at}",
+            "name": each.name,
+            "input": dict(each.input),
+        }
+        for at, each in enumerate(reply.uses)
+    ]
+    return {
+        "id": f"msg_{number:04d}",
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": [*texts, *uses],
+        "stop_reason": reply.stop_reason,
+        "stop_sequence": None,
+        "usage": reply.usage.as_json(),
+    }
+
+
+def failure_body(failure: Failure) -> dict[str, Any]:
+    """An error document."""
+    return {"type": "error", "error": {"type": failure.kind, "message": failure.message}}
+
+
+def events(message: dict[str, Any]) -> Iterator[bytes]:
+    """The same message, streamed: each item is one server-sent event."""
+    yield _event("message_start", message={**message, "content": [], "stop_reason": None})
+    for index, block in enumerate(message["content"]):
+        if block["type"] == "text":
+            empty, delta = {**block, "text": ""}, {"type": "text_delta", "text": block["text"]}
+        else:
+            empty = {**block, "input": {}}
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+        yield _event("content_block_start", index=index, content_block=empty)
+        yield _event("content_block_delta", index=index, delta=delta)
+        yield _event("content_block_stop", index=index)
+    yield _event(
+        "message_delta",
+        delta={"stop_reason": message["stop_reason"], "stop_sequence": None},
+        usage={"output_tokens": message["usage"]["output_tokens"]},
+    )
+    yield _event("message_stop")
+
+
+def _event(kind: str, **fields: Any) -> bytes:
+    return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode()
