@@ -12,6 +12,7 @@ __all__ = [
     "AgentUnavailable",
     "BadField",
     "BadId",
+    "BeyondClaim",
     "CallerError",
     "ClaimBlocked",
     "ClaimLost",
@@ -32,6 +33,7 @@ __all__ = [
     "ProposalDecided",
     "SessionError",
     "StaleVerdict",
+    "StatementRefused",
     "TreeNotReady",
     "UnexpectedInput",
     "UnknownPlan",
@@ -174,6 +176,17 @@ class UnreadableMessage(CallerError):
         )
 
 
+class StatementRefused(CallerError):
+    """Somebody's own SQL that is not run, or could not be; nothing of it was kept (B11, B12)."""
+
+    def __init__(self, *, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            f"nothing was done, {reason}",
+            remedy="query runs one statement that reads; execute changes your own task's row and adds your messages",
+        )
+
+
 class AgentUnavailable(CallerError):
     """The agent a plan or a command names cannot be played with."""
 
@@ -225,6 +238,17 @@ class ClaimLost(SessionError):
         super().__init__(
             f"session {session_id} holds {held} on {task_id}, which is at claim {current_epoch}",
             remedy="write nothing more and end; a successor has the task or will get it",
+        )
+
+
+class BeyondClaim(SessionError):
+    """A session's own SQL touched a row that is not its to touch; everything was rolled back (D6)."""
+
+    def __init__(self, *, session_id: str, what: str) -> None:
+        self.session_id, self.what = session_id, what
+        super().__init__(
+            f"nothing was done, session {session_id} may not {what}",
+            remedy="change only your own task's row, and send only your own messages on it",
         )
 
 

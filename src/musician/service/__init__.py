@@ -15,6 +15,7 @@ waiters are rung after the commit. Where do we …
 - record what a person must decide? ``people``
 - propose what is worth keeping, and decide on it? ``proposals``; near-duplicates: ``likeness``
 - look? ``views``; a watcher's look: ``looking``
+- run a session's own SQL? ``rawwork``
 """
 
 from musician.service.claims import Taken, beat, block_claim, claim, claims_of, current_claim
@@ -40,6 +41,7 @@ from musician.service.proposals import (
     reject_proposal,
     unsubmitted_proposals,
 )
+from musician.service.rawwork import execute, query
 from musician.service.submissions import announce, ask, report, resume, submit
 from musician.service.takeover import fence, reopen, take_over, withdraw
 from musician.service.verdicts import grant_retries, judge, request_exit
@@ -89,6 +91,7 @@ __all__ = [
     "deliver",
     "describe_session",
     "everything",
+    "execute",
     "exit_task",
     "fence",
     "find_proposal",
@@ -110,6 +113,7 @@ __all__ = [
     "plan_row",
     "progress_of",
     "propose",
+    "query",
     "record",
     "record_process",
     "reject_proposal",

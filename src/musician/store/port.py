@@ -4,17 +4,40 @@ Theory. A store gives transactions over *named queries*: each backend ships the 
 described where they are written. A reader sees one snapshot. A writer holds the write lock from its first
 statement (never read-then-upgrade: that is how BUSY and lost updates begin), commits once, and only then rings
 those who wait. If the block raises, nothing happened and nobody is woken.
+
+A statement that somebody else wrote is run within bounds and never with a writer's rights: it can be asked, or it may
+alter rows of a transaction whose caller then judges what it changed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-__all__ = ["Row", "Store", "Tx", "Value"]
+__all__ = ["Answer", "Change", "Row", "Store", "Tx", "Value"]
 
 Value = str | int | float | bytes | None
 Row = Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a statement of somebody else's read. ``more``: there is more than the caller wanted at most."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    more: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One row that a statement of somebody else's changed; ``before`` is None for a new row, ``after`` for one gone."""
+
+    table: str
+    before: Row | None
+    after: Row | None
+    by_trigger: bool
 
 
 class Tx(Protocol):
@@ -35,6 +58,14 @@ class Tx(Protocol):
         """Wake the task's waiters once the transaction is committed."""
         ...
 
+    def alter(self, statements: str, *, writable: Mapping[str, Set[str]]) -> tuple[Change, ...]:
+        """Run somebody else's statements: what they changed, in order, for the caller to judge before it commits.
+
+        ``writable`` are the tables they may name, each with the columns an UPDATE may set.
+        :class:`StatementRefused` for anything else.
+        """
+        ...
+
 
 class Store(Protocol):
     """An open database. Errors are :class:`DatabaseUnusable` with its ``kind``."""
@@ -43,6 +74,10 @@ class Store(Protocol):
 
     def read(self) -> AbstractContextManager[Tx]: ...
     def write(self) -> AbstractContextManager[Tx]: ...
+
+    def ask(self, statement: str, *, most_rows: int, most_bytes: int) -> Answer:
+        """Run one statement of somebody else's that only reads; :class:`StatementRefused` for any other (B11)."""
+        ...
 
     def change_counter(self) -> int:
         """Differs after any other connection's commit: the slow poll behind the bell."""

@@ -12,7 +12,7 @@ caller's block raises passes through untouched.
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +22,8 @@ import apsw
 
 from musician.protocol.errors import DatabaseUnusable, NotInitialised
 from musician.store import bell
-from musician.store.port import Row, Value
+from musician.store.port import Answer, Change, Row, Value
+from musician.store.sqlite import foreign
 from musician.store.sqlite.faults import as_unusable, gate_fault, unreachable
 from musician.store.sqlite.gate import Gate, GateTimeout
 from musician.store.sqlite.guards import guard_statements
@@ -125,6 +126,15 @@ class SqliteStore:
         if tx.rung:
             bell.ring(self.path, tx.rung)
 
+    def ask(self, statement: str, *, most_rows: int, most_bytes: int) -> Answer:
+        """By a connection of its own, which could not write if it were let."""
+        with ExitStack() as opened, _FaultsOf(self.path):
+            connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
+            opened.callback(connection.close)
+            _configure(connection, busy_timeout_s=self._busy_timeout_s)
+            connection.pragma("query_only", True)
+            return foreign.ask(connection, statement, most_rows=most_rows, most_bytes=most_bytes)
+
     def change_counter(self) -> int:
         """SQLite's ``data_version``: differs after another connection's commit."""
         with self._lock, _FaultsOf(self.path):
@@ -193,6 +203,10 @@ class SqliteTx:
 
     def ring(self, task_id: str) -> None:
         self.rung.add(task_id)
+
+    def alter(self, statements: str, *, writable: Mapping[str, Set[str]]) -> tuple[Change, ...]:
+        with self._faults:
+            return foreign.alter(self._connection, statements, writable=writable)
 
     def _row(self, query: str, cursor: apsw.Cursor, values: tuple[Value, ...]) -> Row:
         # Asking SQLite for the names costs as much as a small query, and they stay the same.
