@@ -11,7 +11,6 @@ a piece larger than it was thought to be: an attempt that has changed more than 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import PurePosixPath
 
 from musician.protocol.settings import Settings
 
@@ -95,11 +94,12 @@ class Attempts:
 
 def modules_of(files: Iterable[str]) -> int:
     """How many modules the files are: what differs only in its suffix is one, and a test is part of what it tests."""
-    paths = {PurePosixPath(path).with_suffix("") for path in files}
-    tests = {path for path in paths if path.name.startswith("test_") or path.name.endswith("_test")}
+    places = {path.rpartition("/")[::2] for path in files}
+    paths = {(folder, name.rpartition(".")[0] or name) for folder, name in places}
+    tests = {(folder, name) for folder, name in paths if name.startswith("test_") or name.endswith("_test")}
     subjects = paths - tests
-    tested = {path.name.removeprefix("test_").removesuffix("_test") for path in tests}
-    return len(subjects) + len(tested - {path.name for path in subjects})
+    tested = {name.removeprefix("test_").removesuffix("_test") for _, name in tests}
+    return len(subjects) + len(tested - {name for _, name in subjects})
 
 
 def decide(
