@@ -114,9 +114,7 @@ class OutcomeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a piece ended. ``detail`` is one line that does not name the piece; ``tail`` is the last lines of output, of
-    a subagent what it says that it did.
-    """
+    """How a piece ended. ``detail`` is one line; ``tail`` the last lines of output, for a report."""
 
     kind: OutcomeKind
     detail: str = ""

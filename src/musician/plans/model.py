@@ -38,19 +38,13 @@ class Isolation(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentPiece:
-    """A piece of a step for a subagent: ``##### Agent 1: …``.
-
-    ``size`` (changed lines), ``files`` and ``well_defined`` are what the plan says of it; None where it does not.
-    """
+    """A piece of a step for a subagent: ``##### Agent 1: …``."""
 
     number: int
     title: str
     prose: str
     run: tuple[str, ...]
     line: int
-    size: int | None = None
-    files: tuple[str, ...] = ()
-    well_defined: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

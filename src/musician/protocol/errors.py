@@ -32,6 +32,7 @@ __all__ = [
     "PlanChanged",
     "ProposalDecided",
     "SessionError",
+    "SettingsUnreadable",
     "StaleVerdict",
     "StatementRefused",
     "TreeNotReady",
@@ -366,6 +367,15 @@ class WrongSettings(OperatorError):
     def __init__(self, *, name: str, reason: str) -> None:
         self.name, self.reason = name, reason
         super().__init__(f"setting {name}: {reason}", remedy="mend .musician/config.toml")
+
+
+class SettingsUnreadable(OperatorError):
+    """A settings file of another program's that is not what that program reads; ``line`` is 1-based, 0 for none."""
+
+    def __init__(self, *, path: str, line: int, reason: str) -> None:
+        self.path, self.line, self.reason = path, line, reason
+        place = f"{path}:{line}" if line else path
+        super().__init__(f"{place}: {reason}", remedy="mend it, then try again; nothing was written")
 
 
 class UnexpectedInput(MusicianError):

@@ -1,8 +1,7 @@
 """A task as the musician plays it: one flat list of items in document order."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from musician.protocol.delegation import Extent
 from musician.protocol.journal import Progress
 
 __all__ = ["Check", "Play", "Program"]
@@ -10,10 +9,7 @@ __all__ = ["Check", "Play", "Program"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Play:
-    """A step, or a subagent's piece of one. ``item`` names it in the journal and in git.
-
-    Of a subagent's piece the plan may say its ``extent``, and whether it is ``well_defined``; None where it does not.
-    """
+    """A step, or a subagent's piece of one. ``item`` names it in the journal and in git."""
 
     item: str
     title: str
@@ -21,8 +17,6 @@ class Play:
     scripts: tuple[str, ...]
     step: int
     is_agent: bool = False
-    extent: Extent = field(default_factory=Extent)
-    well_defined: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

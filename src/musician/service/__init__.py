@@ -5,7 +5,6 @@ as ``task-00``. A refusal is a typed error and changes nothing. The message is w
 waiters are rung after the commit. Where do we …
 
 - claim, release, beat? ``claims``
-- follow a session that somebody opened in a client? ``clients``
 - write down what a session did? ``work``
 - submit, report, ask? ``submissions``
 - end a session or a task? ``endings``
@@ -20,18 +19,6 @@ waiters are rung after the commit. Where do we …
 """
 
 from musician.service.claims import Taken, beat, block_claim, claim, claims_of, current_claim
-from musician.service.clients import (
-    CLEARED,
-    Met,
-    client_identity,
-    client_of,
-    current_session,
-    end_client,
-    meet_client,
-    note_client_failure,
-    rebind,
-    warn_client,
-)
 from musician.service.conducting import (
     Conducting,
     beat_conductor,
@@ -81,10 +68,8 @@ from musician.service.work import (
 )
 
 __all__ = [
-    "CLEARED",
     "Conducting",
     "Look",
-    "Met",
     "Taken",
     "TaskView",
     "accept_proposal",
@@ -100,15 +85,11 @@ __all__ = [
     "block_claim",
     "claim",
     "claims_of",
-    "client_identity",
-    "client_of",
     "complete",
     "conductor_row",
     "current_claim",
-    "current_session",
     "deliver",
     "describe_session",
-    "end_client",
     "everything",
     "execute",
     "exit_task",
@@ -123,10 +104,8 @@ __all__ = [
     "list_proposals",
     "lock_plan",
     "look",
-    "meet_client",
     "merge_proposal",
     "messages_of",
-    "note_client_failure",
     "now",
     "open_asks",
     "open_proposals_of",
@@ -135,7 +114,6 @@ __all__ = [
     "progress_of",
     "propose",
     "query",
-    "rebind",
     "record",
     "record_process",
     "reject_proposal",
@@ -155,6 +133,5 @@ __all__ = [
     "tasks_of",
     "unread",
     "unsubmitted_proposals",
-    "warn_client",
     "withdraw",
 ]

@@ -122,8 +122,8 @@ def find_root(start: Path) -> Root:
     )
 
 
-def exclude_private(root: Root) -> None:
-    """Keep ``.musician/`` and ``temp`` out of every commit, by git's own exclude file; idempotent (D25).
+def exclude_private(root: Root, *more: bytes) -> None:
+    """Keep ``.musician/``, ``temp`` and ``more`` out of every commit, by git's own exclude file; idempotent (D25).
 
     ``/temp`` has no trailing slash because it is a link in the worktrees. :class:`TreeNotReady` if the file cannot
     be written.
@@ -132,7 +132,7 @@ def exclude_private(root: Root) -> None:
     try:
         content = file.read_bytes() if file.exists() else b""
         present = {line.strip() for line in content.splitlines()}
-        missing = [pattern for pattern in _EXCLUDED if pattern not in present]
+        missing = [pattern for pattern in (*_EXCLUDED, *more) if pattern not in present]
         if not missing:
             return
         file.parent.mkdir(exist_ok=True)

@@ -1,0 +1,102 @@
+"""Claude Code's plugin: where it is, putting it there, taking it away, trying it (CLI-22)."""
+
+import os
+
+import click
+
+from musician.cli.context import App
+from musician.cli.options import command
+from musician.cli.render import pairs, show
+from musician.plugin.installation import install as install_plugin
+from musician.plugin.installation import uninstall as uninstall_plugin
+from musician.plugin.places import Installation, Scope, for_project, for_user
+from musician.plugin.rendering import render, this_program
+from musician.trees.root import exclude_private
+
+__all__ = ["plugin"]
+
+_LOCAL_SETTINGS = b"/.claude/settings.local.json"
+
+_scope_option = click.option(
+    "--scope",
+    type=click.Choice([scope.value for scope in Scope]),
+    default=Scope.USER.value,
+    show_default=True,
+    help="For every session of yours, or for sessions in this repository.",
+)
+
+_STATUS_LINE = {
+    "ours": "shown in every session",
+    "kept": "yours is kept; ours would be shown by the command in docs/CLAUDE_CODE.md",
+    "none": "not shown; `musician plugin install --statusline` shows it",
+}
+
+
+@click.group("plugin")
+def plugin() -> None:
+    """Install, check and remove Claude Code's plugin."""
+
+
+@command("path", parent=plugin)
+@_scope_option
+@click.pass_obj
+def path(app: App, scope: str) -> None:
+    """Print the plugin's folder, for `claude --plugin-dir`.
+
+    The folder is made if it is not there. No settings are touched.
+    """
+    place = _place(app, scope)
+    render(place, this_program())
+    show(app, {"path": str(place.plugin), "scope": scope}, str(place.plugin))
+
+
+@command("install", parent=plugin)
+@_scope_option
+@click.option(
+    "--statusline", "with_status_line", is_flag=True, help="Show task, state, context and unread messages."
+)
+@click.pass_obj
+def install(app: App, scope: str, with_status_line: bool) -> None:
+    """Make the plugin known to Claude Code; the next session has it.
+
+    Repeating it is harmless, and needed after Musician or its Python has moved. Other settings are left as they are.
+    """
+    place = _place(app, scope)
+    if scope == Scope.PROJECT:
+        exclude_private(app.root, _LOCAL_SETTINGS)
+    done = install_plugin(place, this_program(), with_status_line=with_status_line)
+    document = {**_where(place), "changed": done.is_new, "status_line": done.status_line}
+    facts = {
+        "plugin": place.plugin,
+        "settings": place.settings,
+        "status line": _STATUS_LINE[done.status_line],
+    }
+    said = "next: open Claude Code in a repository and type: /musician task-01"
+    show(app, document, pairs(facts), said if done.is_new else "nothing to do, all was there")
+
+
+@command("uninstall", parent=plugin)
+@_scope_option
+@click.pass_obj
+def uninstall(app: App, scope: str) -> None:
+    """Take the plugin away again, and nothing else.
+
+    Sessions that are open keep it until they end.
+    """
+    place = _place(app, scope)
+    done = uninstall_plugin(place)
+    document = {**_where(place), "changed": done.was_there}
+    show(app, document, f"removed from {place.settings}" if done.was_there else "it was not installed")
+
+
+def _place(app: App, scope: str) -> Installation:
+    return for_project(app.root, os.environ) if scope == Scope.PROJECT else for_user(os.environ)
+
+
+def _where(place: Installation) -> dict[str, object]:
+    return {
+        "scope": place.scope.value,
+        "path": str(place.plugin),
+        "settings": str(place.settings),
+        "plugin": place.plugin_id,
+    }

@@ -1,0 +1,157 @@
+"""From the packaged templates to a folder that Claude Code reads: paths filled in, each file whole or not at all.
+
+A template's ``{{name}}`` is a fact of this machine; ``{{name:shell}}`` is the same as one word of a shell, for what the
+client starts through one. Facts are filled into the strings of a JSON document, not into its text, so that no quote,
+dollar sign or letter of a path can change what a file says (B09).
+
+The interpreter is the one that ours was made from, not ours: it starts faster, and it is still there when somebody
+has removed the virtual environment; the boot file then says so and steps aside. Rendering again writes only what is
+different and removes what no longer belongs; sessions that run meanwhile find the old file or the new one.
+"""
+
+import json
+import os
+import re
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from musician import __version__
+from musician.plugin.places import Installation
+from musician.protocol.errors import TreeNotReady
+
+__all__ = ["TEMPLATE", "Program", "render", "this_program"]
+
+TEMPLATE = Path(__file__).parent / "template"
+_PLACE = re.compile(r"\{\{([a-z_]+)(:shell)?\}\}")
+_CONSTANT = re.compile(r"^(FOLDERS|VERSION)\b.*$", re.MULTILINE)
+_UNWRITABLE = re.compile("[\\x00-\\x1f\\x7f\\ud800-\\udfff]")
+"""Control characters, and bytes of a path that are no UTF-8: what JSON or a shell line cannot carry."""
+_KEPT = ("installed.json",)
+_NEEDED = ("musician", "apsw")
+"""What a hook imports beside the standard library."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """What of this machine runs the plugin. ``python`` runs the boot file, ``program_python`` the whole program."""
+
+    python: str
+    program_python: str
+    folders: tuple[str, ...]
+    version: str = __version__
+
+
+def this_program() -> Program:
+    """The one that is running now."""
+    own = os.path.abspath(sys.executable)
+    base = os.path.abspath(getattr(sys, "_base_executable", None) or own)
+    folders = dict.fromkeys(os.path.dirname(os.path.dirname(_origin(name))) for name in _NEEDED)
+    return Program(
+        python=os.path.realpath(base) if os.access(base, os.X_OK) else own,
+        program_python=own,
+        folders=tuple(folders),
+    )
+
+
+def _origin(name: str) -> str:
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
+        raise TreeNotReady(
+            reason=f"{name} is not importable from files", paths=(), remedy="install Musician with pip"
+        )
+    return os.path.abspath(spec.origin)
+
+
+def render(installation: Installation, program: Program) -> tuple[str, ...]:
+    """Make the folder; the files that were written, relative to it. :class:`TreeNotReady` if it cannot be."""
+    facts = {
+        "python": program.python,
+        "program_python": program.program_python,
+        "boot": str(installation.plugin / "boot.py"),
+        "version": program.version,
+        "marketplace": installation.marketplace,
+    }
+    for text in (*facts.values(), *program.folders):
+        if _UNWRITABLE.search(text):
+            raise TreeNotReady(
+                reason="a path that no settings can hold", paths=(ascii(text),), remedy="install elsewhere"
+            )
+    wanted = {path: _filled(TEMPLATE / path, facts, program) for path in _files()}
+    try:
+        written = tuple(path for path, data in wanted.items() if _write(installation.folder / path, data))
+        _sweep(installation.folder, {*wanted, *_KEPT})
+    except OSError as error:
+        raise TreeNotReady(
+            reason=f"the plugin cannot be written there ({error.strerror})",
+            paths=(str(installation.folder),),
+            remedy="make the folder writable",
+        ) from error
+    return written
+
+
+def _files() -> Iterator[str]:
+    """The template's files, relative to it."""
+    for folder, folders, names in os.walk(TEMPLATE):
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        for name in sorted(names):
+            yield str(Path(folder, name).relative_to(TEMPLATE))
+
+
+def _filled(path: Path, facts: Mapping[str, str], program: Program) -> bytes:
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".json":
+        return (json.dumps(_fill(json.loads(text), facts), ensure_ascii=False, indent=1) + "\n").encode()
+    if path.name == "boot.py":
+        constants = {"FOLDERS": program.folders, "VERSION": program.version}
+        text = _CONSTANT.sub(lambda found: f"{found[1]} = {constants[found[1]]!a}", text)
+    return text.encode()
+
+
+def _fill(value: Any, facts: Mapping[str, str]) -> Any:
+    """A JSON value with its facts; a name that is none is a defect of the template and raises KeyError."""
+    match value:
+        case str():
+            return _PLACE.sub(
+                lambda found: shlex.quote(facts[found[1]]) if found[2] else facts[found[1]], value
+            )
+        case list():
+            return [_fill(each, facts) for each in value]
+        case dict():
+            return {key: _fill(each, facts) for key, each in value.items()}
+    return value
+
+
+def _write(path: Path, data: bytes) -> bool:
+    """Whether it had to be written."""
+    with suppress(FileNotFoundError):
+        if path.read_bytes() == data:
+            return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+    return True
+
+
+def _sweep(folder: Path, wanted: set[str]) -> None:
+    """Remove what an older version left."""
+    for here, _, names in os.walk(folder, topdown=False):
+        for name in names:
+            if str(Path(here, name).relative_to(folder)) not in wanted:
+                os.unlink(os.path.join(here, name))
+        with suppress(OSError):  # not empty
+            os.rmdir(here)

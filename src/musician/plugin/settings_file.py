@@ -1,0 +1,254 @@
+"""A settings file of somebody else's, changed in one place and kept byte for byte in all others.
+
+Theory. Claude Code's settings are JSON objects that people write by hand, and that other programs write too. To read
+one and write it anew would lose its order, its spacing and its numbers' spelling, so an edit is a change of text: a
+member goes in behind the last one, in the file's own layout, and taking it out again leaves the very bytes that were
+there. What was made on the way to a member (the objects around it, the file itself) is told by :meth:`put`, and
+:meth:`take` removes exactly that again once it has become empty.
+
+It knows nothing of what settings mean. It refuses what is no JSON object, with the line, and then nothing is written
+(B09). A link is followed, the file's rights are kept, and a reader sees the old file or the new one, never a part.
+"""
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from musician.protocol.errors import SettingsUnreadable
+
+__all__ = ["Keys", "SettingsFile"]
+
+Keys = tuple[str, ...]
+"""Keys from the outermost object inwards."""
+
+_BLANK = " \t\r\n"
+_INDENT = "  "
+_BOM = "\ufeff"
+_MOST_BYTES = 16 * 1024 * 1024
+_DECODER = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Member:
+    """Where ``"key": value`` stands in the text."""
+
+    key: str
+    start: int
+    value_start: int
+    end: int
+
+
+@dataclass(slots=True)
+class SettingsFile:
+    """The text of one file, changed in memory; :meth:`save` writes it. ``existed``: there is one on the disk."""
+
+    path: Path
+    text: str = ""
+    existed: bool = False
+
+    @classmethod
+    def read(cls, path: Path) -> "SettingsFile":
+        """:class:`SettingsUnreadable` where it is no JSON object; a missing or blank file is an empty one."""
+        try:
+            with path.open("rb") as file:
+                data = file.read(_MOST_BYTES + 1)
+        except FileNotFoundError:
+            return cls(path)
+        except OSError as error:
+            raise SettingsUnreadable(
+                path=str(path), line=0, reason=error.strerror or "cannot be read"
+            ) from error
+        found = cls(path, _decoded(path, data), existed=True)
+        found._check()
+        return found
+
+    def get(self, keys: Keys) -> Any:
+        """The value at ``keys``, None where there is none."""
+        value: Any = json.loads(self._body() or "{}")
+        for key in keys:
+            value = value.get(key) if isinstance(value, dict) else None
+        return value
+
+    def put(self, keys: Keys, value: object) -> tuple[Keys, ...]:
+        """Set one value. What had to be made for it, the outermost first; () for the file itself.
+
+        :class:`SettingsUnreadable` where something that is no object stands on the way.
+        """
+        made: list[Keys] = []
+        if not self._body():
+            self.text += "{}\n"
+            made.append(())
+        for depth in range(1, len(keys)):
+            if self.get(keys[:depth]) is None and self._member(keys[:depth]) is None:
+                self._insert(keys[:depth], {})
+                made.append(keys[:depth])
+        member = self._member(keys)
+        if member is None:
+            self._insert(keys, value)
+        elif json.loads(self.text[member.value_start : member.end]) != value:
+            written = self._layout(value, len(keys))
+            self.text = self.text[: member.value_start] + written + self.text[member.end :]
+        return tuple(made)
+
+    def take(self, keys: Keys, *, made: Sequence[Keys] = ()) -> bool:
+        """Remove one member, and of what was ``made`` for it everything that is empty then; whether it was there."""
+        found = isinstance(self.get(keys[:-1]), dict) and self._remove(keys)
+        for parent in sorted(made, key=len, reverse=True):
+            if parent and self.get(parent) == {}:
+                self._remove(parent)
+        return found
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing is set in it."""
+        return not json.loads(self._body() or "{}")
+
+    def save(self) -> None:
+        """Write the file whole, through a link, with the rights it had."""
+        target = Path(os.path.realpath(self.path))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(self.text.encode())
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(name, target.stat().st_mode & 0o7777 if target.exists() else 0o644)
+            os.replace(name, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(name)
+            raise
+
+    def _body(self) -> str:
+        return self.text.removeprefix(_BOM).strip(_BLANK)
+
+    def _check(self) -> None:
+        if not self._body():
+            return
+        try:
+            value = json.loads(self.text.removeprefix(_BOM))
+        except (json.JSONDecodeError, RecursionError) as error:
+            line, reason = (
+                (error.lineno, error.msg)
+                if isinstance(error, json.JSONDecodeError)
+                else (1, "nested too deeply")
+            )
+            raise SettingsUnreadable(path=str(self.path), line=line, reason=reason) from error
+        if not isinstance(value, dict):
+            raise SettingsUnreadable(path=str(self.path), line=1, reason="this is no JSON object")
+
+    def _object(self, keys: Keys) -> int:
+        """Where the object at ``keys`` opens."""
+        if not keys:
+            return self.text.index("{")
+        member = self._member(keys)
+        if member is None or self.text[member.value_start] != "{":
+            line = self.text.count("\n", 0, member.value_start if member else 0) + 1
+            raise SettingsUnreadable(
+                path=str(self.path), line=line, reason=f"{'.'.join(keys)} is no JSON object"
+            )
+        return member.value_start
+
+    def _member(self, keys: Keys) -> _Member | None:
+        if not self._body():
+            return None
+        found = None
+        for each in self._members(self._object(keys[:-1])):
+            if each.key == keys[-1]:
+                found = each  # of two with one name the later counts, as for every reader
+        return found
+
+    def _members(self, opening: int) -> Iterator[_Member]:
+        """The members of the object that opens there, in order."""
+        at = self._skip(opening + 1)
+        while self.text[at] == '"':
+            start = at
+            key, at = _DECODER.raw_decode(self.text, start)
+            value_start = self._skip(self._skip(at) + 1)
+            _, end = _DECODER.raw_decode(self.text, value_start)
+            yield _Member(key=key, start=start, value_start=value_start, end=end)
+            at = self._skip(end)
+            if self.text[at] == ",":
+                at = self._skip(at + 1)
+
+    def _skip(self, at: int) -> int:
+        while at < len(self.text) and self.text[at] in _BLANK:
+            at += 1
+        return at
+
+    def _insert(self, keys: Keys, value: object) -> None:
+        opening = self._object(keys[:-1])
+        members = list(self._members(opening))
+        written = f"{json.dumps(keys[-1], ensure_ascii=False)}: {self._layout(value, len(keys))}"
+        if members:
+            gap = _gap(self.text, members, opening)
+            self._replace(members[-1].end, members[-1].end, f",{gap}{written}")
+        else:
+            outer = self._newline() + self._indent() * (len(keys) - 1)
+            self._replace(opening + 1, opening + 1, f"{outer}{self._indent()}{written}{outer}")
+
+    def _remove(self, keys: Keys) -> bool:
+        member = self._member(keys)
+        if member is None:
+            return False
+        opening = self._object(keys[:-1])
+        members = list(self._members(opening))
+        at = members.index(member)
+        if at > 0:
+            self._replace(members[at - 1].end, member.end, "")
+        elif len(members) > 1:
+            self._replace(member.start, members[1].start, "")
+        else:
+            outer = _outer(self.text[opening + 1 : member.start], len(keys))
+            end = member.end + (len(outer) if self.text.startswith(outer, member.end) else 0)
+            self._replace(opening + 1, end, "")
+        return True
+
+    def _replace(self, start: int, end: int, text: str) -> None:
+        self.text = self.text[:start] + text + self.text[end:]
+
+    def _newline(self) -> str:
+        return "\r\n" if "\r\n" in self.text else "\n"
+
+    def _indent(self) -> str:
+        """One step to the right, as the file's first member shows it."""
+        shown = re.search(r'\{\r?\n([ \t]+)"', self.text)
+        return shown[1] if shown else _INDENT
+
+    def _layout(self, value: object, depth: int) -> str:
+        lines = json.dumps(value, ensure_ascii=False, indent=self._indent()).split("\n")
+        return (self._newline() + self._indent() * depth).join(lines)
+
+
+def _outer(before: str, depth: int) -> str:
+    """What :meth:`SettingsFile._insert` put behind an only member, told by what it put before it."""
+    newline = "\r\n" if before.startswith("\r\n") else "\n"
+    step, rest = divmod(len(before) - len(newline), depth)
+    return before[:-step] if step > 0 and rest == 0 and before.startswith(newline) else ""
+
+
+def _gap(text: str, members: list[_Member], opening: int) -> str:
+    """What stands before a member in this object: a line of its own, or the same line."""
+    before = text[opening + 1 : members[0].start] if len(members) == 1 else None
+    if before is None:
+        before = text[members[-2].end : members[-1].start].replace(",", "")
+    return before or " "
+
+
+def _decoded(path: Path, data: bytes) -> str:
+    if len(data) > _MOST_BYTES:
+        raise SettingsUnreadable(
+            path=str(path), line=0, reason=f"more than {_MOST_BYTES} bytes are no settings"
+        )
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SettingsUnreadable(path=str(path), line=line, reason="this is not UTF-8") from error

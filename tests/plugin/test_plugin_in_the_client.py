@@ -1,0 +1,81 @@
+"""The installed plugin in the real client: found by its settings, valid, and gone when it is uninstalled."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from musician.testing import ClientHome, PrintClient, ScriptedModel, say
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Call
+
+
+class Played:
+    """Sessions of one prompt in the repository, with the home's settings."""
+
+    def __init__(self, home: ClientHome, model: ScriptedModel, cwd: Path) -> None:
+        self._home, self._model, self._cwd = home, model, cwd
+
+    def started(self, *plugins: Path) -> bool:
+        """Whether the plugin's hook told the session its id."""
+        with PrintClient(self._home, self._cwd, "hello", plugins=plugins) as client:
+            assert client.end().text == "done"
+            session = client.session_id
+        told = json.dumps(self._model.main[-1].body["messages"])
+        return session in told
+
+    def claude(self, *arguments: str) -> str:
+        """What a command of the client's prints; it must end well."""
+        done = subprocess.run(
+            [str(self._home.client), *arguments],
+            cwd=self._cwd,
+            env=self._home.env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+
+@pytest.fixture
+def played(home: Path, repository: Path, call: "Call", monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
+    call("init")
+    with ScriptedModel(lambda _: say("done")) as model:
+        client_home = ClientHome(home, model_url=model.url, trusts=[repository])
+        monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(client_home.config))
+        yield Played(client_home, model, repository)
+
+
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_an_installed_plugin_is_loaded_in_place_and_gone_when_it_is_uninstalled(
+    played: Played, call: "Call", home: Path, scope: str
+) -> None:
+    """B09, CLI-22: no command of the client's is needed, whatever the paths are."""
+    settings = home / ".claude" / "settings.json"
+    before = settings.read_bytes()
+    assert not played.started()
+    call("plugin", "install", "--scope", scope)
+    assert played.started()
+    call("plugin", "uninstall", "--scope", scope)
+    assert not played.started()
+    assert settings.read_bytes() == before
+    assert "musician" not in played.claude("plugin", "marketplace", "list")
+
+
+def test_a_folder_is_enough_for_one_session(played: Played, call: "Call") -> None:
+    assert played.started(Path(call("plugin", "path").out.rstrip("\n")))
+    assert not played.started()
+
+
+def test_the_client_finds_nothing_wrong_with_the_plugin(played: Played, call: "Call") -> None:
+    plugin = call("plugin", "path").out.rstrip("\n")
+    said = played.claude("plugin", "validate", "--strict", plugin)
+    assert "Validation passed" in said
+    assert "skills: musician:musician" in said
+    assert "Validation passed" in played.claude("plugin", "validate", "--strict", str(Path(plugin).parent))
