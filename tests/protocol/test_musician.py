@@ -215,6 +215,13 @@ def test_more_than_two_deviations_or_ownerless_tasks_ask_before_resuming(
         assert story.note("revert step 1 first").only(r.PlayPiece).advice == "revert step 1 first"
 
 
+def test_what_a_resumption_found_doubtful_is_asked_before_anything_is_played() -> None:
+    story = Story(doubts=("approved before, and red now: checkpoint 1",))
+    assert story.state.mode is Mode.AWAITING_ANSWER
+    assert "- approved before, and red now: checkpoint 1" in story.only(r.Ask).text
+    assert story.note("go on").names() == ["Write", "PlayPiece"]
+
+
 def test_a_ruled_deviation_asks_nobody_again() -> None:
     entry = Entry(kind=Kind.DEVIATION, text="d", severity=Severity.HIGH, ruled=True)
     assert Story(progress=Progress().after([entry] * 5)).state.mode is Mode.PLAYING

@@ -1,14 +1,19 @@
-"""Owning a task: claim and heartbeat (D2, D10)."""
+"""Owning a task: claim and heartbeat (D2, D10, D20)."""
 
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio
 import click
 
 from musician import service
 from musician.cli.context import App
-from musician.cli.options import claim_of, command, session_options, task_argument
-from musician.cli.render import pairs, show
-from musician.protocol.errors import MusicianError
+from musician.cli.options import claim_of, command, context_option, session_options, task_argument
+from musician.cli.render import indented, pairs, show
 from musician.protocol.names import check_session_id
-from musician.service import Taken
+
+if TYPE_CHECKING:
+    from musician.runtime.takeup import TakenUp
 
 __all__ = ["claim", "heartbeat"]
 
@@ -19,15 +24,35 @@ __all__ = ["claim", "heartbeat"]
     "--session", envvar="MUSICIAN_SESSION", metavar="ID", help="The session.  [env: MUSICIAN_SESSION]"
 )
 @click.option("--quiet", is_flag=True, help="When blocked, leave no trace (for workers that poll).")
+@context_option
 @click.pass_obj
-def claim(app: App, task_id: str, session: str | None, quiet: bool) -> None:
+def claim(app: App, task_id: str, session: str | None, quiet: bool, context_pct: float | None) -> None:
     """Claim TASK for a session.
 
-    Of any number of sessions that try, one succeeds; the others get exit code 5.
+    Of any number of sessions that try, one succeeds; the others get exit code 5. On a task that others have worked on
+    it looks back at what they left, runs the tests of what stands approved again, and tells the conductor.
     """
-    taken = service.claim(app.store, task_id, check_session_id(session), quiet=quiet, settings=app.settings)
-    tree, trouble = _tree(app, taken)
-    document = {
+    from musician.runtime.takeup import take_up
+
+    check_session_id(session)
+    up = partial(take_up, settings=app.settings, context_pct=context_pct, quiet=quiet)
+    taken = anyio.run(up, app.root, app.store, task_id, session)
+    facts = {
+        "task": task_id,
+        "epoch": taken.claim.epoch,
+        "as": taken.worked_by,
+        "instructions": taken.instruction_path,
+        "tree": taken.tree,
+        "next": f"{taken.next_item} ({taken.next_title})" if taken.next_item else "the final report",
+    }
+    show(
+        app, _document(taken), "claimed" if taken.is_new else "already yours", pairs(facts), *_remarks(taken)
+    )
+
+
+def _document(taken: "TakenUp") -> dict[str, object]:
+    found = taken.resumption
+    return {
         "task_id": taken.claim.task_id,
         "session_id": taken.claim.session_id,
         "epoch": taken.claim.epoch,
@@ -35,26 +60,37 @@ def claim(app: App, task_id: str, session: str | None, quiet: bool) -> None:
         "number": taken.number,
         "is_new": taken.is_new,
         "instruction_path": taken.instruction_path,
-        "tree": tree,
-        "warning": trouble,
+        "tree": taken.tree,
+        "next_item": taken.next_item,
+        "next_title": taken.next_title,
+        "done": list(taken.done),
+        "pending": list(taken.pending),
+        "unread": taken.unread,
+        "resumption": None
+        if found is None
+        else {
+            "previous_session": found.previous_session,
+            "handoff": found.handoff,
+            "assessment": found.assessment,
+            "verification": found.verification,
+            "message": found.render(),
+        },
+        "question": taken.question or None,
+        "warning": taken.warning or None,
     }
-    facts = {"task": task_id, "epoch": taken.claim.epoch, "as": taken.worked_by}
-    shown = pairs({**facts, "instructions": taken.instruction_path, "tree": tree})
-    said = "claimed" if taken.is_new else "already yours"
-    show(app, document, said, shown, *([f"warning: {trouble}"] if trouble else []))
 
 
-def _tree(app: App, taken: Taken) -> tuple[str | None, str | None]:
-    """Where the task is played, or why that is not known; the claim stands either way, and is written down."""
-    from musician.runtime.byhand import Hand
-
-    hand = Hand(root=app.root, store=app.store, claim=taken.claim, settings=app.settings)
-    try:
-        if taken.is_new:
-            hand.begin(taken.instruction_path)
-        return str(hand.tree.path), None
-    except (MusicianError, OSError) as error:
-        return None, str(error)
+def _remarks(taken: "TakenUp") -> list[str]:
+    task_id = taken.claim.task_id
+    remarks = [] if taken.resumption is None else [taken.resumption.render()]
+    if taken.question:
+        remarks += ["asked the conductor:", indented(taken.question)]
+        remarks.append(f"musician wait {task_id} sees the answer; nothing is played before it")
+    if taken.unread:
+        remarks.append(f"{taken.unread} unread: musician inbox {task_id} --ack")
+    if taken.warning:
+        remarks.append(f"warning: {taken.warning}")
+    return remarks
 
 
 @command("heartbeat")

@@ -37,7 +37,8 @@ class Started:
     ``advice`` is what the conductor said for this session (a handoff message, a correction), up to
     ``last_message_id``: acknowledged when it is acted on, 0 if that is done already. ``feedback`` is a rejection that
     an earlier session had not acted on. ``since`` is folded from the journal. ``ownerless_tasks`` are at work without
-    a live owner (D17), and of interest only to a session that resumes.
+    a live owner (D17), and ``doubts`` what was found that the conductor must answer for (D20): of interest only to a
+    session that resumes.
     """
 
     progress: Progress
@@ -49,6 +50,7 @@ class Started:
     last_message_id: int = 0
     since: Since = field(default_factory=Since)
     ownerless_tasks: int = 0
+    doubts: tuple[str, ...] = ()
 
 
 class PieceEnding(StrEnum):

@@ -25,7 +25,6 @@ from musician.protocol import inputs as i
 from musician.protocol import ready as r
 from musician.protocol.answers import exit_requested, judged, message, timed_out
 from musician.protocol.boundary import go_on, leave_soon
-from musician.protocol.deviations import asks_before_resuming, open_deviations
 from musician.protocol.errors import UnexpectedInput
 from musician.protocol.journal import Kind
 from musician.protocol.musician_state import BUSY, Mode, MusicianState, Waiting, Word
@@ -126,11 +125,8 @@ def _start(turn: Turn, given: i.Started) -> None:
     upcoming = turn.state.next_item
     if isinstance(upcoming, Check):
         turn.set(feedback=given.feedback)
-    deviations = open_deviations(given.progress.deviations)
-    if upcoming is not None and asks_before_resuming(
-        deviation_count=len(deviations), ownerless_tasks=given.ownerless_tasks
-    ):
-        text = resumption_question(turn.state, given.ownerless_tasks)
+    text = resumption_question(turn.state, given.ownerless_tasks, given.doubts)
+    if upcoming is not None and text:
         turn.records.append(r.Ask(text=text, entries=(turn.entry(Kind.QUESTION, text=text.splitlines()[0]),)))
         turn.set(question_open=True)
     go_on(turn)

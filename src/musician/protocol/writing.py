@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from musician.protocol.budget import agents_that_fit, average_agent_cost
-from musician.protocol.deviations import open_deviations, worst
+from musician.protocol.deviations import asks_before_resuming, open_deviations, worst
 from musician.protocol.inputs import VerificationEnded
 from musician.protocol.messages import ContextWarning, ErrorReport
 from musician.protocol.particulars import AgentsRemaining, Counted, Deviations, Nth, SelfCorrection
@@ -114,11 +114,15 @@ def question(state: "MusicianState", text: str) -> str:
     return f"{text}\n  Context Usage: {used}"
 
 
-def resumption_question(state: "MusicianState", ownerless_tasks: int) -> str:
-    """Why a session that resumes asks first (D17)."""
+def resumption_question(state: "MusicianState", ownerless_tasks: int, doubts: tuple[str, ...] = ()) -> str:
+    """Why a session that resumes asks first (D17, D20); "" if it need not."""
     found = open_deviations(state.progress.deviations)
-    lines = [f"  - {each.text} ({each.severity})" for each in found]
+    too_many = asks_before_resuming(deviation_count=len(found), ownerless_tasks=ownerless_tasks)
+    if not doubts and not too_many:
+        return ""
     what = f"{len(found)} open deviations, {ownerless_tasks} tasks at work without a live owner"
+    lines = [f"  - {each}" for each in doubts]
+    lines += [f"  - {each.text} ({each.severity})" for each in found]
     return question(state, "\n".join([f"Resuming {state.program.task_id}: {what}. How do I go on?", *lines]))
 
 

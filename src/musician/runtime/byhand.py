@@ -5,15 +5,12 @@ engine. What a driver remembers is found in the database here, at each verb anew
 verification and fills in the submission; nobody's word stands for a run (D14, D16).
 """
 
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar
 
-import anyio
 import anyio.to_thread
 
 from musician import service
@@ -31,15 +28,17 @@ from musician.protocol.program import Check, Program
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.transitions import Actor, Event, find
-from musician.protocol.writing import error_report, leaving
+from musician.protocol.writing import error_report, leaving, resumption_question
 from musician.runtime.checkpoint import Found, run_checkpoint
+from musician.runtime.heartbeat import beating
+from musician.runtime.lookback import Ground, Outlook
 from musician.runtime.papers import Papers, write_whole
 from musician.runtime.preparing import prepare_tree
 from musician.runtime.program import program_of
 from musician.runtime.recording import Recorder
-from musician.runtime.resumption import checkpoint_number
+from musician.runtime.resumption import unheard_verdicts
 from musician.runtime.tasks import raising_one
-from musician.runtime.tasktree import SharedTree, TaskTree, key_outputs, open_tree, setup_mark
+from musician.runtime.tasktree import SharedTree, TaskTree, key_outputs, open_tree
 from musician.runtime.work import load_task_file
 from musician.store.port import Store
 from musician.trees.git import Git
@@ -54,19 +53,19 @@ class Hand:
     """One claim with its task, tree and files, each opened when it is needed. All calls block but ``checkpoint``."""
 
     def __init__(self, *, root: Root, store: Store, claim: Claim, settings: Settings) -> None:
-        self._root, self._store, self._claim, self._settings = root, store, claim, settings
+        self._root, self._store, self.claim, self._settings = root, store, claim, settings
         self._papers = Papers(root, claim.task_id)
 
     # -- what there is ------------------------------------------------------------------------------------------
 
     @cached_property
     def view(self) -> service.TaskView:
-        return service.task_view(self._store, self._claim.task_id)
+        return service.task_view(self._store, self.claim.task_id)
 
     @cached_property
     def task(self) -> TaskSpec:
         """From its instruction file; :class:`InvalidPlan` where that cannot be read."""
-        return load_task_file(self._root, self._claim.task_id, self.view.row.instruction_path or "")
+        return load_task_file(self._root, self.claim.task_id, self.view.row.instruction_path or "")
 
     @cached_property
     def program(self) -> Program:
@@ -77,8 +76,8 @@ class Hand:
             only = Check(
                 item="checkpoint 1", number=1, of=1, title="final", commands=(), rework=(), final=True
             )
-            title = self.view.row.title or self._claim.task_id
-            return Program(task_id=self._claim.task_id, title=title, items=(only,))
+            title = self.view.row.title or self.claim.task_id
+            return Program(task_id=self.claim.task_id, title=title, items=(only,))
 
     @cached_property
     def tree(self) -> TaskTree:
@@ -87,7 +86,7 @@ class Hand:
         plan = None if row.plan_id is None else service.plan_row(self._store, row.plan_id)
         base = None if plan is None else plan.base_commit
         try:
-            return open_tree(self._root, self.task, self._claim, plan_id=row.plan_id, base=base)
+            return open_tree(self._root, self.task, self.claim, plan_id=row.plan_id, base=base)
         except InvalidPlan:
             head = base or Git(self._root.path).text("rev-parse", "HEAD")
             return SharedTree(root=self._root, start=head)
@@ -103,36 +102,74 @@ class Hand:
         started = [row.item for row in self.view.journal if row.kind in (Kind.STARTED, Kind.LAUNCHED)]
         return started[-1] if started and not self.progress.is_done(started[-1]) else ""
 
-    # -- what is written down -----------------------------------------------------------------------------------
-
-    def begin(self, instruction_path: str) -> None:
-        """The claim is made; the status and deviations files are there from now on."""
-        self.note(
-            Entry(kind=Kind.CLAIMED, text=self._claim.session_id),
-            Entry(kind=Kind.LOADED, text=instruction_path),
+    def ground(self, taken: service.Taken) -> Ground:
+        """What a claim that was just made stands on. A task nobody can read has nothing to set up."""
+        try:
+            setup = self.task.setup
+        except InvalidPlan:
+            setup = None
+        self._papers.begin()
+        return Ground(
+            root=self._root,
+            store=self._store,
+            settings=self._settings,
+            claim=self.claim,
+            worked_by=taken.worked_by,
+            instruction_path=taken.instruction_path,
+            program=self.program,
+            setup=setup,
+            tree=self.tree,
+            papers=self._papers,
+            environment=self._environment("resumption"),
+            log=self._log,
         )
+
+    def ask_before_resuming(self, found: Outlook, context_pct: float | None) -> str:
+        """Ask the conductor what a session must not decide alone (D17, D20); the question, "" if there is none."""
+        state = self._state(context_pct)
+        text = resumption_question(state, found.ownerless_tasks, found.doubts)
+        if text and self.program.next_item(state.progress) is not None:
+            entry = Entry(kind=Kind.QUESTION, text=text.splitlines()[0], context_pct=context_pct)
+            service.ask(self._store, self.claim, text, *self._verdicts(), entry)
+            self._note_in_files((entry,))
+            return text
+        return ""
+
+    @property
+    def open_question(self) -> str:
+        """What the conductor was asked and has not answered; "" if nothing."""
+        question = service.open_question(self._store, self.claim.task_id)
+        return "" if question is None else question.message
+
+    # -- what is written down -----------------------------------------------------------------------------------
 
     def note(self, *entries: Entry) -> None:
         """Into the journal and the files in ``temp/``."""
         news = (*self._verdicts(), *entries)
-        service.record(self._store, self._claim, *news)
+        service.record(self._store, self.claim, *news)
         self._note_in_files(news)
 
     def start(self, item: str, context_pct: float | None) -> None:
         """An item is begun; after a verdict that is going back to work."""
+        if self.open_question:
+            raise EvidenceMissing(
+                task_id=self.claim.task_id,
+                missing="its question to the conductor is not answered",
+                remedy=f"`musician wait {self.claim.task_id}`, then read its inbox",
+            )
         kind = Kind.LAUNCHED if "agent" in item else Kind.STARTED
         entries = (*self._verdicts(), Entry(kind=kind, item=item, context_pct=context_pct))
         if self.view.row.state is State.WORKING:
-            service.record(self._store, self._claim, *entries)
+            service.record(self._store, self.claim, *entries)
         else:
-            service.resume(self._store, self._claim, *entries)
+            service.resume(self._store, self.claim, *entries)
         self._note_in_files(entries)
 
     def finish_item(self, item: str, context_pct: float | None, *, commit: bool) -> str | None:
         """An item is done; with ``commit`` its tree is committed first. The commit's id."""
         commit_id = None
         if commit:
-            service.beat(self._store, self._claim)  # a lost claim commits nothing
+            service.beat(self._store, self.claim)  # a lost claim commits nothing
             titles = {each.item: each.title for each in self.program.items}
             commit_id = self.tree.keep(item, titles.get(item, ""))
         kind = Kind.RETURNED if "agent" in item else Kind.COMPLETED
@@ -144,12 +181,12 @@ class Hand:
         state = self._state(context_pct)
         if state.errors >= state.retry_limit:
             raise EvidenceMissing(
-                task_id=self._claim.task_id,
+                task_id=self.claim.task_id,
                 missing=f"its {state.retry_limit} error reports are used up",
                 remedy="hand off: `musician exit --reason 'retry exhaustion'`",
             )
         state = replace(state, errors=state.errors + 1)
-        item = self.current_item or self._claim.task_id
+        item = self.current_item or self.claim.task_id
         message = replace(error_report(state, item=item, detail=text), report=report)
         entry = Entry(kind=Kind.ERROR, item=item, text=text, context_pct=context_pct)
         record = r.Report(message=message, last_error=f"{item}: {text}", entries=(*self._verdicts(), entry))
@@ -159,7 +196,7 @@ class Hand:
 
     def leave(self, reason: str, *, handoff: str | None, context_pct: float | None) -> str:
         """Exit; where the HANDOFF is. ``handoff`` is the session's own, None has the program write it."""
-        service.beat(self._store, self._claim)  # before anything is set aside
+        service.beat(self._store, self.claim)  # before anything is set aside
         leave = leaving(replace(self._state(context_pct), leave_reason=reason))
         path = self._papers.relative(self._papers.handoff)
         if handoff is None:
@@ -181,7 +218,7 @@ class Hand:
         self._note_in_files((entry,))
         service.exit_task(
             self._store,
-            self._claim,
+            self.claim,
             reason=reason,
             notice=notice.render(),
             handoff_path=path,
@@ -194,11 +231,11 @@ class Hand:
 
     def finish(self) -> str:
         """Complete; where the report is. The completion must stand approved."""
-        service.beat(self._store, self._claim)
-        find(self.view.row.state, Event.COMPLETE, task_id=self._claim.task_id, actor=Actor.OWNER)
-        if not service.approved_text(self._store, self._claim.task_id):
+        service.beat(self._store, self.claim)
+        find(self.view.row.state, Event.COMPLETE, task_id=self.claim.task_id, actor=Actor.OWNER)
+        if not service.approved_text(self._store, self.claim.task_id):
             raise EvidenceMissing(
-                task_id=self._claim.task_id,
+                task_id=self.claim.task_id,
                 missing="no approved completion",
                 remedy="submit the last checkpoint with `musician checkpoint` and wait for its approval",
             )
@@ -215,12 +252,12 @@ class Hand:
         ``number`` None is the next one. The agent may call its work rougher than it is scored, not smoother.
         :class:`EvidenceMissing` if the verification is red; that is noted, and nothing is submitted.
         """
-        await _in_thread(partial(service.beat, self._store, self._claim))
-        find(self.view.row.state, Event.SUBMIT, task_id=self._claim.task_id, actor=Actor.OWNER)
+        await _in_thread(partial(service.beat, self._store, self.claim))
+        find(self.view.row.state, Event.SUBMIT, task_id=self.claim.task_id, actor=Actor.OWNER)
         _ = self.task  # a task nobody can read has no checkpoint to verify
         check = self._check(number)
         with raising_one():
-            async with self._beating():
+            async with beating(self._store, self.claim, self._settings):
                 await _in_thread(partial(self.tree.keep, f"work for {check.item}", check.title))
                 await self._set_up()
                 found = await self._verify(check)
@@ -234,7 +271,7 @@ class Hand:
                 return found, await _in_thread(partial(self._store_record, sent)) or 0
             await _in_thread(partial(self._store_record, record))
         raise EvidenceMissing(
-            task_id=self._claim.task_id,
+            task_id=self.claim.task_id,
             missing=f"{check.item} is not green: {found.result.tests_line()}",
             remedy="mend it and run `musician checkpoint` again",
         )
@@ -245,7 +282,7 @@ class Hand:
             if check.number == number or (number is None and check.item not in self.progress.approved):
                 return check
         raise EvidenceMissing(
-            task_id=self._claim.task_id,
+            task_id=self.claim.task_id,
             missing="every checkpoint stands approved"
             if number is None
             else f"there is no checkpoint {number}",
@@ -255,7 +292,6 @@ class Hand:
     async def _set_up(self) -> None:
         problem = await prepare_tree(
             self.task.setup,
-            mark=setup_mark(self.tree.path, self.task.setup or ""),
             tree=self.tree.path,
             env=self._environment("setup"),
             time_limit_s=self._settings.time.step_limit_s,
@@ -263,7 +299,7 @@ class Hand:
         )
         if problem:
             raise EvidenceMissing(
-                task_id=self._claim.task_id,
+                task_id=self.claim.task_id,
                 missing=problem,
                 remedy="mend the plan's setup command, or what it needs",
             )
@@ -271,7 +307,7 @@ class Hand:
     async def _verify(self, check: Check) -> Found:
         return await run_checkpoint(
             self._store,
-            self._claim,
+            self.claim,
             check,
             tree=self.tree.path,
             tree_id=self.tree.tree_id,
@@ -313,27 +349,13 @@ class Hand:
         )
 
     def _verdicts(self) -> tuple[Entry, ...]:
-        """Verdicts that the journal has not heard of: a driver writes them down as they come."""
-        rows = self.view.journal
-        approved = {row.item for row in rows if row.kind == Kind.APPROVED}
-        heard = Counter(row.item for row in rows if row.kind == Kind.SENT_BACK)
-        given = [(f"checkpoint {checkpoint_number(each)}", each) for each in self.view.submissions]
-        latest = dict(given)
-        news = []
-        for item, each in given:
-            if each.verdict in (State.REVIEW_FAILED, State.FIX_PROPOSED):
-                heard[item] -= 1
-                if heard[item] < 0:
-                    news.append(Entry(kind=Kind.SENT_BACK, item=item, text=each.verdict_text or ""))
-            elif each is latest[item] and each.verdict is State.REVIEW_APPROVED and item not in approved:
-                news.append(Entry(kind=Kind.APPROVED, item=item, text=each.verdict_text or ""))
-        return tuple(news)
+        return unheard_verdicts(self.view)
 
     def _store_record(self, record: r.Record) -> int | None:
         self._papers.begin()
         recorder = Recorder(
             store=self._store,
-            claim=self._claim,
+            claim=self.claim,
             papers=self._papers,
             tree=self.tree,
             worked_by=self.view.row.worked_by or "",
@@ -347,33 +369,19 @@ class Hand:
 
     @property
     def _log(self) -> Path:
-        return self._root.logs_dir / f"{self._claim.task_id}.agent.log"
+        return self._root.logs_dir / f"{self.claim.task_id}.agent.log"
 
     def _environment(self, item: str) -> dict[str, str]:
         return {
-            "MUSICIAN_TASK": self._claim.task_id,
-            "MUSICIAN_SESSION": self._claim.session_id,
+            "MUSICIAN_TASK": self.claim.task_id,
+            "MUSICIAN_SESSION": self.claim.session_id,
             "MUSICIAN_TREE": str(self.tree.path),
             "MUSICIAN_ITEM": item,
         }
 
     async def _record_process(self, identity: ProcessIdentity) -> None:
-        record = partial(service.record_process, self._store, self._claim, "agent", identity)
+        record = partial(service.record_process, self._store, self.claim, "agent", identity)
         await _in_thread(record)
-
-    @asynccontextmanager
-    async def _beating(self) -> AsyncIterator[None]:
-        """Keep the heartbeat fresh however long a verification takes."""
-
-        async def beat() -> None:
-            while True:
-                await anyio.sleep(self._settings.heartbeat.refresh_after_s / 2)
-                await _in_thread(partial(service.beat, self._store, self._claim))
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(beat)
-            yield
-            group.cancel_scope.cancel()
 
 
 async def _in_thread(work: Callable[[], T]) -> T:

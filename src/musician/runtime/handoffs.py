@@ -87,6 +87,19 @@ class Left:
     kind: HandoffKind
     ending: Ending
     session_id: str
+    context_pct: float | None = None
+    """What the session had used when it was last measured."""
+    written_by: str = ""
+
+    @property
+    def described(self) -> str:
+        """As the takeover message tells it: ``present (clean exit at 72% context)``."""
+        if self.kind is not HandoffKind.WHOLE:
+            return str(self.kind)
+        at = "" if self.context_pct is None else f" at {self.context_pct:.0f}% context"
+        by = f", written by the {self.written_by}" if self.written_by == AFTER_CRASH else ""
+        word = "clean exit" if self.ending is Ending.CLEAN else str(self.ending)
+        return f"present ({word}{at}{by})"
 
 
 def what_was_left(view: TaskView, text: str | None, *, epoch: int) -> Left | None:
@@ -96,13 +109,20 @@ def what_was_left(view: TaskView, text: str | None, *, epoch: int) -> Left | Non
         return None
     last = earlier[-1]
     kind = classify(text, task_id=view.row.task_id, last_session_id=last.session_id)
+    written_by = (text and read(text).written_by) or ""
     ending = assess_ending(
         kind,
-        written_by=None if text is None else read(text).written_by,
+        written_by=written_by,
         exit_reason=last.exit_reason,
         context_pct=last.context_pct,
     )
-    return Left(kind=kind, ending=ending, session_id=last.session_id)
+    return Left(
+        kind=kind,
+        ending=ending,
+        session_id=last.session_id,
+        context_pct=last.context_pct,
+        written_by=written_by,
+    )
 
 
 def _last_verification(view: TaskView) -> str:

@@ -21,7 +21,6 @@ from musician.protocol.conductor import Trial, TrialOutcome
 from musician.protocol.errors import TreeNotReady
 from musician.protocol.settings import Settings
 from musician.runtime.preparing import prepare_tree
-from musician.runtime.tasktree import setup_mark
 from musician.trees import merge
 from musician.trees.root import Root
 from musician.trees.snapshot import tree_id
@@ -97,7 +96,6 @@ class Merger:
     async def _set_up(self, task: TaskSpec, tree: Path) -> None:
         problem = await prepare_tree(
             task.setup,
-            mark=setup_mark(tree, task.setup or ""),
             tree=tree,
             env=python_environment(),
             time_limit_s=self.settings.time.step_limit_s,

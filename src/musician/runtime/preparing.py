@@ -6,6 +6,7 @@ and then the command runs again.
 """
 
 import fcntl
+import hashlib
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -17,8 +18,8 @@ import anyio.to_thread
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
 from musician.processes.spawn import run_program
-from musician.trees.partial import LEAVES
-from musician.trees.status import read_status
+from musician.trees.partial import LEAVES, MARKS
+from musician.trees.status import read_status, tree_git_dir
 
 __all__ = ["prepare_tree"]
 
@@ -31,14 +32,16 @@ _LOOK_EVERY_S = 0.2
 async def prepare_tree(
     command: str | None,
     *,
-    mark: Path,
     tree: Path,
     env: Mapping[str, str],
     time_limit_s: float,
     on_process: Callable[[ProcessIdentity], Awaitable[None]],
 ) -> str:
-    """Run ``command`` unless it has succeeded here before, which ``mark`` says; what went wrong, "" if nothing."""
-    if command is None or mark.exists():
+    """Run ``command`` unless it has succeeded in this tree before; what went wrong, "" if nothing."""
+    if command is None:
+        return ""
+    mark = _mark(tree, command)
+    if mark.exists():
         return ""
     mark.parent.mkdir(parents=True, exist_ok=True)
     async with _alone(mark.with_name(mark.name + "-lock")):
@@ -49,6 +52,12 @@ async def prepare_tree(
             leaves = LEAVES if await anyio.to_thread.run_sync(_is_dirty, tree) else ""
             mark.write_text(leaves + command, encoding="utf-8")
         return problem
+
+
+def _mark(tree: Path, command: str) -> Path:
+    """The file that says that this command has succeeded in this tree; it goes with the tree."""
+    digest = hashlib.sha256(command.encode()).hexdigest()[:32]
+    return tree_git_dir(tree) / MARKS.replace("*", digest)
 
 
 def _is_dirty(tree: Path) -> bool:

@@ -5,24 +5,28 @@ a crash, and is written down now. What it must not lose: an approval that outliv
 nobody has acted on yet, unfinished work in the tree.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 
 from musician import service
-from musician.protocol.deviations import worst
+from musician.protocol.budget import average_agent_cost
+from musician.protocol.deviations import Severity, worst
 from musician.protocol.errors import UnreadableMessage
-from musician.protocol.handoff import Ending, HandoffKind
+from musician.protocol.handoff import Ending
 from musician.protocol.journal import Entry, Kind, Progress
 from musician.protocol.messages import MessageType, Resumption
 from musician.protocol.particulars import Counted, Deviations, SelfCorrection
 from musician.protocol.program import Check, Program
+from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.submissions import Completion, ReviewRequest
 from musician.runtime.handoffs import Left
 from musician.runtime.tasktree import TaskTree
 from musician.service import TaskView
 from musician.store.rows import JournalRow, MessageRow, SubmissionRow
+from musician.verification.findings import counted
 
-__all__ = ["Resumed", "checkpoint_number", "reconcile", "resumption_message"]
+__all__ = ["Resumed", "checkpoint_number", "reconcile", "resumption_message", "unheard_verdicts"]
 
 REWORK = "rework "
 """How the items begin that mend a checkpoint."""
@@ -49,22 +53,31 @@ class Resumed:
     last_message_id: int
 
 
-def reconcile(view: TaskView, unread: tuple[MessageRow, ...], program: Program, tree: TaskTree) -> Resumed:
-    """Compare the journal with git and the verdicts, and correct it."""
+def reconcile(
+    view: TaskView,
+    unread: tuple[MessageRow, ...],
+    program: Program,
+    tree: TaskTree,
+    *,
+    set_aside: bool = True,
+) -> Resumed:
+    """Compare the journal with git and the verdicts, and correct it.
+
+    ``set_aside``: what no finished step covers is kept under a ref and taken out of the tree.
+    """
     progress = Progress().after(service.as_entry(row) for row in view.journal)
     found: list[Entry] = []
     commits = [row.commit_id for row in view.journal if row.commit_id]
     if commits:
         tree.expect(commits[-1])
-    set_aside = tree.set_aside()
-    if set_aside is not None:
-        found.append(Entry(kind=Kind.SET_ASIDE, text=set_aside))
+    ref = tree.set_aside() if set_aside else None
+    if ref is not None:
+        found.append(Entry(kind=Kind.SET_ASIDE, text=ref))
     found += _kept_unheard(view, tree, {item.item for item in program.items}, progress)
     progress = progress.after(found)
-    for check in (item for item in program.items if isinstance(item, Check)):
-        if check.item not in progress.approved and _stands_approved(view, check.number):
-            found.append(Entry(kind=Kind.APPROVED, item=check.item, text="the approval outlived its session"))
-            progress = progress.after(found[-1:])
+    approvals = [entry for entry in unheard_verdicts(view) if entry.kind is Kind.APPROVED]
+    found += approvals
+    progress = progress.after(approvals)
     feedback = "" if _has_reworked(found) else _open_feedback(view, program, progress)
     advice = [
         message.message
@@ -110,31 +123,79 @@ def checkpoint_number(submission: SubmissionRow) -> int | None:
     return None if message.checkpoint is None else message.checkpoint.number
 
 
+def unheard_verdicts(view: TaskView) -> tuple[Entry, ...]:
+    """Verdicts that the journal has not heard of: an approval outlives its session (D7), as a rejection does.
+
+    Of approvals the one of a checkpoint's latest submission counts, and each once: one that was heard and taken away
+    again by a correction does not come back.
+    """
+    heard = Counter((row.kind, row.item) for row in view.journal)
+    given = [(f"checkpoint {checkpoint_number(each)}", each) for each in view.submissions]
+    latest = dict(given)
+    news = []
+    for item, each in given:
+        sent_back = each.verdict in (State.REVIEW_FAILED, State.FIX_PROPOSED)
+        kind = Kind.SENT_BACK if sent_back else Kind.APPROVED
+        if not sent_back and each.verdict is not State.REVIEW_APPROVED:
+            continue
+        heard[kind, item] -= 1
+        if heard[kind, item] < 0 and (sent_back or each is latest[item]):
+            news.append(Entry(kind=kind, item=item, text=each.verdict_text or ""))
+    return tuple(news)
+
+
 def resumption_message(
-    view: TaskView, resumed: Resumed, left: Left, *, worked_by: str, verification: str, remaining: str
+    view: TaskView,
+    resumed: Resumed,
+    left: Left,
+    *,
+    program: Program,
+    settings: Settings,
+    worked_by: str,
+    context_pct: float | None,
+    verification: str,
+    is_doubtful: bool,
 ) -> Resumption:
-    """The verbose takeover message of the sources."""
+    """The verbose takeover message of the sources. ``is_doubtful``: the conductor is asked before all else."""
     progress = resumed.progress
     mismatches = sum(1 for entry in resumed.entries if entry.kind is Kind.RECONCILED)
     is_clean = left.ending is Ending.CLEAN and not resumed.entries
+    remaining = program.remaining(progress)
+    assessment = "clean handoff" if is_clean else f"needs verification ({left.ending})"
     return Resumption(
         worked_by=worked_by,
         previous_session=left.session_id,
-        handoff="present" if left.kind is HandoffKind.WHOLE else left.kind,
-        context_usage_pct=None,
-        deviations_found=Deviations(count=len(progress.deviations), worst=worst(progress.deviations)),
+        handoff=left.described,
+        context_usage_pct=context_pct,
+        deviations_found=_breakdown(progress),
         mismatches=Counted(count=mismatches),
         pending_messages=Counted(count=view.unread),
-        previous_self_correction=SelfCorrection(happened=bool(progress.self_corrections)),
-        assessment="clean handoff" if is_clean else f"needs verification ({left.ending})",
+        previous_self_correction=SelfCorrection(
+            happened=bool(progress.self_corrections), details="; ".join(progress.self_corrections)
+        ),
+        assessment="needs guidance" if is_doubtful else assessment,
         verification=verification,
-        resuming_from=remaining,
+        resuming_from=remaining[0] if remaining else "the final report",
+        estimate=_estimate(program, progress, settings),
     )
 
 
-def _stands_approved(view: TaskView, number: int) -> bool:
-    latest = [each for each in view.submissions if checkpoint_number(each) == number]
-    return bool(latest) and latest[-1].verdict is State.REVIEW_APPROVED
+def _breakdown(progress: Progress) -> Deviations:
+    found = progress.deviations
+    counted = Counter(each.severity for each in found)
+    parts = [f"{counted[severity]} {severity}" for severity in reversed(Severity) if counted[severity]]
+    return Deviations(
+        count=len(found), worst=worst(found), description=", ".join(parts) if len(parts) > 1 else ""
+    )
+
+
+def _estimate(program: Program, progress: Progress, settings: Settings) -> str:
+    """What is left, and what that costs a session that has corrected nothing of its own yet."""
+    pieces = program.pieces_left(progress)
+    checks = len(program.remaining(progress)) - pieces
+    cost_pct = average_agent_cost(progress.agent_costs_pct, self_corrected=False, settings=settings)
+    left = f"{counted(pieces, 'piece')} and {counted(checks, 'checkpoint')}"
+    return f"{left} (~{pieces * cost_pct:.0f}% context)"
 
 
 def _open_feedback(view: TaskView, program: Program, progress: Progress) -> str:

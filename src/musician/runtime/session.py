@@ -36,7 +36,7 @@ from musician.runtime.papers import Papers
 from musician.runtime.preparing import prepare_tree
 from musician.runtime.proposing import Desk, keep_made
 from musician.runtime.recording import Recorder
-from musician.runtime.tasktree import TaskTree, key_outputs, setup_mark
+from musician.runtime.tasktree import TaskTree, key_outputs
 from musician.runtime.watching import Watcher
 from musician.store.port import Store
 
@@ -269,7 +269,6 @@ class Session:
         """Run the plan's set-up once in this tree; what went wrong, "" if nothing."""
         return await prepare_tree(
             self.setup,
-            mark=setup_mark(self.tree.path, self.setup or ""),
             tree=self.tree.path,
             env=self._environment_for("setup"),
             time_limit_s=self.settings.time.step_limit_s,

@@ -5,7 +5,6 @@ is set aside under a ref and the tree brought back to the last finished item. In
 or restored; a step that was interrupted there is simply played again.
 """
 
-import hashlib
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,14 +18,13 @@ from musician.protocol.particulars import KeyOutput, OutputKind
 from musician.trees.branches import create_branch, full_ref, integration_branch, start_branch
 from musician.trees.git import Git
 from musician.trees.merge import Conflict, ensure_integration, take_in
-from musician.trees.partial import MARKS, set_aside_partial
+from musician.trees.partial import set_aside_partial
 from musician.trees.root import Root
 from musician.trees.snapshot import changed_files, tree_id
-from musician.trees.status import tree_git_dir
 from musician.trees.steps import FinishedItem, commit_step, finished_items
 from musician.trees.worktree import Worktree, ensure_worktree
 
-__all__ = ["NO_PLAN", "IsolatedTree", "SharedTree", "TaskTree", "key_outputs", "open_tree", "setup_mark"]
+__all__ = ["NO_PLAN", "IsolatedTree", "SharedTree", "TaskTree", "key_outputs", "open_tree"]
 
 NO_PLAN = "tasks"
 """Whose branches the tasks without a plan get."""
@@ -180,12 +178,6 @@ def key_outputs(changes: Iterable[tuple[str, str]]) -> tuple[KeyOutput, ...]:
         with suppress(BadField):
             found.append(KeyOutput(path=path, kind=OutputKind(kind)))
     return tuple(found[:_MOST_KEY_OUTPUTS])
-
-
-def setup_mark(tree: Path, command: str) -> Path:
-    """The file that says that this set-up command has succeeded in this tree; it goes with the tree."""
-    digest = hashlib.sha256(command.encode()).hexdigest()[:32]
-    return tree_git_dir(tree) / MARKS.replace("*", digest)
 
 
 def _kept(changes: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:

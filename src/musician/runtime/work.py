@@ -6,9 +6,7 @@ at once; the process is recorded next; the tree and the journal are brought into
 
 import os
 import sys
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import anyio
 import anyio.to_thread
@@ -27,24 +25,18 @@ from musician.processes.vital import HeldBy, hold, lock_path
 from musician.protocol import inputs as i
 from musician.protocol import ready as r
 from musician.protocol.errors import ClaimBlocked, ClaimLost, InvalidPlan, MusicianError
-from musician.protocol.journal import Entry, Kind
 from musician.protocol.messages import HandoffNotice
 from musician.protocol.musician import MusicianState
 from musician.protocol.particulars import SelfCorrection
-from musician.protocol.program import Check, Program
 from musician.protocol.settings import Settings
 from musician.protocol.since import Since
-from musician.runtime.checkpoint import run_checkpoint
-from musician.runtime.handoffs import Left, what_was_left
-from musician.runtime.owners import ownerless_tasks
+from musician.runtime.lookback import Ground, look_back
 from musician.runtime.papers import Papers
-from musician.runtime.preparing import prepare_tree
 from musician.runtime.program import program_of
 from musician.runtime.recording import Recorder
-from musician.runtime.resumption import Resumed, reconcile, resumption_message
 from musician.runtime.session import Session
 from musician.runtime.tasks import raising_one
-from musician.runtime.tasktree import TaskTree, open_tree, setup_mark
+from musician.runtime.tasktree import TaskTree, open_tree
 from musician.service import Taken
 from musician.store.port import Store
 from musician.trees.root import Root
@@ -53,22 +45,6 @@ __all__ = ["load_task_file", "play_task"]
 
 MOST_REASON_CHARS = 500
 """Of why a session could not go on, in its message."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Stand:
-    """What a claimed session works with."""
-
-    root: Root
-    store: Store
-    settings: Settings
-    taken: Taken
-    task: TaskSpec
-    program: Program
-    tree: TaskTree
-    papers: Papers
-    environment: dict[str, str]
-    log: Path
 
 
 async def play_task(
@@ -142,9 +118,8 @@ async def _begin(
 ) -> r.End:
     """Play a claim. What it cannot begin or go on with it gives back, with the reason."""
     try:
-        stand = await anyio.to_thread.run_sync(partial(_prepare, root, store, taken, settings))
-        session_agent = make_agent(agent or stand.task.agent)
-        return await _play(stand, session_agent, stop)
+        ground, planned = await anyio.to_thread.run_sync(partial(_prepare, root, store, taken, settings))
+        return await _play(ground, make_agent(agent or planned), stop)
     except ClaimLost:
         return r.End(kind=r.EndKind.LOST, reason="the claim was taken over")
     except (MusicianError, OSError) as error:
@@ -164,7 +139,8 @@ def load_task_file(root: Root, task_id: str, path: str) -> TaskSpec:
     return read_instructions(text, path=path, task_id=task_id).task
 
 
-def _prepare(root: Root, store: Store, taken: Taken, settings: Settings) -> _Stand:
+def _prepare(root: Root, store: Store, taken: Taken, settings: Settings) -> tuple[Ground, str]:
+    """What the session stands on, and the agent that the plan wants."""
     claim = taken.claim
     identity = identify(os.getpid())
     service.record_process(store, claim, "musician", identity)
@@ -175,18 +151,21 @@ def _prepare(root: Root, store: Store, taken: Taken, settings: Settings) -> _Sta
     tree = open_tree(root, task, claim, plan_id=row.plan_id, base=None if plan is None else plan.base_commit)
     papers = Papers(root, claim.task_id)
     papers.begin()
-    return _Stand(
+    ground = Ground(
         root=root,
         store=store,
         settings=settings,
-        taken=taken,
-        task=task,
+        claim=claim,
+        worked_by=taken.worked_by,
+        instruction_path=taken.instruction_path,
         program=program_of(task),
+        setup=task.setup,
         tree=tree,
         papers=papers,
         environment=_environment(root, store, taken, tree, identity),
         log=root.logs_dir / f"{claim.task_id}.agent.log",
     )
+    return ground, task.agent
 
 
 def _environment(
@@ -235,140 +214,54 @@ def _give_back(root: Root, store: Store, taken: Taken, why: str) -> None:
     )
 
 
-async def _play(stand: _Stand, agent: Agent, stop: _Stop) -> r.End:
-    store, claim = stand.store, stand.taken.claim
+async def _play(ground: Ground, agent: Agent, stop: _Stop) -> r.End:
     recorder = Recorder(
-        store=store,
-        claim=claim,
-        papers=stand.papers,
-        tree=stand.tree,
-        worked_by=stand.taken.worked_by,
-        title=stand.task.title,
+        store=ground.store,
+        claim=ground.claim,
+        papers=ground.papers,
+        tree=ground.tree,
+        worked_by=ground.worked_by,
+        title=ground.program.title,
     )
     session = Session(
-        store=store,
-        claim=claim,
+        store=ground.store,
+        claim=ground.claim,
         agent=agent,
-        tree=stand.tree,
-        papers=stand.papers,
-        settings=stand.settings,
-        state=MusicianState(program=stand.program, settings=stand.settings),
+        tree=ground.tree,
+        papers=ground.papers,
+        settings=ground.settings,
+        state=MusicianState(program=ground.program, settings=ground.settings),
         recorder=recorder,
-        log=stand.log,
-        environment=stand.environment,
-        setup=stand.task.setup,
+        log=ground.log,
+        environment=ground.environment,
+        setup=ground.setup,
     )
     with raising_one():
         async with anyio.create_task_group() as group:
             group.start_soon(stop.tell, session)
-            started, last_seen_id = await _find_start(stand, recorder, stop.verifying)
+            started, last_seen_id = await _find_start(ground, stop.verifying)
             end = await session.run(started, last_seen_id=last_seen_id)
             group.cancel_scope.cancel()
     return end
 
 
-async def _find_start(
-    stand: _Stand, recorder: Recorder, verifying: anyio.CancelScope
-) -> tuple[i.Started, int]:
-    """Bring journal, git and verdicts into agreement, re-verify, and say where to go on."""
-    store, claim = stand.store, stand.taken.claim
-    view = await anyio.to_thread.run_sync(partial(service.task_view, store, claim.task_id))
-    unread = await anyio.to_thread.run_sync(partial(service.unread, store, claim.task_id))
-    resumed = await anyio.to_thread.run_sync(partial(reconcile, view, unread, stand.program, stand.tree))
-    entries = (
-        Entry(kind=Kind.CLAIMED, text=claim.session_id),
-        Entry(kind=Kind.LOADED, text=stand.taken.instruction_path),
-        *resumed.entries,
-    )
-    await anyio.to_thread.run_sync(partial(recorder.store_record, r.Write(entries=entries)))
-    ownerless = 0
-    left = what_was_left(view, stand.papers.found_handoff(), epoch=claim.epoch)
-    if left is not None:
-        await _announce(stand, recorder, view, resumed, left, verifying)
-        count = partial(ownerless_tasks, stand.root, store, claim.task_id, stand.settings)
-        ownerless = await anyio.to_thread.run_sync(count)
-    if unread:  # acknowledged by the engine, once a piece has heard them (D12)
-        ids = tuple(message.id for message in unread)
-        await anyio.to_thread.run_sync(partial(service.deliver, store, claim, ids))
+async def _find_start(ground: Ground, verifying: anyio.CancelScope) -> tuple[i.Started, int]:
+    """Where to go on. What the conductor said meanwhile is handed over with it."""
+    found = await look_back(ground, verifying=verifying)
+    view, resumed = found.view, found.resumed
+    if found.unread:  # acknowledged by the engine, once a piece has heard them (D12)
+        ids = tuple(message.id for message in found.unread)
+        await anyio.to_thread.run_sync(partial(service.deliver, ground.store, ground.claim, ids))
     started = i.Started(
         progress=resumed.progress,
         errors_so_far=view.error_count,
         retry_limit=view.row.retry_limit,
-        report_path=stand.papers.relative(stand.papers.completion),
+        report_path=ground.papers.relative(ground.papers.completion),
         advice=resumed.advice,
         feedback=resumed.feedback,
         last_message_id=resumed.last_message_id,
         since=Since().after([*map(service.as_entry, view.journal), *resumed.entries]),
-        ownerless_tasks=ownerless,
+        ownerless_tasks=found.ownerless_tasks,
+        doubts=found.doubts,
     )
     return started, resumed.last_message_id
-
-
-async def _announce(
-    stand: _Stand,
-    recorder: Recorder,
-    view: service.TaskView,
-    resumed: Resumed,
-    left: Left,
-    verifying: anyio.CancelScope,
-) -> None:
-    """A resumed session re-verifies, whatever anybody says (D20), and says that it takes over."""
-    verification = "nothing approved yet to re-verify"
-    check = _last_approved(stand.program, resumed)
-    if check is not None:
-        verification = f"{check.item}: interrupted"
-        with verifying:  # a signal must not wait for the tests (B32)
-            verification = f"{check.item}: {await _verify_anew(stand, check)}"
-    remaining = stand.program.remaining(resumed.progress)
-    message = resumption_message(
-        view,
-        resumed,
-        left,
-        worked_by=stand.taken.worked_by,
-        verification=verification,
-        remaining=remaining[0] if remaining else "the final report",
-    )
-    say = partial(service.announce, stand.store, stand.taken.claim, message.render())
-    await anyio.to_thread.run_sync(say)
-    entry = Entry(kind=Kind.RESUMED, text=message.render())
-    await anyio.to_thread.run_sync(partial(recorder.store_record, r.Write(entries=(entry,))))
-
-
-async def _verify_anew(stand: _Stand, check: Check) -> str:
-    """What verifying an approved checkpoint again comes to, in one line."""
-    tree, record = stand.tree.path, partial(_record_agent, stand)
-    problem = await prepare_tree(
-        stand.task.setup,
-        mark=setup_mark(tree, stand.task.setup or ""),
-        tree=tree,
-        env=stand.environment,
-        time_limit_s=stand.settings.time.step_limit_s,
-        on_process=record,
-    )
-    if problem:
-        return problem
-    found = await run_checkpoint(
-        stand.store,
-        stand.taken.claim,
-        check,
-        tree=tree,
-        tree_id=stand.tree.tree_id,
-        start=stand.tree.start,
-        log=stand.log,
-        env=stand.environment,
-        settings=stand.settings,
-        on_process=record,
-    )
-    return found.result.tests_line()
-
-
-def _last_approved(program: Program, resumed: Resumed) -> Check | None:
-    approved = [
-        item for item in program.items if isinstance(item, Check) and item.item in resumed.progress.approved
-    ]
-    return approved[-1] if approved else None
-
-
-async def _record_agent(stand: _Stand, identity: ProcessIdentity) -> None:
-    record = partial(service.record_process, stand.store, stand.taken.claim, "agent", identity)
-    await anyio.to_thread.run_sync(record)

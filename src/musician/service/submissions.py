@@ -92,10 +92,11 @@ def ask(store: Store, claim: Claim, text: str, *entries: Entry) -> int:
         return say(tx, claim.task_id, claim.session_id, MessageType.QUESTION, text)
 
 
-def announce(store: Store, claim: Claim, text: str) -> int:
+def announce(store: Store, claim: Claim, text: str, *entries: Entry) -> int:
     """A resumed session says that it takes over, and what it found (sources "Verbose Resumption Status")."""
     with store.write() as tx:
         load_owned(tx, claim)
+        write_entries(tx, claim, entries)
         return say(tx, claim.task_id, claim.session_id, MessageType.RESUMPTION_STATUS, text)
 
 

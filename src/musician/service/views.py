@@ -27,6 +27,7 @@ __all__ = [
     "history_of",
     "messages_of",
     "now",
+    "open_question",
     "siblings",
     "task_row",
     "task_view",
@@ -118,6 +119,13 @@ def view_in(tx: Tx, row: TaskRow) -> TaskView:
         report_texts={int(each["id"] or 0): str(each["message"]) for each in tx.all("report_texts", **of)},
         unread=int((counted or {}).get("n") or 0),
     )
+
+
+def open_question(store: Store, task_id: str) -> MessageRow | None:
+    """The newest question of a task that no later word of the conductor has answered; None if there is none."""
+    with store.read() as tx:
+        rows = [row for row in tx.all("open_questions") if row["task_id"] == task_id]
+    return decode(MessageRow, rows[-1]) if rows else None
 
 
 def history_of(store: Store, task_id: str) -> tuple[HistoryRow, ...]:

@@ -21,6 +21,7 @@ __all__ = [
     "Scan",
     "Stages",
     "Validity",
+    "counted",
 ]
 
 MAX_NAMED = 5

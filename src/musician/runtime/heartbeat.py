@@ -1,0 +1,33 @@
+"""A heartbeat that stays fresh while something takes long: the tests of a checkpoint, above all (D10)."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+
+import anyio
+import anyio.to_thread
+
+from musician import service
+from musician.protocol.claim import Claim
+from musician.protocol.settings import Settings
+from musician.store.port import Store
+
+__all__ = ["beating"]
+
+
+@asynccontextmanager
+async def beating(store: Store, claim: Claim, settings: Settings) -> AsyncIterator[None]:
+    """Refresh the claim's heartbeat at once and then again in good time; :class:`ClaimLost` when it is lost.
+
+    What is raised inside comes in a group of one (``runtime.tasks.raising_one``).
+    """
+
+    async def beat() -> None:
+        while True:
+            await anyio.to_thread.run_sync(partial(service.beat, store, claim))
+            await anyio.sleep(settings.heartbeat.refresh_after_s / 2)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(beat)
+        yield
+        group.cancel_scope.cancel()

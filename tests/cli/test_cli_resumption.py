@@ -1,0 +1,194 @@
+"""A task taken up by hand that another session has worked on (sources "Mid-Session Resumption Protocol")."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Call = Callable[..., Any]
+
+HANG_S = 60.0
+
+AT_THE_GATE = """\
+import os
+import unittest
+
+class Greeting(unittest.TestCase):
+    def test_it_is_there(self):
+        if os.path.exists("{gate}"):
+            with open("{gate}") as gate:
+                gate.read()
+        self.assertTrue(os.path.exists("greeter.py"))
+"""
+"""Stands at the gate, a FIFO, while there is one."""
+
+
+def tree_of(folder: Path) -> Path:
+    return folder / ".musician" / "trees" / "greeter" / "task-01"
+
+
+def status_lines(folder: Path) -> list[str]:
+    return (folder / "temp" / "task-01-status").read_text().splitlines()
+
+
+def told(call: Call, message_type: str) -> list[str]:
+    found = call("messages", "1", "--json").json["messages"]
+    return [each["message"] for each in found if each["message_type"] == message_type]
+
+
+def until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + HANG_S
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+
+
+def reached(gate: Path) -> int:
+    """The gate's open end, once somebody stands at it."""
+    ends: list[int] = []
+
+    def stands() -> bool:
+        with suppress(OSError):  # nobody reads yet
+            ends.append(os.open(gate, os.O_WRONLY | os.O_NONBLOCK))
+        return bool(ends)
+
+    until(stands)
+    return ends[0]
+
+
+@pytest.fixture
+def left(claimed: Path, call: Call) -> Path:
+    """Session s1 has got checkpoint 1 approved, and has handed off in the middle of step 2."""
+    call("step", "1", "start", "1")
+    (tree_of(claimed) / "greeter.py").write_text("def greet(name): return name\n")
+    call("step", "1", "done", "1", "--commit")
+    call("checkpoint", "1")
+    call("review", "approve", "1")
+    call("inbox", "1", "--ack")
+    call("step", "1", "start", "2")
+    (tree_of(claimed) / "half.py").write_text("half = True\n")
+    call("exit", "1", "--reason", "context exhaustion", "--context", "72")
+    call("review", "fix", "1", "go on with step 2")
+    return claimed
+
+
+def test_a_clean_handoff_is_assessed_verified_anew_and_announced(left: Path, call: Call) -> None:
+    """D20: git, the database and the HANDOFF agree, and still the tests are run again."""
+    taken = call("claim", "1", "--session", "s2", "--context", "18", "--json").json
+    found = taken["resumption"]
+    assert (taken["worked_by"], taken["is_new"], taken["warning"]) == ("musician-task-01-S2", True, None)
+    assert (taken["next_item"], taken["next_title"]) == ("step 2", "Polish it")
+    assert taken["done"] == ["step 1", "checkpoint 1"]
+    assert taken["pending"] == ["step 2 (Polish it)", "checkpoint 2 (final)"]
+    assert taken["question"] is None
+    assert found["handoff"] == "present (clean exit at 72% context)"
+    assert found["assessment"] == "clean handoff"
+    assert found["verification"].startswith("checkpoint 1: All passing")
+    [message] = told(call, "resumption_status")
+    assert found["message"] == message
+    for line in (
+        "RESUMPTION: musician-task-01-S2 taking over",
+        "  Previous session: s1",
+        "  Context Usage (fresh session): 18%",
+        "  Pending conductor messages: 1",
+        "  Resuming from: step 2 (Polish it)",
+        "  Estimated remaining work: 1 piece and 1 checkpoint (~8% context)",
+    ):
+        assert line in message.split("\n")
+    assert message.split("\n")[0] in status_lines(left)
+
+
+def test_claiming_again_tells_the_same_and_does_nothing_twice(left: Path, call: Call) -> None:
+    first = call("claim", "1", "--session", "s2", "--json").json
+    (tree_of(left) / "greeter.py").write_text("def greet(name): return 'hello ' + name\n")
+    again = call("claim", "1", "--session", "s2", "--json").json
+    assert again == {**first, "is_new": False}
+    assert len(told(call, "resumption_status")) == 1
+    assert "hello" in (tree_of(left) / "greeter.py").read_text()
+    assert status_lines(left).count("task claimed, session: s2") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "handoff"),
+    [
+        (None, "missing"),
+        ("# HANDOFF: task-01\n\n## Session Info\n- Session ID: s0\n- Exit reason: done\n", "stale"),
+        ("# HANDOFF: task-01\n\n## Session Info\n- Session ID: s1\n- Exit", "torn"),
+        ("# HANDOFF: task-02\n\n## Session Info\n- Session ID: s1\n- Exit reason: done\n", "foreign"),
+    ],
+)
+def test_a_handoff_that_is_not_whole_is_told_and_is_no_clean_exit(
+    left: Path, call: Call, text: str | None, handoff: str
+) -> None:
+    """D20, B29."""
+    place = left / "temp" / "task-01-HANDOFF"
+    place.unlink() if text is None else place.write_text(text)
+    found = call("claim", "1", "--session", "s2", "--json").json["resumption"]
+    assert found["handoff"] == handoff
+    assert found["assessment"] == "needs verification (crash)"
+
+
+def test_a_session_that_ended_over_80_per_cent_is_distrusted(claimed: Path, call: Call) -> None:
+    call("exit", "1", "--context", "85")
+    call("review", "fix", "1", "go on")
+    found = call("claim", "1", "--session", "s2", "--json").json["resumption"]
+    assert found["handoff"] == "present (dirty at 85% context)"
+    assert found["assessment"] == "needs verification (dirty)"
+    assert found["verification"] == "nothing approved yet to re-verify"
+
+
+def test_what_is_red_now_is_the_conductor_s_to_answer_first(left: Path, call: Call) -> None:
+    """D20: an approval and a HANDOFF count for nothing against the tests; nothing is begun before the answer."""
+    git = ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    subprocess.run([*git, "rm", "-q", "greeter.py"], cwd=tree_of(left), check=True)
+    subprocess.run([*git, "commit", "-qm", "tidy up"], cwd=tree_of(left), check=True)
+    taken = call("claim", "1", "--session", "s2", "--json").json
+    assert taken["resumption"]["assessment"] == "needs guidance"
+    assert "approved before, and red now: checkpoint 1: 1 of 1 failing" in taken["question"]
+    assert told(call, "question") == [taken["question"]]
+    assert "not answered" in call("step", "1", "start", "2", "--session", "s2", expect=4).err
+    call("send", "1", "put it back first")
+    call("step", "1", "start", "2", "--session", "s2")
+
+
+@pytest.fixture
+def gate(left: Path, call: Call) -> Path:
+    """The approved test stands at a gate from now on."""
+    place = left.parent / "gate"
+    test = tree_of(left) / "test_greeter.py"
+    test.write_text(AT_THE_GATE.format(gate=place))
+    git = ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    subprocess.run([*git, "commit", "-qam", "a test that waits"], cwd=tree_of(left), check=True)
+    os.mkfifo(place)
+    return place
+
+
+def test_a_claim_that_is_killed_while_it_verifies_is_ended_by_the_next(
+    left: Path, gate: Path, call: Call
+) -> None:
+    """The heartbeat is kept fresh meanwhile, and what was not done yet is done once."""
+    (left / ".musician" / "config.toml").write_text("[heartbeat]\nrefresh_after_s = 0.2\n")
+    claim = [sys.executable, "-m", "musician", "claim", "1", "--session", "s2"]
+    started = subprocess.Popen(claim, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with open(reached(gate), "w") as standing:
+        call("heartbeat", "1", "--session", "s2")
+        before = call("status", "1", "--json").json["last_heartbeat"]
+        until(lambda: call("status", "1", "--json").json["last_heartbeat"] != before)
+        started.kill()
+        started.wait()
+        gate.unlink()
+        standing.write("go")
+    assert told(call, "resumption_status") == []
+    (tree_of(left) / "mine.py").write_text("mine = True\n")
+    taken = call("claim", "1", "--session", "s2", "--json").json
+    assert taken["is_new"] is False
+    assert taken["resumption"]["verification"].startswith("checkpoint 1: All passing")
+    assert len(told(call, "resumption_status")) == 1
+    assert (tree_of(left) / "mine.py").exists(), "what a session has begun is not set aside under its hands"
+    assert status_lines(left).count("task claimed, session: s2") == 1
