@@ -91,14 +91,14 @@ def test_blocks_are_run_in_order_in_the_tree_each_by_its_own_bash(theatre: Theat
 def test_the_first_failing_block_ends_the_piece_with_its_last_words(theatre: Theatre) -> None:
     outcome = theatre.perform("true", "echo so\necho it failed\necho ::context 12%\nexit 3", "touch never")
     assert outcome.kind is OutcomeKind.FAILED
-    assert outcome.detail == "step 2 block 2 ended with exit code 3: it failed"
+    assert outcome.detail == "block 2 ended with exit code 3: it failed"
     assert outcome.tail == "so\nit failed\n::context 12%"
     assert not (theatre.tree / "never").exists()
 
 
 def test_a_silent_failure_has_no_last_words_of_another_block(theatre: Theatre) -> None:
     outcome = theatre.perform("echo words", "false")
-    assert outcome.detail == "step 2 block 2 ended with exit code 1"
+    assert outcome.detail == "block 2 ended with exit code 1"
 
 
 @pytest.mark.parametrize("script", ["false\ntouch never", "echo $no_such_variable\ntouch never"])
@@ -122,9 +122,9 @@ def test_a_script_may_be_longer_than_an_argument(theatre: Theatre) -> None:
 @pytest.mark.parametrize(
     ("kind", "detail"),
     [
-        (PieceKind.STEP, "step 2 cannot be played: it has no run block for the shell agent"),
-        (PieceKind.AGENT, "step 2 cannot be played: it has no run block for the shell agent"),
-        (PieceKind.REWORK, "step 2 cannot be played: the plan has no rework block"),
+        (PieceKind.STEP, "it cannot be played: it has no run block for the shell agent"),
+        (PieceKind.AGENT, "it cannot be played: it has no run block for the shell agent"),
+        (PieceKind.REWORK, "it cannot be played: the plan has no rework block"),
     ],
 )
 def test_a_piece_of_prose_alone_cannot_be_played(theatre: Theatre, kind: PieceKind, detail: str) -> None:
@@ -194,7 +194,7 @@ def test_out_of_time_is_lost_and_nothing_runs_on(theatre: Theatre) -> None:
     outcome = theatre.perform("echo begun; sleep 300", "touch never", time_limit_s=1)
     assert time.monotonic() - began_s < 30
     assert outcome.kind is OutcomeKind.LOST
-    assert outcome.detail == "step 2 block 1 ran out of time (1 s for the piece)"
+    assert outcome.detail == "block 1 ran out of time (1 s for the piece)"
     assert outcome.tail == "begun"
     assert not (theatre.tree / "never").exists()
     assert not is_running(theatre.processes[0])
@@ -218,7 +218,7 @@ def test_a_block_that_was_killed_is_lost_one_that_crashes_fails(
     theatre: Theatre, name: str, kind: OutcomeKind, words: str
 ) -> None:
     outcome = theatre.perform(f"ulimit -c 0; kill -{name} $$; sleep 300")
-    assert outcome == Outcome(kind=kind, detail=f"step 2 block 1 {words}")
+    assert outcome == Outcome(kind=kind, detail=f"block 1 {words}")
 
 
 def test_a_log_that_cannot_be_written_is_lost(theatre: Theatre, tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_a_log_that_cannot_be_written_is_lost(theatre: Theatre, tmp_path: Path) 
     theatre.log = tmp_path / "file" / "task.log"
     outcome = theatre.perform("touch never")
     assert outcome.kind is OutcomeKind.LOST
-    assert "step 2 could not be played" in outcome.detail
+    assert "it could not be played" in outcome.detail
     assert not (theatre.tree / "never").exists()
 
 

@@ -259,7 +259,16 @@ def prose(draw: st.DrawFn) -> str:
 @st.composite
 def steps(draw: st.DrawFn, number: int) -> Step:
     agents = [
-        AgentPiece(number=n, title=draw(TITLES), prose=draw(prose()), run=draw(SCRIPTS), line=0)
+        AgentPiece(
+            number=n,
+            title=draw(TITLES),
+            prose=draw(prose()),
+            run=draw(SCRIPTS),
+            line=0,
+            size=draw(st.none() | st.integers(1, 999_999)),
+            files=draw(st.lists(st.sampled_from(["a.py", "docs/ï: [1].md"]), max_size=2).map(tuple)),
+            well_defined=draw(st.none() | st.booleans()),
+        )
         for n in range(1, draw(st.integers(0, 2)) + 1)
     ]
     return Step(

@@ -145,11 +145,27 @@ GOLDEN = {
             "P.md:22: the task's keys inside a step or checkpoint; expected them above the first step",
         ],
     ),
+    "what a plan cannot say of a subagent's piece": (
+        STEP
+        + "```yaml agent\nsize: 4\n```\n##### Agent 1: D\n```yaml agent\nsize: yes\nfiles: [../x]\nwell-defined: 1\n"
+        + "lines: 4\n```\n```yaml agent\n```\n",
+        [
+            "P.md:8: a subagent's keys outside its piece; expected them under an Agent heading",
+            "P.md:13: `size: yes`; expected about how many lines it changes, such as 120",
+            (
+                "P.md:14: `files: [../x]`; expected a path inside the project, written from its root, "
+                "such as docs/notes.md"
+            ),
+            "P.md:15: `well-defined: 1`; expected yes or no",
+            "P.md:16: the key `lines`; expected `files` (the keys here are size, files, well-defined)",
+            "P.md:18: a second ```yaml agent; expected one for each piece",
+        ],
+    ),
     "fences that would do nothing": (
         STEP + "```bash rum\nx\n```\n```python run\nx\n```\n- item\n  ```bash run\n  x\n  ```\n",
         [
-            "P.md:8: a fence ```bash rum; expected ```bash run, ```bash rework or ```yaml task",
-            "P.md:11: a fence ```python run; expected ```bash run, ```bash rework or ```yaml task",
+            "P.md:8: a fence ```bash rum; expected ```bash run, ```bash rework, ```yaml task or ```yaml agent",
+            "P.md:11: a fence ```python run; expected ```bash run, ```bash rework, ```yaml task or ```yaml agent",
             "P.md:15: a fence ```bash run inside a list; expected it at the left margin, outside the list",
         ],
     ),

@@ -6,11 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from musician.protocol.delegation import Choice, Failure, NextAttempt, WorkKind, decide, next_attempt
+from musician.protocol.delegation import (
+    Choice,
+    Extent,
+    Failure,
+    NextAttempt,
+    WorkKind,
+    decide,
+    modules_of,
+    next_attempt,
+)
 from musician.protocol.settings import Delegation, Settings
 
 SETTINGS = Settings()
 LOST, EXPLAINED = Failure.LOST, Failure.EXPLAINED
+
+
+def extent(lines: int | None, *files: str) -> Extent:
+    return Extent(lines=lines, files=frozenset(files or ["src/a.py"]))
 
 
 @pytest.mark.parametrize(
@@ -106,7 +119,7 @@ def test_the_matrix_agrees_with_a_list_of_reasons_to_keep(
 def test_each_retry_is_what_the_last_failure_asks_for_and_there_are_two(
     failures: list[Failure], expected: NextAttempt
 ) -> None:
-    assert next_attempt(failures, lines=120, well_defined=True, settings=SETTINGS) is expected
+    assert next_attempt(failures, extent=extent(120), well_defined=True, settings=SETTINGS) is expected
 
 
 @pytest.mark.parametrize(
@@ -123,12 +136,37 @@ def test_after_two_retries_only_small_and_well_defined_work_is_absorbed(
     lines: int | None, well_defined: bool, expected: NextAttempt
 ) -> None:
     failures = [LOST, EXPLAINED, LOST]
-    assert next_attempt(failures, lines=lines, well_defined=well_defined, settings=SETTINGS) is expected
+    found = next_attempt(failures, extent=extent(lines), well_defined=well_defined, settings=SETTINGS)
+    assert found is expected
+
+
+@pytest.mark.parametrize(
+    ("files", "modules"),
+    [
+        ((), 0),
+        (("src/a.py",), 1),
+        (("src/a.py", "tests/test_a.py", "src/a.pyi", "tests/a_test.py"), 1),
+        (("tests/test_a.py",), 1),
+        (("src/a.py", "README.md"), 2),
+        (("src/a/util.py", "src/b/util.py"), 2),
+        (("src/a.py", "tests/test_b.py"), 2),
+    ],
+)
+def test_a_module_is_counted_once_with_its_test(files: tuple[str, ...], modules: int) -> None:
+    assert modules_of(files) == modules
+    expected = NextAttempt.ABSORB if modules == 1 else NextAttempt.ESCALATE
+    known = Extent(lines=10, files=frozenset(files))
+    assert next_attempt([LOST] * 3, extent=known, well_defined=True, settings=SETTINGS) is expected
+
+
+def test_of_what_the_plan_says_and_what_an_attempt_shows_the_larger_counts() -> None:
+    assert extent(120, "a.py").with_(extent(40, "b.py")) == extent(120, "a.py", "b.py")
+    assert extent(None).with_(extent(40)) == extent(40).with_(Extent()) == extent(40)
 
 
 def test_without_a_failure_there_is_no_next_attempt() -> None:
     with pytest.raises(ValueError, match="there is none"):
-        next_attempt([], lines=1, well_defined=True, settings=SETTINGS)
+        next_attempt([], extent=extent(1), well_defined=True, settings=SETTINGS)
 
 
 @given(
@@ -143,7 +181,9 @@ def test_a_piece_is_never_retried_more_often_than_allowed(
     settings = Settings(delegation=Delegation(retries=retries))
     tried = 0
     for attempt in range(1, len(script) + 1):
-        answer = next_attempt(script[:attempt], lines=lines, well_defined=well_defined, settings=settings)
+        answer = next_attempt(
+            script[:attempt], extent=extent(lines), well_defined=well_defined, settings=settings
+        )
         if answer in (NextAttempt.ABSORB, NextAttempt.ESCALATE):
             break
         tried += 1

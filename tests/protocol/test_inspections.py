@@ -249,6 +249,17 @@ def test_agents_without_a_growing_context_have_no_average() -> None:
     assert "Agents:      no agent entries found" in headroom("x [ctx: 1%]", task_id="t", path="p").lines
 
 
+def test_a_subagent_that_failed_is_not_in_flight_and_its_retry_is() -> None:
+    status = (
+        "step 1 agent 1 launched [ctx: 10%]\n"
+        "step 1 agent 1 FAILED: no (launched) colspan [ctx: 20%]\n"
+        "step 1 agent 1 retry 1 launched (adjusted prompt: no colspan) [ctx: 20%]\n"
+        "step 1 agent 1 launched itself [ctx: 20%]\n"
+    )
+    lines = headroom(status, task_id="t", path="p").lines
+    assert "Agents:      0 completed, 1 in-flight (no avg yet)" in lines
+
+
 @given(text=st.text(), deviations=st.text(), handoff=st.text())
 def test_no_text_breaks_the_scripts(text: str, deviations: str, handoff: str) -> None:
     found = verify_temp(temp(status=text, deviations=deviations, handoff=handoff))

@@ -8,8 +8,9 @@ import pytest
 from musician.protocol import inputs as i
 from musician.protocol import ready as r
 from musician.protocol.budget import answer_by_rule
+from musician.protocol.delegation import Extent
 from musician.protocol.deviations import Deviation, Severity
-from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.journal import Entry, Kind, Progress, status_line
 from musician.protocol.messages import ContextWarning, ErrorReport
 from musician.protocol.musician import MOST_REWORKS, Mode, MusicianState, Since, step
 from musician.protocol.program import Check, Play, Program
@@ -457,11 +458,12 @@ def test_a_session_that_resumes_scores_what_the_one_before_lived_through() -> No
         Entry(kind=Kind.ERROR),
         Entry(kind=Kind.NOT_VERIFIED),
         Entry(kind=Kind.SELF_CORRECTION),
+        Entry(kind=Kind.RETRIED),
         Entry(kind=Kind.NOTE),
     ]
     since = Since().after(before)
-    assert since == Since(failed_verifications=1, errors=1, self_corrected=True)
-    assert Story(since=since).done().done().verified().only(r.Submit).message.smoothness == 5
+    assert since == Since(failed_verifications=1, errors=1, agent_retries=1, self_corrected=True)
+    assert Story(since=since).done().done().verified().only(r.Submit).message.smoothness == 6
 
 
 # -- failures -----------------------------------------------------------------------------------------------------
@@ -519,6 +521,100 @@ def test_after_two_retries_the_subagents_piece_is_escalated_and_begins_anew_once
     story = Story().done().lost().failed("a").failed("b")
     assert story.only(r.Report).last_error == "step 2 agent 1: b"
     assert story.judged(State.FIX_PROPOSED).only(r.PlayPiece).attempt == 1
+
+
+def agent_story(play: Play) -> Story:
+    return Story(program=replace(PROGRAM, items=(play, *PROGRAM.items[2:])))
+
+
+def attempted(story: Story, lines: int, *files: str) -> Story:
+    """It fails, and leaves so much behind."""
+    left = Extent(lines=lines, files=frozenset(files))
+    return story.tell(
+        i.PieceEnded(item=story.state.item, ending=i.PieceEnding.FAILED, detail="no colspan", left=left)
+    )
+
+
+PIECE = Play(item="step 2 agent 1", title="Convert", prose="Convert it.", scripts=(), step=2, is_agent=True)
+
+
+@pytest.mark.parametrize(("lines", "absorbs"), [(499, True), (500, False)])
+@pytest.mark.parametrize("stated", [True, False], ids=["as the plan says", "as the attempts show"])
+def test_after_two_retries_the_musician_plays_a_small_and_well_defined_piece_itself(
+    lines: int, absorbs: bool, stated: bool
+) -> None:
+    """D19, exact at 499 and 500 lines."""
+    known = Extent(lines=lines, files=frozenset({"src/a.py"}))
+    story = agent_story(replace(PIECE, extent=known) if stated else PIECE)
+    for _ in range(3):
+        story = story.failed("no colspan") if stated else attempted(story, lines, "src/a.py")
+    if not absorbs:
+        assert story.only(r.Report).last_error == "step 2 agent 1: no colspan"
+        return
+    act = story.only(r.PlayPiece)
+    assert (act.play.item, act.play.is_agent, act.attempt) == ("step 2 agent 1", False, 4)
+    assert act.advice.endswith("no colspan")
+    assert story.kinds() == [Kind.FAILED, Kind.ABSORBED]
+    assert story.done().kinds()[0] is Kind.COMPLETED
+    assert story.state.progress.completed == ("step 2 agent 1",)
+
+
+@pytest.mark.parametrize(
+    "doubt",
+    [
+        {"extent": Extent(lines=20, files=frozenset({"a.py", "b.py"}))},
+        {"extent": Extent(lines=20)},
+        {"extent": Extent(files=frozenset({"a.py"}))},
+        {"well_defined": False},
+        {"prose": ""},
+    ],
+    ids=str,
+)
+def test_in_doubt_a_piece_that_still_fails_is_escalated(doubt: dict[str, object]) -> None:
+    sound = replace(PIECE, extent=Extent(lines=20, files=frozenset({"a.py"})))
+    assert agent_story(sound).lost().lost().lost().kinds() == [Kind.FAILED, Kind.ABSORBED]
+    story = agent_story(replace(sound, **doubt)).lost().lost().lost()  # type: ignore[arg-type]
+    assert story.kinds() == [Kind.FAILED, Kind.ERROR]
+
+
+def test_an_attempt_that_has_changed_more_than_the_plan_said_is_believed() -> None:
+    stated = replace(PIECE, extent=Extent(lines=20, files=frozenset({"a.py"})))
+    story = attempted(agent_story(stated), 600, "a.py").lost().lost()
+    assert story.kinds() == [Kind.FAILED, Kind.ERROR]
+
+
+def test_a_piece_that_a_subagent_had_to_ask_about_is_not_well_defined_unless_the_plan_says_so() -> None:
+    small = replace(PIECE, extent=Extent(lines=20, files=frozenset({"a.py"})))
+    for play, expected in ((small, Kind.ERROR), (replace(small, well_defined=True), Kind.ABSORBED)):
+        story = agent_story(play).question().lost().note("that one").lost().lost()
+        assert story.kinds() == [Kind.FAILED, expected]
+
+
+def test_what_the_musician_plays_itself_and_cannot_is_an_error_and_a_stop_begins_it_anew() -> None:
+    small = replace(PIECE, extent=Extent(lines=20, files=frozenset({"a.py"})))
+    story = agent_story(small).lost().lost().lost()
+    story.note("stop", urgent=True).stopped()
+    assert story.kinds() == [Kind.ABSORBED]
+    assert story.failed("cannot either").kinds() == [Kind.FAILED, Kind.ERROR]
+    assert story.judged(State.FIX_PROPOSED).only(r.PlayPiece).play.is_agent
+
+
+def test_no_two_attempts_look_alike_in_the_status_file() -> None:
+    small = replace(PIECE, extent=Extent(lines=20, files=frozenset({"a.py"})))
+    story = agent_story(small)
+    lines = []
+    for tell in (story.lost, lambda: story.failed("no colspan"), story.lost, story.done):
+        tell()
+        lines += [status_line(entry) for record in story.records for entry in getattr(record, "entries", ())]
+    assert lines == [
+        "step 2 agent 1 FAILED: it vanished and said nothing",
+        "step 2 agent 1 retry 1 launched (same prompt: it vanished and said nothing)",
+        "step 2 agent 1 retry 1 FAILED: no colspan",
+        "step 2 agent 1 retry 2 launched (adjusted prompt: no colspan)",
+        "step 2 agent 1 retry 2 FAILED: it vanished and said nothing",
+        "step 2 agent 1 absorbed: small and well-defined, after 3 failures",
+        "step 2 agent 1 completed by musician (after 3 failures)",
+    ]
 
 
 def test_a_retry_of_a_subagent_weighs_the_context_first() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from musician import service
 from musician.plans.plan import load_plan
-from musician.processes.identity import boot_id, host_name, started_at_s
+from musician.processes.identity import boot_id, host_name, identify, started_at_s
 from musician.processes.vital import hold, lock_path
 from musician.protocol.liveness import Owner
 from musician.protocol.settings import Settings
@@ -244,6 +244,33 @@ def test_an_owner_on_another_host_is_never_signalled(stage: "Stage") -> None:
         )
         assert stage.conduct().code == 1
         assert bystander.poll() is None
+    (ask,) = service.open_asks(stage.store)
+    assert ask.kind == "doubtful"
+
+
+def test_a_session_whose_client_has_ended_is_taken_over_without_a_person(stage: "Stage") -> None:
+    """Its heartbeat is fresh, but its end is known: there is nothing left to end."""
+    stage.write(HEAD + task(stage, 1))
+    stage.lock()
+    service.claim(stage.store, "task-01", "opened", settings=Settings())
+    met = service.Met(identity=identify(os.getpid()), attended=True, hosted=False)
+    service.meet_client(stage.store, "opened", met)
+    service.end_client(stage.store, "opened", reason="other")
+    stage.to_the_end()
+    stage.check_whole()
+    assert [each.exit_reason for each in stage.view("task-01").sessions] == ["died", "complete"]
+
+
+def test_a_silent_client_is_shut_out_and_never_ended(stage: "Stage") -> None:
+    """It is the user's own process, whatever it does not say."""
+    stage.write(HEAD + task(stage, 1))
+    stage.lock()
+    silent(stage, "opened")
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, start_new_session=True) as client:
+        met = service.Met(identity=identify(client.pid), attended=True, hosted=False)
+        service.meet_client(stage.store, "opened", met)
+        assert stage.conduct().code == 1
+        assert client.poll() is None
     (ask,) = service.open_asks(stage.store)
     assert ask.kind == "doubtful"
 

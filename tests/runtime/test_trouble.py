@@ -6,6 +6,7 @@ import pytest
 
 from musician import service
 from musician.protocol.states import State
+from musician.protocol.submissions import Completion
 
 if TYPE_CHECKING:
     from tests.runtime.conftest import Stage
@@ -66,7 +67,7 @@ def test_a_step_that_fails_is_tried_once_more_and_then_a_person_is_asked(
     assert stage.conduct().code == 1
     ((kind, text),) = asks(stage)
     assert kind == "error"
-    assert "step 1 block 1 ended with exit code 1" in text
+    assert "step 1: block 1 ended with exit code 1" in text
     assert kinds(stage) == ["failed", "error", "failed", "error"]
     assert stage.conduct().code == 1, "nobody has answered yet"
     assert kinds(stage) == ["failed", "error", "failed", "error"]
@@ -74,6 +75,49 @@ def test_a_step_that_fails_is_tried_once_more_and_then_a_person_is_asked(
     stage.to_the_end()
     stage.check_whole()
     assert stage.merged("one.txt") == "one\n"
+
+
+SUBAGENT = """
+```
+##### Agent 1: Write it
+```yaml agent
+files: [one.txt]
+{size}
+```
+```bash run
+echo "$MUSICIAN_ITEM" >> "$MUSICIAN_TEST_HALL/attempts"
+{script}"""
+
+
+def test_a_small_piece_that_no_subagent_gets_done_is_played_by_the_musician(stage: "Stage") -> None:
+    """What the failed attempts leave shows how small it is (D19)."""
+    fourth = 'echo one > one.txt; [ "$(wc -l < "$MUSICIAN_TEST_HALL/attempts")" -eq 4 ]'
+    stage.write(plan("echo two > two.txt" + SUBAGENT.format(size="", script=fourth)))
+    stage.to_the_end()
+    stage.check_whole()
+    told = [(row.kind, row.item) for row in stage.view(TASK).journal if "agent" in row.item]
+    piece = "step 1 agent 1"
+    assert told == [
+        ("launched", piece),
+        ("failed", piece),
+        ("retried", piece),
+        ("failed", f"{piece} retry 1"),
+        ("retried", piece),
+        ("failed", f"{piece} retry 2"),
+        ("absorbed", piece),
+        ("completed", piece),
+    ]
+    assert stage.merged("one.txt") == "one\n"
+
+
+def test_what_a_subagent_claims_is_held_against_what_is_found(stage: "Stage") -> None:
+    said = "echo one > one.txt; echo 'Files created: one.txt, three.txt'; echo '4 tests passed'"
+    stage.write(plan("echo two > two.txt" + SUBAGENT.format(size="size: 1", script=said)))
+    stage.to_the_end()
+    [submission] = stage.view(TASK).submissions
+    told = Completion.parse(submission.message or "").tests
+    assert "claimed otherwise: step 1 agent 1: three.txt was claimed and is not there" in told
+    assert "step 1 agent 1: what it claims of tests is not checked" in told
 
 
 def test_an_answer_while_the_run_goes_on_is_heard_at_once(stage: "Stage") -> None:

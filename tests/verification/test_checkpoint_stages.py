@@ -290,9 +290,21 @@ def test_a_flaky_test_that_settles_does_not_hide_what_is_to_be_cleaned_up(
 
 def test_a_subagents_claim_is_held_against_what_ran(workshop: "Workshop", verify: Verify) -> None:
     workshop.now({"calc.py": CALC + SUB, "test_sub.py": TEST_SUB})
-    result = verify(PYTEST, claims=("All 5 tests passing", "test_sub passes, 2 passed"))
-    assert [claim.mismatches for claim in stages(result).claims] == [("5 passing claimed, 2 found",), ()]
-    assert "claimed otherwise: 5 passing claimed, 2 found" in result.tests_line()
+    false = "All 5 tests passing\nFiles created: test_sub.py, sub.py"
+    result = verify(PYTEST, claims={"agent 1": false, "agent 2": "test_sub passes, 2 passed"})
+    mismatches = ("sub.py was claimed and is not there", "5 passing claimed, 2 found")
+    assert [claim.mismatches for claim in stages(result).claims] == [mismatches, ()]
+    assert "claimed otherwise: agent 1: 5 passing claimed, 2 found" in result.tests_line()
+
+
+def test_a_test_that_only_a_subagent_told_of_is_run_again(workshop: "Workshop", verify: Verify) -> None:
+    """The checkpoint names another file, and nothing that changed concerns it (D19)."""
+    workshop.before({"test_far.py": "def test_far():\n    assert False\n"})
+    workshop.now({"notes.txt": "far\n"})
+    result = verify(f"{PYTEST} test_add.py", claims={"agent 1": "test_far passes"})
+    last = stages(result).selection[-1]
+    assert (last.category, last.passed, last.excused) == (Category.CLAIMED, False, True)
+    assert "claimed otherwise: agent 1: test_far was claimed and fails" in result.tests_line()
 
 
 def test_the_task_tree_is_left_as_it_was(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from musician.verification.claimed import MAX_CLAIMED_NAMES, Claimed, compare_claim, read_claim
+from musician.verification.claimed import MAX_CLAIMED_NAMES, Claimed, Ran, compare_claim, read_claim
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,15 @@ from musician.verification.claimed import MAX_CLAIMED_NAMES, Claimed, compare_cl
             "Added tests/test_a.py::TestA::test_one and test_two[3]; ran tests/test_a.py",
             Claimed(names=("test_one", "test_two")),
         ),
-        ("it works", Claimed()),
+        (
+            (
+                "Files created: docs/a.md (234 lines), `src/b.py`\nFiles modified: ./src/c.py\n- src/d.py (modified)\n"
+                "Took 0.3s, see /etc/passwd.txt (created) and ../x.py"
+            ),
+            Claimed(files=("src/d.py", "docs/a.md", "src/b.py", "src/c.py")),
+        ),
+        ("Files Modified: none", Claimed()),
+        ("it works in 3.11", Claimed()),
         ("", Claimed()),
     ],
 )
@@ -52,10 +60,25 @@ PASSED = ("tests.test_a.TestA::test_one", "tests.test_a::test_two[3]", "tests.te
     ],
 )
 def test_each_difference_is_named(text: str, failed: tuple[str, ...], mismatches: tuple[str, ...]) -> None:
-    found = compare_claim(text, passed=3, failed=failed, passed_names=PASSED)
+    found = compare_claim(text, Ran(passed=3, failed=failed, passed_names=PASSED), by="step 1 agent 1")
     assert found.mismatches == mismatches
     assert found.claimed == text
+    assert found.lines() == tuple(f"claimed otherwise: step 1 agent 1: {each}" for each in mismatches)
 
 
 def test_where_no_names_were_recorded_none_can_be_missing() -> None:
-    assert compare_claim("test_four works", passed=3, failed=(), passed_names=()).mismatches == ()
+    assert compare_claim("test_four works", Ran(passed=3)).mismatches == ()
+
+
+def test_where_nothing_is_counted_a_count_is_not_checked_and_that_is_said() -> None:
+    found = compare_claim("4 passed", Ran(passed=None), by="step 1 agent 1")
+    assert found.mismatches == ()
+    assert found.lines() == (
+        "step 1 agent 1: what it claims of tests is not checked (this runner's tests are not counted)",
+    )
+    assert compare_claim("it works", Ran(passed=None)).lines() == ()
+
+
+def test_a_file_that_was_claimed_and_is_not_there_is_named() -> None:
+    found = compare_claim("Files created: a.py, b.py", Ran(passed=None), missing={"b.py", "c.py"})
+    assert found.mismatches == ("b.py was claimed and is not there",)

@@ -79,7 +79,10 @@ _STAGES = st.builds(
     ),
     integration=st.none() | st.builds(Integration, broken=_NAMES, cycles=_NAMES, why_not=st.text()),
     failure=st.none() | st.builds(Failure, kind=st.sampled_from(FailureKind), signal=st.text()),
-    claims=st.lists(st.builds(ClaimCheck, claimed=st.text(), mismatches=_NAMES), max_size=2).map(tuple),
+    claims=st.lists(
+        st.builds(ClaimCheck, claimed=st.text(), mismatches=_NAMES, by=st.text(), why_not=st.text()),
+        max_size=2,
+    ).map(tuple),
     decision=st.sampled_from(Decision),
     notes=_NAMES,
     overhead_s=st.floats(0, 10),

@@ -114,7 +114,9 @@ class OutcomeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a piece ended. ``detail`` is one line; ``tail`` the last lines of output, for a report."""
+    """How a piece ended. ``detail`` is one line that does not name the piece; ``tail`` is the last lines of output, of
+    a subagent what it says that it did.
+    """
 
     kind: OutcomeKind
     detail: str = ""

@@ -47,7 +47,7 @@ class ShellAgent:
                 if piece.kind is PieceKind.REWORK
                 else "it has no run block for the shell agent"
             )
-            return Outcome(kind=OutcomeKind.FAILED, detail=f"{piece.label} cannot be played: {what}")
+            return Outcome(kind=OutcomeKind.FAILED, detail=f"it cannot be played: {what}")
         try:
             with (
                 OutputLog(stage.log) as log,
@@ -56,7 +56,7 @@ class ShellAgent:
                 log.remark(f"== {piece.label}: {one_line(piece.title, _MAX_DETAIL_CHARS)}")
                 return await _Performance(piece, stage, log, Path(folder)).play()
         except OSError as error:
-            return Outcome(kind=OutcomeKind.LOST, detail=f"{piece.label} could not be played: {error}")
+            return Outcome(kind=OutcomeKind.LOST, detail=f"it could not be played: {error}")
 
 
 class _Performance:
@@ -76,7 +76,7 @@ class _Performance:
             failure = await self._run(number, script, env, deadline_s - anyio.current_time())
             if failure is not None:
                 kind, what = failure
-                detail = one_line(f"{self._piece.label} block {number} {what}", _MAX_DETAIL_CHARS)
+                detail = one_line(f"block {number} {what}", _MAX_DETAIL_CHARS)
                 return Outcome(kind=kind, detail=detail, tail=self._tail_text())
         return Outcome(kind=OutcomeKind.DONE, tail=self._tail_text())
 

@@ -67,6 +67,10 @@ def say_entry(row: JournalRow, view: TaskView) -> str:
             return f"{item} started: {text}" if text else f"{item} started"
         case Kind.LAUNCHED:
             return f"{item} handed to a subagent: {text}"
+        case Kind.RETRIED:
+            return f"{item} {text}"
+        case Kind.ABSORBED:
+            return f"{item} is played by the musician itself: {text}"
         case Kind.COMPLETED | Kind.RETURNED:
             return f"{item} completed{context}"
         case Kind.REWORKED:

@@ -20,6 +20,7 @@ from musician.plans.headings import (
     quote,
     read_numbered,
 )
+from musician.plans.keys import AgentKeys, read_agent_keys
 from musician.plans.markdown import Block, Document, Fence, Heading, ListItem, Prose, code_after
 from musician.plans.model import AgentPiece, Checkpoint, Step
 from musician.plans.problems import Report, shorten
@@ -59,6 +60,7 @@ class _Draft:
     rework: list[str] = field(default_factory=list)
     tests: list[str] = field(default_factory=list)
     agents: list["_Draft"] = field(default_factory=list)
+    said: AgentKeys | None = None
 
 
 def read_body(document: Document, blocks: Sequence[Block], *, step_level: int, report: Report) -> Body:
@@ -168,6 +170,8 @@ class _Reader:
             return  # its heading is reported already
         elif role is Role.KEYS:
             self._take_keys(fence)
+        elif role is Role.AGENT_KEYS:
+            self._take_agent_keys(fence)
         elif role is Role.RUN:
             if piece.kind in (Kind.STEP, Kind.AGENT):
                 piece.run.append(fence.content)
@@ -189,6 +193,14 @@ class _Reader:
             self._report(fence.line, "a second ```yaml task", f"one (the first is in line {self.keys.line})")
         else:
             self.keys = fence
+
+    def _take_agent_keys(self, fence: Fence) -> None:
+        if self._piece.kind is not Kind.AGENT:
+            self._report(fence.line, "a subagent's keys outside its piece", "them under an Agent heading")
+        elif self._piece.said is not None:
+            self._report(fence.line, "a second ```yaml agent", "one for each piece")
+        else:
+            self._piece.said = read_agent_keys(fence, self._report)
 
     def _list_item(self, item: ListItem) -> None:
         lead = item.lead
@@ -236,24 +248,28 @@ def _finished(draft: _Draft, document: Document) -> Step | Checkpoint:
             final=False,
             line=draft.line,
         )
-    agents = tuple(
-        AgentPiece(
-            number=agent.number,
-            title=agent.title,
-            prose=document.prose(agent.text),
-            run=tuple(agent.run),
-            line=agent.line,
-        )
-        for agent in draft.agents
-    )
     return Step(
         number=draft.number,
         title=draft.title,
         prose=document.prose(draft.text),
         run=tuple(draft.run),
         rework=tuple(draft.rework),
-        agents=agents,
+        agents=tuple(_finished_agent(agent, document) for agent in draft.agents),
         line=draft.line,
+    )
+
+
+def _finished_agent(draft: _Draft, document: Document) -> AgentPiece:
+    said = draft.said or AgentKeys()
+    return AgentPiece(
+        number=draft.number,
+        title=draft.title,
+        prose=document.prose(draft.text),
+        run=tuple(draft.run),
+        line=draft.line,
+        size=said.size,
+        files=said.files or (),
+        well_defined=said.well_defined,
     )
 
 

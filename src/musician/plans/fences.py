@@ -1,4 +1,4 @@
-"""The fences that do something: those with the words ``bash run``, ``bash rework`` and ``yaml task``.
+"""The fences that do something: those with the words ``bash run``, ``bash rework``, ``yaml task`` and ``yaml agent``.
 
 Every other fence is an example for the reader. One that was most likely meant to do something (``bash
 rum``, ``python run``, a script that is never closed) is told, because a script that silently does not run
@@ -22,6 +22,7 @@ class Role(StrEnum):
     RUN = "run"
     REWORK = "rework"
     KEYS = "task"
+    AGENT_KEYS = "agent"
 
 
 def role_of(fence: Fence, report: Report) -> Role | None:
@@ -31,7 +32,7 @@ def role_of(fence: Fence, report: Report) -> Role | None:
     role = _exact(fence.words)
     if role is None:
         if _meant_to_act(fence.words):
-            report(fence.line, _quote(fence), "```bash run, ```bash rework or ```yaml task")
+            report(fence.line, _quote(fence), "```bash run, ```bash rework, ```yaml task or ```yaml agent")
         return None
     if not fence.closed:
         report(fence.line, f"{_quote(fence)} that is never closed", "a line ``` behind its content")
@@ -57,6 +58,8 @@ def _exact(words: tuple[str, ...]) -> Role | None:
             return Role.REWORK
         case [language, "task"] if language in _YAML:
             return Role.KEYS
+        case [language, "agent"] if language in _YAML:
+            return Role.AGENT_KEYS
         case _:
             return None
 

@@ -186,8 +186,18 @@ def _step(step: Step) -> Iterator[str]:
     yield from _scripts("rework", step.rework)
     for agent in step.agents:
         yield _numbered(_STEP_LEVEL + 1, agent, "Agent")
+        yield _agent_keys(agent)
         yield agent.prose
         yield from _scripts("run", agent.run)
+
+
+def _agent_keys(agent: AgentPiece) -> str:
+    lines = [] if agent.size is None else [f"size: {agent.size}"]
+    if agent.files:
+        lines.append(f"files: [{', '.join(map(_quoted, agent.files))}]")
+    if agent.well_defined is not None:
+        lines.append(f"well-defined: {'yes' if agent.well_defined else 'no'}")
+    return "\n".join(("```yaml agent", *lines, "```")) if lines else ""
 
 
 def _checkpoint(checkpoint: Checkpoint) -> Iterator[str]:

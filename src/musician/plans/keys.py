@@ -22,7 +22,16 @@ from musician.plans.problems import Report, shorten
 from musician.protocol.errors import BadId
 from musician.protocol.names import check_task_id
 
-__all__ = ["Defaults", "PlanKeys", "TaskKeys", "read_file_keys", "read_plan_keys", "read_task_keys"]
+__all__ = [
+    "AgentKeys",
+    "Defaults",
+    "PlanKeys",
+    "TaskKeys",
+    "read_agent_keys",
+    "read_file_keys",
+    "read_plan_keys",
+    "read_task_keys",
+]
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,5}")
 _AGENT = re.compile(r"shell|claude|acp:.*\S.*")
@@ -91,12 +100,22 @@ class TaskKeys:
         return TaskKeys(**{**merged, "lines": {**other.lines, **self.lines}})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentKeys:
+    """What a plan says of a subagent's piece; None where a key is missing."""
+
+    size: int | None = None
+    files: tuple[str, ...] | None = None
+    well_defined: bool | None = None
+    lines: Mapping[str, int] = field(default_factory=dict)
+
+
 class _Unfit(Exception):
     """A value of the wrong kind; the text says what was expected."""
 
 
 _UNREADABLE = object()
-"""Stands for every YAML value that is neither text, a number, nor a list of these."""
+"""Stands for every YAML value that is neither text, a number, yes or no, nor a list of these."""
 
 _Check = Callable[[object], object]
 
@@ -141,8 +160,20 @@ def _paths(value: object) -> tuple[str, ...]:
 
 
 def _number(value: object) -> int:
-    if not isinstance(value, int):
+    if not isinstance(value, int) or isinstance(value, bool):
         raise _Unfit("the number of a checkpoint")
+    return value
+
+
+def _size(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise _Unfit("about how many lines it changes, such as 120")
+    return value
+
+
+def _yes_or_no(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise _Unfit("yes or no")
     return value
 
 
@@ -196,6 +227,8 @@ _FILE_CHECKS: dict[str, _Check] = {
     **{key: check for key, check in _TASK_CHECKS.items() if key != "instructions"},
 }
 
+_AGENT_CHECKS: dict[str, _Check] = {"size": _size, "files": _paths, "well-defined": _yes_or_no}
+
 
 def read_plan_keys(document: Document, report: Report) -> PlanKeys:
     """The front matter of a plan."""
@@ -210,6 +243,11 @@ def read_file_keys(document: Document, report: Report) -> TaskKeys:
 def read_task_keys(fence: Fence | None, report: Report) -> TaskKeys:
     """The ``yaml task`` block of a task inside a plan."""
     return TaskKeys(**_read(fence.content, _TASK_CHECKS, fence.line + 1, report)) if fence else TaskKeys()
+
+
+def read_agent_keys(fence: Fence | None, report: Report) -> AgentKeys:
+    """The ``yaml agent`` block of a subagent's piece."""
+    return AgentKeys(**_read(fence.content, _AGENT_CHECKS, fence.line + 1, report)) if fence else AgentKeys()
 
 
 def _read_front_matter(document: Document, checks: Mapping[str, _Check], report: Report) -> dict[str, Any]:
@@ -284,6 +322,8 @@ def _scalar(node: yaml.Node) -> object:
             return str(node.value)
         if node.tag == "tag:yaml.org,2002:int" and _NUMBER.fullmatch(node.value):
             return int(node.value)
+        if node.tag == "tag:yaml.org,2002:bool":
+            return node.value.lower() in ("yes", "true", "on")
     return _UNREADABLE
 
 

@@ -38,13 +38,19 @@ class Isolation(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentPiece:
-    """A piece of a step for a subagent: ``##### Agent 1: …``."""
+    """A piece of a step for a subagent: ``##### Agent 1: …``.
+
+    ``size`` (changed lines), ``files`` and ``well_defined`` are what the plan says of it; None where it does not.
+    """
 
     number: int
     title: str
     prose: str
     run: tuple[str, ...]
     line: int
+    size: int | None = None
+    files: tuple[str, ...] = ()
+    well_defined: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

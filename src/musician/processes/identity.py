@@ -23,6 +23,7 @@ __all__ = [
     "host_name",
     "identify",
     "is_running",
+    "is_same_boot",
     "is_same_machine",
     "is_same_start",
     "started_at_s",
@@ -90,6 +91,11 @@ def identify(pid: int) -> ProcessIdentity:
 def is_same_machine(identity: ProcessIdentity) -> bool:
     """Whether it ran on this host since its last boot; otherwise its pid says nothing here."""
     return identity.host == host_name() and identity.boot_id == boot_id()
+
+
+def is_same_boot(identity: ProcessIdentity) -> bool:
+    """Whether the machine has not been started anew since; its pid may still be of another pid namespace."""
+    return identity.boot_id.partition("/")[0] == boot_id().partition("/")[0]
 
 
 def is_same_start(start_s: float, identity: ProcessIdentity) -> bool:

@@ -6,6 +6,8 @@ checkpoint is verified, REF-4); and only then it begins what is next. Whatever b
 so a boundary reached again, after a stop, a failure or a verdict, begins the same thing again.
 """
 
+from dataclasses import replace
+
 from musician.protocol import ready as r
 from musician.protocol.budget import (
     WARNING_STANCES,
@@ -15,6 +17,7 @@ from musician.protocol.budget import (
     evaluate,
     project,
 )
+from musician.protocol.delegation import Attempts, Failure
 from musician.protocol.journal import Kind
 from musician.protocol.musician_state import BUSY, Mode, Waiting
 from musician.protocol.program import Check, Play
@@ -97,11 +100,24 @@ def _begin_next(turn: Turn) -> None:
 
 
 def _play(turn: Turn, item: Play) -> None:
-    turn.write(turn.entry(Kind.LAUNCHED if item.is_agent else Kind.STARTED, item.item, item.title))
+    attempts = turn.state.attempts
+    if attempts.absorbed:
+        item = replace(item, is_agent=False)
+        turn.set(current=item)
+        what = f"small and well-defined, after {len(attempts.failures)} failures"
+        turn.write(turn.entry(Kind.ABSORBED, item.item, what))
+    elif attempts.failures:
+        turn.write(turn.entry(Kind.RETRIED, item.item, _retry(attempts)))
+    else:
+        turn.write(turn.entry(Kind.LAUNCHED if item.is_agent else Kind.STARTED, item.item, item.title))
     advice = _advice(turn)
-    attempt = len(turn.state.failures) + 1
-    turn.acts.append(r.PlayPiece(play=item, attempt=attempt, advice=advice))
+    turn.acts.append(r.PlayPiece(play=item, attempt=len(attempts.failures) + 1, advice=advice))
     turn.set(mode=Mode.PLAYING, used_at_launch_pct=turn.state.used_pct)
+
+
+def _retry(attempts: Attempts) -> str:
+    prompt = "same prompt" if attempts.failures[-1] is Failure.LOST else "adjusted prompt"
+    return f"retry {len(attempts.failures)} launched ({prompt}: {attempts.last_words})"
 
 
 def _rework(turn: Turn, check: Check) -> None:

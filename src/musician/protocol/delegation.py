@@ -3,14 +3,29 @@
 The matrix delegates only what is small, in one module, self-contained, of a kind that needs no view of
 the whole, and away from files a sibling also touches. Whatever is not known is doubt, and doubt keeps the
 work. The ladder counts failures of one piece; it is apart from the error retries of a task (D3).
+
+How large a piece is, the plan may say beforehand, and a failed attempt shows by what it left. Both only ever make
+a piece larger than it was thought to be: an attempt that has changed more than the plan said is believed.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from musician.protocol.settings import Settings
 
-__all__ = ["DELEGABLE", "Choice", "Failure", "NextAttempt", "WorkKind", "decide", "next_attempt"]
+__all__ = [
+    "DELEGABLE",
+    "Attempts",
+    "Choice",
+    "Extent",
+    "Failure",
+    "NextAttempt",
+    "WorkKind",
+    "decide",
+    "modules_of",
+    "next_attempt",
+]
 
 
 class WorkKind(StrEnum):
@@ -50,6 +65,43 @@ class NextAttempt(StrEnum):
     """The conductor decides."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """How much a piece changes: ``lines`` added and removed, None if nobody can tell; ``files``, project-relative."""
+
+    lines: int | None = None
+    files: frozenset[str] = frozenset()
+
+    def with_(self, other: "Extent") -> "Extent":
+        """What is known of both, and of each the larger."""
+        known = [lines for lines in (self.lines, other.lines) if lines is not None]
+        return Extent(lines=max(known, default=None), files=self.files | other.files)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempts:
+    """What became of the piece that is due: its ``failures``, oldest first, and what they showed of it.
+
+    ``asked``: a subagent had to ask about it. ``absorbed``: the musician plays it itself.
+    """
+
+    failures: tuple[Failure, ...] = ()
+    shown: Extent = field(default_factory=Extent)
+    asked: bool = False
+    last_words: str = ""
+    absorbed: bool = False
+
+
+def modules_of(files: Iterable[str]) -> int:
+    """How many modules the files are: what differs only in its suffix is one, and a test is part of what it tests."""
+    places = {path.rpartition("/")[::2] for path in files}
+    paths = {(folder, name.rpartition(".")[0] or name) for folder, name in places}
+    tests = {(folder, name) for folder, name in paths if name.startswith("test_") or name.endswith("_test")}
+    subjects = paths - tests
+    tested = {name.removeprefix("test_").removesuffix("_test") for _, name in tests}
+    return len(subjects) + len(tested - {name for _, name in subjects})
+
+
 def decide(
     *,
     lines: int | None,
@@ -71,20 +123,21 @@ def decide(
 
 
 def next_attempt(
-    failures: Sequence[Failure], *, lines: int | None, well_defined: bool, settings: Settings
+    failures: Sequence[Failure], *, extent: Extent, well_defined: bool, settings: Settings
 ) -> NextAttempt:
     """What follows the failures of one piece, oldest first, the first attempt's included.
 
-    At most ``delegation.retries`` retries: each as the failure before it asks for. Then small and
-    well-defined work is absorbed, anything else escalated. Without a failure there is nothing to answer:
-    ValueError.
+    At most ``delegation.retries`` retries: each as the failure before it asks for. Then work that is small, lies in
+    one module and is ``well_defined`` (one prompt says all it needs) is absorbed, anything else escalated. Without a
+    failure there is nothing to answer: ValueError.
     """
     if not failures:
         raise ValueError("the next attempt follows a failure, and there is none")
     if len(failures) <= settings.delegation.retries:
         lost = failures[-1] is Failure.LOST
         return NextAttempt.SAME_PROMPT if lost else NextAttempt.ADJUSTED_PROMPT
-    return NextAttempt.ABSORB if well_defined and _is_small(lines, settings) else NextAttempt.ESCALATE
+    fits = _is_small(extent.lines, settings) and modules_of(extent.files) == 1
+    return NextAttempt.ABSORB if well_defined and fits else NextAttempt.ESCALATE
 
 
 def _is_small(lines: int | None, settings: Settings) -> bool:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from musician.protocol.delegation import Extent
 from musician.protocol.deviations import Severity
 from musician.protocol.journal import Progress
 from musician.protocol.particulars import KeyOutput
@@ -63,12 +64,17 @@ class PieceEnding(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PieceEnded:
-    """``commit_id`` is where git keeps a finished piece, None where nothing changed or there is no worktree."""
+    """``commit_id`` is where git keeps a finished piece, None where nothing changed or there is no worktree.
+
+    ``detail`` is why it failed, or what a subagent that is done told of its work. ``left`` is what a failed one has
+    changed.
+    """
 
     item: str
     ending: PieceEnding
     detail: str = ""
     commit_id: str | None = None
+    left: Extent = field(default_factory=Extent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

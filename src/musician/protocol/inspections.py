@@ -24,7 +24,8 @@ _STEP = re.compile(
     r"step \d+(?: of (?P<of>\d+))? (?P<what>started|completed)(?: \[ctx: \d{1,3}%\])?", re.ASCII
 )
 _AGENT = re.compile(
-    r"step \d+ agent \d+(?: retry \d+)? (?P<what>launched|returned)(?: \[ctx: \d{1,3}%\])?", re.ASCII
+    r"step \d+ agent \d+(?: retry \d+)? (?P<what>launched|returned|FAILED)(?:(?: \(|: ).*?)?(?: \[ctx: \d{1,3}%\])?",
+    re.ASCII,
 )
 _SELF_CORRECTION = re.compile(r"(?:(?:step|rework) [\w. ]+? )?self-correction: .+", re.ASCII)
 _DEVIATION = re.compile(r"[\[(](?P<severity>Low|Medium|High)\b[^\])]*[\])]\s*$", re.IGNORECASE)
@@ -245,7 +246,7 @@ def _trajectory_line(values: list[int], consumed: int) -> str:
 def _agent_lines(entries: list[str], consumed: int, left: int) -> list[str]:
     events = [match["what"] for match in map(_AGENT.fullmatch, entries) if match]
     launched, returned = events.count("launched"), events.count("returned")
-    flying = max(0, launched - returned)
+    flying = max(0, launched - returned - events.count("FAILED"))
     if returned and consumed > 0:
         each = consumed / returned
         return [

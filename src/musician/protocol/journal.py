@@ -26,6 +26,8 @@ class Kind(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     LAUNCHED = "launched"
+    RETRIED = "retried"
+    ABSORBED = "absorbed"
     RETURNED = "returned"
     REWORKED = "reworked"
     DEVIATION = "deviation"
@@ -133,8 +135,10 @@ _PHRASES = {
     Kind.LOADED: "instructions loaded: {text}",
     Kind.RESUMED: "{text}",
     Kind.STARTED: "{item} started",
-    Kind.COMPLETED: "{item} completed",
+    Kind.COMPLETED: "{item} completed {text}",
     Kind.LAUNCHED: "{item} launched",
+    Kind.RETRIED: "{item} {text}",
+    Kind.ABSORBED: "{item} absorbed: {text}",
     Kind.RETURNED: "{item} returned",
     Kind.FAILED: "{item} FAILED: {text}",
     Kind.REWORKED: "{item} reworked",

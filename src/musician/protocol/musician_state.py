@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from musician.protocol.delegation import Failure
+from musician.protocol.delegation import Attempts
 from musician.protocol.journal import Progress
 from musician.protocol.program import Check, Play, Program
 from musician.protocol.settings import Settings
@@ -70,8 +70,8 @@ class MusicianState:
     earlier_self_corrections: int = 0
     """How many of ``progress.self_corrections`` were other sessions': this one's context does not bear them."""
 
-    failures: tuple[Failure, ...] = ()
-    """Of the subagent's piece that is due, oldest first (D19)."""
+    attempts: Attempts = field(default_factory=Attempts)
+    """At the subagent's piece that is due (D19)."""
     feedback: str = ""
     """What the checkpoint that is due was found wanting by; it is mended before it is verified again."""
     reworks: int = 0

@@ -7,7 +7,7 @@ from musician.protocol import inputs as i
 from musician.protocol import ready as r
 from musician.protocol.boundary import go_on, leave_soon, report_failure, wait_for
 from musician.protocol.budget import Stance, evaluate, reading_from_pct
-from musician.protocol.delegation import Failure, NextAttempt, next_attempt
+from musician.protocol.delegation import Attempts, Failure, NextAttempt, next_attempt
 from musician.protocol.deviations import Severity, open_deviations
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.musician_state import Mode, Waiting, Word
@@ -17,6 +17,8 @@ from musician.protocol.turn import Turn
 from musician.protocol.writing import question, submission
 
 __all__ = ["MOST_REWORKS", "measure", "piece_ended", "told", "verification_ended"]
+
+LOST = "it vanished and said nothing"
 
 MOST_REWORKS = 3
 """A checkpoint that is still red after so many mendings in a row is an error for the conductor."""
@@ -32,13 +34,15 @@ def piece_ended(turn: Turn, given: i.PieceEnded) -> None:
         return
     was_stopping = turn.state.mode is Mode.STOPPING
     if given.ending is not i.PieceEnding.STOPPED:
-        turn.write(turn.entry(Kind.FAILED, given.item, given.detail))
+        retries = len(turn.state.attempts.failures)
+        which = f" retry {retries}" if retries and not turn.state.attempts.absorbed else ""
+        turn.write(turn.entry(Kind.FAILED, f"{given.item}{which}", given.detail or LOST))
     turn.set(rework_item="")
     if was_stopping:  # it is begun anew, with what it was stopped for, if the session stays
         go_on(turn)
     elif not _try_agent_again(turn, given):
-        turn.set(failures=())
-        report_failure(turn, given.item, given.detail)
+        turn.set(attempts=Attempts())
+        report_failure(turn, given.item, given.detail or LOST)
 
 
 def _note_done(turn: Turn, given: i.PieceEnded) -> None:
@@ -51,8 +55,10 @@ def _note_done(turn: Turn, given: i.PieceEnded) -> None:
         _note_cost(turn)
     else:
         kind = Kind.COMPLETED
-    turn.write(turn.entry(kind, given.item, given.detail, commit_id=given.commit_id))
-    turn.set(failures=())
+    attempts = turn.state.attempts
+    how = f"by musician (after {len(attempts.failures)} failures)" if attempts.absorbed else given.detail
+    turn.write(turn.entry(kind, given.item, how, commit_id=given.commit_id))
+    turn.set(attempts=Attempts())
     turn.settle(turn.state.carried)
     _count_down(turn)
 
@@ -80,16 +86,32 @@ def _try_agent_again(turn: Turn, given: i.PieceEnded) -> bool:
     if not (isinstance(state.current, Play) and state.current.is_agent):
         return False
     failure = Failure.LOST if given.ending is i.PieceEnding.LOST else Failure.EXPLAINED
-    failures = (*state.failures, failure)
-    following = next_attempt(failures, lines=None, well_defined=False, settings=state.settings)
+    attempts = replace(
+        state.attempts,
+        failures=(*state.attempts.failures, failure),
+        shown=state.attempts.shown.with_(given.left),
+        last_words=given.detail or LOST,
+    )
+    following = next_attempt(
+        attempts.failures,
+        extent=state.current.extent.with_(attempts.shown),
+        well_defined=_is_well_defined(state.current, attempts),
+        settings=state.settings,
+    )
     if following is NextAttempt.ESCALATE or state.leave_reason:
         return False
-    if following is NextAttempt.ADJUSTED_PROMPT:
+    if following is not NextAttempt.SAME_PROMPT and given.detail:
         turn.hear(Word(text=given.detail))
-    since = replace(state.since, agent_retries=state.since.agent_retries + 1)
-    turn.set(failures=failures, since=since)
+    turn.set(attempts=replace(attempts, absorbed=following is NextAttempt.ABSORB))
     go_on(turn)
     return True
+
+
+def _is_well_defined(play: Play, attempts: Attempts) -> bool:
+    """As the plan says; where it does not, a piece with instructions of its own that nobody had to ask about."""
+    if play.well_defined is not None:
+        return play.well_defined
+    return bool(play.prose or play.scripts) and not attempts.asked
 
 
 # -- checkpoints --------------------------------------------------------------------------------------------------
@@ -141,7 +163,7 @@ def told(turn: Turn, given: i.DeviationTold | i.SelfCorrectionTold | i.QuestionT
         case i.QuestionTold(text=text):
             entry = turn.entry(Kind.QUESTION, item, text)
             turn.records.append(r.Ask(text=question(turn.state, text), entries=(entry,)))
-            turn.set(question_open=True)
+            turn.set(question_open=True, attempts=replace(turn.state.attempts, asked=True))
         case _:
             _accept_in_part(turn, given)
 

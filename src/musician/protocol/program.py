@@ -1,7 +1,8 @@
 """A task as the musician plays it: one flat list of items in document order."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from musician.protocol.delegation import Extent
 from musician.protocol.journal import Progress
 
 __all__ = ["Check", "Play", "Program"]
@@ -9,7 +10,10 @@ __all__ = ["Check", "Play", "Program"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Play:
-    """A step, or a subagent's piece of one. ``item`` names it in the journal and in git."""
+    """A step, or a subagent's piece of one. ``item`` names it in the journal and in git.
+
+    Of a subagent's piece the plan may say its ``extent``, and whether it is ``well_defined``; None where it does not.
+    """
 
     item: str
     title: str
@@ -17,6 +21,8 @@ class Play:
     scripts: tuple[str, ...]
     step: int
     is_agent: bool = False
+    extent: Extent = field(default_factory=Extent)
+    well_defined: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,6 @@ __all__ = ["Since"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Since:
-    """``agent_retries`` are not in the journal: the engine counts them, and a session that resumes starts at 0."""
-
     failed_verifications: int = 0
     errors: int = 0
     agent_retries: int = 0
@@ -32,6 +30,8 @@ class Since:
                     since = replace(since, failed_verifications=since.failed_verifications + 1)
                 case Kind.ERROR:
                     since = replace(since, errors=since.errors + 1)
+                case Kind.RETRIED:
+                    since = replace(since, agent_retries=since.agent_retries + 1)
                 case Kind.SELF_CORRECTION:
                     since = replace(since, self_corrected=True)
                 case _:

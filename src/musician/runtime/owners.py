@@ -1,19 +1,26 @@
 """Whose process a claim is played by, and whether it lives: row, life lock and recorded processes together (D2, D23).
 
 The lock is the surest witness and comes first: the kernel drops it with the process. Where another session has
-signed it since, the process recorded for the claim is asked. A claim that left neither here belongs to a session
-opened by hand or on another host: only its heartbeat speaks for it, and nothing of it is ours to end.
+signed it since, the process recorded for the claim is asked. A session that was opened in a client lives and dies
+with that, which is the user's own: never ours to end. A claim that left none of these here is played by hand, or on
+another host: only its heartbeat speaks for it.
 """
 
 from musician import service
-from musician.processes.identity import ProcessIdentity, host_name, is_running, is_same_machine
+from musician.processes.identity import (
+    ProcessIdentity,
+    host_name,
+    is_running,
+    is_same_boot,
+    is_same_machine,
+)
 from musician.processes.vital import holder, is_held, lock_path
 from musician.protocol.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, State
 from musician.service import TaskView
 from musician.store.port import Store
-from musician.store.rows import ProcessRow
+from musician.store.rows import ClientRow, ProcessRow
 from musician.trees.root import Root
 
 __all__ = ["is_about_to_play", "last_epoch", "lives", "owner_of", "ownerless_tasks", "processes_of"]
@@ -35,11 +42,24 @@ def lives(root: Root, view: TaskView) -> bool | None:
     """Whether the process that plays the owner's claim lives; None if that cannot be seen from here."""
     if _signature(root, view) is not None:
         return is_held(lock_path(root.locks_dir, view.row.task_id))
+    if view.client is not None:
+        return _client_lives(view.client)
     for row in _recorded(view):
         identity = _identity(row)
         if row.role == "musician" and is_same_machine(identity):
             return is_running(identity)
     return None
+
+
+def _client_lives(client: ClientRow) -> bool | None:
+    """A client says when it ends a session; where it could not, its process has ended."""
+    if client.ended_at is not None and client.end_reason != service.CLEARED:
+        return False
+    identity = service.client_identity(client)
+    if is_same_machine(identity):
+        return is_running(identity)
+    was_restarted = identity.host == host_name() and not is_same_boot(identity)
+    return False if was_restarted else None
 
 
 def owner_of(root: Root, view: TaskView, settings: Settings) -> Owner | None:

@@ -172,7 +172,9 @@ class Performer:
         if not all(ended) or lives(self.root, view):
             numbers = ", ".join(str(identity.pid) for identity in here)
             return f"{who}, but what it runs here does not end (process {numbers}): end it, then send a note"
-        if not known or any(identity.host != host_name() for identity in known):
+        if (not known and lives(self.root, view) is not False) or any(
+            identity.host != host_name() for identity in known
+        ):
             return f"{who}; it is not this program's to end: see that it has ended, then send a note"
         return ""
 

@@ -1,6 +1,7 @@
 """A task's specification as the program its musician plays."""
 
 from musician.plans.model import AgentPiece, Checkpoint, Step, TaskSpec
+from musician.protocol.delegation import Extent
 from musician.protocol.program import Check, Play, Program
 from musician.verification.select import commands_for
 
@@ -41,6 +42,8 @@ def _agent_play(step: Step, agent: AgentPiece) -> Play:
         scripts=agent.run,
         step=step.number,
         is_agent=True,
+        extent=Extent(lines=agent.size, files=frozenset(agent.files)),
+        well_defined=agent.well_defined,
     )
 
 

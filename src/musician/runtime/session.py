@@ -24,6 +24,7 @@ from musician.processes.output import one_line
 from musician.protocol import inputs as i
 from musician.protocol import ready as r
 from musician.protocol.claim import Claim
+from musician.protocol.delegation import Extent
 from musician.protocol.deviations import parse_severity
 from musician.protocol.errors import ClaimLost, IllegalEvent, MusicianError
 from musician.protocol.journal import Entry, Kind
@@ -44,6 +45,8 @@ __all__ = ["Session"]
 
 _OUTCOMES = {port.OutcomeKind.FAILED: i.PieceEnding.FAILED, port.OutcomeKind.LOST: i.PieceEnding.LOST}
 _MOST_TROUBLE_CHARS = 500
+_MOST_TOLD_CHARS = 4000
+"""Of what a subagent told at its end, kept to be held against what is found (D19)."""
 _PAUSED = frozenset({Mode.AWAITING_VERDICT, Mode.AWAITING_ANSWER})
 Work = Callable[[], Awaitable[i.Input]]
 T = TypeVar("T")
@@ -218,11 +221,14 @@ class Session:
             feedback=feedback,
         )
         outcome = await self.agent.play(piece, self._stage(item))
+        by_subagent = kind is port.PieceKind.AGENT
         if outcome.kind is not port.OutcomeKind.DONE:
-            return i.PieceEnded(item=item, ending=_OUTCOMES[outcome.kind], detail=outcome.detail)
+            left = await _in_thread(self.tree.attempted) if by_subagent else Extent()
+            return i.PieceEnded(item=item, ending=_OUTCOMES[outcome.kind], detail=outcome.detail, left=left)
         with anyio.CancelScope(shield=True):  # done is done: a stop that comes now finds it kept
             commit = await _in_thread(partial(self.tree.keep, item, title))
-        return i.PieceEnded(item=item, ending=i.PieceEnding.DONE, commit_id=commit)
+        told = outcome.tail[-_MOST_TOLD_CHARS:] if by_subagent else ""
+        return i.PieceEnded(item=item, ending=i.PieceEnding.DONE, detail=told, commit_id=commit)
 
     async def _verify(self, act: r.Verify) -> i.Input:
         await self._restore_tree()

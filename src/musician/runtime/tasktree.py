@@ -13,6 +13,7 @@ from typing import Protocol
 
 from musician.plans.model import Isolation, TaskSpec
 from musician.protocol.claim import Claim
+from musician.protocol.delegation import Extent
 from musician.protocol.errors import BadField
 from musician.protocol.particulars import KeyOutput, OutputKind
 from musician.trees.branches import create_branch, full_ref, integration_branch, start_branch
@@ -20,7 +21,7 @@ from musician.trees.git import Git
 from musician.trees.merge import Conflict, ensure_integration, take_in
 from musician.trees.partial import set_aside_partial
 from musician.trees.root import Root
-from musician.trees.snapshot import changed_files, tree_id
+from musician.trees.snapshot import changed_files, changed_lines, tree_id
 from musician.trees.steps import FinishedItem, commit_step, finished_items
 from musician.trees.worktree import Worktree, ensure_worktree
 
@@ -56,6 +57,10 @@ class TaskTree(Protocol):
 
     def take_in(self) -> tuple[str, ...]:
         """Merge what the plan has merged already; the paths left in conflict, for the musician to resolve."""
+        ...
+
+    def attempted(self) -> Extent:
+        """What has changed since the last finished item; nothing known where that cannot be told."""
         ...
 
     def found_items(self) -> tuple[FinishedItem, ...]: ...
@@ -110,6 +115,10 @@ class IsolatedTree:
         self.start = Git(self.path).commit_id(full_ref(integration_branch(self.plan_id))) or self.start
         return found.paths if isinstance(found, Conflict) else ()
 
+    def attempted(self) -> Extent:
+        lines = changed_lines(self.path, self.kept)
+        return Extent(lines=sum(lines.values()), files=frozenset(lines)) if lines else Extent()
+
     def found_items(self) -> tuple[FinishedItem, ...]:
         return finished_items(self.worktree, self.start, self.claim.task_id)
 
@@ -142,6 +151,9 @@ class SharedTree:
 
     def take_in(self) -> tuple[str, ...]:
         return ()
+
+    def attempted(self) -> Extent:
+        return Extent()
 
     def found_items(self) -> tuple[FinishedItem, ...]:
         return ()

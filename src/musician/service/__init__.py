@@ -5,6 +5,7 @@ as ``task-00``. A refusal is a typed error and changes nothing. The message is w
 waiters are rung after the commit. Where do we …
 
 - claim, release, beat? ``claims``
+- follow a session that somebody opened in a client? ``clients``
 - write down what a session did? ``work``
 - submit, report, ask? ``submissions``
 - end a session or a task? ``endings``
@@ -19,6 +20,18 @@ waiters are rung after the commit. Where do we …
 """
 
 from musician.service.claims import Taken, beat, block_claim, claim, claims_of, current_claim
+from musician.service.clients import (
+    CLEARED,
+    Met,
+    client_identity,
+    client_of,
+    current_session,
+    end_client,
+    meet_client,
+    note_client_failure,
+    rebind,
+    warn_client,
+)
 from musician.service.conducting import (
     Conducting,
     beat_conductor,
@@ -69,8 +82,10 @@ from musician.service.work import (
 )
 
 __all__ = [
+    "CLEARED",
     "Conducting",
     "Look",
+    "Met",
     "Taken",
     "TaskView",
     "accept_proposal",
@@ -86,11 +101,15 @@ __all__ = [
     "block_claim",
     "claim",
     "claims_of",
+    "client_identity",
+    "client_of",
     "complete",
     "conductor_row",
     "current_claim",
+    "current_session",
     "deliver",
     "describe_session",
+    "end_client",
     "everything",
     "execute",
     "exit_task",
@@ -105,8 +124,10 @@ __all__ = [
     "list_proposals",
     "lock_plan",
     "look",
+    "meet_client",
     "merge_proposal",
     "messages_of",
+    "note_client_failure",
     "now",
     "open_asks",
     "open_proposals_of",
@@ -116,6 +137,7 @@ __all__ = [
     "progress_of",
     "propose",
     "query",
+    "rebind",
     "record",
     "record_process",
     "reject_proposal",
@@ -135,5 +157,6 @@ __all__ = [
     "tasks_of",
     "unread",
     "unsubmitted_proposals",
+    "warn_client",
     "withdraw",
 ]

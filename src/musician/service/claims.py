@@ -20,7 +20,7 @@ from musician.service.rowwork import is_fenced, load_owned, load_task, named, sa
 from musician.store.port import Store, Tx
 from musician.store.rows import TaskRow
 
-__all__ = ["Taken", "beat", "block_claim", "claim", "claims_of", "current_claim"]
+__all__ = ["Taken", "beat", "block_claim", "claim", "claims_in", "claims_of", "current_claim"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,12 @@ def beat(store: Store, claim: Claim) -> None:
 def claims_of(store: Store, session_id: str) -> tuple[Claim, ...]:
     """The live claims a session holds, by task id."""
     with store.read() as tx:
-        rows = tx.all("claims_of_session", session_id=session_id)
+        return claims_in(tx, session_id)
+
+
+def claims_in(tx: Tx, session_id: str) -> tuple[Claim, ...]:
+    """The same within a transaction of the caller's."""
+    rows = tx.all("claims_of_session", session_id=session_id)
     return tuple(
         Claim(task_id=str(row["task_id"]), session_id=session_id, epoch=int(row["claim_epoch"] or 0))
         for row in rows

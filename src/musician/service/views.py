@@ -8,6 +8,7 @@ from musician.protocol.states import State
 from musician.service.rowwork import load_task
 from musician.store.port import Store, Tx
 from musician.store.rows import (
+    ClientRow,
     HistoryRow,
     HumanRow,
     JournalRow,
@@ -52,6 +53,8 @@ class TaskView:
     report_texts: dict[int, str]
     """The texts of the error reports and context warnings, by message id."""
     unread: int
+    client: ClientRow | None = None
+    """What runs the owner's session, where somebody opened that by hand."""
 
     @property
     def error_count(self) -> int:
@@ -107,6 +110,7 @@ def view_in(tx: Tx, row: TaskRow) -> TaskView:
     """The view of a row within a transaction of the caller's."""
     of = {"task_id": row.task_id}
     counted = tx.one("count_unread", **of)
+    client = tx.one("client", session_id=row.session_id)
     return TaskView(
         row=row,
         history=tuple(decode(HistoryRow, each) for each in tx.all("history_of_task", **of)),
@@ -118,6 +122,7 @@ def view_in(tx: Tx, row: TaskRow) -> TaskView:
         asks=tuple(decode(HumanRow, each) for each in tx.all("needs_human_of_task", **of)),
         report_texts={int(each["id"] or 0): str(each["message"]) for each in tx.all("report_texts", **of)},
         unread=int((counted or {}).get("n") or 0),
+        client=None if client is None else decode(ClientRow, client),
     )
 
 

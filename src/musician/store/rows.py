@@ -8,6 +8,7 @@ from musician.protocol.states import State
 from musician.store.port import Row
 
 __all__ = [
+    "ClientRow",
     "DocumentRow",
     "HistoryRow",
     "HumanRow",
@@ -100,6 +101,30 @@ class SessionRow:
     ended_at: str | None
     exit_reason: str | None
     context_pct: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientRow:
+    """``warned_pct`` is 0 as long as no context threshold was told."""
+
+    session_id: str
+    pid: int
+    pgid: int
+    started_at_s: float
+    boot_id: str
+    host: str
+    attended: bool
+    hosted: bool
+    transcript_path: str | None
+    source: str | None
+    started_at: str
+    ended_at: str | None
+    end_reason: str | None
+    successor: str | None
+    last_failure: str | None
+    warned_pct: float
+    iterations: int
+    progress_mark: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +234,8 @@ _CONVERTED: dict[str, Callable[[Any], Any]] = {
     "to_state": State,
     "verdict": State,
     "covers_all": bool,
+    "attended": bool,
+    "hosted": bool,
 }
 
 

@@ -15,7 +15,7 @@ from typing import Literal
 from musician.trees.git import Git, shown
 from musician.trees.status import Status, read_status, tree_git_dir
 
-__all__ = ["Change", "changed_files", "snapshot", "stage_everything", "tree_id"]
+__all__ = ["Change", "changed_files", "changed_lines", "snapshot", "stage_everything", "tree_id"]
 
 Change = Literal["created", "modified", "deleted"]
 
@@ -38,6 +38,16 @@ def changed_files(tree: Path, since: str) -> tuple[tuple[str, Change], ...]:
         (shown(path), _CHANGES.get(kind, "modified"))
         for kind, path in zip(records[::2], records[1::2], strict=True)
     )
+
+
+def changed_lines(tree: Path, since: str) -> dict[str, int]:
+    """How many lines were added and removed in each file since commit ``since``; 0 for one that is no text."""
+    records = Git(tree).records("diff-tree", "-r", "-z", "--no-renames", "--numstat", since, tree_id(tree))
+    counts = (record.split(b"\t", 2) for record in records)
+    return {
+        shown(path): sum(int(each) for each in (added, removed) if each.isdigit())
+        for added, removed, path in counts
+    }
 
 
 def snapshot(tree: Path, status: Status) -> str:

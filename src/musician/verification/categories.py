@@ -7,7 +7,8 @@ that its change also concerns. Where nothing can be derived (another runner, a s
 they are, and that is said.
 """
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -39,9 +40,17 @@ class Selection:
 
 
 def select_tests(
-    own: Sequence[str], change: Change, project: Project, *, previously_failed: Iterable[str] = ()
+    own: Sequence[str],
+    change: Change,
+    project: Project,
+    *,
+    previously_failed: Iterable[str] = (),
+    claimed: Collection[str] = (),
 ) -> Selection:
-    """The commands of a checkpoint by category. ``previously_failed`` are tests' names as they were recorded."""
+    """The commands of a checkpoint by category.
+
+    ``previously_failed`` are tests' names as they were recorded, ``claimed`` bare names that subagents told of (D19).
+    """
     planned_own = [Planned(category=Category.OWN, command=command) for command in own]
     invocations = [found for command in own if (found := read_invocation(command)) is not None]
     how = next((each for each in invocations if each.discovers_in is None), None)
@@ -52,8 +61,9 @@ def select_tests(
     choice = _Choice(invocations=invocations, how=how, taken=set(), notes=[])
     direct, indirect = _concerned(change, project, choice)
     before = [choice.plan(Category.CHANGED, direct), choice.plan(Category.AFFECTED, indirect)]
-    after = choice.plan(Category.FAILED, _files_of(previously_failed, project))
-    planned = [*before, *planned_own, after]
+    failed = choice.plan(Category.FAILED, _files_of(previously_failed, project))
+    told = choice.plan(Category.CLAIMED, _files_with(claimed, project) if choice.is_open else ())
+    planned = [*before, *planned_own, failed, told]
     return Selection(planned=tuple(each for each in planned if each is not None), notes=tuple(choice.notes))
 
 
@@ -117,3 +127,11 @@ def _files_of(names: Iterable[str], project: Project) -> set[str]:
         if path is not None:
             found.add(path)
     return found
+
+
+def _files_with(tests: Collection[str], project: Project) -> set[str]:
+    """The test files in which functions of these names are defined; none of a project that is too large to read."""
+    if not tests or project.is_too_large:
+        return set()
+    wanted = re.compile(rf"^\s*(?:async )?def (?:{'|'.join(map(re.escape, tests))})\(".encode(), re.MULTILINE)
+    return {path for path, source in project.sources.items() if is_test_file(path) and wanted.search(source)}

@@ -24,6 +24,7 @@ __all__ = [
     "is_documentation",
     "is_test_file",
     "is_test_side",
+    "paths_in",
     "read_blobs",
     "read_change",
 ]
@@ -103,6 +104,12 @@ def is_test_file(path: str) -> bool:
 
 def is_documentation(path: str) -> bool:
     return PurePosixPath(path).suffix.lower() in _DOCUMENTATION
+
+
+def paths_in(git: Git, tree_id: str, paths: Iterable[str]) -> set[str]:
+    """Which of the paths, relative to the top, are files of a tree."""
+    found = git.records("ls-tree", "-z", "--name-only", "--full-tree", tree_id, "--", *paths)
+    return {path.decode("utf-8", "surrogateescape") for path in found}
 
 
 def read_change(git: Git, base: str, tree_id: str) -> Change:

@@ -28,10 +28,9 @@ from musician.protocol.readiness import Check, CoverageLevel, Facts, coverage_le
 from musician.protocol.review import Verification
 from musician.protocol.settings import Settings
 from musician.trees.git import Git
-from musician.verification import integration
+from musician.verification import claimed, integration
 from musician.verification.categories import Planned, Selection, select_tests
-from musician.verification.change import Change, read_change
-from musician.verification.claimed import compare_claim
+from musician.verification.change import Change, paths_in, read_change
 from musician.verification.commands import CommandRunner, Ran, command_runner
 from musician.verification.covered import changed_coverage
 from musician.verification.earlier import Earlier
@@ -77,16 +76,18 @@ async def verify_checkpoint(
     final: bool,
     on_process: Callable[[ProcessIdentity], Awaitable[None]],
     earlier: Earlier,
-    claims: Sequence[str] = (),
+    claims: Mapping[str, str] | None = None,
 ) -> VerificationResult:
     """Verify ``tree``, which is ``tree_id`` now, by the checkpoint's own ``commands`` and all stages.
 
-    As :func:`musician.verification.run.verify`, with the limits from ``settings``; ``claims`` are texts in which
-    subagents told how their tests went (D19). ``VerificationResult.ready`` says whether it may be reported.
+    As :func:`musician.verification.run.verify`, with the limits from ``settings``; ``claims`` are what subagents told
+    of their work, by whose it is (D19). ``VerificationResult.ready`` says whether it may be reported.
     """
     began_s = anyio.current_time()
     settled: list[Settled] = []
-    found = _Found(commands=commands, tree=tree, settings=settings, final=final, earlier=earlier)
+    found = _Found(
+        commands=commands, tree=tree, settings=settings, final=final, earlier=earlier, claims=claims or {}
+    )
     trouble = "" if commands else "cannot run: no test command"
     try:
         with command_runner(
@@ -105,8 +106,8 @@ async def verify_checkpoint(
     except OSError as error:
         trouble, spent_s = f"cannot run: {error}", 0.0
         result = result_of(settled, trouble=trouble, tree_id=tree_id, checkpoint=checkpoint, full=final)
-    claimed = tuple(_held_against(claim, settled) for claim in claims)
-    stages = found.stages(result, claimed, overhead_s=max(0.0, anyio.current_time() - began_s - spent_s))
+    checked = await _in_thread(partial(found.hold_claims_against, settled, tree_id))
+    stages = found.stages(result, checked, overhead_s=max(0.0, anyio.current_time() - began_s - spent_s))
     return replace(result, stages=stages)
 
 
@@ -135,6 +136,7 @@ class _Found:
     settings: Settings
     final: bool
     earlier: Earlier
+    claims: Mapping[str, str]
     change: Change | None = None
     project: Project | None = None
     stamps: Stamps = field(default_factory=dict)
@@ -157,9 +159,17 @@ class _Found:
             return
         try:
             change, project = await _in_thread(partial(_read, Git(self.tree), self.earlier.base, tree_id))
-            failed = self.earlier.failed_tests
             self.selection = await _in_thread(
-                partial(select_tests, self.commands, change, project, previously_failed=failed)
+                partial(
+                    select_tests,
+                    self.commands,
+                    change,
+                    project,
+                    previously_failed=self.earlier.failed_tests,
+                    claimed={
+                        name for text in self.claims.values() for name in claimed.read_claim(text).names
+                    },
+                )
             )
             self.change, self.project = change, project
         except _TROUBLES as error:
@@ -291,16 +301,31 @@ class _Found:
             overhead_s=overhead_s,
         )
 
+    def hold_claims_against(self, settled: Sequence[Settled], tree_id: str) -> tuple[ClaimCheck, ...]:
+        """What subagents told, beside what ran and what is in the tree; blocks."""
+        ran = _what_ran(settled)
+        files = {path for text in self.claims.values() for path in claimed.read_claim(text).files}
+        missing: set[str] = set()
+        if files:
+            try:
+                missing = files - paths_in(Git(self.tree), tree_id, files)
+            except _TROUBLES as error:
+                self._trouble("claimed files were not looked for", error)
+        return tuple(
+            claimed.compare_claim(text, ran, by=item, missing=missing) for item, text in self.claims.items()
+        )
+
     def _trouble(self, what: str, error: Exception) -> None:
         self.notes.append(f"{what}: {_short(error)}")
 
 
-def _held_against(claim: str, settled: Sequence[Settled]) -> ClaimCheck:
+def _what_ran(settled: Sequence[Settled]) -> claimed.Ran:
     records = [item.ran.record for item in settled if item.ran.record is not None]
+    if not records:
+        return claimed.Ran(passed=None)
     passed = sum(record.counts.ran - record.counts.failed for record in records)
     names = [name for record in records for name in record.passed_tests]
-    return compare_claim(
-        claim,
+    return claimed.Ran(
         # two categories may run one test: it counts once, where every test that passed has a name
         passed=len(set(names)) if len(names) == passed else passed,
         failed={name for record in records for name in record.failed_tests},

@@ -29,12 +29,13 @@ MAX_NAMED = 5
 
 
 class Category(StrEnum):
-    """The four categories of tests, in the order they are run (D16)."""
+    """The four categories of tests, in the order they are run (D16), and what else a subagent claims of (D19)."""
 
     CHANGED = "tests of changed files"
     AFFECTED = "tests of affected modules"
     OWN = "the checkpoint's own tests"
     FAILED = "previously failed tests"
+    CLAIMED = "tests a subagent told of"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,10 +183,17 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimCheck:
-    """What somebody claimed of tests beside what was found; ``mismatches`` are whole phrases (D19)."""
+    """What somebody claimed beside what was found; ``mismatches`` are whole phrases (D19)."""
 
     claimed: str
     mismatches: tuple[str, ...] = ()
+    by: str = ""
+    why_not: str = ""
+
+    def lines(self) -> tuple[str, ...]:
+        who = f"{self.by}: " if self.by else ""
+        unchecked = (f"{who}what it claims of tests is not checked ({self.why_not})",) if self.why_not else ()
+        return (*(f"claimed otherwise: {who}{each}" for each in self.mismatches), *unchecked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +229,7 @@ class Stages:
         for stage in (self.scan, self.integration):
             if stage is not None and stage.why_not:
                 parts.append(stage.why_not)
-        parts += [f"claimed otherwise: {each}" for claim in self.claims for each in claim.mismatches]
+        parts += [line for claim in self.claims for line in claim.lines()]
         return (*parts, *self.notes, *self.selection_notes)
 
     def faults(self) -> tuple[str, ...]:

@@ -84,6 +84,32 @@ CREATE TABLE sessions (
 
 CREATE INDEX sessions_by_session ON sessions (session_id);
 
+-- The client that runs a session which somebody opened by hand: which process it is, and how the session ended there.
+-- Written once the session claims; a session that never does leaves no row. A conversation that is cleared goes on
+-- under another id, its successor. The process is the user's own: it is looked at, and never ended.
+CREATE TABLE clients (
+    session_id      TEXT NOT NULL PRIMARY KEY,
+    pid             INTEGER NOT NULL,
+    pgid            INTEGER NOT NULL,
+    started_at_s    REAL NOT NULL,
+    boot_id         TEXT NOT NULL,
+    host            TEXT NOT NULL,
+    attended        INTEGER NOT NULL,  -- a person is at its terminal
+    hosted          INTEGER NOT NULL,  -- a program of ours holds the conversation, and waits in its place
+    transcript_path TEXT,
+    source          TEXT,              -- what the session began from, where that was seen
+    started_at      TEXT NOT NULL DEFAULT (datetime('now')),
+    ended_at        TEXT,
+    end_reason      TEXT,
+    successor       TEXT,
+    last_failure    TEXT,
+    warned_pct      REAL NOT NULL DEFAULT 0,     -- the context threshold it was last told of (D15)
+    iterations      INTEGER NOT NULL DEFAULT 0,  -- how often the gate kept it from stopping while nothing moved
+    progress_mark   INTEGER NOT NULL DEFAULT 0   -- what had moved then
+) WITHOUT ROWID;
+
+CREATE INDEX clients_by_process ON clients (pid);
+
 -- Recorded before anything is executed, so that exactly this process can be ended later (D23).
 CREATE TABLE processes (
     task_id      TEXT NOT NULL,

@@ -1,0 +1,204 @@
+"""A session that somebody opened in a client: its process is what a claim is followed by (B05)."""
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from musician import service
+from musician.processes.identity import identify
+from musician.protocol.claim import Claim
+from musician.protocol.errors import BadId, ClaimLost, NoSession
+from musician.protocol.journal import Kind
+from musician.protocol.messages import MessageType, Resumption
+from musician.protocol.settings import Settings
+from musician.protocol.states import ACTIVE, State
+from musician.service import Met
+from musician.store.port import Store
+
+if TYPE_CHECKING:
+    from tests.conftest import Walk
+
+HERE = Met(identity=identify(os.getpid()), attended=True, hosted=False, source="startup")
+ELSEWHERE = {
+    "another pid": replace(HERE.identity, pid=1),
+    "a later process of that pid": replace(HERE.identity, started_at_s=HERE.identity.started_at_s + 1),
+    "another boot": replace(HERE.identity, boot_id="another"),
+    "another host": replace(HERE.identity, host="another"),
+}
+
+
+@pytest.fixture
+def held(store: Store, walk: "Walk") -> Claim:
+    """Session old holds task-03 in this process."""
+    claim = walk(store, "task-03", State.WORKING, session_id="old")
+    assert claim is not None
+    service.meet_client(store, "old", HERE)
+    return claim
+
+
+@pytest.mark.parametrize("state", sorted(ACTIVE))
+def test_b05_a_cleared_conversation_takes_its_claim_along(store: Store, walk: "Walk", state: State) -> None:
+    """The same process, whatever state its task is in: nothing is orphaned (B05)."""
+    old = walk(store, "task-03", state, session_id="old")
+    assert old is not None
+    service.meet_client(store, "old", HERE)
+    service.end_client(store, "old", reason="clear")
+    before = service.task_view(store, "task-03")
+    (new,) = service.rebind(store, "new", replace(HERE, source="clear"))
+    assert new == Claim(task_id="task-03", session_id="new", epoch=old.epoch + 1)
+    after = service.task_view(store, "task-03")
+    assert (after.row.session_id, after.row.state, after.row.claim_epoch) == ("new", state, new.epoch)
+    assert after.history == before.history
+    assert after.client is not None
+    assert after.client.source == "clear"
+    assert service.current_claim(store, "task-03", "new") == new
+    service.beat(store, new)
+
+
+def test_b05_the_old_id_is_fenced_after_it_was_followed(store: Store, held: Claim) -> None:
+    """A late write under the old id is refused and changes nothing (B05, D2.1)."""
+    service.rebind(store, "new", HERE)
+    with pytest.raises(ClaimLost):
+        service.beat(store, held)
+    with pytest.raises(ClaimLost):
+        service.current_claim(store, "task-03", "old")
+    assert service.claims_of(store, "old") == ()
+
+
+def test_a_followed_claim_is_announced_and_written_down(store: Store, held: Claim) -> None:
+    """In the journal, among the sessions, and to the conductor."""
+    service.send(store, "task-03", "mind the gap")
+    (new,) = service.rebind(store, "new", HERE)
+    view = service.task_view(store, "task-03")
+    first, second = view.sessions
+    assert (first.session_id, second.session_id, second.number) == ("old", "new", 2)
+    assert first.ended_at is not None
+    assert "goes on as session new" in (first.exit_reason or "")
+    assert second.ended_at is None
+    said = service.messages_of(store, "task-03")[-1]
+    assert (said.from_session, said.message_type) == ("new", MessageType.RESUMPTION_STATUS)
+    announced = Resumption.parse(said.message)
+    assert (announced.worked_by, announced.previous_session) == ("musician-task-03-S2", "old")
+    assert announced.pending_messages.count == 2
+    own = [row for row in view.journal if row.claim_epoch == new.epoch]
+    assert [row.kind for row in own] == [Kind.CLAIMED, Kind.RESUMED]
+    assert own[1].text == said.message
+
+
+@pytest.mark.parametrize("other", ELSEWHERE)
+def test_b05_another_process_steals_nothing(
+    store: Store, held: Claim, other: str, untouched: Callable[[], AbstractContextManager[None]]
+) -> None:
+    """Pid, start, boot and host must all be the same (B05)."""
+    service.end_client(store, "old", reason="clear")
+    with untouched():
+        assert service.rebind(store, "new", replace(HERE, identity=ELSEWHERE[other])) == ()
+
+
+@pytest.mark.parametrize("reason", ["resume", "logout", "other"])
+def test_a_session_that_ended_for_good_is_not_followed(
+    store: Store, held: Claim, reason: str, untouched: Callable[[], AbstractContextManager[None]]
+) -> None:
+    service.end_client(store, "old", reason=reason)
+    with untouched():
+        assert service.rebind(store, "new", HERE) == ()
+
+
+def test_a_claim_that_was_taken_over_is_not_followed(
+    store: Store, held: Claim, untouched: Callable[[], AbstractContextManager[None]]
+) -> None:
+    service.fence(store, "task-03", epoch=held.epoch)
+    with untouched():
+        assert service.rebind(store, "new", HERE) == ()
+
+
+def test_an_id_leads_to_the_one_its_session_goes_on_under(store: Store, held: Claim) -> None:
+    """A server of the client's lives longer than the id it was started with."""
+    assert service.current_session(store, "old") == "old"
+    service.rebind(store, "second", HERE)
+    service.end_client(store, "second", reason="clear")
+    service.rebind(store, "third", HERE)
+    assert [service.current_session(store, each) for each in ("old", "second", "third", "unknown")] == [
+        *["third"] * 3,
+        "unknown",
+    ]
+    assert [session.session_id for session in service.task_view(store, "task-03").sessions] == [
+        "old",
+        "second",
+        "third",
+    ]
+
+
+def test_following_twice_changes_nothing_more(
+    store: Store, held: Claim, untouched: Callable[[], AbstractContextManager[None]]
+) -> None:
+    """The hook may be registered twice."""
+    service.rebind(store, "new", HERE)
+    with untouched():
+        assert service.rebind(store, "new", HERE) == ()
+
+
+def test_what_a_process_holds_comes_along_together(store: Store, held: Claim, walk: "Walk") -> None:
+    walk(store, "task-04", State.WORKING, session_id="old")
+    moved = service.rebind(store, "new", HERE)
+    assert [claim.task_id for claim in moved] == ["task-03", "task-04"]
+    service.start_conducting(store, "new", other_is_alive=None, settings=Settings())
+    assert [claim.task_id for claim in service.claims_of(store, "new")] == ["task-03", "task-04"]
+
+
+def test_the_end_of_a_session_is_recorded_once_and_told(store: Store, held: Claim) -> None:
+    assert service.end_client(store, "old", reason="other") == (held,)
+    service.end_client(store, "old", reason="clear")
+    client = service.client_of(store, "old")
+    assert client is not None
+    assert client.ended_at is not None
+    assert client.end_reason == "other"
+    told = [each for each in service.messages_of(store, "task-03") if each.from_session == "old"]
+    assert [each.message_type for each in told] == [MessageType.SYSTEM]
+    assert "has ended (other)" in told[0].message
+    service.meet_client(store, "old", replace(HERE, source="resume"))
+    met = service.client_of(store, "old")
+    assert met is not None
+    assert (met.ended_at, met.end_reason, met.source) == (None, None, "resume")
+
+
+def test_a_failed_turn_is_recorded_and_told(store: Store, held: Claim) -> None:
+    assert service.note_client_failure(store, "old", "rate limit\n" * 100) == (held,)
+    client = service.client_of(store, "old")
+    assert client is not None
+    assert client.last_failure is not None
+    assert len(client.last_failure) == 500
+    assert "rate limit" in service.messages_of(store, "task-03")[-1].message
+    assert service.journal_of(store, "task-03")[-1].kind == Kind.NOTE
+
+
+def test_what_a_client_says_of_a_stranger_is_not_kept(
+    store: Store, held: Claim, untouched: Callable[[], AbstractContextManager[None]]
+) -> None:
+    """A session that never claimed leaves no row."""
+    with untouched():
+        assert service.end_client(store, "stranger", reason="other") == ()
+        assert service.note_client_failure(store, "stranger", "x") == ()
+        service.warn_client(store, "stranger", 65)
+    assert service.client_of(store, "stranger") is None
+
+
+def test_the_threshold_that_was_told_is_remembered(store: Store, held: Claim) -> None:
+    service.warn_client(store, "old", 65)
+    client = service.client_of(store, "old")
+    assert client is not None
+    assert client.warned_pct == 65
+
+
+@pytest.mark.parametrize(("session_id", "error"), [("null", NoSession), ("../x", BadId)])
+def test_b43_a_session_that_is_none_is_no_clients(
+    store: Store, held: Claim, session_id: str, error: type[Exception]
+) -> None:
+    """Refused before a write (B43)."""
+    for call in (service.meet_client, service.rebind):
+        with pytest.raises(error):
+            call(store, session_id, HERE)
