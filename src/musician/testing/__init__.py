@@ -10,8 +10,8 @@ words on a screen, for a line of output or for a state, each with a bound that o
 
 Where do we …
 
-- say what the model answers? ``script``
-- look at what the client sent? ``received``
+- say what the model answers? ``script``; where it waits for somebody? ``part``
+- look at what the client sent? ``received``; what does it cost? ``weight``
 - play the model? ``model_server``
 - give a client surroundings of its own? ``client_home``
 - run it with ``-p``? ``print_client``; in a terminal? ``terminal_client``; through the SDK? ``hosted_client``
@@ -22,6 +22,7 @@ Where do we …
 
 from musician.testing.client_home import ClientHome, find_client
 from musician.testing.model_server import ScriptedModel, ScriptProblem
+from musician.testing.part import Await, Part
 from musician.testing.print_client import PrintClient, PrintResult
 from musician.testing.received import Kind, Message, Received, ToolAnswer
 from musician.testing.script import Failure, Reply, ToolUse, Usage, say, use
@@ -29,11 +30,13 @@ from musician.testing.terminal_client import TerminalClient
 from musician.testing.waiting import NotInTime, until
 
 __all__ = [
+    "Await",
     "ClientHome",
     "Failure",
     "Kind",
     "Message",
     "NotInTime",
+    "Part",
     "PrintClient",
     "PrintResult",
     "Received",

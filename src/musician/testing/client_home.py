@@ -52,7 +52,7 @@ class ClientHome:
     """One client's surroundings below ``folder``. ``env`` is the whole environment, ready to be run with.
 
     ``trusts``: folders it works in without asking. ``allows``: tools it uses without asking, as in the client's
-    own settings. ``env``: more variables, over all others.
+    own settings. ``mcp_servers``: the user's own, by name. ``env``: more variables, over all others.
     """
 
     def __init__(
@@ -63,6 +63,7 @@ class ClientHome:
         trusts: Iterable[Path] = (),
         allows: Iterable[str] = (),
         settings: Mapping[str, Any] | None = None,
+        mcp_servers: Mapping[str, Any] | None = None,
         env: Mapping[str, str] | None = None,
     ) -> None:
         self.folder = folder
@@ -83,16 +84,17 @@ class ClientHome:
             **_QUIET,
             **(env or {}),
         }
-        self._answer_first_questions(trusts)
+        self._answer_first_questions(trusts, mcp_servers or {})
         own = {"permissions": {"allow": list(allows)}, **(settings or {})}
         (self.config / "settings.json").write_text(json.dumps(own), encoding="utf-8")
 
-    def _answer_first_questions(self, trusts: Iterable[Path]) -> None:
+    def _answer_first_questions(self, trusts: Iterable[Path], mcp_servers: Mapping[str, Any]) -> None:
         trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
         answers = {
             "hasCompletedOnboarding": True,
             "theme": "dark",
             "customApiKeyResponses": {"approved": [MADE_UP_KEY[-_KEY_TAIL_CHARS:]], "rejected": []},
             "projects": {str(each.resolve()): trusted for each in trusts},
+            "mcpServers": dict(mcp_servers),
         }
         (self.config / ".claude.json").write_text(json.dumps(answers), encoding="utf-8")

@@ -1,0 +1,56 @@
+"""A part for a scripted model: acts in order, with places where it waits.
+
+A session that waits for somebody is woken by whatever wakes it, sometimes in vain, and asked again each time. So a
+place to wait is a condition: while it is not so, the model says that it waits and takes nothing of its part.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from musician.testing.received import Received
+from musician.testing.script import Step, say
+
+__all__ = ["Act", "Await", "Part"]
+
+WAITING = "I wait."
+NOTHING_LEFT = "There is nothing left to do."
+
+
+@dataclass(frozen=True, slots=True)
+class Await:
+    """Until it is so, nothing of what follows is played. Called by the server's threads."""
+
+    condition: Callable[[], object]
+
+
+Act = Step | Callable[[Received], Step] | Await
+
+
+class Part:
+    """What one model plays; a script. What it is asked after its end gets an answer that ends the turn."""
+
+    def __init__(self, *acts: Act) -> None:
+        self._left = deque(acts)
+
+    def __call__(self, received: Received) -> Step:
+        while self._left:
+            act = self._left[0]
+            if isinstance(act, Await):
+                if not act.condition():
+                    return say(WAITING)
+                self._left.popleft()
+                continue
+            self._left.popleft()
+            return act(received) if callable(act) else act
+        return say(NOTHING_LEFT)
+
+    @property
+    def waits(self) -> Await | None:
+        """What it waits for now, if for anything."""
+        return self._left[0] if self._left and isinstance(self._left[0], Await) else None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every act has been played."""
+        return not self._left
