@@ -2,10 +2,14 @@
 
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from musician import service
+from musician.store.sqlite.store import SqliteStore
 
 Call = Callable[..., Any]
 
@@ -222,6 +226,24 @@ def test_errors_are_counted_and_bounded(claimed: Path, call: Call) -> None:
 def test_a_step_is_not_begun_while_something_waits(claimed: Path, call: Call) -> None:
     call("error", "1", "broken")
     assert call("step", "1", "start", "1", expect=4).err.count("\n") == 1
+
+
+def test_a_session_by_hand_begins_nothing_while_its_phase_pauses_and_its_wait_is_written_down(
+    claimed: Path, call: Call
+) -> None:
+    """PLAN-21: the conductor sees that it stands still."""
+    with closing(SqliteStore.open(claimed / ".musician" / "comms.db")) as store:
+        service.pause(store, "task-01", "task-02 has come to a checkpoint")
+        refused = call("step", "task-01", "start", "1", expect=4)
+        assert "task-02 has come to a checkpoint" in refused.err
+        assert "musician wait" in refused.err
+        assert "PAUSE" in call("inbox", "task-01", "--ack").out.upper()
+        for _ in range(2):
+            call("wait", "task-01", "--timeout", "0", expect=1)
+        kinds = [row.kind for row in service.journal_of(store, "task-01")]
+        assert kinds.count("paused") == 1
+        service.go_on(store, "task-01")
+        call("step", "task-01", "start", "1")
 
 
 def test_leaving_keeps_unfinished_work_and_writes_the_handoff(claimed: Path, call: Call) -> None:

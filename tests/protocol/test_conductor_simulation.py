@@ -23,6 +23,7 @@ HAPPENINGS = (
     "checkpoint",
     "rough checkpoint",
     "red checkpoint",
+    "barrier checkpoint",
     "flaky checkpoint",
     "error",
     "same error",
@@ -71,7 +72,13 @@ class Simulation:
                 self.put(name, is_running=True)
             case c.Judge(verdict=verdict):
                 assert act.message_id == (task.submitted or task.report or act).message_id
+                self.check_stillness(task)
                 self.answer(name, verdict)
+            case c.Pause():
+                self.put(name, is_told_to_pause=True)
+            case c.GoOn():
+                assert not self.barriers_beside(task)
+                self.put(name, is_told_to_pause=False)
             case c.RequestExit():
                 self.put(name, state=State.EXIT_REQUESTED, submitted=None, report=None)
             case c.VerifyFully():
@@ -93,12 +100,14 @@ class Simulation:
                 self.put(name, state=State.FIX_PROPOSED)
             case c.TakeOver():
                 assert task.owner in (Owner.DEAD, Owner.STALE)
+                assert not (task.submitted and task.submitted.is_barrier), "its submission outlives it"
                 fruitless = task.empty_sessions + 1
                 self.put(
                     name,
                     state=State.FIX_PROPOSED,
                     owner=None,
                     is_running=False,
+                    is_paused=False,
                     epoch=task.epoch + 1,
                     submitted=None,
                     report=None,
@@ -126,6 +135,22 @@ class Simulation:
             assert not sibling.is_running
         working = [each for each in self.tasks.values() if each.is_running and not each.has_open_ask]
         assert len(working) < self.jobs
+        assert not self.barriers_beside(task)
+
+    def beside(self, task: c.TaskFacts) -> list[c.TaskFacts]:
+        return [each for each in self.tasks.values() if each.phase == task.phase and each is not task]
+
+    def barriers_beside(self, task: c.TaskFacts) -> list[c.TaskFacts]:
+        return [each for each in self.beside(task) if each.submitted and each.submitted.is_barrier]
+
+    def check_stillness(self, task: c.TaskFacts) -> None:
+        """Nobody of the phase plays while a barrier is judged."""
+        if task.submitted is None or not task.submitted.is_barrier:
+            return
+        for each in self.beside(task):
+            waits = each.is_paused or each.has_open_ask or each.state not in VERDICTS | {State.WORKING}
+            will_pause = each.is_told_to_pause and each.state in VERDICTS  # judged in the same breath
+            assert waits or will_pause or not each.is_running, each
 
     # -- what musicians do --------------------------------------------------------------------------------------
 
@@ -146,6 +171,10 @@ class Simulation:
             self.exit(name, "conductor requested")
         elif task.state not in VERDICTS | {State.WORKING}:
             return
+        elif name not in self.approved and task.is_told_to_pause:
+            self.put(name, is_paused=True)
+        elif task.is_paused:
+            self.put(name, is_paused=False)
         elif name in self.approved:
             self.put(name, state=State.COMPLETE, owner=None, is_running=False)
         elif task.question is None:
@@ -158,7 +187,7 @@ class Simulation:
             self.put(name, is_running=False, failed_launches=task.failed_launches + 1)
         else:
             epoch = task.epoch + 1
-            claimed = {"epoch": epoch, "was_claimed": True, "failed_launches": 0}
+            claimed = {"epoch": epoch, "was_claimed": True, "failed_launches": 0, "is_paused": False}
             self.put(name, state=State.WORKING, owner=Owner.LIVE, **claimed)
 
     def exit(self, name: str, reason: str) -> None:
@@ -173,6 +202,8 @@ class Simulation:
                 self.submit(name, final=True)
             case "checkpoint":
                 self.submit(name)
+            case "barrier checkpoint":
+                self.submit(name, is_barrier=True)
             case "rough checkpoint":
                 self.submit(name, smoothness=5)
             case "red checkpoint":
@@ -197,7 +228,13 @@ class Simulation:
                 self.put(name, is_running=False, owner=Owner.DEAD)
 
     def submit(
-        self, name: str, *, final: bool = False, smoothness: int = 0, evidence: Evidence = GREEN
+        self,
+        name: str,
+        *,
+        final: bool = False,
+        smoothness: int = 0,
+        evidence: Evidence = GREEN,
+        is_barrier: bool = False,
     ) -> None:
         submission = Submission(
             work=SubmittedWork(tree_id=str(self.new_id())),
@@ -205,7 +242,7 @@ class Simulation:
             smoothness=smoothness,
             final=final,
         )
-        found = c.Submitted(message_id=self.new_id(), submission=submission)
+        found = c.Submitted(message_id=self.new_id(), submission=submission, is_barrier=is_barrier)
         self.put(name, state=State.NEEDS_REVIEW, submitted=found, empty_sessions=0)
 
     def report(self, name: str, **report: object) -> None:

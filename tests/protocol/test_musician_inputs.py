@@ -31,6 +31,7 @@ WHERE: dict[str, MusicianState] = {
         NEW, mode=Mode.AWAITING_VERDICT, current=CHECK, progress=PLAYED, waiting=Waiting.SUBMISSION
     ),
     "awaiting answer": replace(NEW, mode=Mode.AWAITING_ANSWER, current=STEP, question_open=True),
+    "paused": replace(NEW, mode=Mode.PAUSED, current=STEP, pause="all pause"),
     "stopping a step": replace(NEW, mode=Mode.STOPPING, current=STEP),
     "stopping a rework": replace(
         NEW, mode=Mode.STOPPING, current=CHECK, rework_item="rework 1.1", progress=PLAYED
@@ -86,9 +87,11 @@ TAKEN: list[tuple[i.Input, list[str]]] = [
         for state in State
     ),
     *((i.MessageArrived(message_id=1, text="t", urgent=urgent), STARTED) for urgent in (False, True)),
+    (i.PauseAsked(text="t"), STARTED),
+    (i.PauseLifted(), STARTED),
     (i.ExitWasRequested(text="t"), STARTED),
     *(
-        (i.WaitTimedOut(conductor_is_fresh=fresh), ["awaiting verdict", "awaiting answer"])
+        (i.WaitTimedOut(conductor_is_fresh=fresh), ["awaiting verdict", "awaiting answer", "paused"])
         for fresh in (False, True)
     ),
     (i.StopAsked(reason="SIGTERM"), STARTED),

@@ -140,6 +140,8 @@ class World:
             st.just(i.ClaimWasLost()),
             st.builds(self.message, text, st.booleans()),
             st.builds(self.exit_request, text),
+            st.builds(self.pause),
+            st.builds(self.go_on),
         ]
         if self.is_running:
             return [*self.endings(), *self.endings(), *self.endings(), *self.tellings(), *always]
@@ -147,6 +149,8 @@ class World:
             verdict = st.builds(self.verdict, st.sampled_from(sorted(VERDICTS)), text)
             timeout = st.builds(i.WaitTimedOut, conductor_is_fresh=st.booleans())
             return [verdict, verdict, verdict, verdict, timeout, *always]
+        if self.engine.mode is Mode.PAUSED:
+            return [st.builds(self.go_on)] * 3 + always
         return [st.builds(self.message, text, st.booleans())] * 3 + always
 
     def endings(self) -> list[st.SearchStrategy[i.Input]]:
@@ -178,6 +182,14 @@ class World:
     def message(self, text: str, urgent: bool) -> i.Input:
         self.last_message_id += 1
         return i.MessageArrived(message_id=self.last_message_id, text=text, urgent=urgent)
+
+    def pause(self) -> i.Input:
+        self.last_message_id += 1
+        return i.PauseAsked(text="all pause", message_id=self.last_message_id)
+
+    def go_on(self) -> i.Input:
+        self.last_message_id += 1
+        return i.PauseLifted(message_id=self.last_message_id)
 
     def exit_request(self, text: str) -> i.Input:
         self.last_message_id += 1
@@ -244,6 +256,8 @@ def test_a_session_that_dies_at_any_moment_has_a_successor_that_completes_the_ta
                 world.tell(world.verdict(State.REVIEW_APPROVED, ""))
             case Mode.AWAITING_ANSWER:
                 world.tell(world.message("go on", False))
+            case Mode.PAUSED:
+                world.tell(world.go_on())
             case Mode.VERIFYING:
                 world.tell(world.verification(Verification.GREEN))
             case _:

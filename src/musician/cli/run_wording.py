@@ -83,6 +83,8 @@ def say_entry(row: JournalRow, view: TaskView) -> str:
             return f"self-correction in {item}: {text}"
         case Kind.PARTIAL:
             return f"{item} done in part: {text}"
+        case Kind.PAUSED:
+            return f"pauses: {text}"
         case Kind.QUESTION:
             return f"asks in {item}: {text}"
         case Kind.VERIFIED:

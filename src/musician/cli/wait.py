@@ -12,6 +12,7 @@ import click
 from musician import service
 from musician.cli.context import App
 from musician.cli.faults import FAILED
+from musician.cli.hand import hand_of
 from musician.cli.options import claim_of, command, session_options, task_argument
 from musician.cli.render import show
 from musician.protocol.claim import Claim
@@ -53,6 +54,7 @@ def wait(
     The heartbeat is kept meanwhile. With unread messages it returns at once: read them with `musician inbox --ack`.
     """
     claim = claim_of(app, task_id, session, epoch)
+    hand_of(app, task_id, session, epoch).stand_still()
     with _stopped_by_signals():
         before, after = _wait(app, claim, time.monotonic() + timeout_s)
     changed = after != before or after.unread > 0

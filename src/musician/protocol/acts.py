@@ -8,9 +8,11 @@ __all__ = [
     "Act",
     "AskHuman",
     "Finish",
+    "GoOn",
     "Judge",
     "Launch",
     "Merge",
+    "Pause",
     "Reopen",
     "RequestExit",
     "Standstill",
@@ -36,6 +38,21 @@ class Judge:
     verdict: State
     text: str
     rules: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """Have a task's session stand still at its next boundary (PLAN-21)."""
+
+    task_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoOn:
+    """What it paused for is judged."""
+
+    task_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +121,8 @@ class Standstill:
 Act = (
     Launch
     | Judge
+    | Pause
+    | GoOn
     | RequestExit
     | VerifyFully
     | TryMerge

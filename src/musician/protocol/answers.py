@@ -17,7 +17,7 @@ from musician.protocol.states import State
 from musician.protocol.turn import Turn
 from musician.protocol.writing import timeout_report
 
-__all__ = ["exit_requested", "judged", "message", "timed_out"]
+__all__ = ["exit_requested", "judged", "message", "pause_asked", "pause_lifted", "timed_out"]
 
 
 def message(turn: Turn, given: i.MessageArrived) -> None:
@@ -28,6 +28,20 @@ def message(turn: Turn, given: i.MessageArrived) -> None:
         go_on(turn)
     elif given.urgent and turn.state.mode in BUSY:
         turn.stop_what_runs()
+
+
+def pause_asked(turn: Turn, given: i.PauseAsked) -> None:
+    """What runs is played to its end; nothing is begun after it."""
+    turn.hear(Word(text="", message_id=given.message_id))
+    turn.set(pause=given.text or "the conductor says so")
+
+
+def pause_lifted(turn: Turn, given: i.PauseLifted) -> None:
+    turn.hear(Word(text="", message_id=given.message_id))
+    turn.set(pause="")
+    if turn.state.mode is Mode.PAUSED:
+        turn.write(turn.entry(Kind.NOTE, text="goes on after the pause"))
+        go_on(turn)
 
 
 def exit_requested(turn: Turn, given: i.ExitWasRequested) -> None:

@@ -1,9 +1,10 @@
 """Boundaries: what a musician does next, once nothing runs any more.
 
 Theory. Between two pieces, and nowhere else, a session decides how to go on, in this order: it leaves if it is to
-leave; it waits if it has asked something; it warns if the way to the next verification is too dear (before a
-checkpoint is verified, REF-4); and only then it begins what is next. Whatever begins is named by the journal alone,
-so a boundary reached again, after a stop, a failure or a verdict, begins the same thing again.
+leave; it waits if it has asked something; it stands still while its whole phase pauses; it warns if the way to the next
+verification is too dear (before a checkpoint is verified, REF-4); and only then it begins what is next. Whatever begins
+is named by the journal alone, so a boundary reached again, after a stop, a failure or a verdict, begins the same thing
+again.
 """
 
 from dataclasses import replace
@@ -31,13 +32,16 @@ AWAITS_ANSWER = "waits for the conductor's answer"
 
 
 def go_on(turn: Turn) -> None:
-    """At a boundary: leave, wait, warn, or begin what is next."""
+    """At a boundary: leave, wait, pause, warn, or begin what is next."""
     state = turn.state
     if state.leave_reason:
         leave(turn)
     elif state.question_open:
         turn.write(turn.entry(Kind.NOTE, text=AWAITS_ANSWER))
         turn.set(mode=Mode.AWAITING_ANSWER, timeouts=0)
+    elif state.pause and state.next_item is not None:
+        turn.write(turn.entry(Kind.PAUSED, text=state.pause))
+        turn.set(mode=Mode.PAUSED, timeouts=0)
     elif not _warn_if_tight(turn):
         _begin_next(turn)
 

@@ -5,7 +5,7 @@ moment. It keeps no memory between calls: a conductor that was killed and starte
 Every act moves the facts, so that the same act is not due a second time; an act that fails leaves the facts, and
 is due again. For each task the first rule of ``_RULES`` that has something to say speaks; where none does, an open
 task may be given a musician. So a task gets one act at most. A task that waits for a person (an open ask) is left as
-it is (D18).
+it is (D18). Before all rules comes the barrier, which concerns several tasks at once (``barrier``).
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -14,9 +14,11 @@ from musician.protocol.acts import (
     Act,
     AskHuman,
     Finish,
+    GoOn,
     Judge,
     Launch,
     Merge,
+    Pause,
     Reopen,
     RequestExit,
     Standstill,
@@ -24,6 +26,7 @@ from musician.protocol.acts import (
     TryMerge,
     VerifyFully,
 )
+from musician.protocol.barrier import holder_of, is_held_up, pause_due
 from musician.protocol.budget import answer_by_rule
 from musician.protocol.deviations import open_deviations
 from musician.protocol.liveness import Owner
@@ -49,10 +52,12 @@ __all__ = [
     "Act",
     "AskHuman",
     "Finish",
+    "GoOn",
     "Judge",
     "Launch",
     "Merge",
     "Orchestra",
+    "Pause",
     "Reopen",
     "Report",
     "RequestExit",
@@ -75,30 +80,33 @@ MOST_FAILED_LAUNCHES = 3
 
 def decide(orchestra: Orchestra) -> tuple[Act, ...]:
     """What is due now, in an order in which it can be done; empty: wait for the next event."""
-    due = {task.task_id: _due_for(task, orchestra.settings) for task in orchestra.tasks}
+    due = {task.task_id: _due_for(task, orchestra) for task in orchestra.tasks}
     acts: list[Act] = [act for act in due.values() if act is not None]
     acts.extend(_launches(orchestra, [task for task in orchestra.tasks if due[task.task_id] is None]))
     if acts:
         return tuple(acts)
     if all(is_finished(task) for task in orchestra.tasks):
         return (Finish(),)
-    return () if any(_goes_on(task) for task in orchestra.tasks) else (Standstill(),)
+    return () if any(_goes_on(task, orchestra) for task in orchestra.tasks) else (Standstill(),)
 
 
-def _due_for(task: TaskFacts, settings: Settings) -> Act | None:
-    if is_finished(task) or task.has_open_ask:
-        return None
+def _due_for(task: TaskFacts, orchestra: Orchestra) -> Act | None:
+    said = pause_due(task, orchestra.tasks)
+    if said is not None or is_finished(task) or task.has_open_ask or is_held_up(task, orchestra.tasks):
+        return said
     for rule in _RULES:
-        act = rule(task, settings)
+        act = rule(task, orchestra.settings)
         if act is not None:
             return act
     return None
 
 
-def _goes_on(task: TaskFacts) -> bool:
+def _goes_on(task: TaskFacts, orchestra: Orchestra) -> bool:
     """Whether something will come of the task without anybody's doing; of a finished one, the place it takes."""
     has_session = task.is_running or task.owner is Owner.LIVE
-    return has_session and not waits_for_person(task)
+    is_pausing = task.is_paused and task.is_told_to_pause
+    waits_for_others = is_pausing or is_held_up(task, orchestra.tasks)
+    return has_session and not waits_for_person(task) and not waits_for_others
 
 
 def _merge_complete(task: TaskFacts, _: Settings) -> Act | None:
@@ -274,6 +282,8 @@ def _launches(orchestra: Orchestra, idle: Collection[TaskFacts]) -> Iterator[Lau
     for task in played:
         if places < 1:
             return
+        if holder_of(task, orchestra.tasks) is not None:
+            continue
         if task.after <= finished and not task.conflicts & (at_work | _holders(task, orchestra, finished)):
             at_work.add(task.task_id)
             places -= 1

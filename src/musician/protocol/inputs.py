@@ -19,6 +19,8 @@ __all__ = [
     "Input",
     "MessageArrived",
     "PartialTold",
+    "PauseAsked",
+    "PauseLifted",
     "PieceEnded",
     "PieceEnding",
     "QuestionTold",
@@ -39,7 +41,7 @@ class Started:
     ``last_message_id``: acknowledged when it is acted on, 0 if that is done already. ``feedback`` is a rejection that
     an earlier session had not acted on. ``since`` is folded from the journal. ``ownerless_tasks`` are at work without
     a live owner (D17), and ``doubts`` what was found that the conductor must answer for (D20): of interest only to a
-    session that resumes.
+    session that resumes. ``pause`` is why all of the phase stand still now, "" if they do not.
     """
 
     progress: Progress
@@ -52,6 +54,7 @@ class Started:
     since: Since = field(default_factory=Since)
     ownerless_tasks: int = 0
     doubts: tuple[str, ...] = ()
+    pause: str = ""
 
 
 class PieceEnding(StrEnum):
@@ -138,6 +141,19 @@ class MessageArrived:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PauseAsked:
+    """To stand still from the next boundary on; ``text`` says what for (PLAN-21)."""
+
+    text: str
+    message_id: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseLifted:
+    message_id: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExitWasRequested:
     """To be left at the next boundary; at once if an emergency of the same text came before it (D12)."""
 
@@ -177,6 +193,8 @@ Input = (
     | VerificationEnded
     | VerdictArrived
     | MessageArrived
+    | PauseAsked
+    | PauseLifted
     | ExitWasRequested
     | WaitTimedOut
     | StopAsked

@@ -34,6 +34,7 @@ class Kind(StrEnum):
     SELF_CORRECTION = "self-correction"
     PARTIAL = "partial"
     QUESTION = "question"
+    PAUSED = "paused"
     CONTEXT = "context"
     VERIFIED = "verified"
     NOT_VERIFIED = "not verified"
@@ -146,6 +147,7 @@ _PHRASES = {
     Kind.SELF_CORRECTION: "{item} self-correction: {text}",
     Kind.PARTIAL: "{item} partial: {text}",
     Kind.QUESTION: "{item} question: {text}",
+    Kind.PAUSED: "paused: {text}",
     Kind.CONTEXT: "CONTEXT {text}",
     Kind.VERIFIED: "{item} verification: {text}",
     Kind.NOT_VERIFIED: "{item} verification failed: {text}",

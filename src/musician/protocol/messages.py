@@ -82,6 +82,9 @@ class MessageType(StrEnum):
     SYSTEM = "system"
     EMERGENCY = "emergency"
     NOTE = "note"
+    PAUSE = "pause"
+    """Stand still from the next boundary on, until ``go_on`` (PLAN-21)."""
+    GO_ON = "go_on"
     QUESTION = "question"
     RESUMPTION_STATUS = "resumption_status"
 

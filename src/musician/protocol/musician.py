@@ -7,8 +7,9 @@ no clock and makes no ids; the same inputs give the same outputs. It is in one :
 Rules it keeps for every agent:
 
 - Items are played in document order, each once; what is written down as done is never played again.
-- One thing runs at a time. Between two of them lies a boundary, where the session leaves, waits for an answer, weighs
-  its context (before a checkpoint is verified, REF-4) or begins what is next, in this order (``boundary``).
+- One thing runs at a time. Between two of them lies a boundary, where the session leaves, waits for an answer, pauses
+  with its phase, weighs its context (before a checkpoint is verified, REF-4) or begins what is next, in this order
+  (``boundary``).
 - A checkpoint is verified by the program; a red one is mended by the agent before anybody reviews it (D16).
 - Whatever goes to the conductor is answered before anything else is played (D11).
 - What the conductor says is acknowledged when a piece that heard it is done; a session that leaves earlier leaves it
@@ -23,7 +24,7 @@ session's own beginning and end).
 
 from musician.protocol import inputs as i
 from musician.protocol import ready as r
-from musician.protocol.answers import exit_requested, judged, message, timed_out
+from musician.protocol.answers import exit_requested, judged, message, pause_asked, pause_lifted, timed_out
 from musician.protocol.boundary import go_on, leave_soon
 from musician.protocol.errors import UnexpectedInput
 from musician.protocol.journal import Kind
@@ -50,8 +51,10 @@ _ACCEPTS: dict[type[object], frozenset[Mode]] = {
     i.PartialTold: _RUNNING,
     i.VerdictArrived: frozenset({Mode.AWAITING_VERDICT}),
     i.MessageArrived: _STARTED,
+    i.PauseAsked: _STARTED,
+    i.PauseLifted: _STARTED,
     i.ExitWasRequested: _STARTED,
-    i.WaitTimedOut: frozenset({Mode.AWAITING_VERDICT, Mode.AWAITING_ANSWER}),
+    i.WaitTimedOut: frozenset({Mode.AWAITING_VERDICT, Mode.AWAITING_ANSWER, Mode.PAUSED}),
     i.StopAsked: _STARTED,
     i.ClaimWasLost: _STARTED | {Mode.NEW},
 }
@@ -101,6 +104,10 @@ def _take(turn: Turn, given: i.Input) -> None:
             judged(turn, given)
         case i.MessageArrived():
             message(turn, given)
+        case i.PauseAsked():
+            pause_asked(turn, given)
+        case i.PauseLifted():
+            pause_lifted(turn, given)
         case i.ExitWasRequested():
             exit_requested(turn, given)
         case i.WaitTimedOut():
@@ -119,6 +126,7 @@ def _start(turn: Turn, given: i.Started) -> None:
         retry_limit=given.retry_limit,
         report_path=given.report_path,
         since=given.since,
+        pause=given.pause,
     )
     if given.advice or given.last_message_id:
         turn.hear(Word(text=given.advice, message_id=given.last_message_id))

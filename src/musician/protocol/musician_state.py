@@ -21,6 +21,8 @@ class Mode(StrEnum):
     VERIFYING = "verifying"
     AWAITING_VERDICT = "awaiting verdict"
     AWAITING_ANSWER = "awaiting answer"
+    PAUSED = "paused"
+    """The whole phase stands still for another task's checkpoint (PLAN-21)."""
     STOPPING = "stopping"
     """What ran was told to end, and has not said yet how it did."""
     ENDED = "ended"
@@ -90,6 +92,8 @@ class MusicianState:
     waiting: Waiting | None = None
     timeouts: int = 0
     question_open: bool = False
+    pause: str = ""
+    """Why the session stands still from the next boundary on; "" if it does not."""
     proposed_pieces: int | None = None
     """What the last context warning proposed to play before the handoff; None: up to the checkpoint."""
     granted: bool = False

@@ -60,12 +60,16 @@ def is_merge_trouble(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submitted:
-    """A submission that waits. ``deviation_ids`` are journal ids of the open deviations; ``trial`` if one was made."""
+    """A submission that waits. ``deviation_ids`` are journal ids of the open deviations; ``trial`` if one was made.
+
+    ``is_barrier``: all of the phase stand still until it is judged (PLAN-21).
+    """
 
     message_id: int
     submission: Submission
     deviation_ids: tuple[int, ...] = ()
     trial: Trial | None = None
+    is_barrier: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +97,10 @@ class TaskFacts:
     """A process of ours plays it, or is about to claim it."""
     is_playing: bool = False
     """Its session has asked something and plays on: it has not come to the boundary where it waits."""
+    is_told_to_pause: bool = False
+    """The conductor's last word on pausing was that it should, whoever owns it now."""
+    is_paused: bool = False
+    """Its session stands at a boundary because of that, and plays nothing."""
     after: frozenset[str] = frozenset()
     conflicts: frozenset[str] = frozenset()
     """Tasks that touch the same dangerous files: never played at the same time."""

@@ -150,11 +150,12 @@ class Hand:
         self._note_in_files(news)
 
     def start(self, item: str, context_pct: float | None) -> None:
-        """An item is begun; after a verdict that is going back to work."""
-        if self.open_question:
+        """An item is begun; after a verdict that is going back to work. Not while all of the phase pause (PLAN-21)."""
+        missing = "its question to the conductor is not answered" if self.open_question else self.view.pause
+        if missing:
             raise EvidenceMissing(
                 task_id=self.claim.task_id,
-                missing="its question to the conductor is not answered",
+                missing=missing,
                 remedy=f"`musician wait {self.claim.task_id}`, then read its inbox",
             )
         kind = Kind.LAUNCHED if "agent" in item else Kind.STARTED
@@ -164,6 +165,12 @@ class Hand:
         else:
             service.resume(self._store, self.claim, *entries)
         self._note_in_files(entries)
+
+    def stand_still(self) -> None:
+        """The session waits; where all of its phase pause, that it does so too is written down (PLAN-21)."""
+        last = self.view.journal[-1].kind if self.view.journal else ""
+        if self.view.pause and self.view.row.state is State.WORKING and last != Kind.PAUSED:
+            self.note(Entry(kind=Kind.PAUSED, text=self.view.pause))
 
     def finish_item(self, item: str, context_pct: float | None, *, commit: bool) -> str | None:
         """An item is done; with ``commit`` its tree is committed first. The commit's id."""

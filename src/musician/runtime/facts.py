@@ -87,6 +87,8 @@ class Gatherer:
             is_running=row.task_id in self.memory.running
             or (owner is None and is_about_to_play(self.root, row.task_id)),
             is_playing=_plays_on(view),
+            is_told_to_pause=bool(view.pause),
+            is_paused=_is_paused(view),
             after=frozenset(spec.after),
             conflicts=_conflicts(spec, specs),
             is_isolated=isolated,
@@ -143,6 +145,7 @@ def _submitted(view: TaskView, spec: TaskSpec, memory: Memory) -> Submitted | No
     evidence = _verification_of(view, waiting)
     open_deviations = [row for row in view.journal if row.kind == Kind.DEVIATION and row.ruled_by is None]
     last = max((item.number for item in spec.checkpoints), default=0)
+    final = waiting.message_type == MessageType.COMPLETION or number == last
     return Submitted(
         message_id=waiting.message_id,
         submission=Submission(
@@ -152,11 +155,12 @@ def _submitted(view: TaskView, spec: TaskSpec, memory: Memory) -> Submitted | No
             evidence=memory.full_evidence.get(waiting.message_id) or _evidence(evidence),
             smoothness=_smoothness(waiting),
             round=len(rounds),
-            final=waiting.message_type == MessageType.COMPLETION or number == last,
+            final=final,
             sent_back=_sent_back(view, rounds[:-1]),
         ),
         deviation_ids=tuple(row.id for row in open_deviations),
         trial=memory.trials.get(waiting.message_id),
+        is_barrier=(last if final else number) in spec.pause_siblings_at,
     )
 
 
@@ -243,6 +247,12 @@ def _plays_on(view: TaskView) -> bool:
         if row.kind == Kind.CLAIMED or (row.kind == Kind.NOTE and row.text == AWAITS_ANSWER):
             return False
     return False
+
+
+def _is_paused(view: TaskView) -> bool:
+    """Whether the last that its present session has written down is that it pauses."""
+    last = view.journal[-1] if view.journal else None
+    return last is not None and last.kind == Kind.PAUSED and last.claim_epoch == view.row.claim_epoch
 
 
 _NOT_ITS_FAULT = ("interrupted", "the conductor is gone")

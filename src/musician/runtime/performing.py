@@ -99,6 +99,10 @@ class Performer:
                     submission_id=act.message_id,
                     rules=act.rules,
                 )
+            case c.Pause():
+                call = partial(service.pause, self.store, act.task_id, act.text)
+            case c.GoOn():
+                call = partial(service.go_on, self.store, act.task_id)
             case c.RequestExit():
                 call = partial(service.request_exit, self.store, act.task_id, act.text, urgent=False)
             case c.AskHuman():

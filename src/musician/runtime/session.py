@@ -47,7 +47,7 @@ _OUTCOMES = {port.OutcomeKind.FAILED: i.PieceEnding.FAILED, port.OutcomeKind.LOS
 _MOST_TROUBLE_CHARS = 500
 _MOST_TOLD_CHARS = 4000
 """Of what a subagent told at its end, kept to be held against what is found (D19)."""
-_PAUSED = frozenset({Mode.AWAITING_VERDICT, Mode.AWAITING_ANSWER})
+_PAUSED = frozenset({Mode.AWAITING_VERDICT, Mode.AWAITING_ANSWER, Mode.PAUSED})
 Work = Callable[[], Awaitable[i.Input]]
 T = TypeVar("T")
 

@@ -28,7 +28,7 @@ from musician.store.rows import MessageRow
 
 __all__ = ["Watcher"]
 
-_TOLD = frozenset({MessageType.NOTE, MessageType.EMERGENCY})
+_TOLD = frozenset({MessageType.NOTE, MessageType.EMERGENCY, MessageType.PAUSE, MessageType.GO_ON})
 
 COUNTER_EVERY_S = 5.0
 """How often the database's change counter is looked at, for writers that do not ring."""
@@ -159,13 +159,7 @@ class Watcher:
 
     async def _tell(self, notes: list[MessageRow]) -> None:
         for note in notes:
-            await self.tell(
-                i.MessageArrived(
-                    message_id=note.id,
-                    text=note.message,
-                    urgent=note.message_type == MessageType.EMERGENCY,
-                )
-            )
+            await self.tell(_heard(note))
 
     async def _mind_the_wait(self, look: Look) -> None:
         if look.waits_for_human or self.waited_s < self.settings.waiting.timeout_s:
@@ -178,3 +172,13 @@ class Watcher:
             HeartbeatStatus.REFRESH,
         )
         await self.tell(i.WaitTimedOut(conductor_is_fresh=fresh))
+
+
+def _heard(note: MessageRow) -> i.Input:
+    match note.message_type:
+        case MessageType.PAUSE:
+            return i.PauseAsked(message_id=note.id, text=note.message)
+        case MessageType.GO_ON:
+            return i.PauseLifted(message_id=note.id)
+    urgent = note.message_type == MessageType.EMERGENCY
+    return i.MessageArrived(message_id=note.id, text=note.message, urgent=urgent)

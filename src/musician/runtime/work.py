@@ -25,7 +25,7 @@ from musician.processes.vital import HeldBy, hold, lock_path
 from musician.protocol import inputs as i
 from musician.protocol import ready as r
 from musician.protocol.errors import ClaimBlocked, ClaimLost, InvalidPlan, MusicianError
-from musician.protocol.messages import HandoffNotice
+from musician.protocol.messages import HandoffNotice, MessageType
 from musician.protocol.musician import MusicianState
 from musician.protocol.particulars import SelfCorrection
 from musician.protocol.settings import Settings
@@ -39,6 +39,7 @@ from musician.runtime.tasks import raising_one
 from musician.runtime.tasktree import TaskTree, open_tree
 from musician.service import Taken
 from musician.store.port import Store
+from musician.store.rows import MessageRow
 from musician.trees.root import Root
 
 __all__ = ["load_task_file", "play_task"]
@@ -263,5 +264,17 @@ async def _find_start(ground: Ground, verifying: anyio.CancelScope) -> tuple[i.S
         since=Since().after([*map(service.as_entry, view.journal), *resumed.entries]),
         ownerless_tasks=found.ownerless_tasks,
         doubts=found.doubts,
+        pause=_pause_in_force(view, found.unread),
     )
     return started, resumed.last_message_id
+
+
+def _pause_in_force(view: service.TaskView, unread: tuple[MessageRow, ...]) -> str:
+    """Why the phase stands still; what was said since the view was taken counts, for no watcher tells it again."""
+    why = view.pause
+    for message in unread:
+        if message.message_type == MessageType.PAUSE:
+            why = message.message
+        elif message.message_type == MessageType.GO_ON:
+            why = ""
+    return why

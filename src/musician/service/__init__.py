@@ -15,6 +15,7 @@ waiters are rung after the commit. Where do we …
 - hold the conductor's own row? ``conducting``
 - record what a person must decide? ``people``
 - propose what is worth keeping, and decide on it? ``proposals``; near-duplicates: ``likeness``
+- have a phase stand still, and go on? ``pausing``
 - look? ``views``; a watcher's look: ``looking``
 - run a session's own SQL? ``rawwork``
 """
@@ -42,6 +43,7 @@ from musician.service.conducting import (
 from musician.service.endings import approved_text, complete, exit_task
 from musician.service.inbox import acknowledge, deliver, send, unread
 from musician.service.looking import Look, look
+from musician.service.pausing import go_on, pause
 from musician.service.people import ask_human, open_asks, resolve_asks
 from musician.service.plans import amend_plan, lock_plan, open_task, plan_row
 from musician.service.proposals import (
@@ -116,6 +118,7 @@ __all__ = [
     "fence",
     "find_proposal",
     "finish_conducting",
+    "go_on",
     "grant_retries",
     "history_of",
     "interrupt_conducting",
@@ -133,6 +136,7 @@ __all__ = [
     "open_proposals_of",
     "open_question",
     "open_task",
+    "pause",
     "plan_row",
     "progress_of",
     "propose",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from musician.protocol.messages import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
+from musician.service.pausing import pause_in
 from musician.service.rowwork import load_task
 from musician.store.port import Store, Tx
 from musician.store.rows import (
@@ -55,6 +56,8 @@ class TaskView:
     unread: int
     client: ClientRow | None = None
     """What runs the owner's session, where somebody opened that by hand."""
+    pause: str = ""
+    """Why its session is to stand still, "" if it is not (PLAN-21)."""
 
     @property
     def error_count(self) -> int:
@@ -123,6 +126,7 @@ def view_in(tx: Tx, row: TaskRow) -> TaskView:
         report_texts={int(each["id"] or 0): str(each["message"]) for each in tx.all("report_texts", **of)},
         unread=int((counted or {}).get("n") or 0),
         client=None if client is None else decode(ClientRow, client),
+        pause=pause_in(tx, row.task_id),
     )
 
 

@@ -36,6 +36,12 @@ WHERE task_id = :task_id AND from_session = 'task-00'
   AND id > coalesce((SELECT max(message_id) FROM receipts
                      WHERE task_id = :task_id AND acknowledged_at IS NOT NULL), 0);
 
+-- name: last_word_on_pausing
+-- Whether a task stands still for another's checkpoint: the later of the two words (PLAN-21).
+SELECT * FROM orchestration_messages
+WHERE task_id = :task_id AND from_session = 'task-00' AND message_type IN ('pause', 'go_on')
+ORDER BY id DESC LIMIT 1;
+
 -- name: blocked_before
 SELECT 1 FROM orchestration_messages
 WHERE task_id = :task_id AND from_session = :session_id AND message_type = 'claim_blocked' LIMIT 1;
