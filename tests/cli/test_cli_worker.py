@@ -1,5 +1,6 @@
 """``worker``: plays what may be played, one task after the other, while somebody else reviews."""
 
+import json
 import os
 import signal
 import subprocess
@@ -39,6 +40,44 @@ def test_a_worker_plays_every_task_there_is_and_ends(
     assert working.returncode == 0
     assert '"ending": "all complete"' in out
     assert {task["state"] for task in call("status", "--json").json["tasks"]} == {"complete"}
+
+
+TWO = """\
+---
+plan: two
+test: "true"
+---
+# Two
+
+## Phase 1: One
+### task-01: First
+#### Step 1: Do
+```bash run
+echo 1 > one
+```
+## Phase 2: Two
+### task-02: Second
+#### Step 1: Do
+```bash run
+cp one two
+```
+"""
+
+
+def test_a_conductor_that_launches_nobody_conducts_the_worker_that_somebody_started(
+    repository: Path, call: Call, command: tuple[str, ...]
+) -> None:
+    call("init")
+    (repository / "PLAN.md").write_text(TWO)
+    subprocess.run(["git", "commit", "-qam", "Two tasks, one after the other"], check=True)
+    call("plan", "lock", "PLAN.md")
+    conducting = subprocess.Popen([*command, "run", "PLAN.md", "--jobs", "0"], stdout=subprocess.PIPE)
+    working = subprocess.run([*command, "worker", "--json"], capture_output=True, text=True, timeout=LONG_S)
+    said, _ = conducting.communicate(timeout=LONG_S)
+    assert conducting.returncode == 0, said
+    assert b"the musicians are the sessions you start" in said
+    assert [each["task_id"] for each in json.loads(working.stdout)["played"]] == ["task-01", "task-02"]
+    assert (repository / "two").read_text() == "1\n"
 
 
 def test_a_worker_takes_of_a_plan_what_its_conductor_would_launch(ready: Path, call: Call) -> None:

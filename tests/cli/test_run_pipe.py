@@ -290,7 +290,7 @@ def test_a_run_before_init_says_what_to_do(repository: Path, program: Call) -> N
     assert done.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("jobs", ["0", "65", "many"])
+@pytest.mark.parametrize("jobs", ["-1", "65", "many"])
 def test_jobs_are_bounded(with_plan: Call, program: Call, jobs: str) -> None:
     with_plan(QUICK)
     done = program("run", "PLAN.md", "--jobs", jobs)

@@ -402,6 +402,19 @@ def test_while_anybody_can_go_on_there_is_no_standstill() -> None:
     assert decide(waiting, by_hand) == ()
 
 
+def test_without_places_the_conductor_waits_for_what_others_may_claim_and_for_nothing_else() -> None:
+    open_task, later = task("task-01"), task("task-02", phase=2)
+    assert decide(open_task, later, jobs=0) == ()
+    asked = replace(open_task, has_open_ask=True)
+    assert decide(asked, later, jobs=0) == (c.Standstill(),)
+    by_hand = task("task-01", State.WORKING, owner=Owner.LIVE, was_claimed=True)
+    assert decide(by_hand, jobs=0) == ()
+    done = task("task-01", State.COMPLETE)
+    assert decide(done, task("task-02", State.EXITED, was_claimed=True, phase=2), jobs=0) == (
+        c.Reopen(task_id="task-02"),
+    )
+
+
 # -- whatever the facts are ---------------------------------------------------------------------------------------
 
 EVIDENCE = st.none() | st.builds(Evidence, verification=st.sampled_from(Verification), full=st.booleans())

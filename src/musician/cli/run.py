@@ -28,9 +28,10 @@ MOST_JOBS = 64
 @click.option("--agent", metavar="A", help="Play with this agent instead of the plan's.")
 @click.option(
     "--jobs",
-    type=click.IntRange(1, MOST_JOBS),
+    type=click.IntRange(0, MOST_JOBS),
     metavar="N",
-    help=f"Musicians at once, at most {MOST_JOBS}; by default one for each core, at least {LEAST_JOBS}.",
+    help=f"Musicians at once, at most {MOST_JOBS}; by default one for each core, at least {LEAST_JOBS}."
+    " 0 launches none: it conducts the sessions and workers that you start.",
 )
 @click.option(
     "--review", type=click.Choice([each.value for each in Review]), help="Who reviews, instead of the plan's."
@@ -42,7 +43,8 @@ def run(app: App, plan: Path, agent: str | None, jobs: int | None, review: str |
     On a terminal a live table, in a pipe a line for each event; times are this machine's local ones.
     """
     locked = lock_plan_file(app.root, app.store, plan, app.settings)
-    jobs = jobs or min(MOST_JOBS, max(LEAST_JOBS, os.cpu_count() or 1))
+    if jobs is None:
+        jobs = min(MOST_JOBS, max(LEAST_JOBS, os.cpu_count() or 1))
     view = View(app, locked, jobs=jobs, again=shlex.join(("musician", "run", str(plan))))
     play = partial(
         conduct,

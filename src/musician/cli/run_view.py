@@ -91,10 +91,10 @@ class View:
     def _head(self, jobs: int) -> str:
         plan = self._plan
         tasks, phases = many(len(self._programs), "task"), many(len(plan.phases), "phase")
-        return (
-            f"{plan.plan_id}: {plan.title} ({tasks} in {phases}, up to {many(jobs, 'musician')} at once)\n"
-            f"{today()}, times are {zone()}"
+        who = (
+            f"up to {many(jobs, 'musician')} at once" if jobs else "the musicians are the sessions you start"
         )
+        return f"{plan.plan_id}: {plan.title} ({tasks} in {phases}, {who})\n{today()}, times are {zone()}"
 
     def _end(self, outcome: Outcome, views: tuple[TaskView, ...]) -> End:
         row = service.plan_row(self._app.store, self._plan.plan_id)

@@ -82,11 +82,14 @@ def decide(orchestra: Orchestra) -> tuple[Act, ...]:
     """What is due now, in an order in which it can be done; empty: wait for the next event."""
     due = {task.task_id: _due_for(task, orchestra) for task in orchestra.tasks}
     acts: list[Act] = [act for act in due.values() if act is not None]
-    acts.extend(_launches(orchestra, [task for task in orchestra.tasks if due[task.task_id] is None]))
+    ready = list(_ready_to_play(orchestra, [task for task in orchestra.tasks if due[task.task_id] is None]))
+    acts.extend(Launch(task_id=task_id) for task_id in ready[: _places(orchestra)])
     if acts:
         return tuple(acts)
     if all(is_finished(task) for task in orchestra.tasks):
         return (Finish(),)
+    if orchestra.jobs == 0 and ready:
+        return ()  # whoever opens a session may claim them
     return () if any(_goes_on(task, orchestra) for task in orchestra.tasks) else (Standstill(),)
 
 
@@ -272,22 +275,23 @@ outlives it (D7)."""
 # -- who is given a musician --------------------------------------------------------------------------------------
 
 
-def _launches(orchestra: Orchestra, idle: Collection[TaskFacts]) -> Iterator[Launch]:
-    """Which of the tasks that nothing else is due for get a musician now: by phase, in the plan's order."""
+def _places(orchestra: Orchestra) -> int:
+    taken = sum(task.is_running and not waits_for_person(task) for task in orchestra.tasks)
+    return max(0, orchestra.jobs - taken)
+
+
+def _ready_to_play(orchestra: Orchestra, idle: Collection[TaskFacts]) -> Iterator[str]:
+    """Which of the tasks that nothing else is due for could be played now: by phase, in the plan's order."""
     finished = frozenset(task.task_id for task in orchestra.tasks if is_finished(task))
     phase = current_phase(orchestra.tasks)
     played = [task for task in idle if task.phase == phase and is_open(task) and not task.has_open_ask]
     at_work = {task.task_id for task in orchestra.tasks if is_at_work(task)}
-    places = orchestra.jobs - sum(task.is_running and not waits_for_person(task) for task in orchestra.tasks)
     for task in played:
-        if places < 1:
-            return
         if holder_of(task, orchestra.tasks) is not None:
             continue
         if task.after <= finished and not task.conflicts & (at_work | _holders(task, orchestra, finished)):
             at_work.add(task.task_id)
-            places -= 1
-            yield Launch(task_id=task.task_id)
+            yield task.task_id
 
 
 def _holders(task: TaskFacts, orchestra: Orchestra, finished: frozenset[str]) -> set[str]:

@@ -127,7 +127,7 @@ class Orchestra:
     """Everything at one moment; the tasks in the plan's order.
 
     At most ``jobs`` musicians are at work at a time; one that waits for a person takes no place, lest its task hold
-    up the others.
+    up the others. With 0 nobody is launched: the musicians are sessions that others open.
     """
 
     tasks: tuple[TaskFacts, ...]

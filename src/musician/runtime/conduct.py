@@ -81,11 +81,11 @@ async def conduct(
 ) -> Outcome:
     """Conduct a locked plan to its end, or to where a person is needed, or until this process is asked to stop.
 
-    ``agent`` and ``review`` override what the plan says. ``on_look`` gets every task's view after each look.
-    Raises :class:`ConductorRunning`, :class:`AgentUnavailable` before anything is started, and :class:`PlanChanged` if
-    ``plan`` is no longer what is locked.
+    ``agent`` and ``review`` override what the plan says; with ``jobs`` 0 nobody is launched. ``on_look`` gets every
+    task's view after each look. Raises :class:`ConductorRunning`, :class:`AgentUnavailable` before anything is
+    started, and :class:`PlanChanged` if ``plan`` is no longer what is locked.
     """
-    for task in plan.tasks:
+    for task in plan.tasks if jobs else ():
         make_agent(agent or task.agent)
     session_id = f"conductor-{uuid.uuid4().hex[:12]}"
     with sole_conductor(root, session_id):
