@@ -149,7 +149,7 @@ def test_every_fact_is_filled_in_whatever_its_letters_are(home: Path) -> None:
     """B09: quotes, dollars and letters of a path change nothing of what a file says."""
     place = for_user({"HOME": str(home)})
     odd = "/opt/a \"b\" 'c' $d \\e é {{f}}/python3"
-    program = Program(python=odd, program_python=odd, folders=(odd, "/second"), version="1")
+    program = Program(python=odd, program_python=odd, packages=(odd, "/second"), version="1")
     render(place, program)
 
     def read(name: str) -> Any:
@@ -166,12 +166,12 @@ def test_every_fact_is_filled_in_whatever_its_letters_are(home: Path) -> None:
     assert words == ["exec", odd, "-I", "-S", "-X", "utf8", str(place.plugin / "boot.py"), "monitor"]
     scope: dict[str, Any] = {"__name__": "boot"}
     exec((place.plugin / "boot.py").read_text(encoding="utf-8"), scope)  # noqa: S102
-    assert (scope["FOLDERS"], scope["VERSION"]) == ((odd, "/second"), "1")
+    assert (scope["PACKAGES"], scope["VERSION"]) == ((odd, "/second"), "1")
 
 
 @pytest.mark.parametrize("path", ["/opt/a\nb/python3", "/opt/\udcff/python3"])
 def test_a_path_that_settings_cannot_hold_is_refused(home: Path, path: str) -> None:
-    program = Program(python=path, program_python=path, folders=())
+    program = Program(python=path, program_python=path, packages=())
     with pytest.raises(TreeNotReady, match="a path that no settings can hold"):
         render(for_user({"HOME": str(home)}), program)
 

@@ -48,6 +48,7 @@ COMMANDS = {
     "validate": "inspect",
     "verify-temp": "inspect",
     "headroom": "inspect",
+    "statusline": "statusline",
     "plugin": "plugin",
 }
 """The module of ``musician.cli`` that has a command; the function is the command's name, ``-`` as ``_``."""

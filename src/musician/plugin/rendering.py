@@ -30,7 +30,7 @@ __all__ = ["TEMPLATE", "Program", "render", "this_program"]
 
 TEMPLATE = Path(__file__).parent / "template"
 _PLACE = re.compile(r"\{\{([a-z_]+)(:shell)?\}\}")
-_CONSTANT = re.compile(r"^(FOLDERS|VERSION)\b.*$", re.MULTILINE)
+_CONSTANT = re.compile(r"^(PACKAGES|VERSION)\b.*$", re.MULTILINE)
 _UNWRITABLE = re.compile("[\\x00-\\x1f\\x7f\\ud800-\\udfff]")
 """Control characters, and bytes of a path that are no UTF-8: what JSON or a shell line cannot carry."""
 _KEPT = ("installed.json",)
@@ -40,11 +40,14 @@ _NEEDED = ("musician", "apsw")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """What of this machine runs the plugin. ``python`` runs the boot file, ``program_python`` the whole program."""
+    """What of this machine runs the plugin. ``python`` runs the boot file, ``program_python`` the whole program.
+
+    ``packages`` are the folders of what a hook imports, each within a folder of Python's search path.
+    """
 
     python: str
     program_python: str
-    folders: tuple[str, ...]
+    packages: tuple[str, ...]
     version: str = __version__
 
 
@@ -52,21 +55,20 @@ def this_program() -> Program:
     """The one that is running now."""
     own = os.path.abspath(sys.executable)
     base = os.path.abspath(getattr(sys, "_base_executable", None) or own)
-    folders = dict.fromkeys(os.path.dirname(os.path.dirname(_origin(name))) for name in _NEEDED)
     return Program(
         python=os.path.realpath(base) if os.access(base, os.X_OK) else own,
         program_python=own,
-        folders=tuple(folders),
+        packages=tuple(map(_folder_of, _NEEDED)),
     )
 
 
-def _origin(name: str) -> str:
+def _folder_of(name: str) -> str:
     spec = find_spec(name)
     if spec is None or spec.origin is None:
         raise TreeNotReady(
             reason=f"{name} is not importable from files", paths=(), remedy="install Musician with pip"
         )
-    return os.path.abspath(spec.origin)
+    return os.path.dirname(os.path.abspath(spec.origin))
 
 
 def render(installation: Installation, program: Program) -> tuple[str, ...]:
@@ -78,7 +80,7 @@ def render(installation: Installation, program: Program) -> tuple[str, ...]:
         "version": program.version,
         "marketplace": installation.marketplace,
     }
-    for text in (*facts.values(), *program.folders):
+    for text in (*facts.values(), *program.packages):
         if _UNWRITABLE.search(text):
             raise TreeNotReady(
                 reason="a path that no settings can hold", paths=(ascii(text),), remedy="install elsewhere"
@@ -109,7 +111,7 @@ def _filled(path: Path, facts: Mapping[str, str], program: Program) -> bytes:
     if path.suffix == ".json":
         return (json.dumps(_fill(json.loads(text), facts), ensure_ascii=False, indent=1) + "\n").encode()
     if path.name == "boot.py":
-        constants = {"FOLDERS": program.folders, "VERSION": program.version}
+        constants = {"PACKAGES": program.packages, "VERSION": program.version}
         text = _CONSTANT.sub(lambda found: f"{found[1]} = {constants[found[1]]!a}", text)
     return text.encode()
 

@@ -7,20 +7,22 @@ starts in half the time and finds nothing but what stands here.
 import os
 import sys
 
-FOLDERS: tuple[str, ...] = ()
+PACKAGES: tuple[str, ...] = ()
 VERSION = ""
 
 
 def main() -> int:
-    sys.path += FOLDERS
-    if not all(os.path.isdir(folder) for folder in FOLDERS):
+    if not all(map(os.path.isdir, PACKAGES)):
         # Whoever removed the program has not taken the plugin along: their other work must go on.
         sys.stderr.write(
-            f"musician {VERSION} is gone from here: `claude plugin uninstall musician` or install it\n"
+            f"musician {VERSION} is gone: install it again, or take it out of Claude Code's settings\n"
         )
         return 0
-    from musician.hooks.entry import program
-
+    sys.path += dict.fromkeys(map(os.path.dirname, PACKAGES))
+    if sys.argv[1:] == ["statusline"]:
+        from musician.plugin.statusline import program
+    else:
+        from musician.hooks.entry import program
     return program(sys.argv[1:])
 
 

@@ -1,0 +1,89 @@
+"""One line about a session: its task, the state, the context used, what it has not read (CLI-22).
+
+Claude Code runs this whenever something changes, and gives it JSON on standard input; so it decides with one read of
+the database whether there is anything to say, as a hook does, and whatever goes wrong it prints nothing. What cannot be
+known is left out: a line that guesses would be believed.
+"""
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, BinaryIO
+
+    from musician.hooks.place import Held, Place
+
+__all__ = ["line_for", "program"]
+
+_MOST_BYTES = 4 * 1024 * 1024
+_PATIENCE_MS = 1000
+_UNREAD = os.path.join(os.path.dirname(__file__), "statusline.sql")
+"""The store's own query; its reader costs more than the whole line may."""
+_USED = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
+
+def program(argv: "Sequence[str]") -> int:  # noqa: ARG001  # as the hooks are called
+    """Print the line for the session that standard input describes; nothing for one that is no musician. Always 0."""
+    try:
+        sys.stdout.buffer.write(line_for(sys.stdin.buffer).encode())
+        sys.stdout.flush()
+    except Exception as error:  # the client shows what it gets, and an error is no status
+        sys.stderr.write(f"musician statusline: {error}\n")
+    return 0
+
+
+def line_for(stdin: "BinaryIO") -> str:
+    """The line with its newline, "" where there is nothing to say."""
+    from musician.hooks.event import as_event
+    from musician.hooks.place import find_database
+
+    event = as_event("StatusLine", stdin.read(_MOST_BYTES))
+    place = find_database(os.environ, event.cwd or os.getcwd())
+    if event.session_id is None or place is None or not place.exists:
+        return ""
+    try:
+        place.look(event.session_id)
+        said = [_about(held, place) for held in place.live or place.held[-1:]]
+        if not said:
+            return ""
+        return " · ".join([*said, *_context(event.raw, place)]) + "\n"
+    finally:
+        place.close()
+
+
+def _about(held: "Held", place: "Place") -> str:
+    if not held.is_live:
+        return f"{held.task_id} {held.state}, no longer this session's"
+    count = _unread(place.database, held.task_id)
+    return f"{held.task_id} {held.state}" + (f" · {count} unread" if count else "")
+
+
+def _unread(database: str, task_id: str) -> int:
+    import apsw
+
+    connection = apsw.Connection(database, flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        connection.set_busy_timeout(_PATIENCE_MS)
+        with open(_UNREAD, encoding="utf-8") as file:
+            ((count,),) = connection.execute(file.read(), (task_id,))
+    finally:
+        connection.close()
+    return int(count)
+
+
+def _context(said: "Mapping[str, Any]", place: "Place") -> "list[str]":
+    """The context used, where the client tells numbers that can be true (D15, B28)."""
+    window = said.get("context_window")
+    usage = window.get("current_usage") if isinstance(window, dict) else None
+    if not isinstance(window, dict) or not isinstance(usage, dict):
+        return []
+    used = [usage.get(key, 0) for key in _USED]
+    size = window.get("context_window_size")
+    if not all(isinstance(each, int) for each in (*used, size)):
+        return []
+    from musician.protocol.budget import reading_from_tokens
+
+    reading = reading_from_tokens(sum(used), size, set_window=place.settings().context.window_tokens)
+    return [] if reading.used_pct is None else [f"context {reading.used_pct:.0f} %"]
