@@ -85,7 +85,17 @@ def test_doctor_finds_everything_well(ready: Path, call: Call) -> None:
     good = levels(found)
     good.pop("sqlite3")
     assert set(good.values()) == {"ok"}
-    assert set(good) == {"git", "repository", "settings", "tree", "database", "disk", "clock", "agents"}
+    assert set(good) == {
+        "git",
+        "repository",
+        "settings",
+        "tree",
+        "database",
+        "disk",
+        "clock",
+        "agents",
+        "plugin",
+    }
 
 
 def test_doctor_says_how_to_mend_a_missing_database(repository: Path, call: Call) -> None:

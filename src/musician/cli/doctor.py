@@ -1,11 +1,11 @@
 """Everything that must be right for a run, and how to mend what is not."""
 
+import os
 import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -14,15 +14,20 @@ import click
 from musician.agents.registry import make_agent
 from musician.cli.context import App
 from musician.cli.faults import FAILED
+from musician.cli.findings import report
 from musician.cli.init import network_warnings
 from musician.cli.options import command
-from musician.cli.render import fields, lines, show
+from musician.plugin.finding import Finding, Level
+from musician.plugin.installation import is_installed
+from musician.plugin.places import Installation, for_project, for_user
+from musician.plugin.rendering import this_program
+from musician.plugin.selfcheck import check_plugin
 from musician.protocol.errors import MusicianError
 from musician.service.health import ahead_of_clock_s, check_integrity
 from musician.trees.base import check_base
 from musician.trees.git import Git
 
-__all__ = ["Finding", "Level", "doctor", "examine", "is_affected_sqlite"]
+__all__ = ["doctor", "examine", "is_affected_sqlite"]
 
 _AFFECTED = ((3, 7, 0), (3, 51, 3))
 """SQLite from the first up to before the second can corrupt a WAL database when a checkpoint resets it."""
@@ -33,38 +38,15 @@ _EARLIEST_YEAR_S = 1_704_067_200
 _ASK_LIMIT_S = 10
 
 
-class Level(StrEnum):
-    OK = "ok"
-    WARN = "warn"
-    FAIL = "fail"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """``remedy`` is "" where nothing is to be mended."""
-
-    check: str
-    level: Level
-    found: str
-    remedy: str = ""
-
-
 @command("doctor")
 @click.pass_obj
 @click.pass_context
 def doctor(context: click.Context, app: App) -> None:
     """Check everything and say how to mend it.
 
-    Git, repository, settings, database, agents and clock. Exit code 1 if something must be mended.
+    Git, repository, settings, database, agents, clock, Claude Code's plugin. Exit code 1 if something must be mended.
     """
-    findings = list(examine(app))
-    failed = any(finding.level is Level.FAIL for finding in findings)
-    show(app, {"ok": not failed, "findings": [fields(finding) for finding in findings]})
-    if not app.json:
-        for finding in findings:
-            remedy = f": {finding.remedy}" if finding.remedy else ""
-            lines(f"{finding.level:<4}  {finding.check:<10}  {finding.found}{remedy}")
-    if failed:
+    if report(app, list(examine(app))):
         context.exit(FAILED)
 
 
@@ -85,6 +67,34 @@ def examine(app: App) -> Iterator[Finding]:
     if database.level is Level.OK:
         yield _guarded("clock", lambda: _clock(app))
     yield _guarded("agents", _agents)
+    yield from _plugins(app, has_root=repository.level is not Level.FAIL)
+
+
+def _plugins(app: App, *, has_root: bool) -> Iterator[Finding]:
+    places = [for_user(os.environ), *([for_project(app.root, os.environ)] if has_root else [])]
+    installed = [place for place in places if _is_there(place)]
+    for place in installed:
+        yield from _plugin(place)
+    if not installed:
+        found = "Claude Code's is not installed; `musician plugin install` installs it"
+        yield Finding(check="plugin", level=Level.OK, found=found)
+
+
+def _is_there(place: Installation) -> bool:
+    """Whether something is to be checked; settings that cannot be read are."""
+    try:
+        return place.record.exists() or is_installed(place)
+    except MusicianError:
+        return True
+
+
+def _plugin(place: Installation) -> Iterator[Finding]:
+    """What is wrong with an installation; one word where nothing is."""
+    wrong = [finding for finding in check_plugin(place, this_program()) if finding.level is not Level.OK]
+    if not wrong:
+        yield Finding(check="plugin", level=Level.OK, found=f"{place.plugin}: every part answers")
+    for finding in wrong:
+        yield replace(finding, check="plugin", found=f"{place.scope}: {finding.check}: {finding.found}")
 
 
 def _guarded(check: str, examine_one: Callable[[], Finding], *, worst: Level = Level.FAIL) -> Finding:

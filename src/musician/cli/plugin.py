@@ -5,12 +5,15 @@ import os
 import click
 
 from musician.cli.context import App
+from musician.cli.faults import FAILED
+from musician.cli.findings import report
 from musician.cli.options import command
 from musician.cli.render import pairs, show
 from musician.plugin.installation import install as install_plugin
 from musician.plugin.installation import uninstall as uninstall_plugin
 from musician.plugin.places import Installation, Scope, for_project, for_user
 from musician.plugin.rendering import render, this_program
+from musician.plugin.selfcheck import check_plugin
 from musician.trees.root import exclude_private
 
 __all__ = ["plugin"]
@@ -87,6 +90,20 @@ def uninstall(app: App, scope: str) -> None:
     done = uninstall_plugin(place)
     document = {**_where(place), "changed": done.was_there}
     show(app, document, f"removed from {place.settings}" if done.was_there else "it was not installed")
+
+
+@command("check", parent=plugin)
+@_scope_option
+@click.pass_obj
+@click.pass_context
+def check(context: click.Context, app: App, scope: str) -> None:
+    """Call every hook and server of the installed plugin once, and say which are dead.
+
+    They are given a sample session in a repository made for the occasion. Exit code 1 if something must be mended.
+    """
+    findings = list(check_plugin(_place(app, scope), this_program()))
+    if report(app, findings):
+        context.exit(FAILED)
 
 
 def _place(app: App, scope: str) -> Installation:

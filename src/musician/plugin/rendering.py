@@ -26,7 +26,7 @@ from musician import __version__
 from musician.plugin.places import Installation
 from musician.protocol.errors import TreeNotReady
 
-__all__ = ["TEMPLATE", "Program", "render", "this_program"]
+__all__ = ["TEMPLATE", "Program", "outdated", "render", "this_program"]
 
 TEMPLATE = Path(__file__).parent / "template"
 _PLACE = re.compile(r"\{\{([a-z_]+)(:shell)?\}\}")
@@ -73,6 +73,26 @@ def _folder_of(name: str) -> str:
 
 def render(installation: Installation, program: Program) -> tuple[str, ...]:
     """Make the folder; the files that were written, relative to it. :class:`TreeNotReady` if it cannot be."""
+    wanted = _wanted(installation, program)
+    try:
+        written = tuple(path for path, data in wanted.items() if _write(installation.folder / path, data))
+        _sweep(installation.folder, {*wanted, *_KEPT})
+    except OSError as error:
+        raise TreeNotReady(
+            reason=f"the plugin cannot be written there ({error.strerror})",
+            paths=(str(installation.folder),),
+            remedy="make the folder writable",
+        ) from error
+    return written
+
+
+def outdated(installation: Installation, program: Program) -> tuple[str, ...]:
+    """The files that are not as this program would write them."""
+    wanted = _wanted(installation, program)
+    return tuple(path for path, data in wanted.items() if not _has(installation.folder / path, data))
+
+
+def _wanted(installation: Installation, program: Program) -> dict[str, bytes]:
     facts = {
         "python": program.python,
         "program_python": program.program_python,
@@ -85,17 +105,7 @@ def render(installation: Installation, program: Program) -> tuple[str, ...]:
             raise TreeNotReady(
                 reason="a path that no settings can hold", paths=(ascii(text),), remedy="install elsewhere"
             )
-    wanted = {path: _filled(TEMPLATE / path, facts, program) for path in _files()}
-    try:
-        written = tuple(path for path, data in wanted.items() if _write(installation.folder / path, data))
-        _sweep(installation.folder, {*wanted, *_KEPT})
-    except OSError as error:
-        raise TreeNotReady(
-            reason=f"the plugin cannot be written there ({error.strerror})",
-            paths=(str(installation.folder),),
-            remedy="make the folder writable",
-        ) from error
-    return written
+    return {path: _filled(TEMPLATE / path, facts, program) for path in _files()}
 
 
 def _files() -> Iterator[str]:
@@ -132,9 +142,8 @@ def _fill(value: Any, facts: Mapping[str, str]) -> Any:
 
 def _write(path: Path, data: bytes) -> bool:
     """Whether it had to be written."""
-    with suppress(FileNotFoundError):
-        if path.read_bytes() == data:
-            return False
+    if _has(path, data):
+        return False
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
@@ -147,6 +156,13 @@ def _write(path: Path, data: bytes) -> bool:
             os.unlink(name)
         raise
     return True
+
+
+def _has(path: Path, data: bytes) -> bool:
+    try:
+        return path.read_bytes() == data
+    except FileNotFoundError:
+        return False
 
 
 def _sweep(folder: Path, wanted: set[str]) -> None:

@@ -1,0 +1,147 @@
+"""The self-check calls what the client would call, and tells the dead (B09)."""
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from musician.plugin.finding import Level
+from musician.plugin.installation import install
+from musician.plugin.places import Installation, for_user
+from musician.plugin.rendering import this_program
+from musician.plugin.selfcheck import check_plugin
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Call
+
+
+@pytest.fixture
+def installed(home: Path) -> Installation:
+    place = for_user({"HOME": str(home)})
+    install(place, this_program())
+    return place
+
+
+def found(place: Installation) -> dict[str, tuple[Level, str]]:
+    return {each.check: (each.level, each.found) for each in check_plugin(place, this_program())}
+
+
+def only(place: Installation, event: str, *argv: str) -> None:
+    """Leave one hook, which runs ``argv``, and no server."""
+    hook = {"type": "command", "command": argv[0], "args": list(argv[1:])}
+    hooks = {"hooks": {event: [{"hooks": [hook]}]}}
+    (place.plugin / "hooks" / "hooks.json").write_text(json.dumps(hooks), encoding="utf-8")
+    (place.plugin / ".mcp.json").write_text('{"mcpServers": {}}', encoding="utf-8")
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-I", "-S", "-c", code]
+
+
+SPECIFIC = 'print(\'{"hookSpecificOutput": {"hookEventName": "Stop"}}\')'
+DEAD = [
+    (["/nowhere/python3"], "does not start (No such file"),
+    (python("raise SystemExit(3)"), "ends with 3"),
+    (python("import sys; sys.stderr.write('no module\\nat all')"), "ends with 0 (no module at all)"),
+    (python("print('{}'); print('{}')"), "prints something else than one JSON object"),
+    (python("print('hello'); print('{}')"), "prints something else than one JSON object"),
+    (python("print([])"), "would not take"),
+    (python(SPECIFIC), "would not take"),
+    (python("pass"), "lives, but does not deny a push"),
+]
+
+
+@pytest.mark.parametrize(("argv", "told"), DEAD, ids=[told for _, told in DEAD])
+def test_a_dead_hook_is_told_with_what_it_did(installed: Installation, argv: list[str], told: str) -> None:
+    """B09."""
+    only(installed, "PreToolUse", *argv)
+    level, said = found(installed)["hook PreToolUse"]
+    assert level is Level.FAIL
+    assert told in said
+
+
+def test_a_hook_that_hangs_is_told(installed: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("musician.plugin.selfcheck._HOOK_LIMIT_S", 0.2)
+    only(installed, "Stop", *python("import sys, time; sys.stdin.read(); time.sleep(60)"))
+    assert found(installed)["hook Stop"] == (Level.FAIL, "does not answer within 0 s")
+
+
+SERVERS = [
+    ("/nowhere/python3", "", "does not start"),
+    (sys.executable, "pass", "no answer that the client would take"),
+    (sys.executable, "print('musician starts'); input()", "no answer that the client would take"),
+    (sys.executable, "import time; time.sleep(60)", "does not answer within"),
+    (
+        sys.executable,
+        'print(\'{"result": {"serverInfo": {}}}\', flush=True); import time; time.sleep(60)',
+        "not end",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "told"), SERVERS, ids=["gone", "mute", "banner", "slow", "stays"]
+)
+def test_a_dead_server_is_told_with_what_it_did(
+    installed: Installation, monkeypatch: pytest.MonkeyPatch, command: str, code: str, told: str
+) -> None:
+    monkeypatch.setattr("musician.plugin.selfcheck._SERVER_LIMIT_S", 1.0)
+    only(installed, "SessionEnd", *python("pass"))
+    server = {"mcpServers": {"comms-link": {"command": command, "args": ["-I", "-S", "-c", code]}}}
+    (installed.plugin / ".mcp.json").write_text(json.dumps(server), encoding="utf-8")
+    level, said = found(installed)["server comms-link"]
+    assert level is Level.FAIL
+    assert told in said
+
+
+def test_files_of_another_version_are_told(installed: Installation) -> None:
+    only(installed, "SessionEnd", *python("pass"))
+    level, said = found(installed)["plugin"]
+    assert level is Level.FAIL
+    assert "hooks.json" in said
+
+
+def test_an_installation_that_is_not_turned_on_or_not_there_is_told(installed: Installation) -> None:
+    only(installed, "SessionEnd", *python("pass"))
+    installed.settings.write_text("{}", encoding="utf-8")
+    assert found(installed)["settings"] == (Level.WARN, f"{installed.settings} does not turn it on")
+    installed.settings.write_text("{", encoding="utf-8")
+    assert found(installed)["settings"][0] is Level.FAIL
+    shutil.rmtree(installed.folder)
+    assert found(installed) == {"plugin": (Level.FAIL, f"there is nothing at {installed.plugin}")}
+
+
+Doctor = Callable[[], dict[str, Any]]
+
+
+def test_the_doctor_says_what_is_dead_and_how_to_mend_it(
+    call: "Call", repository: Path, installed: Installation
+) -> None:
+    """B09, CLI-22: doctor and check are one code."""
+    call("init")
+    only(installed, "Stop", *python("pass"))
+    said = call("doctor", expect=1).out
+    assert "fail  plugin" in said
+    assert (
+        "hook Stop: lives, but does not keep a working session: run `musician plugin install` again" in said
+    )
+    checked = call("plugin", "check", "--json", expect=1).json
+    assert not checked["ok"]
+    assert {"check": "hook Stop", "level": "fail"}.items() <= checked["findings"][-1].items()
+
+
+def test_a_boot_file_whose_program_is_gone_lets_everything_pass(installed: Installation) -> None:
+    """Whoever removed the program has not taken the plugin along: no tool of theirs may be blocked by it."""
+    import subprocess
+
+    boot = installed.plugin / "boot.py"
+    text = boot.read_text(encoding="utf-8").replace("PACKAGES = (", "PACKAGES = ('/nowhere/musician', ")
+    boot.write_text(text, encoding="utf-8")
+    argv = [this_program().python, "-I", "-S", "-X", "utf8", str(boot), "PreToolUse"]
+    done = subprocess.run(argv, input=b"{}", capture_output=True, check=True, timeout=60)
+    assert done.stdout == b""
+    assert b"is gone: install it again" in done.stderr
