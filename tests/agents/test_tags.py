@@ -11,6 +11,7 @@ from musician.agents.port import (
     ContextReported,
     DeviationReported,
     PartialReported,
+    PointAnswered,
     ProposalMade,
     QuestionAsked,
     SelfCorrectionReported,
@@ -46,6 +47,8 @@ def only_event(text: str) -> AgentEvent | None:
         ("::self-correction wrote it again", SelfCorrectionReported(text="wrote it again")),
         ("::question which port?", QuestionAsked(text="which port?")),
         ("::question: which port?", QuestionAsked(text="which port?")),
+        ("::answer 2 asks for the value", PointAnswered(number=2, text="asks for the value")),
+        ("::answer 20: so", PointAnswered(number=20, text="so")),
         ("::partial no docs yet", PartialReported(text="no docs yet")),
         ("::partial café \x1b[31mred", PartialReported(text="café [31mred")),
     ],
@@ -92,6 +95,11 @@ def test_b28_a_reading_that_cannot_be_is_unknown(reading: str) -> None:
         ("::self-correction", "says nothing"),
         ("::question:", "says nothing"),
         ("::partial \x1b", "says nothing"),
+        ("::answer the link", "number of a point"),
+        ("::answer 0 x", "number of a point"),
+        ("::answer 21 x", "number of a point"),
+        ("::answer ² x", "number of a point"),
+        ("::answer 1", "does not say what was done"),
     ],
 )
 def test_a_malformed_tag_is_a_complaint_and_no_event(text: str, why: str) -> None:

@@ -79,6 +79,7 @@ TAKEN: list[tuple[i.Input, list[str]]] = [
     (i.SelfCorrectionTold(text="t"), RUNNING),
     (i.QuestionTold(text="t"), RUNNING),
     (i.PartialTold(text="t"), RUNNING),
+    (i.AnswerTold(number=1, text="t"), RUNNING),
     *(
         (
             i.VerdictArrived(state=state, text="t", progress=PLAYED),

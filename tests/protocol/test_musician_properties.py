@@ -172,6 +172,7 @@ class World:
             st.just(i.SelfCorrectionTold(text="s")),
             st.just(i.QuestionTold(text="q")),
             st.just(i.PartialTold(text="p")),
+            st.just(i.AnswerTold(number=1, text="a")),
         ]
 
     def verification(self, outcome: Verification) -> i.Input:

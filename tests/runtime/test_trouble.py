@@ -193,6 +193,19 @@ echo one >> one.txt"""
     assert [each.verdict for each in stage.view(TASK).submissions] == [State.REVIEW_APPROVED] * 2
 
 
+def test_a_self_correction_that_breaks_the_estimate_goes_to_a_person_once(stage: "Stage") -> None:
+    """At 30 %, four pieces of 8 % are a clear way to the next checkpoint; six times as dear they are none (D17)."""
+    first = 'echo "::context 30%"; echo "::self-correction began anew"; echo one > one.txt'
+    steps = (f"#### Step {n}: Go on\n```bash run\necho {n} >> one.txt\n" for n in range(2, 6))
+    stage.write(plan(f"{first}\n```\n#### Checkpoint 1: begun\n" + "```\n".join(steps)))
+    assert stage.conduct().code == 1
+    ((kind, text),) = asks(stage)
+    assert (kind, "made the way to the next checkpoint too dear" in text) == ("review", True)
+    assert stage.run("review", "approve", TASK).code == 0
+    stage.to_the_end()
+    stage.check_whole()
+
+
 def test_an_agent_that_is_not_available_is_refused_before_anything_is_started(stage: "Stage") -> None:
     stage.write(plan("echo one > one.txt").replace("test:", "agent: claude\ntest:", 1))
     for command in (

@@ -23,6 +23,7 @@ __all__ = [
     "PartialReported",
     "Piece",
     "PieceKind",
+    "PointAnswered",
     "ProposalMade",
     "QuestionAsked",
     "SelfCorrectionReported",
@@ -94,12 +95,21 @@ class ProposalMade:
     path: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointAnswered:
+    """What was done for point ``number``, from 1, of what was sent back."""
+
+    number: int
+    text: str
+
+
 AgentEvent = (
     ContextReported
     | DeviationReported
     | SelfCorrectionReported
     | QuestionAsked
     | PartialReported
+    | PointAnswered
     | ProposalMade
 )
 

@@ -1,12 +1,13 @@
 """Reading what an agent tells in its output: lines that start with ``::context 58%`` and the like.
 
-A line is a tag when it starts, after spaces or tabs, with one of the six names::
+A line is a tag when it starts, after spaces or tabs, with one of the seven names::
 
     ::context 58%                 measured context usage, also 58.5% or tokens of the window: 120000/200000
     ::deviation Medium text       Low, Medium or High, and what was done otherwise than planned
     ::self-correction text        something was wrong and was done again
     ::question text               for the conductor
     ::partial text                the piece is done only in part; what is missing
+    ::answer 2 text               what was done for point 2 of what was sent back
     ::proposal PATTERN title      something worth keeping, of one of the seven types; with `` | docs/x.md`` at its
                                   end the text is in that file of the working tree
 
@@ -25,12 +26,14 @@ from musician.agents.port import (
     ContextReported,
     DeviationReported,
     PartialReported,
+    PointAnswered,
     ProposalMade,
     QuestionAsked,
     SelfCorrectionReported,
 )
 from musician.processes.output import one_line
 from musician.protocol.errors import BadField
+from musician.protocol.feedback import MOST_POINTS
 from musician.protocol.proposals import MOST_TITLE_CHARS, ProposalType, parse_type
 
 __all__ = ["MAX_LINE_BYTES", "MAX_TEXT_CHARS", "Line", "LineReader"]
@@ -42,7 +45,7 @@ MAX_TEXT_CHARS = 2000
 """What is kept of a tag's text."""
 
 _TAG = re.compile(
-    r"[ \t]*::(context|deviation|self-correction|question|partial|proposal)(?![\w-]):?(.*)", re.DOTALL
+    r"[ \t]*::(context|deviation|self-correction|question|partial|answer|proposal)(?![\w-]):?(.*)", re.DOTALL
 )
 _PERCENT = re.compile(r"(-?\d+(?:\.\d+)?)\s*%", re.ASCII)
 _TOKENS = re.compile(r"(-?\d+)\s*/\s*(-?\d+)", re.ASCII)
@@ -121,6 +124,8 @@ def _event(name: str, text: str) -> AgentEvent:
             return SelfCorrectionReported(text=text)
         case "question":
             return QuestionAsked(text=text)
+        case "answer":
+            return _answer(text)
         case "proposal":
             return _proposal(text)
         case _:
@@ -149,6 +154,16 @@ def _deviation(text: str) -> DeviationReported:
     if not what:
         raise _NotUnderstood("it does not say what deviates")
     return DeviationReported(severity=severity, text=what)
+
+
+def _answer(text: str) -> PointAnswered:
+    word, _, what = text.partition(" ")
+    number = word.rstrip(".:)")
+    if not (number.isascii() and number.isdecimal()) or not 1 <= int(number) <= MOST_POINTS:
+        raise _NotUnderstood(f"it does not begin with the number of a point, 1 to {MOST_POINTS}")
+    if not what:
+        raise _NotUnderstood("it does not say what was done")
+    return PointAnswered(number=int(number), text=what)
 
 
 def _proposal(text: str) -> ProposalMade:

@@ -81,6 +81,8 @@ def say_entry(row: JournalRow, view: TaskView) -> str:
             return f"deviation in {item} ({row.severity}): {text}"
         case Kind.SELF_CORRECTION:
             return f"self-correction in {item}: {text}"
+        case Kind.ANSWER:
+            return f"{item} answers point {text}"
         case Kind.PARTIAL:
             return f"{item} done in part: {text}"
         case Kind.PAUSED:

@@ -12,6 +12,7 @@ from musician.protocol.since import Since
 from musician.protocol.states import State
 
 __all__ = [
+    "AnswerTold",
     "ClaimWasLost",
     "ContextTold",
     "DeviationTold",
@@ -107,6 +108,14 @@ class PartialTold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerTold:
+    """What was done for one point of what was sent back; ``number`` counts from 1."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationEnded:
     """What the program found and stored. ``tests`` is the review's field; ``failing`` what to mend, for a rework."""
 
@@ -190,6 +199,7 @@ Input = (
     | SelfCorrectionTold
     | QuestionTold
     | PartialTold
+    | AnswerTold
     | VerificationEnded
     | VerdictArrived
     | MessageArrived

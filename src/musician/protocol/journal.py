@@ -41,6 +41,7 @@ class Kind(StrEnum):
     SUBMITTED = "submitted"
     APPROVED = "approved"
     SENT_BACK = "sent back"
+    ANSWER = "answer"
     ERROR = "error"
     SET_ASIDE = "set aside"
     RECONCILED = "reconciled"
@@ -154,6 +155,7 @@ _PHRASES = {
     Kind.SUBMITTED: "{item} reached, review requested",
     Kind.APPROVED: "{item} approved",
     Kind.SENT_BACK: "{item} sent back: {text}",
+    Kind.ANSWER: "{item} answers {text}",
     Kind.ERROR: "error reported: {text}",
     Kind.SET_ASIDE: "unfinished work set aside: {text}",
     Kind.RECONCILED: "{item} found completed: {text}",

@@ -49,6 +49,7 @@ _ACCEPTS: dict[type[object], frozenset[Mode]] = {
     i.SelfCorrectionTold: _RUNNING,
     i.QuestionTold: _RUNNING,
     i.PartialTold: _RUNNING,
+    i.AnswerTold: _RUNNING,
     i.VerdictArrived: frozenset({Mode.AWAITING_VERDICT}),
     i.MessageArrived: _STARTED,
     i.PauseAsked: _STARTED,
@@ -98,7 +99,7 @@ def _take(turn: Turn, given: i.Input) -> None:
             verification_ended(turn, given)
         case i.ContextTold():
             measure(turn, given)
-        case i.DeviationTold() | i.SelfCorrectionTold() | i.QuestionTold() | i.PartialTold():
+        case i.DeviationTold() | i.SelfCorrectionTold() | i.QuestionTold() | i.PartialTold() | i.AnswerTold():
             told(turn, given)
         case i.VerdictArrived():
             judged(turn, given)

@@ -153,9 +153,14 @@ def _mend(turn: Turn, check: Check, failing: str) -> None:
 # -- what an agent tells while it plays ---------------------------------------------------------------------------
 
 
-def told(turn: Turn, given: i.DeviationTold | i.SelfCorrectionTold | i.QuestionTold | i.PartialTold) -> None:
+def told(
+    turn: Turn,
+    given: i.DeviationTold | i.SelfCorrectionTold | i.QuestionTold | i.PartialTold | i.AnswerTold,
+) -> None:
     item = turn.state.item
     match given:
+        case i.AnswerTold(number=number, text=text):
+            turn.write(turn.entry(Kind.ANSWER, item, f"{number}. {text}"))
         case i.DeviationTold(severity=severity, text=text):
             _deviate(turn, severity, text)
         case i.SelfCorrectionTold(text=text):

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from musician.protocol.budget import agents_that_fit, average_agent_cost
 from musician.protocol.deviations import asks_before_resuming, open_deviations, worst
+from musician.protocol.feedback import answer_text
 from musician.protocol.inputs import VerificationEnded
 from musician.protocol.messages import ContextWarning, ErrorReport
 from musician.protocol.particulars import AgentsRemaining, Counted, Deviations, Nth, SelfCorrection
@@ -41,6 +42,8 @@ def submission(state: "MusicianState", check: Check, found: VerificationEnded) -
     )
     played = ", ".join(state.progress.completed[-8:]) or "nothing new"
     summary = f"{state.program.title}: {check.title}. Played: {played}"
+    if since.points:
+        summary = f"{summary}\n{answer_text(since.points, since.answers, since.mended_in)}"
     common = {
         "checkpoint": Nth(number=check.number, of=check.of),
         "context_usage_pct": state.used_pct,

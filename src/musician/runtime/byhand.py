@@ -19,6 +19,7 @@ from musician.processes.identity import ProcessIdentity
 from musician.protocol import ready as r
 from musician.protocol.claim import Claim
 from musician.protocol.errors import EvidenceMissing, InvalidPlan
+from musician.protocol.feedback import answer_text, numbered_answers
 from musician.protocol.inputs import VerificationEnded
 from musician.protocol.journal import Entry, Kind, Progress
 from musician.protocol.messages import HandoffNotice
@@ -273,7 +274,7 @@ class Hand:
             if isinstance(record, r.Submit):
                 message = record.message
                 score = max(message.smoothness or 0, smoothness or 0)
-                message = replace(message, smoothness=score, summary=summary or message.summary)
+                message = replace(message, smoothness=score, summary=self._summary(summary, message.summary))
                 sent = replace(record, message=message, entries=(*self._verdicts(), *record.entries))
                 return found, await _in_thread(partial(self._store_record, sent)) or 0
             await _in_thread(partial(self._store_record, record))
@@ -282,6 +283,16 @@ class Hand:
             missing=f"{check.item} is not green: {found.result.tests_line()}",
             remedy="mend it and run `musician checkpoint` again",
         )
+
+    def _summary(self, own: str | None, filled_in: str) -> str:
+        """In the session's own words, which may answer what was sent back by its numbers; what they leave is added."""
+        since = Since().after(map(service.as_entry, self.view.journal))
+        if own is None or not since.points:
+            return own or filled_in
+        answers = numbered_answers(own)
+        if all(number in answers for number in range(1, len(since.points) + 1)):
+            return own
+        return f"{own}\n{answer_text(since.points, answers, since.mended_in)}"
 
     def _check(self, number: int | None) -> Check:
         checks = [item for item in self.program.items if isinstance(item, Check)]

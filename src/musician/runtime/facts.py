@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from musician import service
 from musician.plans.model import Isolation, Plan, Review, TaskSpec
+from musician.protocol import submissions
 from musician.protocol.boundary import AWAITS_ANSWER
 from musician.protocol.conductor import Orchestra, Report, Submitted, TaskFacts, Trial
 from musician.protocol.deviations import Deviation
@@ -17,7 +18,9 @@ from musician.protocol.review import ROUGHEST, Evidence, Submission, SubmittedWo
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.submissions import Completion, ReviewRequest
+from musician.runtime.estimate import is_estimate_broken
 from musician.runtime.owners import is_about_to_play, owner_of
+from musician.runtime.program import program_of
 from musician.runtime.resumption import checkpoint_number
 from musician.service import TaskView
 from musician.store.rows import HistoryRow, MessageRow, SubmissionRow, VerificationRow
@@ -94,7 +97,7 @@ class Gatherer:
             is_isolated=isolated,
             is_merged=isolated and row.state is State.COMPLETE and self._is_merged(row.task_id),
             reviewed_by_rule=(self.review or spec.review) is Review.RULES,
-            submitted=_submitted(view, spec, self.memory) if row.state is State.NEEDS_REVIEW else None,
+            submitted=self._submitted(view, spec) if row.state is State.NEEDS_REVIEW else None,
             report=_report(view) if row.state is State.ERROR else None,
             question=None if question is None else (question.id, question.message),
             has_open_ask=bool(view.open_asks),
@@ -105,6 +108,40 @@ class Gatherer:
             was_claimed=bool(view.sessions),
             failed_launches=self.memory.failed_launches.get(row.task_id, 0),
             exit_reason=(view.sessions[-1].exit_reason or "") if view.sessions else "",
+        )
+
+    def _submitted(self, view: TaskView, spec: TaskSpec) -> Submitted | None:
+        waiting = view.submissions[-1] if view.submissions else None
+        if (
+            waiting is None
+            or waiting.verdict is not None
+            or view.history[-1].message_id != waiting.message_id
+        ):
+            return None  # not whole yet: its message is still missing (D5)
+        message = _message_of(waiting)
+        number = checkpoint_number(waiting)
+        rounds = [each for each in view.submissions if checkpoint_number(each) == number]
+        evidence = _verification_of(view, waiting)
+        open_deviations = [row for row in view.journal if row.kind == Kind.DEVIATION and row.ruled_by is None]
+        last = max((item.number for item in spec.checkpoints), default=0)
+        final = waiting.message_type == MessageType.COMPLETION or number == last
+        return Submitted(
+            message_id=waiting.message_id,
+            submission=Submission(
+                work=SubmittedWork(
+                    tree_id=None if evidence is None else evidence.tree_id, deviations=_deviations(view)
+                ),
+                evidence=self.memory.full_evidence.get(waiting.message_id) or _evidence(evidence),
+                smoothness=_smoothness(message),
+                round=len(rounds),
+                final=final,
+                sent_back=_sent_back(view, rounds[:-1]),
+                estimate_broken=message is not None
+                and is_estimate_broken(view, program_of(spec), message, self.settings),
+            ),
+            deviation_ids=tuple(row.id for row in open_deviations),
+            trial=self.memory.trials.get(waiting.message_id),
+            is_barrier=(last if final else number) in spec.pause_siblings_at,
         )
 
     def _owner(self, view: TaskView) -> Owner | None:
@@ -136,34 +173,6 @@ def _conflicts(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> frozenset[str]:
     )
 
 
-def _submitted(view: TaskView, spec: TaskSpec, memory: Memory) -> Submitted | None:
-    waiting = view.submissions[-1] if view.submissions else None
-    if waiting is None or waiting.verdict is not None or view.history[-1].message_id != waiting.message_id:
-        return None  # not whole yet: its message is still missing (D5)
-    number = checkpoint_number(waiting)
-    rounds = [each for each in view.submissions if checkpoint_number(each) == number]
-    evidence = _verification_of(view, waiting)
-    open_deviations = [row for row in view.journal if row.kind == Kind.DEVIATION and row.ruled_by is None]
-    last = max((item.number for item in spec.checkpoints), default=0)
-    final = waiting.message_type == MessageType.COMPLETION or number == last
-    return Submitted(
-        message_id=waiting.message_id,
-        submission=Submission(
-            work=SubmittedWork(
-                tree_id=None if evidence is None else evidence.tree_id, deviations=_deviations(view)
-            ),
-            evidence=memory.full_evidence.get(waiting.message_id) or _evidence(evidence),
-            smoothness=_smoothness(waiting),
-            round=len(rounds),
-            final=final,
-            sent_back=_sent_back(view, rounds[:-1]),
-        ),
-        deviation_ids=tuple(row.id for row in open_deviations),
-        trial=memory.trials.get(waiting.message_id),
-        is_barrier=(last if final else number) in spec.pause_siblings_at,
-    )
-
-
 def _deviations(view: TaskView, *, ruled_only: bool = False) -> tuple[Deviation, ...]:
     found = Progress().after(service.as_entry(row) for row in view.journal).deviations
     return tuple(each for each in found if each.ruled or not ruled_only)
@@ -192,13 +201,18 @@ def _sent_back(view: TaskView, earlier: list[SubmissionRow]) -> SubmittedWork | 
     )
 
 
-def _smoothness(submission: SubmissionRow) -> int:
-    """As its text says; one that does not say is rough, so that nobody gains by leaving it out (D14)."""
+def _message_of(submission: SubmissionRow) -> submissions.Submission | None:
+    """As it was written; None for a text that says no such thing."""
     kind = Completion if submission.message_type == MessageType.COMPLETION else ReviewRequest
     try:
-        score = kind.parse(submission.message or "").smoothness
+        return kind.parse(submission.message or "")
     except UnreadableMessage:
-        score = None
+        return None
+
+
+def _smoothness(message: submissions.Submission | None) -> int:
+    """As its text says; one that does not say is rough, so that nobody gains by leaving it out (D14)."""
+    score = None if message is None else message.smoothness
     return ROUGHEST if score is None else score
 
 

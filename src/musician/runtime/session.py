@@ -309,6 +309,8 @@ class Session:
                 await self._send.send(i.QuestionTold(text=text))
             case port.PartialReported(text=text):
                 await self._send.send(i.PartialTold(text=text))
+            case port.PointAnswered(number=number, text=text):
+                await self._send.send(i.AnswerTold(number=number, text=text))
             case port.ProposalMade():  # kept at once: the engine has nothing to decide
                 desk = Desk(root=self.papers.root, store=self.store)
                 await _in_thread(partial(keep_made, desk, self.claim, self.tree.path, event))
