@@ -178,6 +178,15 @@ def test_a_person_may_grant_more_retries_with_an_answer(claimed: Path, call: Cal
     assert "Retry:      0/8" in call("validate", "task-01", expect=1).out
 
 
+def test_handoff_opens_a_task_whose_session_has_exited_for_the_next_one(claimed: Path, call: Call) -> None:
+    call("exit", "task-01", "--reason", "context")
+    opened = call("handoff", "task-01", "Mind the tests.", "--json").json
+    assert opened["state"] == "fix_proposed"
+    assert "Mind the tests." in call("messages", "task-01").out
+    call("claim", "task-01", "--session", "s2")
+    assert call("status", "task-01", "--json").json["session_id"] == "s2"
+
+
 def test_handoff_is_no_emergency(claimed: Path, call: Call) -> None:
     call("handoff", "task-01")
     assert call("status", "--json").json["needs_human"] == []

@@ -6,6 +6,7 @@ from musician import service
 from musician.cli.context import App
 from musician.cli.options import command, task_argument, text_argument
 from musician.cli.render import show
+from musician.protocol.states import State
 
 __all__ = ["handoff", "send", "stop"]
 
@@ -44,7 +45,10 @@ def stop(app: App, task_id: str, text: str | None) -> None:
 
     It writes its HANDOFF and exits, and no other goes on before you say so (musician send TASK "go on").
     """
-    _request_exit(app, task_id, text or "Stop now: write the HANDOFF and exit.", urgent=True, hold=True)
+    text = text or "Stop now: write the HANDOFF and exit."
+    message_id = service.request_exit(app.store, task_id, text, urgent=True, hold=True)
+    document = {"task_id": task_id, "message_id": message_id, "urgent": True, "state": "exit_requested"}
+    show(app, document, f"{task_id}: exit requested by message {message_id}")
 
 
 @command("handoff")
@@ -52,14 +56,12 @@ def stop(app: App, task_id: str, text: str | None) -> None:
 @text_argument(required=False)
 @click.pass_obj
 def handoff(app: App, task_id: str, text: str | None) -> None:
-    """Ask the session on TASK to hand off.
+    """Have a fresh session go on with TASK.
 
-    It ends the piece it plays, writes its HANDOFF and exits; a fresh session goes on.
+    Its session is asked to end the piece it plays, write its HANDOFF and exit; a task whose session has exited is
+    opened for the next one.
     """
-    _request_exit(app, task_id, text or "Finish this piece, write the HANDOFF and exit.", urgent=False)
-
-
-def _request_exit(app: App, task_id: str, text: str, *, urgent: bool, hold: bool = False) -> None:
-    message_id = service.request_exit(app.store, task_id, text, urgent=urgent, hold=hold)
-    document = {"task_id": task_id, "message_id": message_id, "urgent": urgent, "state": "exit_requested"}
-    show(app, document, f"{task_id}: exit requested by message {message_id}")
+    message_id, state = service.hand_over(app.store, task_id, text)
+    document = {"task_id": task_id, "message_id": message_id, "urgent": False, "state": state}
+    said = "exit requested" if state is State.EXIT_REQUESTED else "open for its next session"
+    show(app, document, f"{task_id}: {said} by message {message_id}")

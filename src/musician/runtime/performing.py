@@ -108,7 +108,7 @@ class Performer:
             case c.AskHuman():
                 call = partial(self._ask, act.task_id, act.kind, act.subject_id, act.text)
             case c.Reopen():
-                call = partial(service.reopen, self.store, act.task_id, self._handoff_text(act.task_id))
+                call = partial(service.reopen, self.store, act.task_id)
             case _:
                 return
         if await _unless_changed(call):
@@ -116,9 +116,6 @@ class Performer:
 
     def _ask(self, task_id: str, kind: str, subject_id: int, text: str) -> None:
         service.ask_human(self.store, task_id, kind=kind, subject_id=subject_id, text=text)
-
-    def _handoff_text(self, task_id: str) -> str:
-        return f"The last session exited. Read temp/{task_id}-HANDOFF and go on where it stopped."
 
     # -- musicians --------------------------------------------------------------------------------------------
 

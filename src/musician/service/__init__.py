@@ -58,7 +58,7 @@ from musician.service.proposals import (
 )
 from musician.service.rawwork import execute, query
 from musician.service.submissions import announce, ask, report, resume, submit
-from musician.service.takeover import fence, reopen, take_over, withdraw
+from musician.service.takeover import fence, hand_over, reopen, take_over, withdraw
 from musician.service.verdicts import grant_retries, judge, request_exit
 from musician.service.views import (
     TaskView,
@@ -120,6 +120,7 @@ __all__ = [
     "finish_conducting",
     "go_on",
     "grant_retries",
+    "hand_over",
     "history_of",
     "interrupt_conducting",
     "journal_of",

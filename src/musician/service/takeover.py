@@ -11,9 +11,10 @@ from musician.protocol.states import State
 from musician.protocol.transitions import Actor, Event, find
 from musician.service.documents import keep_text
 from musician.service.rowwork import changed_one, is_fenced, load_played, move_by_conductor, say
+from musician.service.verdicts import request_exit
 from musician.store.port import Store
 
-__all__ = ["fence", "reopen", "take_over", "withdraw"]
+__all__ = ["fence", "hand_over", "reopen", "take_over", "withdraw"]
 
 
 def fence(store: Store, task_id: str, *, epoch: int) -> int:
@@ -54,8 +55,22 @@ def take_over(
         tx.ring(CONDUCTOR)
 
 
-def reopen(store: Store, task_id: str, text: str) -> int:
+def hand_over(store: Store, task_id: str, text: str | None) -> tuple[int, State]:
+    """Have a fresh session go on with a task: its session is asked to exit; one that exited is reopened.
+
+    The message's id, and the state the task is in then. None for ``text`` says what is usually said.
+    """
+    with store.read() as tx:
+        has_exited = load_played(tx, task_id).state is State.EXITED
+    if has_exited:
+        return reopen(store, task_id, text), State.FIX_PROPOSED
+    text = text or "Finish this piece, write the HANDOFF and exit."
+    return request_exit(store, task_id, text, urgent=False), State.EXIT_REQUESTED
+
+
+def reopen(store: Store, task_id: str, text: str | None = None) -> int:
     """Reopen an exited task for its next session, with what that session should know (D1); the message's id."""
+    text = text or f"The last session exited. Read temp/{task_id}-HANDOFF and go on where it stopped."
     with store.write() as tx:
         row = load_played(tx, task_id)
         find(row.state, Event.REOPEN, task_id=task_id, actor=Actor.CONDUCTOR)
