@@ -120,6 +120,18 @@ def test_a_merge_that_turns_red_is_sent_back_and_then_goes_to_a_person(stage: "S
     assert "two.txt" not in stage.git("ls-tree", "--name-only", "musician/pair/_integration")
 
 
+def test_two_sound_changes_that_close_an_import_cycle_are_no_green_merge(stage: "Stage") -> None:
+    """No test imports either file: only how they hold together tells (D16, D24)."""
+    gate = stage.gate("second")
+    stage.write(
+        plan(task(1, "echo 'import b' > a.py"), task(2, f"{gate}\necho 'import a' > b.py")),
+        **{"a.py": "", "b.py": ""},
+    )
+    assert play_second_after_first(stage) == 1
+    verdict, text = verdicts(stage, "task-02")[0]
+    assert (verdict, "new import cycle: b.py -> a.py -> b.py" in (text or "")) == (State.REVIEW_FAILED, True)
+
+
 def test_the_users_branch_is_moved_only_while_it_is_clean(stage: "Stage") -> None:
     gate = stage.gate("only")
     stage.write(plan(task(1, f"{gate}echo one > song.txt")), **{"notes.txt": "mine\n"})

@@ -4,7 +4,6 @@ Order: the branch of the plan moves before the approval is written. A crash in b
 the work and a submission that still waits; judging it again finds it merged already and approves it.
 """
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -15,17 +14,15 @@ import anyio
 import anyio.to_thread
 
 from musician.plans.model import Plan, TaskSpec
-from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
 from musician.protocol.conductor import Trial, TrialOutcome
 from musician.protocol.errors import TreeNotReady
 from musician.protocol.settings import Settings
 from musician.runtime.preparing import prepare_tree
+from musician.runtime.verifying import nobody_records, python_environment, verify_by_hand
 from musician.trees import merge
 from musician.trees.root import Root
-from musician.trees.snapshot import tree_id
 from musician.verification.result import VerificationResult
-from musician.verification.run import verify
 from musician.verification.select import all_commands
 
 __all__ = ["Merger"]
@@ -69,7 +66,7 @@ class Merger:
                     f"{', '.join(found.paths)}\n  already merged: {found.ours}\n  this task: {found.theirs}"
                 )
                 return Trial(outcome=TrialOutcome.CONFLICT, detail=detail, earlier=earlier)
-            result = await self._verify(task, found.tree_path)
+            result = await self._verify(task, found)
             if not result.passed:
                 await _in_thread(partial(merge.drop_trial, self.root, self.plan.plan_id))
                 return Trial(outcome=TrialOutcome.RED, detail=_told(result), earlier=earlier)
@@ -79,18 +76,17 @@ class Merger:
             )
             return Trial(outcome=TrialOutcome.GREEN)
 
-    async def _verify(self, task: TaskSpec, tree: Path) -> VerificationResult:
-        await self._set_up(task, tree)
-        return await verify(
+    async def _verify(self, task: TaskSpec, trial: merge.Merged) -> VerificationResult:
+        await self._set_up(task, trial.tree_path)
+        return await verify_by_hand(
+            self.root,
+            task,
             all_commands(task),
-            tree=tree,
-            tree_id=await _in_thread(partial(tree_id, tree)),
+            tree=trial.tree_path,
             log=self.root.logs_dir / "merges.log",
-            env={"MUSICIAN_TASK": task.task_id, "MUSICIAN_ROOT": str(self.root.path), **python_environment()},
-            time_limit_s=self.settings.time.verification_limit_s,
             checkpoint=len(task.checkpoints),
-            full=True,
-            on_process=_nobody_records,
+            settings=self.settings,
+            since=trial.onto,
         )
 
     async def _set_up(self, task: TaskSpec, tree: Path) -> None:
@@ -99,24 +95,15 @@ class Merger:
             tree=tree,
             env=python_environment(),
             time_limit_s=self.settings.time.step_limit_s,
-            on_process=_nobody_records,
+            on_process=nobody_records,
         )
         if problem:
             raise TreeNotReady(reason=problem, paths=(str(tree),), remedy="mend the plan's setup command")
 
 
-def python_environment() -> dict[str, str]:
-    """What a test command may rely on besides the user's own environment."""
-    return {"MUSICIAN_PYTHON": sys.executable}
-
-
 def _told(result: VerificationResult) -> str:
     tail = result.commands[-1].tail if result.commands else ""
     return one_line(f"{result.tests_line()} {tail}", _MOST_DETAIL_CHARS)
-
-
-async def _nobody_records(_: ProcessIdentity) -> None:
-    """The leash dies with this process, and nobody else takes over what it started."""
 
 
 async def _in_thread(call: Callable[[], T]) -> T:

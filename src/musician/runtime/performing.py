@@ -15,7 +15,7 @@ import anyio.to_thread
 from musician import service
 from musician.plans.model import Plan
 from musician.processes.ending import end_tree
-from musician.processes.identity import ProcessIdentity, host_name, is_same_machine
+from musician.processes.identity import host_name, is_same_machine
 from musician.processes.running import Running, start_program
 from musician.protocol import conductor as c
 from musician.protocol.errors import ConductorError, MusicianError, SessionError, StaleVerdict
@@ -26,18 +26,17 @@ from musician.protocol.states import State
 from musician.runtime.checkpoint import outcome_of
 from musician.runtime.facts import Memory
 from musician.runtime.handoffs import handoff_after_crash
-from musician.runtime.merging import Merger, python_environment
+from musician.runtime.merging import Merger
 from musician.runtime.owners import last_epoch, lives, processes_of
 from musician.runtime.papers import Papers, write_whole
 from musician.runtime.program import program_of
+from musician.runtime.verifying import verify_by_hand
 from musician.store.port import Store
 from musician.trees.branches import branch_of
 from musician.trees.git import Git
 from musician.trees.partial import set_aside_partial
 from musician.trees.root import Root
-from musician.trees.snapshot import tree_id
 from musician.trees.worktree import Worktree, place_of
-from musician.verification.run import verify
 
 __all__ = ["Performer"]
 
@@ -238,16 +237,14 @@ class Performer:
             commands.append(task.test)
         place = place_of(self.root, branch_of(self.plan.plan_id, act.task_id))
         tree = place if place.exists() else self.root.path
-        result = await verify(
+        result = await verify_by_hand(
+            self.root,
+            task,
             tuple(dict.fromkeys(commands)),
             tree=tree,
-            tree_id=await _in_thread(partial(tree_id, tree)),
             log=self.root.logs_dir / f"{act.task_id}.review.log",
-            env={"MUSICIAN_TASK": act.task_id, "MUSICIAN_ROOT": str(self.root.path), **python_environment()},
-            time_limit_s=self.settings.time.verification_limit_s,
             checkpoint=number,
-            full=True,
-            on_process=_nobody_records,
+            settings=self.settings,
         )
         outcome = outcome_of(result)
         detail = "" if outcome is Verification.GREEN else result.tests_line()
@@ -296,10 +293,6 @@ async def _unless_changed(call: Callable[[], object]) -> bool:
     except (ConductorError, SessionError):
         return False
     return True
-
-
-async def _nobody_records(_: ProcessIdentity) -> None:
-    """The leash dies with this process."""
 
 
 async def _in_thread(call: Callable[[], T]) -> T:

@@ -28,7 +28,7 @@ from musician.protocol.readiness import Check, CoverageLevel, Facts, coverage_le
 from musician.protocol.review import Verification
 from musician.protocol.settings import Settings
 from musician.trees.git import Git
-from musician.verification import claimed, integration
+from musician.verification import claimed
 from musician.verification.categories import Planned, Selection, select_tests
 from musician.verification.change import Change, paths_in, read_change
 from musician.verification.commands import CommandRunner, Ran, command_runner
@@ -48,7 +48,7 @@ from musician.verification.findings import (
     counted,
 )
 from musician.verification.imports import Project
-from musician.verification.invocation import read_invocation
+from musician.verification.integration import look_at_wholeness
 from musician.verification.oldtree import old_tree
 from musician.verification.reports import Stamps, report_stamps
 from musician.verification.result import VerificationResult
@@ -240,26 +240,7 @@ class _Found:
             self.scan = await _in_thread(partial(scan_change, Git(self.tree), self.tree, change))
         except _TROUBLES as error:
             self.scan = Scan(why_not=f"the change was not scanned: {_short(error)}")
-        self.integration = await self._integrate(change, project, runner)
-
-    async def _integrate(self, change: Change, project: Project, runner: CommandRunner) -> Integration:
-        git = Git(self.tree)
-        try:
-            broken = await _in_thread(partial(integration.broken_files, git, change))
-            cycles = await _in_thread(partial(integration.new_cycles, git, change, project))
-        except _TROUBLES as error:
-            return Integration(why_not=f"integration was not looked at: {_short(error)}")
-        if broken and await self._compiles_there(tuple(broken), runner):
-            broken = {}
-        return Integration(broken=tuple(f"{path}:{what}" for path, what in broken.items()), cycles=cycles)
-
-    async def _compiles_there(self, paths: tuple[str, ...], runner: CommandRunner) -> bool:
-        """Whether the project's own interpreter, perhaps a newer one than ours, compiles what ours does not."""
-        how = next((each for each in map(read_invocation, self.commands) if each is not None), None)
-        if how is None:
-            return False
-        ended = await runner.run(integration.compile_command(how.python, paths))
-        return ended.result.exit_code == 0 and not ended.result.timed_out
+        self.integration = await look_at_wholeness(self.tree, change, project, self.commands, runner)
 
     def stages(
         self, result: VerificationResult, claims: tuple[ClaimCheck, ...], *, overhead_s: float

@@ -9,16 +9,50 @@ import shlex
 import warnings
 from collections import deque
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
+import anyio.to_thread
+
+from musician.processes.output import one_line
+from musician.protocol.errors import GitFailed, NoRepository
 from musician.trees.git import Git
 from musician.verification.change import Change, read_blobs
+from musician.verification.commands import CommandRunner
+from musician.verification.findings import Integration
 from musician.verification.imports import Project, import_lines, imports_of, skim
+from musician.verification.invocation import read_invocation
 
-__all__ = ["MAX_CYCLES", "broken_files", "compile_command", "new_cycles"]
+__all__ = ["MAX_CYCLES", "broken_files", "compile_command", "look_at_wholeness", "new_cycles"]
 
 MAX_CYCLES = 10
+_MAX_TROUBLE_CHARS = 200
 _MAX_VISITED = 2_000
 """Files looked at in one search for a way back."""
+
+
+async def look_at_wholeness(
+    tree: Path, change: Change, project: Project, commands: Iterable[str], runner: CommandRunner
+) -> Integration:
+    """Both, for what the test ``commands`` are about; ``runner`` runs in ``tree``."""
+    git = Git(tree)
+    try:
+        broken = await anyio.to_thread.run_sync(broken_files, git, change)
+        cycles = await anyio.to_thread.run_sync(new_cycles, git, change, project)
+    except (GitFailed, NoRepository, OSError) as error:
+        why_not = one_line(str(error), _MAX_TROUBLE_CHARS)
+        return Integration(why_not=f"integration was not looked at: {why_not}")
+    if broken and await _compiles_there(commands, tuple(broken), runner):
+        broken = {}
+    return Integration(broken=tuple(f"{path}:{what}" for path, what in broken.items()), cycles=cycles)
+
+
+async def _compiles_there(commands: Iterable[str], paths: tuple[str, ...], runner: CommandRunner) -> bool:
+    """Whether the project's own interpreter, perhaps a newer one than ours, compiles what ours does not."""
+    how = next((each for each in map(read_invocation, commands) if each is not None), None)
+    if how is None:
+        return False
+    ended = await runner.run(compile_command(how.python, paths))
+    return ended.result.exit_code == 0 and not ended.result.timed_out
 
 
 def broken_files(git: Git, change: Change) -> dict[str, str]:

@@ -8,12 +8,20 @@ repetition would say nothing new.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+
+import anyio.to_thread
 
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
+from musician.protocol.errors import GitFailed, NoRepository
+from musician.trees.git import Git
+from musician.verification.change import Change, read_change
 from musician.verification.commands import MAX_TAIL_BYTES, CommandRunner, Ran, command_runner
 from musician.verification.flaky import RERUNS, Repeat, judge
+from musician.verification.imports import Project
+from musician.verification.integration import look_at_wholeness
 from musician.verification.result import VerificationResult
 
 __all__ = ["MAX_TAIL_BYTES", "Settled", "result_of", "settle", "verify"]
@@ -32,11 +40,13 @@ async def verify(
     checkpoint: int,
     full: bool,
     on_process: Callable[[ProcessIdentity], Awaitable[None]],
+    since: str | None = None,
 ) -> VerificationResult:
     """Run ``commands`` in ``tree``, output appended to ``log``; each run of a command gets ``time_limit_s``.
 
-    ``env`` is added to this process's environment. Raises nothing of its own: what cannot be run is not
-    green, and its ``note`` begins with "cannot run".
+    ``env`` is added to this process's environment. With ``since``, a commit, what changed since must hold together
+    too: it compiles, and closes no import cycle. Raises nothing of its own: what cannot be run is not green, and its
+    ``note`` begins with "cannot run".
     """
     settled: list[Settled] = []
     trouble = "" if commands else "cannot run: no test command"
@@ -48,9 +58,27 @@ async def verify(
                 settled.append(await settle(runner, command))
                 if not settled[-1].green:
                     break
+            if since is not None and settled and settled[-1].green:
+                trouble = await _torn(tree, since, tree_id, commands, runner)
     except OSError as error:
         trouble = f"cannot run: {error}"
     return result_of(settled, trouble=trouble, tree_id=tree_id, checkpoint=checkpoint, full=full)
+
+
+async def _torn(tree: Path, since: str, tree_id: str, commands: Sequence[str], runner: CommandRunner) -> str:
+    """What of the change since does not hold together; "" if all does, or nobody can tell."""
+    try:
+        read = partial(_read, Git(tree), since, tree_id)
+        change, project = await anyio.to_thread.run_sync(read)
+    except (GitFailed, NoRepository):
+        return ""
+    found = await look_at_wholeness(tree, change, project, commands, runner)
+    broken = (f"does not compile: {each}" for each in found.broken)
+    return "; ".join((*broken, *(f"new import cycle: {each}" for each in found.cycles)))
+
+
+def _read(git: Git, since: str, tree_id: str) -> tuple[Change, Project]:
+    return read_change(git, since, tree_id), Project(git, tree_id)
 
 
 def result_of(

@@ -1,0 +1,66 @@
+"""What the conductor verifies with its own hands: a merge on trial, and a submission before it is judged (D18, D24).
+
+The plain run of the commands, on purpose. The stages look at a change line by line (which tests it concerns, whether
+new ones can fail, coverage, what was left behind), and have done so on this very change, at the checkpoint that was
+submitted; all tests are run here anyway, so there is none to select. What a merge can break besides tests is how the
+files hold together: two changes that are each sound can close an import cycle. With ``since`` that is looked at too.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import anyio.to_thread
+
+from musician.plans.model import TaskSpec
+from musician.processes.identity import ProcessIdentity
+from musician.protocol.settings import Settings
+from musician.trees.root import Root
+from musician.trees.snapshot import tree_id
+from musician.verification.result import VerificationResult
+from musician.verification.run import verify
+
+__all__ = ["nobody_records", "python_environment", "verify_by_hand"]
+
+T = TypeVar("T")
+
+
+async def verify_by_hand(
+    root: Root,
+    task: TaskSpec,
+    commands: Sequence[str],
+    *,
+    tree: Path,
+    log: Path,
+    checkpoint: int,
+    settings: Settings,
+    since: str | None = None,
+) -> VerificationResult:
+    """Everything up to ``checkpoint`` of ``task``, in ``tree`` as it is; ``since``: the commit a merge is onto."""
+    return await verify(
+        commands,
+        tree=tree,
+        tree_id=await _in_thread(partial(tree_id, tree)),
+        log=log,
+        env={"MUSICIAN_TASK": task.task_id, "MUSICIAN_ROOT": str(root.path), **python_environment()},
+        time_limit_s=settings.time.verification_limit_s,
+        checkpoint=checkpoint,
+        full=True,
+        on_process=nobody_records,
+        since=since,
+    )
+
+
+def python_environment() -> dict[str, str]:
+    """What a test command may rely on besides the user's own environment."""
+    return {"MUSICIAN_PYTHON": sys.executable}
+
+
+async def nobody_records(_: ProcessIdentity) -> None:
+    """The leash dies with this process, and nobody else takes over what it started."""
+
+
+async def _in_thread(call: Callable[[], T]) -> T:
+    return await anyio.to_thread.run_sync(call)
