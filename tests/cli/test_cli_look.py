@@ -36,7 +36,7 @@ def test_status_of_nothing_says_what_to_do(repository: Path, call: Call) -> None
 
 def test_the_keys_of_status_are_stable(claimed: Path, call: Call) -> None:
     found = call("status", "--json").json
-    assert set(found) == {"database", "conductor", "plans", "tasks", "needs_human"}
+    assert set(found) == {"database", "conductor", "plans", "phases", "tasks", "anomalies", "needs_human"}
     row = {
         *("task_id", "state", "session_id", "worked_by", "started_at", "last_heartbeat", "heartbeat_age_s"),
         *("completed_at", "retry_count", "last_error", "report_path", "instruction_path", "claim_epoch"),
@@ -44,7 +44,15 @@ def test_the_keys_of_status_are_stable(claimed: Path, call: Call) -> None:
     }
     assert row <= set(found["tasks"][0])
     one = call("status", "task-01", "--json").json
-    assert row | {"unread", "completed", "approved", "deviations", "self_corrections", "sessions"} <= set(one)
+    assert row | {
+        "unread",
+        "completed",
+        "approved",
+        "deviations",
+        "self_corrections",
+        "sessions",
+        "anomalies",
+    } <= set(one)
 
 
 def test_one_task_shows_what_it_has_done(claimed: Path, call: Call) -> None:
@@ -53,6 +61,37 @@ def test_one_task_shows_what_it_has_done(claimed: Path, call: Call) -> None:
     text = call("status", "1").out
     assert "done:         step 1" in text
     assert "deviations:   1" in text
+
+
+def test_what_is_out_of_the_ordinary_and_how_smooth_each_phase_was_is_shown(
+    claimed: Path, call: Call
+) -> None:
+    assert "anomaly" not in call("status").out + call("status", "1").out
+    call("step", "1", "start", "1")
+    call("deviation", "1", "High", "another way")
+    call("self-correction", "1", "a slip")
+    (claimed / ".musician" / "trees" / "greeter" / "task-01" / "greeter.py").write_text("x = 1\n")
+    call("checkpoint", "1", "--smoothness", "4")
+    said = [
+        "anomaly: High deviation step 1: another way",
+        "anomaly: self-correction step 1: a slip",
+    ]
+    everything = call("status").out
+    for line in said:
+        assert f"task-01: {line}" in everything
+        assert line in call("status", "1").out
+    assert (
+        "greeter: smoothness of phase 1 (Foundations): 6.0 on average of 1 submission, the roughest 6 of 9"
+        in (everything)
+    )
+    found = call("status", "--json").json
+    assert [(each["task_id"], each["signal"]) for each in found["anomalies"]] == [
+        ("task-01", "High deviation"),
+        ("task-01", "self-correction"),
+    ]
+    assert found["phases"][0]["smoothness"] == {"submissions": 1, "mean": 6.0, "worst": 6}
+    assert call("review", "approve", "1", "as it is").code == 0
+    assert "High deviation" not in call("status").out, "it is ruled"
 
 
 def test_what_waits_for_a_person_is_shown_everywhere(claimed: Path, call: Call) -> None:

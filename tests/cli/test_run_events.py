@@ -1,7 +1,7 @@
 """What a run tells: every row once, in order, however often or seldom somebody looks."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -248,6 +248,22 @@ def test_a_look_that_shows_nothing_new_tells_nothing(play: Play) -> None:
     assert teller.news(play.views[-1:]) == ()
 
 
+def test_what_is_out_of_the_ordinary_is_told_once(play: Play) -> None:
+    play.claim("s1")
+    play.write(
+        entry(Kind.STARTED, "step 1", context_pct=20.0), entry(Kind.COMPLETED, "step 1", context_pct=36.0)
+    )
+    play.write(entry(Kind.DEVIATION, "step 2", "otherwise", severity=Severity.HIGH))
+    quiet = [replace(play.views[-1], quiet_s=seconds) for seconds in (299.0, 300.0, 360.0)]
+    texts = [event.text for event in told(play.store, [*play.views, *quiet])]
+    assert texts[-4:] == [
+        "step 1 completed [context 36 %]",
+        "anomaly: context jump from 20 % to 36 %",
+        "anomaly: deviation in step 2 (High): otherwise",
+        "anomaly: silence for 5 minutes",
+    ]
+
+
 def test_a_run_that_goes_on_begins_with_where_each_task_stands(play: Play) -> None:
     """What an earlier run has told is not told again."""
     whole_life(play)
@@ -320,7 +336,7 @@ def test_what_a_successor_found_is_told(play: Play) -> None:
         (entry(Kind.LAUNCHED, "step 1 agent 1", "Draw"), "step 1 agent 1 handed to a subagent: Draw"),
         (entry(Kind.RETURNED, "step 1 agent 1"), "step 1 agent 1 completed"),
         (entry(Kind.FAILED, "step 1", "exit code 1"), "step 1 failed: exit code 1"),
-        (entry(Kind.SELF_CORRECTION, "step 1", "a slip"), "self-correction in step 1: a slip"),
+        (entry(Kind.SELF_CORRECTION, "step 1", "a slip"), "anomaly: self-correction in step 1: a slip"),
         (entry(Kind.PARTIAL, "step 1", "half"), "step 1 done in part: half"),
         (entry(Kind.QUESTION, "step 1", "may I?"), "asks in step 1: may I?"),
         (entry(Kind.NOT_VERIFIED, "checkpoint 1", "2 failed"), "checkpoint 1 is not green: 2 failed"),

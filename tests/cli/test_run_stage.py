@@ -11,9 +11,10 @@ from musician.cli.run_lines import Lines
 from musician.cli.run_stage import Stage
 from musician.cli.run_standing import Standing
 from musician.protocol.errors import UnknownTask
+from musician.protocol.review import Smoothness
 from musician.protocol.states import State
 from musician.runtime.conduct import Ending, Outcome
-from musician.service import TaskView
+from musician.service import PhaseSmoothness, TaskView
 from musician.store.rows import HumanRow
 from musician.trees.base import FastForward, Move
 
@@ -133,8 +134,30 @@ def end_of(outcome: Outcome, *asks: HumanRow) -> End:
         base_branch="trunk",
         integration="musician/greeter/_integration",
         again="musician run PLAN.md",
+        phases=(
+            PhaseSmoothness(
+                plan_id="greeter",
+                number=1,
+                title="Foundations",
+                smoothness=Smoothness(submissions=4, mean=1.25, worst=6),
+            ),
+            PhaseSmoothness(plan_id="greeter", number=2, title="Polish", smoothness=None),
+        ),
         took_s=65,
     )
+
+
+def test_the_smoothness_of_each_phase_is_summed_up_at_the_end() -> None:
+    end = end_of(Outcome(ending=Ending.COMPLETE))
+    assert (
+        "smoothness of phase 1 (Foundations): 1.2 on average of 4 submissions, the roughest 6 of 9"
+        in end.summary
+    )
+    assert "phase 2" not in end.summary
+    assert [each["smoothness"] for each in cast("Any", end.document["phases"])] == [
+        {"submissions": 4, "mean": 1.25, "worst": 6},
+        None,
+    ]
 
 
 def test_work_in_the_users_own_tree_is_not_called_merged() -> None:

@@ -17,6 +17,7 @@ from musician.protocol.review import (
     Verification,
     judge_by_rule,
     smoothness,
+    summed_up,
 )
 from musician.protocol.settings import Limits, Settings
 
@@ -320,3 +321,16 @@ def test_an_approval_means_that_every_rule_for_it_holds(submission: Submission) 
     assert answer.kind == expected
     assert bool(answer.reasons) == (expected != "approve")
     assert all(not each.ruled for each in answer.rules)
+
+
+@given(st.lists(st.integers(0, 9)))
+def test_a_phases_smoothness_is_the_average_and_the_worst_of_its_submissions(scores: list[int]) -> None:
+    found = summed_up(scores)
+    if not scores:
+        assert found is None
+        return
+    assert found is not None
+    assert found.submissions == len(scores)
+    assert abs(found.mean * len(scores) - sum(scores)) < 1e-9
+    assert found.worst in scores
+    assert all(found.worst >= score for score in scores)

@@ -7,6 +7,7 @@ from typing import Protocol
 import pytest
 
 from musician import service
+from musician.protocol.anomalies import Signal
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimBlocked, UnknownTask
 from musician.protocol.journal import Entry, Kind
@@ -15,6 +16,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.bell import Bell
 from musician.store.port import Store
+from musician.store.sqlite.store import SqliteStore
 
 
 class Walk(Protocol):
@@ -50,6 +52,42 @@ def test_a_view_has_everything_of_one_task_and_nothing_of_another(store: Store, 
     assert len(view.submissions) == len(view.verifications) == 1
     assert [ask.text for ask in view.open_asks] == ["task-1"]
     assert view.unread == 1
+
+
+def grow_old(store: Store, table: str, column: str, *, seconds: int) -> None:
+    """As if that much time had passed, against what keeps the past as it is."""
+    assert isinstance(store, SqliteStore)
+    names = "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?"
+    for (name,) in list(store.connection.execute(names, (table,))):
+        store.connection.execute(f"DROP TRIGGER {name}")
+    store.connection.execute(f"UPDATE {table} SET {column} = datetime('now', '-{seconds} seconds')")  # noqa: S608
+
+
+def test_since_when_nothing_was_heard_of_a_task_counts_whatever_its_musician_wrote(
+    store: Store, walk: Walk
+) -> None:
+    claim = walk(store, "task-01", State.WORKING)
+    assert claim is not None
+    service.record(store, claim, Entry(kind=Kind.STARTED, item="step 1"))
+
+    def quiet_s() -> float:
+        view = service.task_view(store, "task-01")
+        assert view.at == service.now(store)
+        assert view.quiet_s is not None
+        return view.quiet_s
+
+    assert quiet_s() < 100
+    grow_old(store, "history", "at", seconds=900)
+    assert quiet_s() < 100, "its journal is young"
+    assert service.anomalies_now(service.task_view(store, "task-01")) == ()
+    grow_old(store, "journal", "at", seconds=400)
+    assert 400 <= quiet_s() < 500
+    (found,) = service.anomalies_now(service.task_view(store, "task-01"))
+    assert (found.signal, found.text) == (Signal.SILENCE, "for 6 minutes")
+    service.send(store, "task-01", "are you there?")
+    assert quiet_s() >= 400, "that is the conductor's word, not its own"
+    service.ask(store, claim, "which?")
+    assert quiet_s() < 100
 
 
 def test_everything_of_a_plan_comes_with_the_questions_nobody_has_answered(store: Store, walk: Walk) -> None:

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from musician.cli.asks import answers_to
+from musician.cli.render import fields
 from musician.cli.run_standing import Standing
 from musician.cli.run_time import duration
-from musician.cli.run_wording import many
+from musician.cli.run_wording import many, say_smoothness
 from musician.processes.output import one_line
 from musician.protocol.states import State
 from musician.runtime.conduct import Ending, Outcome
+from musician.service import PhaseSmoothness
 from musician.store.rows import HumanRow
 from musician.trees.base import FastForward, Move
 
@@ -29,6 +31,7 @@ class End:
     integration: str
     again: str
     """The command that goes on."""
+    phases: tuple[PhaseSmoothness, ...]
     took_s: float
 
     @property
@@ -44,6 +47,7 @@ class End:
             "plan": self.plan_id,
             "ending": self.outcome.ending,
             "tasks": [_task(each) for each in self.standings],
+            "phases": [fields(phase) for phase in self.phases],
             "needs_human": [_ask(ask, self.plan_id) for ask in self.asks],
             "branch": {
                 "name": self.integration,
@@ -64,6 +68,7 @@ class End:
             case Ending.COMPLETE:
                 yield f"{self.plan_id} is complete: {self._counted()}, in {duration(self.took_s)}."
                 yield from self._merged()
+                yield from map(say_smoothness, filter(lambda phase: phase.smoothness, self.phases))
                 yield "What happened, by time: musician timeline. The reports: docs/implementation/reports/"
             case Ending.NEEDS_HUMAN:
                 yield f"{self.plan_id} waits for you: {self._counted()}."
@@ -114,6 +119,7 @@ def _task(each: Standing) -> dict[str, object]:
         "of": each.total,
         "context_pct": each.context_pct,
         "report_path": each.report_path,
+        "anomalies": [fields(found) for found in each.anomalies],
     }
 
 

@@ -12,8 +12,10 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from musician import service
 from musician.cli.asks import JUDGED, next_command
-from musician.cli.run_wording import say_change, say_entry
+from musician.cli.run_wording import say_anomaly, say_change, say_noted
+from musician.protocol.anomalies import Signal
 from musician.protocol.journal import Kind
 from musician.protocol.states import State
 from musician.service import TaskView
@@ -52,6 +54,7 @@ class _Seen:
     journal: int = 0
     asks: int = 0
     settled: set[int] = field(default_factory=set)
+    silences: set[int] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -91,16 +94,30 @@ class Reporter:
         seen.history = max((change.id for change in changes), default=seen.history)
         seen.journal = max((entry.id for entry in entries), default=seen.journal)
         work = self._worded(view, _in_order(before[-1:], changes, entries))
-        yield from heapq.merge(work, self._asked(view), self._settled(view), key=lambda event: event.at)
+        others = (self._asked(view), self._settled(view), self._silent(view))
+        yield from heapq.merge(work, *others, key=lambda event: event.at)
 
     def _worded(
         self, view: TaskView, rows: Iterable[tuple[HistoryRow | JournalRow, State]]
     ) -> Iterator[Event]:
         texts = _Once(self.texts, view.row.task_id)
+        anomalies = service.anomalies_in(view)
         for row, state in rows:
-            text = say_change(row, view, texts.get) if isinstance(row, HistoryRow) else say_entry(row, view)
-            if text:
+            if isinstance(row, HistoryRow):
+                said = [say_change(row, view, texts.get)]
+            else:
+                said = say_noted(row, view, [each for each in anomalies if each.entry_id == row.id])
+            for text in filter(None, said):
                 yield Event(at=row.at, task_id=row.task_id, state=state, text=text)
+
+    def _silent(self, view: TaskView) -> Iterator[Event]:
+        """A silence, once: until something is heard again, it is the same one."""
+        seen = self._seen[view.row.task_id]
+        for each in service.anomalies_now(view):
+            if each.signal is Signal.SILENCE and each.entry_id not in seen.silences:
+                seen.silences.add(each.entry_id)
+                text = say_anomaly(each)
+                yield Event(at=view.at, task_id=view.row.task_id, state=view.row.state, text=text)
 
     def _asked(self, view: TaskView) -> list[Event]:
         seen = self._seen[view.row.task_id]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from musician import service
+from musician.protocol.anomalies import Anomaly
 from musician.protocol.journal import Progress
 from musician.protocol.program import Check, Play, Program
 from musician.protocol.states import State
@@ -31,6 +32,7 @@ class Standing:
     sessions: int
     report_path: str | None
     asks: tuple[HumanRow, ...]
+    anomalies: tuple[Anomaly, ...] = ()
 
     @property
     def is_over(self) -> bool:
@@ -59,6 +61,7 @@ def standing_of(view: TaskView, program: Program | None) -> Standing:
         sessions=len(view.sessions),
         report_path=row.report_path,
         asks=view.open_asks,
+        anomalies=service.anomalies_now(view),
     )
 
 

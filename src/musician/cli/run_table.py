@@ -26,7 +26,7 @@ from musician.cli.run_events import Event, Reporter
 from musician.cli.run_stage import write
 from musician.cli.run_standing import Standing, standing_of
 from musician.cli.run_time import duration, local_time
-from musician.cli.run_wording import many
+from musician.cli.run_wording import many, say_anomaly
 from musician.processes.output import one_line
 from musician.protocol.names import succession_name
 from musician.protocol.program import Program
@@ -61,6 +61,7 @@ _STEADY_WHO = 24
 _MOST_LAST = 500
 _MOST_LATEST = 5
 _MOST_ASKS = 4
+_MOST_ANOMALIES = 3
 _USUAL_SIZE = (80, 24)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -146,6 +147,7 @@ class LiveTable:
             rest = [each for each in self._standings if each not in shown]
             yield Text(f"and {_counted(rest)}", style="dim")
         yield from self._asks()
+        yield from self._anomalies()
 
     def _newest(self, most: int, width: int) -> Iterator[RenderableType]:
         events = list(self._latest)[-most:] if most > 0 else []
@@ -167,6 +169,18 @@ class LiveTable:
             yield Text(f"    {next_command(ask, plan_id=self._plan_id)}", style="bold", overflow="fold")
         if len(asks) > _MOST_ASKS:
             yield Text(f"and {len(asks) - _MOST_ASKS} more: musician review list", style="yellow")
+
+    def _anomalies(self) -> Iterator[RenderableType]:
+        """The newest of each task, while it has not ended."""
+        found = [
+            (each.task_id, say_anomaly(each.anomalies[-1]))
+            for each in self._standings
+            if each.anomalies and not each.is_over
+        ]
+        if found:
+            yield ""
+        for task_id, text in found[:_MOST_ANOMALIES]:
+            yield _fitting(Text.assemble(f"{task_id}  ", (one_line(text, 200), "magenta")))
 
     def _footer(self) -> str:
         over = sum(1 for each in self._standings if each.is_over)

@@ -105,6 +105,7 @@ class View:
             base_branch=None if row is None else row.base_branch,
             integration=integration_branch(self._plan.plan_id),
             again=self._again,
+            phases=service.smoothness_by_phase(self._app.store, self._plan.plan_id),
             took_s=time.monotonic() - self._began_s,
         )
 

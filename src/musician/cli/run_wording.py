@@ -3,22 +3,25 @@
 Refuses to judge and to shorten: what somebody wrote is repeated as it is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+from musician.protocol.anomalies import Anomaly, Signal
 from musician.protocol.errors import UnreadableMessage
 from musician.protocol.journal import Kind
 from musician.protocol.messages import ContextWarning, ErrorReport, MessageType, Resumption
 from musician.protocol.names import succession_name
+from musician.protocol.review import ROUGHEST
 from musician.protocol.states import State
 from musician.protocol.submissions import Completion, ReviewRequest
-from musician.service import TaskView
+from musician.service import PhaseSmoothness, TaskView
 from musician.store.rows import HistoryRow, JournalRow, SessionRow
 
-__all__ = ["many", "say_change", "say_entry"]
+__all__ = ["many", "say_anomaly", "say_change", "say_entry", "say_noted", "say_smoothness"]
 
 DIED = "died"
 """The exit reason that a takeover gives to a session whose process is gone (D23)."""
 
+_ANOMALY = "anomaly: "
 _SAID_ALREADY = "The last session died. "
 
 Text = Callable[[int | None], str]
@@ -100,6 +103,31 @@ def say_entry(row: JournalRow, view: TaskView) -> str:
         case Kind.RESUMED:
             return _resumed(text)
     return ""
+
+
+def say_noted(row: JournalRow, view: TaskView, anomalies: Iterable[Anomaly]) -> list[str]:
+    """An entry, and what it shows that is out of the ordinary."""
+    said = [say_entry(row, view)]
+    for each in anomalies:
+        if each.signal is Signal.CONTEXT_JUMP:
+            said.append(say_anomaly(each))
+        else:
+            said[0] = f"{_ANOMALY}{said[0]}"
+    return said
+
+
+def say_anomaly(found: Anomaly) -> str:
+    return f"{_ANOMALY}{found.signal} {found.text}"
+
+
+def say_smoothness(phase: PhaseSmoothness) -> str:
+    """``smoothness of phase 1 (Foundations): 1.5 on average of 4 submissions, the roughest 6 of 9``."""
+    found = phase.smoothness
+    where = f"smoothness of phase {phase.number} ({phase.title})"
+    if found is None:
+        return f"{where}: nothing submitted yet"
+    each = many(found.submissions, "submission")
+    return f"{where}: {found.mean:.1f} on average of {each}, the roughest {found.worst} of {ROUGHEST}"
 
 
 def many(count: int, noun: str) -> str:

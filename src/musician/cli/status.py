@@ -9,6 +9,7 @@ from musician import service
 from musician.cli.context import App
 from musician.cli.options import command, parse_row
 from musician.cli.render import fields, lines, pairs, show, table
+from musician.cli.run_wording import say_anomaly, say_smoothness
 from musician.protocol.liveness import heartbeat_status
 from musician.protocol.states import ACTIVE
 from musician.service import TaskView
@@ -59,11 +60,20 @@ def _print_all(app: App) -> None:
     conductor = service.conductor_row(app.store)
     asks = service.open_asks(app.store)
     plans = plans_of(app.store)
+    phases = [each for plan in plans for each in service.smoothness_by_phase(app.store, plan.plan_id)]
+    anomalies = [
+        (row.task_id, found)
+        for row in tasks
+        if row.state in ACTIVE
+        for found in service.anomalies_now(service.task_view(app.store, row.task_id))
+    ]
     document = {
         "database": str(app.store.path),
         "conductor": None if conductor is None else _task(app, conductor),
         "plans": [{name: value for name, value in fields(plan).items() if name != "text"} for plan in plans],
+        "phases": [fields(phase) for phase in phases],
         "tasks": [_task(app, row) for row in tasks],
+        "anomalies": [fields(found, task_id=task_id) for task_id, found in anomalies],
         "needs_human": [fields(ask) for ask in asks],
     }
     show(app, document)
@@ -76,6 +86,11 @@ def _print_all(app: App) -> None:
         return
     rows = [(row.task_id, row.state, row.phase, row.worked_by, _life(app, row), row.title) for row in tasks]
     table(("TASK", "STATE", "PHASE", "WORKED BY", "HEARTBEAT", "TITLE"), rows)
+    for task_id, found in anomalies:
+        lines(f"{task_id}: {say_anomaly(found)}")
+    for phase in phases:
+        if phase.smoothness is not None:
+            lines(f"{phase.plan_id}: {say_smoothness(phase)}")
     for ask in asks:
         lines(f"needs a person: {ask.task_id}: {ask.text}")
 
@@ -110,6 +125,8 @@ def _print_one(app: App, task_id: str) -> None:
         "unread": view.unread,
     }
     lines(pairs(facts))
+    for found in service.anomalies_now(view):
+        lines(say_anomaly(found))
     for ask in view.open_asks:
         lines(f"needs a person: {ask.text}")
 
@@ -125,6 +142,7 @@ def _view(app: App, view: TaskView) -> dict[str, object]:
         "deviations": [fields(deviation) for deviation in progress.deviations],
         "self_corrections": list(progress.self_corrections),
         "sessions": [fields(session) for session in view.sessions],
+        "anomalies": [fields(found) for found in service.anomalies_now(view)],
         "needs_human": [fields(ask) for ask in view.open_asks],
     }
 

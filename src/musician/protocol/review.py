@@ -22,6 +22,7 @@ All but the rounds are counted since the last submission on the checkpoint, and 
 open: what was sent back for roughness can come back smooth. More of any fact never makes the score better.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -34,6 +35,7 @@ __all__ = [
     "SENT_BACK_FROM",
     "Evidence",
     "Roughness",
+    "Smoothness",
     "Submission",
     "SubmittedWork",
     "Verdict",
@@ -41,6 +43,7 @@ __all__ = [
     "Verification",
     "judge_by_rule",
     "smoothness",
+    "summed_up",
 ]
 
 ROUGHEST = 9
@@ -79,6 +82,15 @@ class Roughness:
     deviations: tuple[Deviation, ...] = ()
     self_corrected: bool = False
     subagent_retries: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Smoothness:
+    """Of several submissions: how many, and their scores' average and worst."""
+
+    submissions: int
+    mean: float
+    worst: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +164,13 @@ def smoothness(facts: Roughness, *, claimed: int | None = None) -> int:
         + min(2, facts.subagent_retries)
     )
     return min(ROUGHEST, max(points, claimed or 0))
+
+
+def summed_up(scores: Sequence[int]) -> Smoothness | None:
+    """The scores of a phase as one; None where there are none."""
+    if not scores:
+        return None
+    return Smoothness(submissions=len(scores), mean=sum(scores) / len(scores), worst=max(scores))
 
 
 def judge_by_rule(submission: Submission, settings: Settings) -> Verdict:

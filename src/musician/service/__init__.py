@@ -16,10 +16,12 @@ waiters are rung after the commit. Where do we …
 - record what a person must decide? ``people``
 - propose what is worth keeping, and decide on it? ``proposals``; near-duplicates: ``likeness``
 - have a phase stand still, and go on? ``pausing``
+- see what is out of the ordinary? ``anomalies``; how smoothly it goes? ``smoothness``
 - look? ``views``; a watcher's look: ``looking``
 - run a session's own SQL? ``rawwork``
 """
 
+from musician.service.anomalies import anomalies_in, anomalies_now
 from musician.service.claims import Taken, beat, block_claim, claim, claims_of, current_claim
 from musician.service.clients import (
     CLEARED,
@@ -57,6 +59,7 @@ from musician.service.proposals import (
     unsubmitted_proposals,
 )
 from musician.service.rawwork import execute, query
+from musician.service.smoothness import PhaseSmoothness, smoothness_by_phase
 from musician.service.submissions import announce, ask, report, resume, submit
 from musician.service.takeover import fence, hand_over, reopen, take_over, withdraw
 from musician.service.verdicts import grant_retries, judge, request_exit
@@ -88,12 +91,15 @@ __all__ = [
     "Conducting",
     "Look",
     "Met",
+    "PhaseSmoothness",
     "Taken",
     "TaskView",
     "accept_proposal",
     "acknowledge",
     "amend_plan",
     "announce",
+    "anomalies_in",
+    "anomalies_now",
     "approved_text",
     "as_entry",
     "ask",
@@ -153,6 +159,7 @@ __all__ = [
     "resume",
     "send",
     "siblings",
+    "smoothness_by_phase",
     "start_conducting",
     "store_verification",
     "submit",

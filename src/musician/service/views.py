@@ -1,6 +1,7 @@
 """Looking at the database: whole answers from one snapshot."""
 
 from dataclasses import dataclass
+from typing import cast
 
 from musician.protocol.messages import MessageType
 from musician.protocol.names import CONDUCTOR
@@ -56,6 +57,9 @@ class TaskView:
     unread: int
     client: ClientRow | None = None
     """What runs the owner's session, where somebody opened that by hand."""
+    at: str = ""
+    """The database's time of the look, and since when, in seconds, nothing was heard of the task."""
+    quiet_s: float | None = None
     pause: str = ""
     """Why its session is to stand still, "" if it is not (PLAN-21)."""
 
@@ -113,6 +117,7 @@ def view_in(tx: Tx, row: TaskRow) -> TaskView:
     """The view of a row within a transaction of the caller's."""
     of = {"task_id": row.task_id}
     counted = tx.one("count_unread", **of)
+    quiet = tx.one("quiet", **of) or {}
     client = tx.one("client", session_id=row.session_id)
     return TaskView(
         row=row,
@@ -126,6 +131,8 @@ def view_in(tx: Tx, row: TaskRow) -> TaskView:
         report_texts={int(each["id"] or 0): str(each["message"]) for each in tx.all("report_texts", **of)},
         unread=int((counted or {}).get("n") or 0),
         client=None if client is None else decode(ClientRow, client),
+        at=str(quiet.get("now")),
+        quiet_s=cast("float | None", quiet.get("quiet_s")),
         pause=pause_in(tx, row.task_id),
     )
 

@@ -6,6 +6,14 @@ SELECT * FROM history WHERE task_id = :task_id ORDER BY id;
 -- name: history_after
 SELECT * FROM history WHERE id > :after ORDER BY id LIMIT :most;
 
+-- name: quiet
+-- How long ago a task was last heard of: a change of state, an entry of the journal, a musician's message.
+SELECT datetime('now') AS now, unixepoch('now', 'subsec') - max(unixepoch(at)) AS quiet_s
+FROM (SELECT (SELECT at FROM history WHERE task_id = :task_id ORDER BY id DESC LIMIT 1) AS at
+      UNION ALL SELECT (SELECT at FROM journal WHERE task_id = :task_id ORDER BY id DESC LIMIT 1)
+      UNION ALL SELECT (SELECT timestamp FROM orchestration_messages
+                        WHERE task_id = :task_id AND from_session <> 'task-00' ORDER BY id DESC LIMIT 1));
+
 -- name: latest_change
 SELECT * FROM history WHERE task_id = :task_id ORDER BY id DESC LIMIT 1;
 
@@ -33,6 +41,13 @@ LEFT JOIN history v ON v.task_id = s.task_id AND v.submission_id = s.message_id 
 LEFT JOIN orchestration_messages w ON w.id = v.message_id
 WHERE s.task_id = :task_id AND s.to_state = 'needs_review' AND s.message_id IS NOT NULL
 ORDER BY s.id;
+
+-- name: submissions_of_plan
+-- What every submission of a plan's tasks said, by phase.
+SELECT t.phase, m.message_type, m.message
+FROM orchestration_tasks t JOIN orchestration_messages m ON m.task_id = t.task_id
+WHERE t.plan_id = :plan_id AND m.message_type IN ('review_request', 'completion')
+ORDER BY m.id;
 
 -- name: count_error_reports
 -- Retries are counted from history, over all sessions; context warnings are none, nor is a wait that timed out,

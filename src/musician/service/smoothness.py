@@ -1,0 +1,51 @@
+"""How smoothly submissions came about: each one's score, and a phase's (D14)."""
+
+from dataclasses import dataclass
+
+from musician.protocol.errors import UnreadableMessage
+from musician.protocol.messages import MessageType
+from musician.protocol.review import Smoothness, summed_up
+from musician.protocol.submissions import Completion, ReviewRequest
+from musician.store.port import Store
+
+__all__ = ["PhaseSmoothness", "smoothness_by_phase"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseSmoothness:
+    """``smoothness`` is None while nothing of the phase was submitted with a score."""
+
+    plan_id: str
+    number: int
+    title: str
+    smoothness: Smoothness | None
+
+
+def _score_in(message_type: str, text: str) -> int | None:
+    """What a submission's text says, None where it does not say."""
+    kind = Completion if message_type == MessageType.COMPLETION else ReviewRequest
+    try:
+        return kind.parse(text).smoothness
+    except UnreadableMessage:
+        return None
+
+
+def smoothness_by_phase(store: Store, plan_id: str) -> tuple[PhaseSmoothness, ...]:
+    """Every phase of a plan, over all submissions of its tasks."""
+    with store.read() as tx:
+        phases = tx.all("phases", plan_id=plan_id)
+        rows = tx.all("submissions_of_plan", plan_id=plan_id)
+    scores: dict[object, list[int]] = {row["number"]: [] for row in phases}
+    for row in rows:
+        score = _score_in(str(row["message_type"]), str(row["message"]))
+        if score is not None:
+            scores.setdefault(row["phase"], []).append(score)
+    return tuple(
+        PhaseSmoothness(
+            plan_id=plan_id,
+            number=int(row["number"] or 0),
+            title=str(row["title"]),
+            smoothness=summed_up(scores[row["number"]]),
+        )
+        for row in phases
+    )
