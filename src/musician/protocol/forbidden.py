@@ -1,0 +1,76 @@
+"""What a musician never does of its own accord, and what is said to it instead (D21)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+__all__ = ["GRANTABLE", "REASONS", "UNTOLD", "Act", "Refusal"]
+
+
+class Act(StrEnum):
+    """One kind of act; the value is what ``musician send --grant`` calls it."""
+
+    PUSH = "push"
+    BRANCH = "branch"
+    DISCARD = "discard"
+    ASK_USER = "ask-user"
+    INGEST = "ingest"
+    MEMORY = "memory"
+    BOOKKEEPING = "bookkeeping"
+    CONDUCT = "conduct"
+
+
+GRANTABLE = tuple(act for act in Act if act not in (Act.BOOKKEEPING, Act.CONDUCT))
+"""What the conductor can grant in a message; the books stay the program's, and the conductor's verbs its own."""
+
+UNTOLD = (Act.PUSH, Act.BRANCH, Act.DISCARD)
+"""What a git command that nobody can read may do; all three must be granted."""
+
+REASONS: Mapping[Act, str] = MappingProxyType(
+    {
+        Act.PUSH: "a musician does not publish anything",
+        Act.BRANCH: "a musician makes and changes no branches; its work stays on the branch it was given",
+        Act.DISCARD: "a musician does not delete or reset work, its own or anybody's",
+        Act.ASK_USER: "a musician asks the conductor, never the user",
+        Act.INGEST: "a musician only queries the knowledge base; what is worth keeping becomes a proposal",
+        Act.MEMORY: "a musician does not edit what every session reads; it makes a proposal",
+        Act.BOOKKEEPING: "the program keeps these files and this database itself",
+        Act.CONDUCT: "this is the conductor's to do, not a musician's",
+    }
+)
+
+_REMEDIES: Mapping[Act, str] = MappingProxyType(
+    {
+        Act.PUSH: "ask the conductor: `ask_conductor` with what is to be pushed, and where",
+        Act.BRANCH: "ask the conductor: `ask_conductor` with the branch you need, and why",
+        Act.DISCARD: "ask the conductor: `ask_conductor` with what is to be thrown away, and why",
+        Act.ASK_USER: "ask the conductor: `ask_conductor` with your question",
+        Act.INGEST: "use `propose` with type RAG",
+        Act.MEMORY: "use `propose` with type MEMORY or CLAUDE_MD",
+        Act.BOOKKEEPING: "use the comms-link tools, which write them",
+        Act.CONDUCT: "ask the conductor: `ask_conductor`",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """``what`` was tried, in the caller's own words where they are short; ``untold``: it could not be read."""
+
+    act: Act
+    what: str
+    untold: bool = False
+
+    @property
+    def reason(self) -> str:
+        if self.untold:
+            return "what this runs cannot be told from its text, and it may push, branch or discard work"
+        return REASONS[self.act]
+
+    @property
+    def remedy(self) -> str:
+        return "write the command out in full" if self.untold else _REMEDIES[self.act]
+
+    def __str__(self) -> str:
+        return f"Refused ({self.act}): {self.what}: {self.reason}. Instead: {self.remedy}."
