@@ -3,14 +3,19 @@
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from musician import service
 from musician.__main__ import main
+from musician.protocol.claim import Claim
+from musician.protocol.settings import Settings
+from musician.store.sqlite.store import SqliteStore
+from musician.trees.root import find_root
 
 
 @dataclass(frozen=True)
@@ -92,3 +97,22 @@ def call(capsys: pytest.CaptureFixture[str]) -> Call:
         return Result(code, out, err)
 
     return run
+
+
+@pytest.fixture
+def store(repository: Path, call: Call) -> Iterator[SqliteStore]:
+    call("init")
+    call("plan", "lock", "PLAN.md")
+    opened = SqliteStore.open(find_root(repository).database)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def claim(store: SqliteStore) -> Claim:
+    """Session s1 holds task-03 and has read its instruction."""
+    made = service.claim(store, "task-03", "s1", settings=Settings()).claim
+    read = tuple(message.id for message in service.unread(store, "task-03"))
+    service.deliver(store, made, read)
+    service.acknowledge(store, made, read[-1])
+    return made

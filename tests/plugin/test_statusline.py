@@ -2,10 +2,10 @@
 
 import json
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -15,36 +15,12 @@ from musician.plugin.places import for_user
 from musician.plugin.rendering import render, this_program
 from musician.plugin.statusline import line_for
 from musician.protocol.claim import Claim
-from musician.protocol.settings import Settings
 from musician.store.sqlite.store import SqliteStore
-from musician.trees.root import find_root
-
-if TYPE_CHECKING:
-    from tests.plugin.conftest import Call
 
 WINDOW = {
     "context_window_size": 200_000,
     "current_usage": {"input_tokens": 60_000, "cache_read_input_tokens": 24_000},
 }
-
-
-@pytest.fixture
-def store(repository: Path, call: "Call") -> Iterator[SqliteStore]:
-    call("init")
-    call("plan", "lock", "PLAN.md")
-    opened = SqliteStore.open(find_root(repository).database)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def claim(store: SqliteStore) -> Claim:
-    """Session s1 holds task-03 and has read its instruction."""
-    made = service.claim(store, "task-03", "s1", settings=Settings()).claim
-    read = tuple(message.id for message in service.unread(store, "task-03"))
-    service.deliver(store, made, read)
-    service.acknowledge(store, made, read[-1])
-    return made
 
 
 Show = Callable[..., str]

@@ -19,7 +19,9 @@ def main() -> int:
         )
         return 0
     sys.path += dict.fromkeys(map(os.path.dirname, PACKAGES))
-    if sys.argv[1:] == ["statusline"]:
+    if sys.argv[1:] == ["monitor"]:
+        from musician.plugin.monitor import program
+    elif sys.argv[1:] == ["statusline"]:
         from musician.plugin.statusline import program
     else:
         from musician.hooks.entry import program

@@ -1,0 +1,214 @@
+"""Wakes an idle session when its conductor has spoken: one line on standard output, a pointer and no more (D11, D12).
+
+Claude Code starts it when the skill is invoked and hands each line to the session. It delivers nothing: what wakes a
+session this way has no authority, so it says only where to look, and the hooks that see the session awake deliver. A
+session that is at work is left to them; it is told here only of what they have not delivered within ``PATIENCE_S``,
+as in one long tool call or after an interruption.
+
+It is the watcher of such a session: it refreshes the heartbeat, for it lives exactly as long as the client does, and
+follows a claim to the id that ``/clear`` gave the conversation. It wakes on the bell and looks by itself now and then,
+for writers who do not ring.
+"""
+
+import os
+import select
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+import apsw
+
+from musician import service
+from musician.hooks.event import session_of
+from musician.hooks.place import Held, Place, find_database
+from musician.protocol.claim import Claim
+from musician.protocol.errors import MusicianError
+from musician.protocol.liveness import HeartbeatStatus, heartbeat_status
+from musician.protocol.names import CONDUCTOR
+from musician.protocol.settings import Settings
+from musician.protocol.states import TERMINAL, VERDICTS, WAITING, State
+from musician.store.bell import Bell
+from musician.store.port import Store
+
+__all__ = ["PATIENCE_S", "POLL_S", "Monitor", "program"]
+
+PATIENCE_S = 60.0
+"""How long a session at work is left to its hooks before it is told here."""
+
+POLL_S = 5.0
+"""How often it looks by itself."""
+
+_CALLING = VERDICTS | {State.EXIT_REQUESTED}
+"""States that the conductor sets and a session has to act on."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Told:
+    """What is known of one task: the state when it was last looked at, and what the session was told.
+
+    ``is_called``: the conductor has set a state that is still to be told. ``new_since_s``: something is.
+    """
+
+    state: str
+    message_id: int = 0
+    is_called: bool = False
+    new_since_s: float | None = None
+    waits_since_s: float | None = None
+
+
+@dataclass(slots=True)
+class Monitor:
+    """Looks for one session; ``session_id`` is the one it was started for."""
+
+    place: Place
+    session_id: str
+    store: Store
+    settings: Settings
+    _told: dict[str, _Told] = field(default_factory=dict)
+
+    def look(self, now_s: float) -> list[str]:
+        """The lines that are due. ``now_s`` is any clock that only goes forward."""
+        self.place.look(service.current_session(self.store, self.session_id))
+        held = [each for each in self.place.held if each.task_id != CONDUCTOR]
+        lost = [self._lost(each) for each in held if each.task_id in self._told and not each.is_live]
+        live = [each for each in held if each.is_live]
+        for task_id in self._told.keys() - {each.task_id for each in live}:
+            del self._told[task_id]
+        return [line for line in [*lost, *(self._about(each, now_s) for each in live)] if line]
+
+    @property
+    def tasks(self) -> frozenset[str]:
+        """What the session had when it was looked at last."""
+        return frozenset(self._told)
+
+    @staticmethod
+    def _lost(held: Held) -> str:
+        if held.state in TERMINAL:
+            return ""
+        return f"{held.task_id} was taken from this session: write nothing more for it"
+
+    def _about(self, held: Held, now_s: float) -> str:
+        told = self._told.setdefault(held.task_id, _Told(state=held.state))
+        self._keep_alive(held)
+        if held.state != told.state:
+            told.state, told.is_called, told.waits_since_s = held.state, held.state in _CALLING, None
+        newest = self._newest(held) if held.undelivered else 0
+        if not told.is_called and newest <= told.message_id:
+            told.new_since_s = None  # nothing, or the hooks were here first
+            return self._mind_the_wait(held, told, now_s)
+        told.new_since_s = now_s if told.new_since_s is None else told.new_since_s
+        if held.state == State.WORKING and now_s < told.new_since_s + PATIENCE_S:
+            return ""
+        told.is_called, told.new_since_s, told.message_id = False, None, max(newest, told.message_id)
+        about = f"message {newest}, " if newest else ""
+        return f"{held.task_id} is {held.state}: {about}call inbox"
+
+    def _newest(self, held: Held) -> int:
+        return max((message.id for message in service.unread(self.store, held.task_id)), default=0)
+
+    def _claim(self, held: Held) -> Claim:
+        session = service.current_session(self.store, self.session_id)
+        return Claim(task_id=held.task_id, session_id=session, epoch=held.epoch)
+
+    def _keep_alive(self, held: Held) -> None:
+        if heartbeat_status(held.heartbeat_age_s, self.settings) is not HeartbeatStatus.OK:
+            service.beat(self.store, self._claim(held))
+
+    def _mind_the_wait(self, held: Held, told: _Told, now_s: float) -> str:
+        """Once in a wait that takes too long, whether anybody is there to answer it; a person may take their time."""
+        if held.state not in WAITING:
+            told.waits_since_s = None
+            return ""
+        told.waits_since_s = now_s if told.waits_since_s is None else told.waits_since_s
+        if now_s - told.waits_since_s < self.settings.waiting.timeout_s:
+            return ""
+        told.waits_since_s = now_s
+        seen = service.look(self.store, self._claim(held), awaiting_id=None)
+        gone = heartbeat_status(seen.conductor_age_s, self.settings) is HeartbeatStatus.STALE
+        if seen.waits_for_human or not gone:
+            return ""
+        return f"{held.task_id} is {held.state}: the conductor shows no life, call conductor_health"
+
+
+class _Ears:
+    """What wakes the monitor: the bells of the session's tasks, and the end of the client."""
+
+    def __init__(self, database: Path) -> None:
+        self._database = database
+        self._parent = os.getppid()
+        self._bells: dict[str, Bell | None] = {}
+        self._end: int | None = None
+        if hasattr(os, "pidfd_open"):
+            with suppress(OSError):
+                self._end = os.pidfd_open(self._parent)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.listen_for(frozenset())
+        if self._end is not None:
+            os.close(self._end)
+
+    @property
+    def client_is_gone(self) -> bool:
+        return os.getppid() != self._parent or self._parent == 1
+
+    def listen_for(self, tasks: frozenset[str]) -> bool:
+        """Whether a bell was hung that was not there before: then look again, for it may have rung in between."""
+        for task_id in self._bells.keys() - tasks:
+            bell = self._bells.pop(task_id)
+            if bell is not None:
+                bell.close()
+        fresh = tasks - self._bells.keys()
+        for task_id in fresh:
+            self._bells[task_id] = None
+            with suppress(OSError):  # no private folder for one: the slow look stands alone
+                self._bells[task_id] = Bell(self._database, task_id)
+        return bool(fresh)
+
+    def wait(self) -> None:
+        poll = select.poll()
+        bells = [bell for bell in self._bells.values() if bell is not None]
+        for bell in bells:
+            poll.register(bell, select.POLLIN)
+        if self._end is not None:
+            poll.register(self._end, select.POLLIN)
+        poll.poll(POLL_S * 1000)
+        for bell in bells:
+            bell.drain()
+
+
+def program(argv: Sequence[str]) -> int:  # noqa: ARG001  # as the hooks are called
+    """Print a line whenever the session of the environment is called for, until its client ends. Always 0."""
+    session_id = session_of(os.environ.get("CLAUDE_CODE_SESSION_ID"))
+    place = find_database(os.environ, os.getcwd())
+    if session_id is None or place is None or not place.exists:
+        return 0
+    try:
+        monitor = Monitor(place, session_id, place.store(), place.settings())
+        with _Ears(Path(place.database)) as ears:
+            _watch(monitor, ears)
+    except (MusicianError, BrokenPipeError) as error:
+        sys.stderr.write(f"musician monitor: {error}\n")
+    finally:
+        place.close()
+    return 0
+
+
+def _watch(monitor: Monitor, ears: _Ears) -> None:
+    while not ears.client_is_gone:
+        try:
+            lines = monitor.look(time.monotonic())
+        except (MusicianError, apsw.Error) as error:  # locked, or lost between two looks: look again
+            sys.stderr.write(f"musician monitor: {error}\n")
+            lines = []
+        for line in lines:
+            sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+        if not ears.listen_for(monitor.tasks):
+            ears.wait()
