@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from musician.testing import ClientHome, PrintClient, ScriptedModel, say
+from musician import service
+from musician.protocol.messages import MessageType
+from musician.protocol.settings import Settings
+from musician.protocol.states import State
+from musician.store.sqlite.store import SqliteStore
+from musician.testing import ClientHome, PrintClient, ScriptedModel, TerminalClient, say, until
 
 if TYPE_CHECKING:
     from tests.plugin.conftest import Call
@@ -18,14 +23,17 @@ class Played:
     """Sessions of one prompt in the repository, with the home's settings."""
 
     def __init__(self, home: ClientHome, model: ScriptedModel, cwd: Path) -> None:
-        self._home, self._model, self._cwd = home, model, cwd
+        self._home, self.model, self._cwd = home, model, cwd
+
+    def terminal(self, prompt: str) -> TerminalClient:
+        return TerminalClient(self._home, self._cwd, prompt=prompt)
 
     def started(self, *plugins: Path) -> bool:
         """Whether the plugin's hook told the session its id."""
         with PrintClient(self._home, self._cwd, "hello", plugins=plugins) as client:
             assert client.end().text == "done"
             session = client.session_id
-        told = json.dumps(self._model.main[-1].body["messages"])
+        told = json.dumps(self.model.main[-1].body["messages"])
         return session in told
 
     def claude(self, *arguments: str) -> str:
@@ -79,3 +87,26 @@ def test_the_client_finds_nothing_wrong_with_the_plugin(played: Played, call: "C
     assert "Validation passed" in said
     assert "skills: musician:musician" in said
     assert "Validation passed" in played.claude("plugin", "validate", "--strict", str(Path(plugin).parent))
+
+
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_an_idle_session_is_woken_by_the_plugins_monitor_and_has_its_status_line(
+    played: Played, call: "Call", store: SqliteStore, scope: str
+) -> None:
+    """B09, D11: monitor and status line go through a shell, and no path means anything to it."""
+    call("plugin", "install", "--statusline", "--scope", scope)
+    with played.terminal("/musician task-03") as client:
+        client.wait_for("done")
+        first = played.model.main[0]
+        session = first.session_id
+        assert session is not None
+        assert "You are the musician of task-03" in first.news_text
+        claims = service.claims_of(store, session)
+        claim = claims[0] if claims else service.claim(store, "task-03", session, settings=Settings()).claim
+        text = "ERROR: no migration"
+        service.report(store, claim, MessageType.ERROR, text, last_error="no migration")
+        service.judge(store, "task-03", State.FIX_PROPOSED, "use column mass")
+        newest = service.unread(store, "task-03")[-1].id
+        woken = until(lambda: [each for each in played.model.main[1:] if "call inbox" in each.news_text])
+        assert f"task-03 is fix_proposed: message {newest}, call inbox" in woken[0].news_text
+        client.wait_for("task-03 fix_proposed")

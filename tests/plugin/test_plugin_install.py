@@ -169,7 +169,7 @@ def test_every_fact_is_filled_in_whatever_its_letters_are(home: Path) -> None:
     assert (scope["PACKAGES"], scope["VERSION"]) == ((odd, "/second"), "1")
 
 
-@pytest.mark.parametrize("path", ["/opt/a\nb/python3", "/opt/\udcff/python3"])
+@pytest.mark.parametrize("path", ["/opt/a\nb/python3", "/opt/\udcff/python3", "/opt/${HOME}/python3"])
 def test_a_path_that_settings_cannot_hold_is_refused(home: Path, path: str) -> None:
     program = Program(python=path, program_python=path, packages=())
     with pytest.raises(TreeNotReady, match="a path that no settings can hold"):

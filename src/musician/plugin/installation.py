@@ -7,7 +7,6 @@ user's files.
 """
 
 import json
-import shlex
 import shutil
 from collections.abc import Iterable
 from contextlib import suppress
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from musician.plugin.places import Installation
-from musician.plugin.rendering import Program, render
+from musician.plugin.rendering import Program, render, shell_word
 from musician.plugin.settings_file import Keys, SettingsFile
 from musician.protocol.errors import SettingsUnreadable
 
@@ -95,7 +94,7 @@ def is_installed(installation: Installation) -> bool:
 
 def status_line_command(installation: Installation, program: Program) -> str:
     """What the client's shell runs for the status line."""
-    python, boot = shlex.quote(program.python), shlex.quote(str(installation.plugin / "boot.py"))
+    python, boot = shell_word(program.python), shell_word(str(installation.plugin / "boot.py"))
     return f"{python} -I -S -X utf8 {boot} statusline"
 
 
@@ -117,7 +116,7 @@ def _add_status_line(settings: SettingsFile, installation: Installation, program
 def _has_line(settings: SettingsFile, installation: Installation) -> str:
     value = settings.get(STATUS_LINE)
     command = value.get("command") if isinstance(value, dict) else None
-    boot = shlex.quote(str(installation.plugin / "boot.py"))
+    boot = shell_word(str(installation.plugin / "boot.py"))
     ours = isinstance(command, str) and command.endswith(f" {boot} statusline")
     return "none" if value is None else "ours" if ours else "kept"
 

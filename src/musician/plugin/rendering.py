@@ -2,7 +2,8 @@
 
 A template's ``{{name}}`` is a fact of this machine; ``{{name:shell}}`` is the same as one word of a shell, for what the
 client starts through one. Facts are filled into the strings of a JSON document, not into its text, so that no quote,
-dollar sign or letter of a path can change what a file says (B09).
+dollar sign or letter of a path can change what a file says (B09). The client fills in ``${name}`` itself wherever a
+program is named, and knows no way to escape it: an interpreter with that in its path is refused.
 
 The interpreter is the one that ours was made from, not ours: it starts faster, and it is still there when somebody
 has removed the virtual environment; the boot file then says so and steps aside. Rendering again writes only what is
@@ -26,7 +27,7 @@ from musician import __version__
 from musician.plugin.places import Installation
 from musician.protocol.errors import TreeNotReady
 
-__all__ = ["TEMPLATE", "Program", "outdated", "render", "this_program"]
+__all__ = ["TEMPLATE", "Program", "outdated", "render", "shell_word", "this_program"]
 
 TEMPLATE = Path(__file__).parent / "template"
 _PLACE = re.compile(r"\{\{([a-z_]+)(:shell)?\}\}")
@@ -101,7 +102,7 @@ def _wanted(installation: Installation, program: Program) -> dict[str, bytes]:
         "marketplace": installation.marketplace,
     }
     for text in (*facts.values(), *program.packages):
-        if _UNWRITABLE.search(text):
+        if _UNWRITABLE.search(text) or ("${" in text and text in (program.python, program.program_python)):
             raise TreeNotReady(
                 reason="a path that no settings can hold", paths=(ascii(text),), remedy="install elsewhere"
             )
@@ -131,13 +132,18 @@ def _fill(value: Any, facts: Mapping[str, str]) -> Any:
     match value:
         case str():
             return _PLACE.sub(
-                lambda found: shlex.quote(facts[found[1]]) if found[2] else facts[found[1]], value
+                lambda found: shell_word(facts[found[1]]) if found[2] else facts[found[1]], value
             )
         case list():
             return [_fill(each, facts) for each in value]
         case dict():
             return {key: _fill(each, facts) for key, each in value.items()}
     return value
+
+
+def shell_word(text: str) -> str:
+    """One word of a shell, in which the client finds no ``${name}`` to fill in either."""
+    return shlex.quote(text).replace("${", "$''{")
 
 
 def _write(path: Path, data: bytes) -> bool:
