@@ -92,7 +92,7 @@ def test_what_came_during_work_is_told_as_soon_as_the_session_waits(
 
 
 def test_a_state_set_by_plain_sql_is_told_too(monitor: Monitor, store: SqliteStore, claim: Claim) -> None:
-    """D6: a conductor may speak SQL, and say nothing."""
+    """A conductor may speak SQL, and say nothing."""
     monitor.look(0)
     raw(store, "UPDATE orchestration_tasks SET state = 'exit_requested' WHERE task_id = 'task-03'")
     assert monitor.look(1) == ["task-03 is exit_requested: call inbox"]
@@ -116,7 +116,6 @@ def test_a_claim_is_followed_to_the_id_a_cleared_conversation_has(
 def test_a_session_whose_task_was_taken_is_told_so_and_no_more(
     monitor: Monitor, store: SqliteStore, claim: Claim
 ) -> None:
-    """D2."""
     monitor.look(0)
     service.fence(store, "task-03", epoch=claim.epoch)
     assert monitor.look(1) == ["task-03 was taken from this session: write nothing more for it"]
@@ -128,7 +127,7 @@ def test_a_session_whose_task_was_taken_is_told_so_and_no_more(
 def test_a_heartbeat_is_refreshed_before_it_is_stale_and_not_earlier(
     monitor: Monitor, store: SqliteStore, claim: Claim
 ) -> None:
-    """D10, D11: a watcher that lives says that its session does."""
+    """D11: a watcher that lives says that its session does."""
 
     def age_s() -> float:
         age = service.task_row(store, "task-03").heartbeat_age_s
