@@ -1,6 +1,9 @@
 """What a session leaves to read: error reports, proposals, its HANDOFF (sources "Error Report", D14, D20)."""
 
+import sys
 from typing import TYPE_CHECKING
+
+import pytest
 
 from musician import service
 from musician.protocol.handoff import HandoffKind, classify
@@ -28,6 +31,15 @@ test: test -s one.txt
 ```
 """
 
+ANSWER = """\
+import unittest
+from answer import ANSWER
+
+class Answer(unittest.TestCase):
+    def test_it(self):
+        self.assertEqual(ANSWER, 42)
+"""
+
 
 def said(stage: "Stage", kind: str) -> list[str]:
     return [each.message for each in service.messages_of(stage.store, TASK) if each.message_type == kind]
@@ -46,6 +58,43 @@ def test_each_error_has_a_report_of_its_own_that_outlives_the_file(stage: "Stage
     [first, second] = [ErrorReport.parse(told) for told in stage.view(TASK).report_texts.values()]
     assert (first.report, second.report) == (path.replace("retry-2", "retry-1"), path)
     assert [output.path for output in second.key_outputs] == [path]
+
+
+@pytest.mark.parametrize(
+    ("run", "test", "expected"),
+    [
+        (
+            "echo begun > two.txt; echo 'ConnectionRefusedError: no server'; exit 1",
+            "'true'",
+            "environment: ConnectionRefusedError; changed since the task began: two.txt;",
+        ),
+        (
+            "cat gone.md",
+            "'true'",
+            (
+                "unclear: a file is missing, perhaps moved or renamed by another task"
+                " (cat: gone.md: No such file or directory); changed since the task began: nothing;"
+            ),
+        ),
+        (
+            "echo 'ANSWER = 41' > answer.py",
+            f"'\"{sys.executable}\" -B -m unittest -q test_answer'",
+            (
+                "implementation: the code changed, its tests did not; failing: test_answer.Answer.test_it;"
+                " changed since the task began: answer.py;"
+            ),
+        ),
+    ],
+    ids=["a step that fails", "a file that is gone", "a checkpoint that stays red"],
+)
+def test_an_error_says_where_to_look_first(stage: "Stage", run: str, test: str, expected: str) -> None:
+    """From the failure's analysis, the failing tests and what changed since the last green point."""
+    text = PLAN.format(run=run).replace("test -s one.txt", test)
+    stage.write(text.rstrip() + "\n```bash rework\n:\n```\n", **{"test_answer.py": ANSWER})
+    assert stage.conduct().code == 1
+    told = ErrorReport.parse(next(iter(stage.view(TASK).report_texts.values()))).suggested_investigation
+    assert told.startswith(expected)
+    assert told.endswith("the end of the agent's output is in the report")
 
 
 def test_a_submission_names_the_proposals_made_for_it(stage: "Stage") -> None:

@@ -84,6 +84,10 @@ def test_nobody_claims_what_is_not_open_or_has_a_live_owner(
     with untouched(), pytest.raises(ClaimBlocked) as blocked:
         claim(store, "b", quiet=True)
     assert (blocked.value.task_id, blocked.value.state) == ("task-01", state)
+    has_owner = state not in (State.EXITED, State.COMPLETE)
+    assert blocked.value.owner == ("a" if has_owner else None)
+    assert ("session a has it since" in blocked.value.reason) == has_owner
+    assert ("musician handoff task-01" in blocked.value.remedy) == has_owner
     assert blocked.value.exit_code == 5
 
 
@@ -106,7 +110,12 @@ def test_a_blocked_claim_leaves_the_task_and_lets_the_session_end(store: Store, 
     said = service.messages_of(store, "task-01")[-1]
     assert (said.message_type, said.from_session) == (MessageType.CLAIM_BLOCKED, "b")
     notice = ClaimBlockedNotice.parse(said.message)
-    assert (notice.task_id, notice.reason) == ("task-01", "working: its state cannot be claimed")
+    session = service.task_view(store, "task-01").sessions[-1]
+    whose = f"session a has it since {session.started_at}, last heartbeat {before.last_heartbeat} (UTC)"
+    assert (notice.task_id, notice.reason) == (
+        "task-01",
+        f"working: its state cannot be claimed; {whose}",
+    )
     assert [row.task_id for row in service.tasks_of(store)] == ["task-01"]
 
 

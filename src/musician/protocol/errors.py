@@ -213,15 +213,19 @@ class IllegalEvent(SessionError):
 
 
 class ClaimBlocked(SessionError):
-    """Somebody else lives on the task, it is not claimable, or it has no instruction (D2, D4)."""
+    """Somebody else lives on the task, it is not claimable, or it has no instruction (D2, D4).
+
+    ``owner`` is the session that has it, None if none has.
+    """
 
     exit_code = 5
 
-    def __init__(self, *, task_id: str, state: str, reason: str) -> None:
-        self.task_id, self.state, self.reason = task_id, state, reason
+    def __init__(self, *, task_id: str, state: str, reason: str, owner: str | None = None) -> None:
+        self.task_id, self.state, self.reason, self.owner = task_id, state, reason, owner
+        ask = f" or have it handed off with `musician handoff {task_id}`" if owner else ""
         super().__init__(
             f"{task_id} cannot be claimed ({state}): {reason}",
-            remedy="the conductor has been told; this session may end",
+            remedy=f"this session may end; look with `musician status {task_id}`{ask}",
         )
 
 

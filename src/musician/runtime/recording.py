@@ -10,6 +10,7 @@ from musician.protocol.messages import ErrorReport, HandoffNotice
 from musician.protocol.names import succession_number
 from musician.protocol.particulars import Counted, KeyOutput, OutputKind, SelfCorrection
 from musician.runtime.handoffs import handoff_of
+from musician.runtime.investigation import suggest
 from musician.runtime.papers import Papers, completion_report, error_report_text, write_whole
 from musician.runtime.tasktree import TaskTree
 from musician.store.port import Store
@@ -75,7 +76,8 @@ class Recorder:
         """A reminder changes nothing: what is answered is the report before it."""
         message, document = record.message, None
         if isinstance(message, ErrorReport) and message.retry is not None:
-            message, document = self._with_report(message, message.retry.number)
+            item = record.entries[-1].item if record.entries else ""
+            message, document = self._with_report(message, message.retry.number, item)
         message_id = service.report(
             self.store,
             self.claim,
@@ -88,15 +90,23 @@ class Recorder:
         self._note(record)
         return None if record.is_reminder else message_id
 
-    def _with_report(self, message: ErrorReport, retry: int) -> tuple[ErrorReport, tuple[str, str]]:
+    def _with_report(
+        self, message: ErrorReport, retry: int, item: str
+    ) -> tuple[ErrorReport, tuple[str, str]]:
         """Write the detailed report of a failure, and name it in the message (sources "Error Report")."""
+        output = self.papers.end_of_output()
         place = self.papers.error_report(retry)
         path = self.papers.relative(place)
         message = replace(
             message,
             report=path,
-            suggested_investigation=message.suggested_investigation
-            or "the end of the agent's output is in the report",
+            suggested_investigation=suggest(
+                service.task_view(self.store, self.claim.task_id),
+                item=item,
+                tree=self.tree.path,
+                start=self.tree.start,
+                output=output,
+            ),
             key_outputs=(*message.key_outputs, KeyOutput(path=path, kind=OutputKind.CREATED)),
         )
         text = error_report_text(
@@ -104,7 +114,7 @@ class Recorder:
             self.title,
             message.render(),
             commit=Git(self.tree.path).text("rev-parse", "HEAD"),
-            output=self.papers.end_of_output(),
+            output=output,
         )
         write_whole(place, text)
         return message, (path, text)

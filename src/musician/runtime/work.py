@@ -67,10 +67,11 @@ async def play_task(
         make_agent(agent)
     held = hold(lock_path(root.locks_dir, task_id), session_id=session_id)
     if isinstance(held, HeldBy):
-        reason = f"session {held.session_id} lives on it in another process"
+        process = "" if held.identity is None else f" {held.identity.pid}"
+        reason = f"session {held.session_id} lives on it in another process{process}"
         if not quiet:
             await anyio.to_thread.run_sync(partial(service.block_claim, store, task_id, session_id, reason))
-        raise ClaimBlocked(task_id=task_id, state="held", reason=reason)
+        raise ClaimBlocked(task_id=task_id, state="held", reason=reason, owner=held.session_id)
     become_subreaper()
     stop = _Stop()
     with held, raising_one():

@@ -54,7 +54,9 @@ def claim(
             return _taken(tx, load_task(tx, task_id), session, is_new=True)
         if not quiet:
             _block(tx, row, session, reason)
-    raise ClaimBlocked(task_id=task_id, state=row.state, reason=reason)
+    raise ClaimBlocked(
+        task_id=task_id, state=row.state, reason=reason, owner=row.session_id if row.state in ACTIVE else None
+    )
 
 
 def block_claim(store: Store, task_id: str, session_id: str | None, reason: str) -> None:
@@ -118,7 +120,7 @@ def _owns(tx: Tx, row: TaskRow, session: str) -> bool:
 
 def _why_blocked(tx: Tx, row: TaskRow, session: str, settings: Settings) -> str | None:
     if row.state not in CLAIMABLE:
-        return "its state cannot be claimed"
+        return f"its state cannot be claimed{_whose(tx, row)}"
     if row.session_id is not None and is_fenced(tx, row):
         return f"it is being taken over from session {row.session_id}"
     if row.session_id == session and row.state is State.EXIT_REQUESTED:
@@ -127,10 +129,19 @@ def _why_blocked(tx: Tx, row: TaskRow, session: str, settings: Settings) -> str 
     if row.session_id is not None and row.last_heartbeat is not None:
         standing = owner_standing(status, lock_held=None)
         if standing in (Owner.LIVE, Owner.DOUBTFUL):
-            return f"session {row.session_id} lives on it"
+            return f"somebody lives on it{_whose(tx, row)}"
     if tx.one("instruction", task_id=row.task_id) is None:
         return "it has no instruction"
     return None
+
+
+def _whose(tx: Tx, row: TaskRow) -> str:
+    """The owner, since when, and when it was last heard of; "" if nobody has the task."""
+    if row.session_id is None or row.state not in ACTIVE:
+        return ""
+    session = tx.one("session", task_id=row.task_id, claim_epoch=row.claim_epoch)
+    since = "" if session is None else f" since {session['started_at']!s}"
+    return f"; session {row.session_id} has it{since}, last heartbeat {row.last_heartbeat or 'never'} (UTC)"
 
 
 def _try(tx: Tx, row: TaskRow, session: str) -> str | None:

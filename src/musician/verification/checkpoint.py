@@ -220,10 +220,7 @@ class _Found:
         if change is None or project is None or not self.commands:
             return
         if not result.passed:
-            modules = {
-                path.removeprefix("src/").partition("/")[0].removesuffix(".py") for path in project.blobs
-            }
-            self.failure = analyse(result.commands[-1], change, modules)
+            self.failure = analyse(result.commands[-1], change, project.top_modules)
             return
         # the report first: what runs later may write over it
         self.coverage = await _in_thread(

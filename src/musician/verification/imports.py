@@ -113,6 +113,13 @@ class Project:
     def is_too_large(self) -> bool:
         return len(self.blobs) > MAX_MODULES
 
+    @property
+    def top_modules(self) -> frozenset[str]:
+        """What an import of the project's own code begins with."""
+        return frozenset(
+            path.removeprefix("src/").partition("/")[0].removesuffix(".py") for path in self.blobs
+        )
+
     @cached_property
     def sources(self) -> Mapping[str, bytes]:
         """What stands in the files, but for those that are too large."""
