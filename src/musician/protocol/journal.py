@@ -45,6 +45,8 @@ class Kind(StrEnum):
     ERROR = "error"
     SET_ASIDE = "set aside"
     RECONCILED = "reconciled"
+    UNDONE = "undone"
+    """Done or approved once, and no more."""
     HANDOFF = "handoff"
     NOTE = "note"
 
@@ -117,6 +119,12 @@ def _fold(progress: Progress, entry: Entry) -> Progress:
             return replace(
                 progress, approved=progress.approved | {entry.item}, failed_verifications=0, errors=0
             )
+        case Kind.UNDONE:
+            return replace(
+                progress,
+                completed=tuple(item for item in progress.completed if item != entry.item),
+                approved=progress.approved - {entry.item},
+            )
         case Kind.QUESTION:
             return replace(progress, questions=progress.questions + 1)
         case _:
@@ -159,6 +167,7 @@ _PHRASES = {
     Kind.ERROR: "error reported: {text}",
     Kind.SET_ASIDE: "unfinished work set aside: {text}",
     Kind.RECONCILED: "{item} found completed: {text}",
+    Kind.UNDONE: "{item} undone: {text}",
     Kind.HANDOFF: "HANDOFF written: {text}",
     Kind.NOTE: "{text}",
 }

@@ -62,6 +62,19 @@ class Program:
                 return item
         return None
 
+    def undone_with(self, item: str, progress: Progress) -> tuple[str, ...]:
+        """What is no longer done once ``item`` is undone: itself, and every approval that judged work which held it."""
+        names = [each.item for each in self.items]
+        later = names[names.index(item) :] if item in names else []
+        undone = [item] if item in progress.completed else []
+        return (*undone, *(name for name in later if name in progress.approved))
+
+    def check_after(self, item: str) -> Check:
+        """The checkpoint that an item lies before; the last one for what is no item."""
+        names = [each.item for each in self.items]
+        ahead = self.items[names.index(item) :] if item in names else self.items[-1:]
+        return next(each for each in ahead if isinstance(each, Check))
+
     def pieces_to_checkpoint(self, progress: Progress) -> int:
         """How many items are played before the next checkpoint."""
         count = 0

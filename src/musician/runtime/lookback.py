@@ -6,7 +6,7 @@ does what is missing when it claims again, or leaves it to its successor. Nothin
 tree at a second look may be the session's own.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -19,15 +19,17 @@ from musician.processes.output import one_line
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.messages import Resumption
+from musician.protocol.mismatches import Mismatch
 from musician.protocol.program import Check, Program
 from musician.protocol.review import Verification
 from musician.protocol.settings import Settings
 from musician.runtime.checkpoint import run_checkpoint
-from musician.runtime.handoffs import what_was_left
+from musician.runtime.handoffs import Left, what_was_left
 from musician.runtime.heartbeat import beating
 from musician.runtime.owners import ownerless_tasks
 from musician.runtime.papers import Papers
 from musician.runtime.preparing import prepare_tree
+from musician.runtime.reconciling import Settled, check_to_decide, compare, settle
 from musician.runtime.resumption import Resumed, reconcile, resumption_message
 from musician.runtime.tasks import raising_one
 from musician.runtime.tasktree import TaskTree
@@ -39,7 +41,10 @@ from musician.trees.root import Root
 __all__ = ["Ground", "Outlook", "look_back"]
 
 _MOST_TOLD_CHARS = 500
-"""Of a verification, in the takeover message."""
+"""Of a verification or a mismatch, in the takeover message."""
+
+_MOST_TOLD = 20
+"""Of the mismatches, in the same place; the journal has them all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,28 +119,44 @@ async def _look_back(
     unread = await anyio.to_thread.run_sync(partial(service.unread, store, claim.task_id))
     find = partial(reconcile, view, unread, ground.program, ground.tree, set_aside=is_new)
     resumed = await anyio.to_thread.run_sync(find)
+    status = ground.papers.found_status()  # before this session writes into it
     entries = (*_beginning(ground, view), *resumed.entries)
     await anyio.to_thread.run_sync(partial(ground.note, *entries))
     left = what_was_left(view, ground.papers.found_handoff(), epoch=claim.epoch)
     if left is None:
         return Outlook(view=view, unread=unread, resumed=resumed)
-    told, doubts = await _verify_anew(ground, resumed, verifying)
-    count = partial(ownerless_tasks, ground.root, store, claim.task_id, ground.settings)
-    ownerless = await anyio.to_thread.run_sync(count)
+    mismatches = await anyio.to_thread.run_sync(partial(_compare, ground, view, resumed, left, status))
+    anew = await _verify_anew(ground, resumed, mismatches, verifying)
+    settled = await anyio.to_thread.run_sync(partial(_settle, ground, view, resumed, mismatches, anew))
+    doubts = (*settled.doubts, *anew.doubts)
+    corrected = replace(
+        resumed,
+        progress=resumed.progress.after(settled.entries),
+        entries=(*resumed.entries, *settled.entries),
+        advice="\n\n".join(filter(None, (resumed.advice, *settled.advice))),
+    )
     notice = resumption_message(
         view,
-        resumed,
+        corrected,
         left,
+        tuple(one_line(each, _MOST_TOLD_CHARS) for each in settled.told[:_MOST_TOLD]),
         program=ground.program,
         settings=ground.settings,
         worked_by=ground.worked_by,
         context_pct=context_pct,
-        verification=told,
+        verification=anew.told,
         is_doubtful=bool(doubts),
     )
-    await anyio.to_thread.run_sync(partial(_announce, ground, notice, context_pct))
+    say = partial(_announce, ground, view, notice, settled.entries, context_pct)
+    await anyio.to_thread.run_sync(say)
+    count = partial(ownerless_tasks, ground.root, store, claim.task_id, ground.settings)
     return Outlook(
-        view=view, unread=unread, resumed=resumed, notice=notice, doubts=doubts, ownerless_tasks=ownerless
+        view=view,
+        unread=unread,
+        resumed=corrected,
+        notice=notice,
+        doubts=doubts,
+        ownerless_tasks=await anyio.to_thread.run_sync(count),
     )
 
 
@@ -150,28 +171,79 @@ def _beginning(ground: Ground, view: TaskView) -> tuple[Entry, ...]:
     )
 
 
-def _announce(ground: Ground, notice: Resumption, context_pct: float | None) -> None:
+def _compare(
+    ground: Ground, view: TaskView, resumed: Resumed, left: Left, status: list[str]
+) -> tuple[Mismatch, ...]:
+    tolerance_s = ground.settings.heartbeat.skew_tolerance_s
+    return compare(
+        view,
+        resumed,
+        left,
+        program=ground.program,
+        tree=ground.tree,
+        papers=ground.papers,
+        status=status,
+        future_messages=service.future_messages(ground.store, ground.claim.task_id, tolerance_s=tolerance_s),
+    )
+
+
+def _settle(
+    ground: Ground, view: TaskView, resumed: Resumed, mismatches: tuple[Mismatch, ...], anew: "_Anew"
+) -> Settled:
+    return settle(
+        mismatches,
+        resumed,
+        view,
+        program=ground.program,
+        tree=ground.tree,
+        papers=ground.papers,
+        verification=anew.outcome,
+    )
+
+
+def _announce(
+    ground: Ground, view: TaskView, notice: Resumption, entries: tuple[Entry, ...], context_pct: float | None
+) -> None:
+    """What was decided and that the session takes over are one act; the files follow."""
     entry = Entry(kind=Kind.RESUMED, text=notice.render(), context_pct=context_pct)
-    service.announce(ground.store, ground.claim, notice.render(), entry)
-    ground.papers.note((entry,))
+    service.announce(ground.store, ground.claim, notice.render(), *entries, entry)
+    ground.papers.restore(map(service.as_entry, view.journal))
+    ground.papers.note((*entries, entry))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Anew:
+    """What verifying anew came to, in one line, what it makes doubtful, and what decides the mismatches."""
+
+    told: str = "nothing approved yet to re-verify"
+    doubts: tuple[str, ...] = ()
+    outcome: Verification | None = None
 
 
 async def _verify_anew(
-    ground: Ground, resumed: Resumed, verifying: anyio.CancelScope
-) -> tuple[str, tuple[str, ...]]:
-    """What verifying the last approved checkpoint again came to, in one line, and what it makes doubtful."""
-    check = _last_approved(ground.program, resumed)
-    if check is None:
-        return "nothing approved yet to re-verify", ()
-    told, is_red = "interrupted", False
-    with verifying:
-        told, is_red = await _verify(ground, check)
-    told = one_line(f"{check.item}: {told}", _MOST_TOLD_CHARS)
-    return told, (f"approved before, and red now: {told}",) if is_red else ()
+    ground: Ground, resumed: Resumed, mismatches: tuple[Mismatch, ...], verifying: anyio.CancelScope
+) -> _Anew:
+    """Run what stands approved again, and the checkpoint that decides what is suspicious, if that is another."""
+    approved = _last_approved(ground.program, resumed)
+    deciding = check_to_decide(mismatches, ground.program) or approved
+    anew = _Anew()
+    if approved is not None:
+        anew = _Anew(told=f"{approved.item}: interrupted")
+        with verifying:  # a signal must not wait for the tests (B32)
+            told, outcome = await _verify(ground, approved)
+            told = one_line(f"{approved.item}: {told}", _MOST_TOLD_CHARS)
+            is_red = outcome is Verification.RED
+            doubts = (f"approved before, and red now: {told}",) if is_red else ()
+            anew = _Anew(told=told, doubts=doubts, outcome=outcome)
+    if deciding is not None and deciding is not approved:
+        anew = replace(anew, outcome=None)
+        with verifying:
+            anew = replace(anew, outcome=(await _verify(ground, deciding))[1])
+    return anew
 
 
-async def _verify(ground: Ground, check: Check) -> tuple[str, bool]:
-    """What was found, and whether it is red. What cannot be set up cannot be run, which is not red."""
+async def _verify(ground: Ground, check: Check) -> tuple[str, Verification]:
+    """What was found. What cannot be set up cannot be run, which is not red."""
     problem = await prepare_tree(
         ground.setup,
         tree=ground.tree.path,
@@ -180,7 +252,7 @@ async def _verify(ground: Ground, check: Check) -> tuple[str, bool]:
         on_process=ground.record_agent,
     )
     if problem:
-        return problem, False
+        return problem, Verification.CANNOT_RUN
     found = await run_checkpoint(
         ground.store,
         ground.claim,
@@ -193,7 +265,7 @@ async def _verify(ground: Ground, check: Check) -> tuple[str, bool]:
         settings=ground.settings,
         on_process=ground.record_agent,
     )
-    return found.result.tests_line(), found.outcome is Verification.RED
+    return found.result.tests_line(), found.outcome
 
 
 def _last_approved(program: Program, resumed: Resumed) -> Check | None:

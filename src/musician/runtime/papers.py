@@ -5,19 +5,27 @@ then renamed (case B29).
 """
 
 import os
+import re
 import secrets
 import stat
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
 from musician.processes.output import printable
+from musician.protocol.deviations import Severity, parse_severity
 from musician.protocol.journal import Entry, is_deviation_line, status_line
 from musician.trees.root import Root
 
-__all__ = ["Papers", "completion_report", "error_report_text", "write_whole"]
+__all__ = ["Papers", "completion_report", "error_report_text", "missing_lines", "write_whole"]
 
 END_OF_OUTPUT_BYTES = 4096
 """Of an agent's output, kept in an error report."""
+
+MOST_DEVIATION_CHARS = 500
+"""Of a deviation that is found in the file."""
+
+_SEVERITY = re.compile(r"\[(Low|Medium|High)\b", re.IGNORECASE)
 
 
 class Papers:
@@ -42,6 +50,28 @@ class Papers:
         entries = tuple(entries)
         _append(self.status, [status_line(entry) for entry in entries])
         _append(self.deviations, [_deviation(entry) for entry in entries if is_deviation_line(entry)])
+
+    def found_status(self) -> list[str]:
+        """The lines of the status file as they are found; none where it cannot be read."""
+        return _lines(self.status)
+
+    def found_deviations(self) -> list[str]:
+        """The deviations file's lines that name a severity; a text of several lines names it once."""
+        return [line for line in _lines(self.deviations) if _SEVERITY.search(line)]
+
+    def restore(self, entries: Iterable[Entry]) -> None:
+        """Append what the journal knows and the files have lost (sources "State Reconciliation": benign)."""
+        entries = tuple(entries)
+        _append(self.status, _missing(_status_lines(entries), self.found_status()))
+        _append(self.deviations, _missing(_deviation_lines(entries), _lines(self.deviations)))
+
+    def untold_deviations(self, entries: Iterable[Entry]) -> list[tuple[Severity, str]]:
+        """Deviations that the file tells and the journal does not."""
+        return [
+            (parse_severity(found[1]), line[:MOST_DEVIATION_CHARS])
+            for line in _missing(self.found_deviations(), _deviation_lines(entries))
+            if (found := _SEVERITY.search(line))
+        ]
 
     def found_handoff(self) -> str | None:
         """The HANDOFF file's text as it is found; None where there is no file."""
@@ -107,6 +137,37 @@ def error_report_text(task_id: str, title: str, message: str, *, commit: str, ou
         f"# {task_id}: {title}\n\n```text\n{message}\n```\n\n"
         f"Last finished state: commit {commit}\n\n## End of the agent's output\n\n{printed}\n"
     )
+
+
+def missing_lines(entries: Iterable[Entry], status: Iterable[str]) -> int:
+    """How many lines of the journal a status file lacks."""
+    return len(_missing(_status_lines(entries), status))
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+
+
+def _status_lines(entries: Iterable[Entry]) -> list[str]:
+    return [line for entry in entries for line in status_line(entry).splitlines()]
+
+
+def _deviation_lines(entries: Iterable[Entry]) -> list[str]:
+    return [line for entry in entries if is_deviation_line(entry) for line in _deviation(entry).splitlines()]
+
+
+def _missing(wanted: Iterable[str], found: Iterable[str]) -> list[str]:
+    """The lines that are wanted more often than they are found, in their order."""
+    left = Counter(found)
+    missing = []
+    for line in wanted:
+        left[line] -= 1
+        if left[line] < 0:
+            missing.append(line)
+    return missing
 
 
 def _deviation(entry: Entry) -> str:

@@ -44,10 +44,14 @@ _ADVICE = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resumed:
-    """What a session starts from. ``entries`` are to be written first; ``feedback`` is a rejection not acted on."""
+    """What a session starts from. ``entries`` are to be written first; ``feedback`` is a rejection not acted on.
+
+    ``moved_to`` is where somebody had moved the task's branch, off the last finished item; it is back.
+    """
 
     progress: Progress
     entries: tuple[Entry, ...]
+    moved_to: str | None = None
     advice: str
     feedback: str
     last_message_id: int
@@ -70,6 +74,7 @@ def reconcile(
     commits = [row.commit_id for row in view.journal if row.commit_id]
     if commits:
         tree.expect(commits[-1])
+    moved_to = tree.moved_off() if set_aside else None
     ref = tree.set_aside() if set_aside else None
     if ref is not None:
         found.append(Entry(kind=Kind.SET_ASIDE, text=ref))
@@ -87,6 +92,7 @@ def reconcile(
     return Resumed(
         progress=progress,
         entries=tuple(found),
+        moved_to=moved_to,
         advice="\n\n".join(advice),
         feedback=feedback,
         last_message_id=unread[-1].id if unread else 0,
@@ -98,9 +104,11 @@ def _kept_unheard(view: TaskView, tree: TaskTree, names: set[str], progress: Pro
     heard = {row.commit_id for row in view.journal}
     entries = []
     for kept in tree.found_items():
+        if kept.commit in heard:
+            continue
         if kept.item in names and not progress.is_done(kept.item):
             kind = Kind.RECONCILED
-        elif kept.item.startswith(REWORK) and kept.commit not in heard:
+        elif kept.item.startswith(REWORK):
             kind = Kind.REWORKED
         else:
             continue
@@ -148,6 +156,7 @@ def resumption_message(
     view: TaskView,
     resumed: Resumed,
     left: Left,
+    mismatches: tuple[str, ...],
     *,
     program: Program,
     settings: Settings,
@@ -158,8 +167,7 @@ def resumption_message(
 ) -> Resumption:
     """The verbose takeover message of the sources. ``is_doubtful``: the conductor is asked before all else."""
     progress = resumed.progress
-    mismatches = sum(1 for entry in resumed.entries if entry.kind is Kind.RECONCILED)
-    is_clean = left.ending is Ending.CLEAN and not resumed.entries
+    is_clean = left.ending is Ending.CLEAN and not mismatches and not resumed.entries
     remaining = program.remaining(progress)
     assessment = "clean handoff" if is_clean else f"needs verification ({left.ending})"
     return Resumption(
@@ -168,7 +176,7 @@ def resumption_message(
         handoff=left.described,
         context_usage_pct=context_pct,
         deviations_found=_breakdown(progress),
-        mismatches=Counted(count=mismatches),
+        mismatches=Counted(count=len(mismatches), remark="; ".join(mismatches)),
         pending_messages=Counted(count=view.unread),
         previous_self_correction=SelfCorrection(
             happened=bool(progress.self_corrections), details="; ".join(progress.self_corrections)

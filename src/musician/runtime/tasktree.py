@@ -16,7 +16,7 @@ from musician.protocol.claim import Claim
 from musician.protocol.delegation import Extent
 from musician.protocol.errors import BadField
 from musician.protocol.particulars import KeyOutput, OutputKind
-from musician.trees.branches import create_branch, full_ref, integration_branch, start_branch
+from musician.trees.branches import create_branch, full_ref, integration_branch, partial_ref, start_branch
 from musician.trees.git import Git
 from musician.trees.merge import Conflict, ensure_integration, take_in
 from musician.trees.partial import set_aside_partial
@@ -45,6 +45,22 @@ class TaskTree(Protocol):
 
     def expect(self, commit: str) -> None:
         """The journal knows this commit of the task: what is finished includes it, whatever the branch says."""
+        ...
+
+    def moved_off(self) -> str | None:
+        """Where the task's branch is, if somebody moved it off the last finished item; None if it holds that."""
+        ...
+
+    def holds(self, commit: str) -> bool:
+        """Whether the tree's history holds a finished item's commit."""
+        ...
+
+    def unfinished(self, epoch: int) -> tuple[str, ...]:
+        """The refs that keep what a claim left unfinished."""
+        ...
+
+    def tip(self) -> str | None:
+        """The commit the tree stands on; None where it is not the task's alone."""
         ...
 
     def set_aside(self) -> str | None:
@@ -91,10 +107,27 @@ class IsolatedTree:
         if is_there and not git.succeeds("merge-base", "--is-ancestor", commit, self.kept):
             self.kept = commit
 
+    def moved_off(self) -> str | None:
+        git, branch = Git(self.worktree.root.path), full_ref(self.worktree.branch)
+        is_whole = git.succeeds("merge-base", "--is-ancestor", self.kept, branch)
+        return None if is_whole else git.commit_id(branch)
+
+    def holds(self, commit: str) -> bool:
+        git = Git(self.path)
+        return git.commit_id(commit) is not None and git.succeeds(
+            "merge-base", "--is-ancestor", commit, "HEAD"
+        )
+
+    def unfinished(self, epoch: int) -> tuple[str, ...]:
+        refs = [partial_ref(self.worktree.branch, label) for label in (str(epoch), f"{epoch}-*")]
+        found = Git(self.path).text("for-each-ref", "--format=%(refname)", *refs)
+        return tuple(found.splitlines())
+
+    def tip(self) -> str | None:
+        return Git(self.path).commit_id("HEAD")
+
     def set_aside(self) -> str | None:
-        branch = full_ref(self.worktree.branch)
-        is_whole = Git(self.worktree.root.path).succeeds("merge-base", "--is-ancestor", self.kept, branch)
-        to = None if is_whole else self.kept
+        to = None if self.moved_off() is None else self.kept
         return set_aside_partial(self.worktree, task_id=self.claim.task_id, epoch=self.claim.epoch, to=to).ref
 
     def keep(self, item: str, title: str) -> str | None:
@@ -142,6 +175,18 @@ class SharedTree:
 
     def expect(self, commit: str) -> None:
         pass
+
+    def moved_off(self) -> str | None:
+        return None
+
+    def holds(self, commit: str) -> bool:  # noqa: ARG002  # the port's shape
+        return True
+
+    def unfinished(self, epoch: int) -> tuple[str, ...]:  # noqa: ARG002  # the port's shape
+        return ()
+
+    def tip(self) -> str | None:
+        return None
 
     def set_aside(self) -> str | None:
         return None

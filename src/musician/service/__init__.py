@@ -43,7 +43,7 @@ from musician.service.conducting import (
     start_conducting,
 )
 from musician.service.endings import approved_text, complete, exit_task
-from musician.service.inbox import acknowledge, deliver, send, unread
+from musician.service.inbox import acknowledge, deliver, future_messages, send, unread
 from musician.service.looking import Look, look
 from musician.service.pausing import go_on, pause
 from musician.service.people import ask_human, open_asks, resolve_asks
@@ -124,6 +124,7 @@ __all__ = [
     "fence",
     "find_proposal",
     "finish_conducting",
+    "future_messages",
     "go_on",
     "grant_retries",
     "hand_over",

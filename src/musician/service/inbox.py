@@ -7,7 +7,7 @@ from musician.service.rowwork import load_owned, load_played, load_task, say
 from musician.store.port import Store
 from musician.store.rows import MessageRow, decode
 
-__all__ = ["MOST_UNREAD", "acknowledge", "deliver", "send", "unread"]
+__all__ = ["MOST_UNREAD", "acknowledge", "deliver", "future_messages", "send", "unread"]
 
 MOST_UNREAD = 200
 """At most so many messages are handed over at once; the rest follows after these are acknowledged."""
@@ -41,6 +41,13 @@ def deliver(store: Store, claim: Claim, message_ids: tuple[int, ...]) -> None:
                 session_id=claim.session_id,
                 claim_epoch=claim.epoch,
             )
+
+
+def future_messages(store: Store, task_id: str, *, tolerance_s: float) -> tuple[int, ...]:
+    """Messages of the conductor dated after now, by the database's clock: their ids (D10, D20)."""
+    with store.read() as tx:
+        rows = tx.all("messages_of_the_future", task_id=task_id, tolerance_s=tolerance_s)
+    return tuple(int(row["id"] or 0) for row in rows)
 
 
 def acknowledge(store: Store, claim: Claim, up_to: int) -> int:

@@ -76,3 +76,10 @@ WHERE q.message_type = 'question'
                     AND a.message_type IN ('note', 'emergency', 'exit_request', 'handoff', 'fix_proposal',
                                            'rejection', 'approval'))
 ORDER BY q.id;
+
+-- name: messages_of_the_future
+-- What the conductor is said to have said after now, by the database's clock (D10).
+SELECT id FROM orchestration_messages
+WHERE task_id = :task_id AND from_session = 'task-00'
+  AND julianday(timestamp) > julianday('now') + :tolerance_s / 86400.0
+ORDER BY id;
