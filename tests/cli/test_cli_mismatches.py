@@ -316,7 +316,7 @@ def test_a_handoff_that_lacks_several_steps_is_decided_by_the_tests(scene: Scene
 
 
 def test_a_deviation_that_only_the_file_tells_counts_all_the_same(scene: Scene) -> None:
-    """D20.5, D17: who wrote it into the file has told it; the database hears of it now."""
+    """D20.5: who wrote it into the file has told it; the database hears of it now."""
     with scene.deviations.open("a") as file:
         file.write("checkpoint 1: took another library [High]\n")
     taken = scene.take_up()

@@ -111,3 +111,21 @@ def test_a_task_that_does_not_end_with_its_final_checkpoint_cannot_be_made(
 def test_two_items_cannot_have_one_name() -> None:
     with pytest.raises(ValueError, match="own name"):
         Program(task_id="task-01", title="t", items=(play(1), play(1), check(1, 1, final=True)))
+
+
+def test_what_is_undone_takes_the_approvals_along_that_judged_it() -> None:
+    progress = done("step 1", "step 2", "step 2 agent 1").after(
+        [Entry(kind=Kind.APPROVED, item="checkpoint 1")]
+    )
+    assert PROGRAM.undone_with("step 2", progress) == ("step 2", "checkpoint 1")
+    assert PROGRAM.undone_with("step 3", progress) == ()
+    assert PROGRAM.undone_with("step 9", progress) == ()
+    undone = progress.after(Entry(kind=Kind.UNDONE, item=name) for name in ("step 2", "checkpoint 1"))
+    assert PROGRAM.next_item(undone) == play(2)
+    assert (undone.completed, undone.approved) == (("step 1", "step 2 agent 1"), frozenset())
+
+
+def test_the_checkpoint_after_an_item_is_the_next_one_in_the_document() -> None:
+    assert PROGRAM.check_after("step 1") == check(1, 2)
+    assert PROGRAM.check_after("checkpoint 1") == check(1, 2)
+    assert PROGRAM.check_after("step 3") == PROGRAM.check_after("step 9") == check(2, 2, final=True)
