@@ -1,6 +1,9 @@
 """Coverage of changed lines, from real changes."""
 
+from functools import partial
 from typing import TYPE_CHECKING
+
+import anyio
 
 from musician.verification.covered import changed_coverage
 from musician.verification.findings import ChangedCoverage
@@ -22,7 +25,7 @@ def lcov(**files: str) -> str:
 
 def measure(workshop: "Workshop", baseline_pct: float | None = None) -> ChangedCoverage:
     change = workshop.change()
-    return changed_coverage(workshop.tree, change, {}, baseline_pct=baseline_pct)
+    return anyio.run(partial(changed_coverage, workshop.tree, change, {}, baseline_pct=baseline_pct))
 
 
 def test_only_changed_lines_count_and_the_missed_are_named(workshop: "Workshop") -> None:

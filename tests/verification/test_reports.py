@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import anyio
 import pytest
 
 from musician.verification import reports
@@ -37,7 +38,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def read(tree: Path) -> Report:
-    found = fresh_report(tree, {})
+    found = anyio.run(fresh_report, tree, {})
     assert isinstance(found, Report), found
     return found
 
@@ -79,20 +80,20 @@ def test_without_the_extra_the_data_is_not_read_and_the_remedy_is_named(
 ) -> None:
     (tree / ".coverage").write_bytes(b"SQLite format 3")
     monkeypatch.setattr(reports, "find_spec", lambda name: None)
-    found = fresh_report(tree, {})
+    found = anyio.run(fresh_report, tree, {})
     assert isinstance(found, str)
     assert "musician[checks]" in found
 
 
 def test_an_old_report_is_no_report(tree: Path) -> None:
-    assert fresh_report(tree, report_stamps(tree)) == "the tests leave no coverage report"
+    assert anyio.run(fresh_report, tree, report_stamps(tree)) == "the tests leave no coverage report"
     file = tree / "coverage.xml"
     file.write_text(COBERTURA.format(source="src", name="pkg/a.py"))
     before = report_stamps(tree)
-    assert fresh_report(tree, before) == "coverage.xml is older than this run"
+    assert anyio.run(fresh_report, tree, before) == "coverage.xml is older than this run"
     (tree / "new.xml").write_text(file.read_text())
     os.replace(tree / "new.xml", file)
-    assert isinstance(fresh_report(tree, before), Report)
+    assert isinstance(anyio.run(fresh_report, tree, before), Report)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ def test_an_old_report_is_no_report(tree: Path) -> None:
 )
 def test_a_torn_report_says_that_it_cannot_be_read(tree: Path, name: str, text: str) -> None:
     (tree / name).write_text(text)
-    found = fresh_report(tree, {})
+    found = anyio.run(fresh_report, tree, {})
     assert isinstance(found, str)
     assert found.startswith(f"{name} cannot be read")
 
@@ -115,7 +116,7 @@ def test_a_torn_report_says_that_it_cannot_be_read(tree: Path, name: str, text: 
 def test_a_huge_report_is_not_read(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reports, "MAX_REPORT_BYTES", 10)
     (tree / "lcov.info").write_text(LCOV)
-    assert fresh_report(tree, {}) == "lcov.info is too large"
+    assert anyio.run(fresh_report, tree, {}) == "lcov.info is too large"
 
 
 def test_an_empty_report_has_no_total(tree: Path) -> None:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
 
 from musician.verification import scan
@@ -25,7 +26,7 @@ def by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def look(workshop: "Workshop") -> Scan:
-    return scan_change(workshop.git, workshop.tree, workshop.change())
+    return anyio.run(scan_change, workshop.git, workshop.tree, workshop.change())
 
 
 def seen(found: Scan) -> list[tuple[str, int, str, bool]]:
@@ -162,8 +163,20 @@ def test_more_remarks_than_the_bound_are_counted(
     assert (len(found.remarks), found.left_out) == (2, 3)
 
 
+ANSWERS = '#!/bin/sh\nwhile [ "$1" != --output-file ]; do shift; done\n{} > "$2"\n'
+
+
 @pytest.mark.parametrize(
-    "answer", ["#!/bin/sh\necho no json\n", "#!/bin/sh\necho '[{}]'\n", "#!/bin/sh\necho 1\n", "no program"]
+    "answer",
+    [
+        ANSWERS.format("echo no json"),
+        ANSWERS.format("echo '[{}]'"),
+        ANSWERS.format("echo 1"),
+        "#!/bin/sh\n",
+        ANSWERS.format("echo '[]'; sleep 60"),
+        "no program",
+    ],
+    ids=["no json", "no fields", "no list", "no answer", "no end", "no program"],
 )
 def test_a_ruff_that_does_not_answer_is_replaced_by_patterns(
     workshop: "Workshop", monkeypatch: pytest.MonkeyPatch, answer: str
@@ -172,6 +185,7 @@ def test_a_ruff_that_does_not_answer_is_replaced_by_patterns(
     fake.write_text(answer)
     fake.chmod(0o755)
     monkeypatch.setattr(scan, "find_ruff", lambda: str(fake))
+    monkeypatch.setattr(scan, "_RUFF_LIMIT_S", 1.0)
     workshop.before({})
     workshop.now({"a.py": "breakpoint()\n"})
     assert seen(look(workshop)) == [("a.py", 1, "debugger", False)]

@@ -223,8 +223,8 @@ class _Found:
             self.failure = analyse(result.commands[-1], change, project.top_modules)
             return
         # the report first: what runs later may write over it
-        self.coverage = await _in_thread(
-            partial(changed_coverage, self.tree, change, self.stamps, baseline_pct=self.earlier.coverage_pct)
+        self.coverage = await changed_coverage(
+            self.tree, change, self.stamps, baseline_pct=self.earlier.coverage_pct
         )
         limit_s = self.settings.validity.limit_s
         try:
@@ -234,7 +234,7 @@ class _Found:
         except _TROUBLES as error:
             self.validity = Validity(why_not=_short(error))
         try:
-            self.scan = await _in_thread(partial(scan_change, Git(self.tree), self.tree, change))
+            self.scan = await scan_change(Git(self.tree), self.tree, change)
         except _TROUBLES as error:
             self.scan = Scan(why_not=f"the change was not scanned: {_short(error)}")
         self.integration = await look_at_wholeness(self.tree, change, project, self.commands, runner)

@@ -17,14 +17,11 @@ MAX_MISSED = 100
 """Lines and files named."""
 
 
-def changed_coverage(
+async def changed_coverage(
     tree: Path, change: Change, before: Stamps, *, baseline_pct: float | None
 ) -> ChangedCoverage:
-    """Of the report written since ``before``; ``baseline_pct`` is the whole project's at the last checkpoint.
-
-    Blocks.
-    """
-    report = fresh_report(tree, before)
+    """Of the report written since ``before``; ``baseline_pct`` is the whole project's at the last checkpoint."""
+    report = await fresh_report(tree, before)
     if isinstance(report, str):
         return ChangedCoverage(why_not=report, baseline_pct=baseline_pct)
     known_suffixes = {PurePosixPath(path).suffix for path in report.hits}

@@ -7,7 +7,6 @@ that the test run has just written counts; an older one speaks of other code.
 
 import contextlib
 import os
-import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,10 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import anyio.to_thread
+
+from musician.verification.tools import run_tool
 
 __all__ = ["MAX_REPORT_BYTES", "Report", "Stamps", "fresh_report", "report_stamps"]
 
@@ -54,8 +57,8 @@ def report_stamps(tree: Path) -> Stamps:
     return found
 
 
-def fresh_report(tree: Path, before: Stamps) -> Report | str:
-    """What the test run has written since ``before``; else why there is nothing, in a few words. Blocks."""
+async def fresh_report(tree: Path, before: Stamps) -> Report | str:
+    """What the test run has written since ``before``; else why there is nothing, in a few words."""
     now = report_stamps(tree)
     fresh = [name for name, stamp in now.items() if before.get(name) != stamp]
     if not fresh:
@@ -65,15 +68,20 @@ def fresh_report(tree: Path, before: Stamps) -> Report | str:
         return f"{name} is too large"
     try:
         if name == _DATA:
-            return _from_data(tree)
-        text = (tree / name).read_bytes()
-        hits = _lcov(text.decode("utf-8", "replace")) if name in _LCOV else _cobertura(text)
-        return Report(source=name, hits=_in_tree(tree, hits))
-    except (OSError, subprocess.SubprocessError, ET.ParseError, ValueError) as error:
+            return await _from_data(tree)
+        return await anyio.to_thread.run_sync(_read, tree, tree / name, name)
+    except (OSError, ET.ParseError, ValueError) as error:
         return f"{name} cannot be read: {error}"
 
 
-def _from_data(tree: Path) -> Report | str:
+def _read(tree: Path, path: Path, name: str) -> Report:
+    """``path`` has what is reported of ``tree`` as ``name``."""
+    text = path.read_bytes()
+    hits = _lcov(text.decode("utf-8", "replace")) if name in _LCOV else _cobertura(text)
+    return Report(source=name, hits=_in_tree(tree, hits))
+
+
+async def _from_data(tree: Path) -> Report | str:
     if find_spec("coverage") is None:
         return "reading .coverage needs `pip install musician[checks]`, or let the tests write coverage.xml"
     with TemporaryDirectory(prefix="musician-coverage-") as folder:
@@ -90,11 +98,10 @@ def _from_data(tree: Path) -> Report | str:
             "-o",
             str(made),
         ]
-        done = subprocess.run(argv, cwd=tree, capture_output=True, timeout=_CONVERSION_LIMIT_S)
+        said = (await run_tool(argv, tree=tree, limit_s=_CONVERSION_LIMIT_S)).strip().splitlines()
         if not made.is_file():
-            said = done.stdout.decode("utf-8", "replace").strip().splitlines()
-            return f".coverage cannot be read: {said[-1] if said else f'exit code {done.returncode}'}"
-        return Report(source=_DATA, hits=_in_tree(tree, _cobertura(made.read_bytes())))
+            return f".coverage cannot be read: {said[-1] if said else 'coverage says nothing'}"
+        return await anyio.to_thread.run_sync(_read, tree, made, _DATA)
 
 
 def _cobertura(text: bytes) -> Iterator[tuple[list[str], dict[int, int]]]:

@@ -11,18 +11,21 @@ import io
 import json
 import re
 import shutil
-import subprocess
 import sys
 import tokenize
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any
+
+import anyio.to_thread
 
 from musician.processes.output import one_line
 from musician.trees.git import Git
 from musician.verification.change import Change, ChangedFile, is_test_side, read_blobs
 from musician.verification.findings import Remark, Scan
+from musician.verification.tools import run_tool
 
 __all__ = ["MAX_REMARKS", "find_ruff", "scan_change"]
 
@@ -85,12 +88,18 @@ _ENTRY = re.compile(
 _ENTRY_NAMES = frozenset({"__main__", "main", "cli", "manage", "conftest", "setup"})
 
 
-def scan_change(git: Git, tree: Path, change: Change) -> Scan:
-    """What stands in the added lines of ``change``; blocks, for ruff looks at the files in ``tree``."""
+async def scan_change(git: Git, tree: Path, change: Change) -> Scan:
+    """What stands in the added lines of ``change``; ruff looks at the files in ``tree``, all in one run."""
     files = [file for file in change.present if file.added and _suffix(file.path) in _LANGUAGES]
     python = [file for file in files if file.is_python]
     ruff = find_ruff() if python else None
-    by_ruff = None if ruff is None else _by_ruff(ruff, tree, python)
+    by_ruff = None if ruff is None else await _by_ruff(ruff, tree, python)
+    return await anyio.to_thread.run_sync(_scanned, git, change, files, by_ruff)
+
+
+def _scanned(
+    git: Git, change: Change, files: list[ChangedFile], by_ruff: Mapping[str, list[Remark]] | None
+) -> Scan:
     remarks: list[Remark] = []
     for file in files:
         if by_ruff is None or not file.is_python:
@@ -98,7 +107,8 @@ def scan_change(git: Git, tree: Path, change: Change) -> Scan:
         else:
             remarks += by_ruff.get(file.path, ())
     judged = _judged(git, change, remarks, read_by_ruff=by_ruff is not None)
-    by = "" if not python else "patterns" if by_ruff is None else "ruff"
+    has_python = any(file.is_python for file in files)
+    by = "" if not has_python else "patterns" if by_ruff is None else "ruff"
     return Scan(remarks=tuple(judged[:MAX_REMARKS]), left_out=max(0, len(judged) - MAX_REMARKS), by=by)
 
 
@@ -107,14 +117,17 @@ def find_ruff() -> str | None:
     return shutil.which("ruff", path=str(Path(sys.executable).parent)) or shutil.which("ruff")
 
 
-def _by_ruff(ruff: str, tree: Path, files: list[ChangedFile]) -> Mapping[str, list[Remark]] | None:
+async def _by_ruff(ruff: str, tree: Path, files: list[ChangedFile]) -> Mapping[str, list[Remark]] | None:
     """By file; None if ruff did not answer as it should."""
     argv = [ruff, "check", "--isolated", "--no-cache", "--quiet", "--exit-zero", "--force-exclude"]
-    argv += ["--select", _RUFF_SELECTED, "--output-format", "json", "--", *(file.path for file in files)]
+    argv += ["--select", _RUFF_SELECTED, "--output-format", "json"]
     try:
-        done = subprocess.run(argv, cwd=tree, capture_output=True, timeout=_RUFF_LIMIT_S)
-        return _read_answer(json.loads(done.stdout), tree.resolve(), files)
-    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
+        with TemporaryDirectory(prefix="musician-scan-") as folder:
+            answer = Path(folder) / "ruff.json"  # what it complains of goes to the same pipe as its answer
+            argv += ["--output-file", str(answer), "--", *(file.path for file in files)]
+            await run_tool(argv, tree=tree, limit_s=_RUFF_LIMIT_S)
+            return _read_answer(json.loads(answer.read_bytes()), tree.resolve(), files)
+    except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
