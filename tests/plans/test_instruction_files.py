@@ -153,7 +153,7 @@ def test_an_instruction_file_is_a_task_two_levels_up() -> None:
                 ),
                 (
                     "i.md:3: the key `instructions`; expected one of task, plan, title, files, danger, after, agent, "
-                    "review, test, setup, isolation, labels, pause-siblings-at"
+                    "review, reviewer, test, setup, isolation, labels, pause-siblings-at"
                 ),
             ],
         ),
@@ -316,6 +316,7 @@ def tasks(draw: st.DrawFn) -> TaskSpec:
         labels=draw(WORDS),
         agent=draw(st.sampled_from(["shell", "claude", "acp:x --y 'z: #'"])),
         review=draw(st.sampled_from(Review)),
+        reviewer=draw(SHELL_TEXT),
         isolation=draw(st.sampled_from(Isolation)),
         test=draw(SHELL_TEXT),
         setup=draw(SHELL_TEXT | st.just("a\n---\n  ---\nb")),

@@ -78,12 +78,12 @@ GOLDEN = {
         [
             (
                 "P.md:8: the key `reveiw`; expected `review` (the keys here are files, danger, after, agent, review, "
-                "test, setup, isolation, labels, pause-siblings-at, instructions)"
+                "reviewer, test, setup, isolation, labels, pause-siblings-at, instructions)"
             ),
             "P.md:10: the key `files` a second time; expected it once (first in line 9)",
             (
                 "P.md:11: the key `zzz`; expected one of files, danger, after, agent, review, "
-                "test, setup, isolation, labels, pause-siblings-at, instructions"
+                "reviewer, test, setup, isolation, labels, pause-siblings-at, instructions"
             ),
         ],
     ),
@@ -129,7 +129,7 @@ GOLDEN = {
         [
             (
                 "P.md:8: the key `?`; expected one of files, danger, after, agent, review, "
-                "test, setup, isolation, labels, pause-siblings-at, instructions"
+                "reviewer, test, setup, isolation, labels, pause-siblings-at, instructions"
             ),
         ],
     ),

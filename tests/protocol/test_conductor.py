@@ -217,7 +217,7 @@ def test_what_only_a_person_may_decide_is_asked(found: c.Submitted) -> None:
 
 
 def test_a_person_can_take_the_place_of_the_rules() -> None:
-    act = only(reviewing(reviewed_by_rule=False))
+    act = only(reviewing(reviewer=c.Reviewer.HUMAN))
     assert isinstance(act, c.AskHuman)
     assert act.text == "the plan asks for a person's review"
 
@@ -456,7 +456,7 @@ FACTS = st.builds(
     is_playing=st.booleans(),
     is_isolated=st.booleans(),
     is_merged=st.booleans(),
-    reviewed_by_rule=st.booleans(),
+    reviewer=st.sampled_from(c.Reviewer),
     submitted=st.none() | SUBMITTED,
     report=st.none() | REPORTS,
     question=st.none() | st.just((9, "which?")),

@@ -12,12 +12,21 @@ from hypothesis import strategies as st
 
 from musician.protocol import conductor as c
 from musician.protocol.liveness import Owner
+from musician.protocol.opinion import Judgement, Opinion
 from musician.protocol.review import Evidence, Submission, SubmittedWork, Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, CLAIMABLE, VERDICTS, State
 
 MOST_ROUNDS = 400
 GREEN = Evidence(verification=Verification.GREEN, full=False)
+
+OPINIONS = (
+    Opinion(judgement=Judgement.APPROVE, text=""),
+    Opinion(judgement=None, text="it crashed"),
+    Opinion(judgement=Judgement.REJECT, text="too long"),
+    Opinion(judgement=Judgement.FIX, text="shorter"),
+)
+"""What a reviewing agent says."""
 
 HAPPENINGS = (
     "checkpoint",
@@ -85,6 +94,10 @@ class Simulation:
                 assert task.submitted is not None
                 submission = replace(task.submitted.submission, evidence=replace(GREEN, full=True))
                 self.put(name, submitted=replace(task.submitted, submission=submission))
+            case c.AskReviewer():
+                assert task.submitted is not None
+                opinion = OPINIONS[task.submitted.message_id % len(OPINIONS)]
+                self.put(name, submitted=replace(task.submitted, opinion=opinion))
             case c.TryMerge():
                 assert task.submitted is not None
                 outcome = c.TrialOutcome.CONFLICT if self.next_is(name, "conflict") else c.TrialOutcome.GREEN
@@ -295,7 +308,7 @@ def simulations(draw: st.DrawFn) -> Simulation:
                 epoch=0,
                 after=after,
                 conflicts=frozenset(same_phase),
-                reviewed_by_rule=draw(st.booleans()),
+                reviewer=draw(st.sampled_from(c.Reviewer)),
             )
         )
     happenings = {name: draw(st.lists(st.sampled_from(HAPPENINGS), max_size=6)) for name in names}

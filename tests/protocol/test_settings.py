@@ -43,6 +43,7 @@ DEFAULTS = {
     "limits.sessions_without_progress": 3,
     "time.step_limit_s": 3600,
     "time.verification_limit_s": 1800,
+    "time.review_limit_s": 1800,
     "time.shutdown_grace_s": 2,
     "time.busy_timeout_s": 30,
     "coverage.least_pct": 80,

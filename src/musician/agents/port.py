@@ -18,6 +18,7 @@ __all__ = [
     "AgentEvent",
     "ContextReported",
     "DeviationReported",
+    "DeviationRuled",
     "Outcome",
     "OutcomeKind",
     "PartialReported",
@@ -28,6 +29,7 @@ __all__ = [
     "QuestionAsked",
     "SelfCorrectionReported",
     "Stage",
+    "VerdictGiven",
 ]
 
 
@@ -35,6 +37,8 @@ class PieceKind(StrEnum):
     STEP = "step"
     AGENT = "agent"
     REWORK = "rework"
+    REVIEW = "review"
+    """Judge what somebody else has submitted; the tree is a scratch one (D18.6)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +107,21 @@ class PointAnswered:
     text: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictGiven:
+    """A reviewing agent's; of one that plays it means nothing. ``judgement``: approve, reject or fix."""
+
+    judgement: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviationRuled:
+    """A reviewing agent accepts deviation ``number``, from 1, of those it was shown."""
+
+    number: int
+
+
 AgentEvent = (
     ContextReported
     | DeviationReported
@@ -111,6 +130,8 @@ AgentEvent = (
     | PartialReported
     | PointAnswered
     | ProposalMade
+    | VerdictGiven
+    | DeviationRuled
 )
 
 

@@ -36,17 +36,19 @@ _KILLED = {
 """Exit codes of what somebody else ended; any other signal is the script's own failure."""
 
 
+_MISSING = {
+    PieceKind.REWORK: "the plan has no rework block",
+    PieceKind.REVIEW: "the plan names no `reviewer`",
+}
+
+
 class ShellAgent:
     """Implements :class:`musician.agents.port.Agent`. It keeps nothing from piece to piece."""
 
     async def play(self, piece: Piece, stage: Stage) -> Outcome:
         """Run the piece's scripts; cancelling ends them and everything they started."""
         if not piece.scripts:
-            what = (
-                "the plan has no rework block"
-                if piece.kind is PieceKind.REWORK
-                else "it has no run block for the shell agent"
-            )
+            what = _MISSING.get(piece.kind, "it has no run block for the shell agent")
             return Outcome(kind=OutcomeKind.FAILED, detail=f"it cannot be played: {what}")
         try:
             with (

@@ -1,6 +1,6 @@
 """Reading what an agent tells in its output: lines that start with ``::context 58%`` and the like.
 
-A line is a tag when it starts, after spaces or tabs, with one of the seven names::
+A line is a tag when it starts, after spaces or tabs, with one of the nine names::
 
     ::context 58%                 measured context usage, also 58.5% or tokens of the window: 120000/200000
     ::deviation Medium text       Low, Medium or High, and what was done otherwise than planned
@@ -10,6 +10,8 @@ A line is a tag when it starts, after spaces or tabs, with one of the seven name
     ::answer 2 text               what was done for point 2 of what was sent back
     ::proposal PATTERN title      something worth keeping, of one of the seven types; with `` | docs/x.md`` at its
                                   end the text is in that file of the working tree
+    ::verdict approve text        of a reviewing agent: approve, or reject or fix with a point, once for each point
+    ::rule 2                      of a reviewing agent: deviation 2 of those it was shown is accepted
 
 Everything else, ``::group::`` of other tools included, is output. The reader knows bytes and lines; it does
 not know who wrote them and decides nothing: a context reading that cannot be (over 100 %, a window of 0, more
@@ -25,15 +27,18 @@ from musician.agents.port import (
     AgentEvent,
     ContextReported,
     DeviationReported,
+    DeviationRuled,
     PartialReported,
     PointAnswered,
     ProposalMade,
     QuestionAsked,
     SelfCorrectionReported,
+    VerdictGiven,
 )
 from musician.processes.output import one_line
 from musician.protocol.errors import BadField
 from musician.protocol.feedback import MOST_POINTS
+from musician.protocol.opinion import Judgement
 from musician.protocol.proposals import MOST_TITLE_CHARS, ProposalType, parse_type
 
 __all__ = ["MAX_LINE_BYTES", "MAX_TEXT_CHARS", "Line", "LineReader"]
@@ -45,7 +50,8 @@ MAX_TEXT_CHARS = 2000
 """What is kept of a tag's text."""
 
 _TAG = re.compile(
-    r"[ \t]*::(context|deviation|self-correction|question|partial|answer|proposal)(?![\w-]):?(.*)", re.DOTALL
+    r"[ \t]*::(context|deviation|self-correction|question|partial|answer|proposal|verdict|rule)(?![\w-]):?(.*)",
+    re.DOTALL,
 )
 _PERCENT = re.compile(r"(-?\d+(?:\.\d+)?)\s*%", re.ASCII)
 _TOKENS = re.compile(r"(-?\d+)\s*/\s*(-?\d+)", re.ASCII)
@@ -128,6 +134,10 @@ def _event(name: str, text: str) -> AgentEvent:
             return _answer(text)
         case "proposal":
             return _proposal(text)
+        case "verdict":
+            return _verdict(text)
+        case "rule":
+            return _rule(text)
         case _:
             return PartialReported(text=text)
 
@@ -164,6 +174,21 @@ def _answer(text: str) -> PointAnswered:
     if not what:
         raise _NotUnderstood("it does not say what was done")
     return PointAnswered(number=int(number), text=what)
+
+
+def _verdict(text: str) -> VerdictGiven:
+    word, _, what = text.partition(" ")
+    judgement = word.rstrip(":").lower()
+    if judgement not in list(Judgement):
+        raise _NotUnderstood("the verdict is " + ", ".join(Judgement))
+    return VerdictGiven(judgement=judgement, text=what)
+
+
+def _rule(text: str) -> DeviationRuled:
+    number = text.rstrip(".:)")
+    if not (number.isascii() and number.isdecimal()) or not 1 <= int(number) <= MOST_POINTS:
+        raise _NotUnderstood(f"it is the number of a deviation, 1 to {MOST_POINTS}")
+    return DeviationRuled(number=int(number))
 
 
 def _proposal(text: str) -> ProposalMade:

@@ -158,7 +158,7 @@ def _front_matter(task: TaskSpec, plan_id: str) -> Iterator[str]:
         values: tuple[str, ...] = getattr(task, key)
         if values:
             yield f"{key}: [{', '.join(map(_quoted, values))}]"
-    for key in ("agent", "review", "isolation", "test", "setup"):
+    for key in ("agent", "review", "reviewer", "isolation", "test", "setup"):
         value: str | None = getattr(task, key)
         if value:
             yield f"{key}: {_quoted(str(value))}"

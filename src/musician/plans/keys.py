@@ -43,6 +43,7 @@ class Defaults:
 
     agent: str = "shell"
     review: Review = Review.RULES
+    reviewer: str | None = None
     isolation: Isolation = Isolation.WORKTREE
     test: str | None = None
     setup: str | None = None
@@ -58,6 +59,7 @@ class PlanKeys:
     test: str | None = None
     agent: str | None = None
     review: Review | None = None
+    reviewer: str | None = None
     isolation: Isolation | None = None
     lines: Mapping[str, int] = field(default_factory=dict)
 
@@ -66,6 +68,7 @@ class PlanKeys:
         return Defaults(
             agent=self.agent or base.agent,
             review=self.review or base.review,
+            reviewer=self.reviewer or None,
             isolation=self.isolation or base.isolation,
             test=self.test or None,
             setup=self.setup or None,
@@ -74,7 +77,10 @@ class PlanKeys:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskKeys:
-    """A task's own keys; None where one is missing. An empty ``test`` or ``setup`` switches the plan's off."""
+    """A task's own keys; None where one is missing.
+
+    An empty ``test``, ``setup`` or ``reviewer`` switches the plan's off.
+    """
 
     task: str | None = None
     plan: str | None = None
@@ -86,6 +92,7 @@ class TaskKeys:
     labels: tuple[str, ...] | None = None
     agent: str | None = None
     review: Review | None = None
+    reviewer: str | None = None
     isolation: Isolation | None = None
     test: str | None = None
     setup: str | None = None
@@ -203,6 +210,7 @@ _PLAN_CHECKS: dict[str, _Check] = {
     "test": _text,
     "agent": _agent,
     "review": _one_of(Review),
+    "reviewer": _text,
     "isolation": _one_of(Isolation),
 }
 
@@ -212,6 +220,7 @@ _TASK_CHECKS: dict[str, _Check] = {
     "after": _ids,
     "agent": _agent,
     "review": _one_of(Review),
+    "reviewer": _text,
     "test": _text,
     "setup": _text,
     "isolation": _one_of(Isolation),

@@ -97,6 +97,8 @@ class TaskSpec:
     test: str | None
     setup: str | None
     pause_siblings_at: tuple[int, ...]
+    reviewer: str | None = None
+    """What the shell agent runs to judge a submission, where an agent reviews (D18.6)."""
     source_path: str
     line: int
 

@@ -48,7 +48,7 @@ def resolve_task(
     source_path: str,
     line: int,
 ) -> TaskSpec:
-    """The task with everything it did not say filled in; an empty ``test`` or ``setup`` is none."""
+    """The task with everything it did not say filled in; an empty ``test``, ``setup`` or ``reviewer`` is none."""
     return TaskSpec(
         task_id=task_id,
         title=title,
@@ -60,6 +60,7 @@ def resolve_task(
         labels=keys.labels or (),
         agent=keys.agent or defaults.agent,
         review=keys.review or defaults.review,
+        reviewer=(defaults.reviewer if keys.reviewer is None else keys.reviewer) or None,
         isolation=keys.isolation or defaults.isolation,
         test=(defaults.test if keys.test is None else keys.test) or None,
         setup=(defaults.setup if keys.setup is None else keys.setup) or None,

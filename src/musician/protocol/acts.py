@@ -7,6 +7,7 @@ from musician.protocol.states import State
 __all__ = [
     "Act",
     "AskHuman",
+    "AskReviewer",
     "Finish",
     "GoOn",
     "Judge",
@@ -70,6 +71,14 @@ class VerifyFully:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AskReviewer:
+    """Have the reviewing agent judge what was submitted (D18.6)."""
+
+    task_id: str
+    message_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TryMerge:
     """Merge on trial into the plan's branch and verify there, before the completion is approved (D24)."""
 
@@ -125,6 +134,7 @@ Act = (
     | GoOn
     | RequestExit
     | VerifyFully
+    | AskReviewer
     | TryMerge
     | Merge
     | AskHuman

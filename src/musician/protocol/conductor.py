@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator
 from musician.protocol.acts import (
     Act,
     AskHuman,
+    AskReviewer,
     Finish,
     GoOn,
     Judge,
@@ -30,9 +31,11 @@ from musician.protocol.barrier import holder_of, is_held_up, pause_due
 from musician.protocol.budget import answer_by_rule
 from musician.protocol.deviations import open_deviations
 from musician.protocol.liveness import Owner
+from musician.protocol.opinion import before_asking, judge_by_opinion
 from musician.protocol.orchestra import (
     Orchestra,
     Report,
+    Reviewer,
     Submitted,
     TaskFacts,
     Trial,
@@ -51,6 +54,7 @@ __all__ = [
     "MOST_FAILED_LAUNCHES",
     "Act",
     "AskHuman",
+    "AskReviewer",
     "Finish",
     "GoOn",
     "Judge",
@@ -61,6 +65,7 @@ __all__ = [
     "Reopen",
     "Report",
     "RequestExit",
+    "Reviewer",
     "Standstill",
     "Submitted",
     "TakeOver",
@@ -127,28 +132,43 @@ def _answer_submission(task: TaskFacts, settings: Settings) -> Act | None:
     found = task.submitted
     if task.state is not State.NEEDS_REVIEW or found is None:
         return None
-    verdict = judge_by_rule(found.submission, settings)
-    if not task.reviewed_by_rule:
-        verdict = Verdict(kind=VerdictKind.ASK_HUMAN, reasons=("the plan asks for a person's review",))
+    verdict = _verdict_on(task.reviewer, found, settings)
+    if verdict is None:
+        return AskReviewer(task_id=task.task_id, message_id=found.message_id)
     match verdict.kind:
         case VerdictKind.ASK_HUMAN:
             return _ask_review(task, found, "; ".join(verdict.reasons))
         case VerdictKind.VERIFY_FULLY_FIRST:
             return VerifyFully(task_id=task.task_id, message_id=found.message_id)
         case VerdictKind.SEND_BACK:
-            return _judged(task, found, State.REVIEW_FAILED, _numbered(verdict.reasons))
+            return _judged(task, found, State.REVIEW_FAILED, _worded(verdict.reasons))
+        case VerdictKind.PROPOSE_FIX:
+            return _judged(task, found, State.FIX_PROPOSED, _worded(verdict.reasons))
     return _approve(task, found)
 
 
+def _verdict_on(reviewer: Reviewer, found: Submitted, settings: Settings) -> Verdict | None:
+    """None: the reviewing agent is to be asked."""
+    match reviewer:
+        case Reviewer.HUMAN:
+            return Verdict(kind=VerdictKind.ASK_HUMAN, reasons=("the plan asks for a person's review",))
+        case Reviewer.AGENT:
+            decided = before_asking(found.submission, settings)
+            if decided is not None or found.opinion is None:
+                return decided
+            return judge_by_opinion(found.submission, found.opinion)
+    return judge_by_rule(found.submission, settings)
+
+
 def _approve(task: TaskFacts, found: Submitted) -> Act:
+    said = "" if found.opinion is None or not found.opinion.text else f" {found.opinion.text}"
     if not found.submission.final or not task.is_isolated:
-        return _judged(task, found, State.REVIEW_APPROVED, "Approved.")
+        return _judged(task, found, State.REVIEW_APPROVED, f"Approved.{said}")
     if found.trial is None:
         return TryMerge(task_id=task.task_id, message_id=found.message_id)
     if found.trial.outcome is TrialOutcome.GREEN:
-        return _judged(
-            task, found, State.REVIEW_APPROVED, "Approved; merged and verified with the others' work."
-        )
+        text = f"Approved; merged and verified with the others' work.{said}"
+        return _judged(task, found, State.REVIEW_APPROVED, text)
     if found.trial.earlier:
         return _ask_review(task, found, found.trial.trouble)
     return _judged(task, found, State.REVIEW_FAILED, found.trial.trouble)
@@ -164,8 +184,19 @@ def _judged(task: TaskFacts, found: Submitted, verdict: State, text: str) -> Jud
         message_id=found.message_id,
         verdict=verdict,
         text=text,
-        rules=found.deviation_ids if open_deviations(found.submission.work.deviations) else (),
+        rules=_ruled(found, verdict),
     )
+
+
+def _ruled(found: Submitted, verdict: State) -> tuple[int, ...]:
+    """The deviations ruled by this verdict: all that are open, but those a reviewing agent has left for later."""
+    if found.opinion is None or verdict is State.REVIEW_APPROVED:
+        return found.deviation_ids if open_deviations(found.submission.work.deviations) else ()
+    return tuple(found.deviation_ids[number - 1] for number in sorted(found.opinion.ruled))
+
+
+def _worded(reasons: tuple[str, ...]) -> str:
+    return reasons[0] if len(reasons) == 1 and "\n" in reasons[0] else _numbered(reasons)
 
 
 def _numbered(reasons: tuple[str, ...]) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from musician.protocol.liveness import Owner
+from musician.protocol.opinion import Opinion
 from musician.protocol.review import Submission
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
@@ -12,6 +13,7 @@ from musician.protocol.states import ACTIVE, CLAIMABLE, State
 __all__ = [
     "Orchestra",
     "Report",
+    "Reviewer",
     "Submitted",
     "TaskFacts",
     "Trial",
@@ -58,6 +60,14 @@ def is_merge_trouble(text: str) -> bool:
     return text.startswith(tuple(_TROUBLES.values()))
 
 
+class Reviewer(StrEnum):
+    """Who judges a task's submissions (D18)."""
+
+    RULES = "rules"
+    HUMAN = "human"
+    AGENT = "agent"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submitted:
     """A submission that waits. ``deviation_ids`` are journal ids of the open deviations; ``trial`` if one was made.
@@ -70,6 +80,8 @@ class Submitted:
     deviation_ids: tuple[int, ...] = ()
     trial: Trial | None = None
     is_barrier: bool = False
+    opinion: Opinion | None = None
+    """The reviewing agent's, once it was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +118,7 @@ class TaskFacts:
     """Tasks that touch the same dangerous files: never played at the same time."""
     is_isolated: bool = True
     is_merged: bool = False
-    reviewed_by_rule: bool = True
+    reviewer: Reviewer = Reviewer.RULES
     submitted: Submitted | None = None
     report: Report | None = None
     question: tuple[int, str] | None = None

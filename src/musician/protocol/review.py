@@ -42,6 +42,8 @@ __all__ = [
     "VerdictKind",
     "Verification",
     "judge_by_rule",
+    "limits_of_review",
+    "missing_evidence",
     "smoothness",
     "summed_up",
 ]
@@ -132,6 +134,8 @@ class Submission:
 class VerdictKind(StrEnum):
     APPROVE = "approve"
     SEND_BACK = "send_back"
+    PROPOSE_FIX = "propose_fix"
+    """Only somebody else than the rules can (D18.6)."""
     VERIFY_FULLY_FIRST = "verify_fully_first"
     """Run the full verification, then judge again with its evidence."""
     ASK_HUMAN = "ask_human"
@@ -175,39 +179,42 @@ def summed_up(scores: Sequence[int]) -> Smoothness | None:
 
 def judge_by_rule(submission: Submission, settings: Settings) -> Verdict:
     """The rules of D18: what only a human may decide, then what is sent back, then what is not yet known."""
-    concerns = _concerns_for_a_human(submission, settings)
+    concerns = (*_grave_deviations(submission), *limits_of_review(submission, settings))
     if concerns:
         return Verdict(kind=VerdictKind.ASK_HUMAN, reasons=concerns)
     unruled = open_deviations(submission.work.deviations)
     faults = _faults(submission)
     if faults:
         return Verdict(kind=VerdictKind.SEND_BACK, reasons=faults, rules=unruled)
-    unknown = _missing_evidence(submission)
+    unknown = missing_evidence(submission)
     if unknown is not None:
         return Verdict(kind=VerdictKind.VERIFY_FULLY_FIRST, reasons=(unknown,))
     return Verdict(kind=VerdictKind.APPROVE, rules=unruled)
 
 
-def _concerns_for_a_human(submission: Submission, settings: Settings) -> tuple[str, ...]:
+def limits_of_review(submission: Submission, settings: Settings) -> tuple[str, ...]:
+    """What goes to a person whoever judges: it cannot be verified, it goes round in circles, its estimate is broken."""
     concerns = []
     evidence = submission.evidence
     if evidence is not None and evidence.verification is Verification.CANNOT_RUN:
         concerns.append(_with_detail("the verification cannot run", evidence))
     if evidence is not None and evidence.verification is Verification.FLAKY:
         concerns.append(_with_detail("a test passes and fails on the same code", evidence))
-    if escalates(submission.work.deviations, estimate_broken=submission.estimate_broken):
-        concerns.extend(
-            _named(each)
-            for each in open_deviations(submission.work.deviations)
-            if each.severity is not Severity.LOW
-        )
-        if submission.estimate_broken:
-            concerns.append("a self-correction made the way to the next checkpoint too dear")
+    if submission.estimate_broken:
+        concerns.append("a self-correction made the way to the next checkpoint too dear")
     if submission.round >= settings.limits.review_rounds:
         concerns.append(f"round {submission.round} on one checkpoint")
     if _is_unchanged(submission):
         concerns.append("resubmitted unchanged after it was sent back")
     return tuple(concerns)
+
+
+def _grave_deviations(submission: Submission) -> tuple[str, ...]:
+    """The open ones that are named where there are too many of them, or where anything escalates (D17)."""
+    if not escalates(submission.work.deviations, estimate_broken=submission.estimate_broken):
+        return ()
+    found = open_deviations(submission.work.deviations)
+    return tuple(_named(each) for each in found if each.severity is not Severity.LOW)
 
 
 def _faults(submission: Submission) -> tuple[str, ...]:
@@ -228,7 +235,8 @@ def _faults(submission: Submission) -> tuple[str, ...]:
     return tuple(faults)
 
 
-def _missing_evidence(submission: Submission) -> str | None:
+def missing_evidence(submission: Submission) -> str | None:
+    """Why everything is verified before it is judged; None if that is not needed (D18, REF-8)."""
     evidence = submission.evidence
     if evidence is None:
         return "nothing has been verified yet"

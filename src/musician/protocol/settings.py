@@ -159,6 +159,9 @@ class Time(_Part):
     section: ClassVar[str] = "time"
     step_limit_s: Annotated[float, _seconds("a piece that plays longer counts as lost")] = 3600.0
     verification_limit_s: Annotated[float, _seconds("a verification that runs longer cannot run")] = 1800.0
+    review_limit_s: Annotated[float, _seconds("a reviewing agent that takes longer gives no verdict")] = (
+        1800.0
+    )
     shutdown_grace_s: Annotated[float, _seconds("from the request to end to the kill")] = 2.0
     busy_timeout_s: Annotated[float, _seconds("how long a write waits for the database")] = 30.0
 

@@ -8,12 +8,13 @@ from musician import service
 from musician.plans.model import Isolation, Plan, Review, TaskSpec
 from musician.protocol import submissions
 from musician.protocol.boundary import AWAITS_ANSWER
-from musician.protocol.conductor import Orchestra, Report, Submitted, TaskFacts, Trial
+from musician.protocol.conductor import Orchestra, Report, Reviewer, Submitted, TaskFacts, Trial
 from musician.protocol.deviations import Deviation
 from musician.protocol.errors import UnreadableMessage
 from musician.protocol.journal import Kind, Progress
 from musician.protocol.liveness import Owner
 from musician.protocol.messages import ContextWarning, ErrorReport, MessageType
+from musician.protocol.opinion import Opinion
 from musician.protocol.review import ROUGHEST, Evidence, Submission, SubmittedWork, Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
@@ -48,6 +49,7 @@ class Memory:
     """Tasks for which an act of ours is under way."""
     trials: dict[int, Trial] = field(default_factory=dict)
     full_evidence: dict[int, Evidence] = field(default_factory=dict)
+    opinions: dict[int, Opinion] = field(default_factory=dict)
     merged: set[str] = field(default_factory=set)
     failed_launches: dict[str, int] = field(default_factory=dict)
     is_asleep: bool = False
@@ -96,7 +98,7 @@ class Gatherer:
             conflicts=_conflicts(spec, specs),
             is_isolated=isolated,
             is_merged=isolated and row.state is State.COMPLETE and self._is_merged(row.task_id),
-            reviewed_by_rule=(self.review or spec.review) is Review.RULES,
+            reviewer=Reviewer((self.review or spec.review).value),
             submitted=self._submitted(view, spec) if row.state is State.NEEDS_REVIEW else None,
             report=_report(view) if row.state is State.ERROR else None,
             question=None if question is None else (question.id, question.message),
@@ -141,6 +143,7 @@ class Gatherer:
             ),
             deviation_ids=tuple(row.id for row in open_deviations),
             trial=self.memory.trials.get(waiting.message_id),
+            opinion=self.memory.opinions.get(waiting.message_id),
             is_barrier=(last if final else number) in spec.pause_siblings_at,
         )
 

@@ -30,6 +30,7 @@ from musician.runtime.merging import Merger
 from musician.runtime.owners import last_epoch, lives, processes_of
 from musician.runtime.papers import Papers, write_whole
 from musician.runtime.program import program_of
+from musician.runtime.reviewing import ask_reviewer
 from musician.runtime.verifying import verify_by_hand
 from musician.store.port import Store
 from musician.trees.branches import branch_of
@@ -78,6 +79,8 @@ class Performer:
                 self._in_background(task_id, partial(self._try_merge, act))
             case c.Merge():
                 self._in_background(task_id, partial(self._merge, act))
+            case c.AskReviewer():
+                self._in_background(task_id, partial(self._ask_reviewer, act))
             case c.VerifyFully():
                 self._in_background(task_id, partial(self._verify_fully, act))
             case c.TakeOver():
@@ -221,6 +224,19 @@ class Performer:
         if trial.outcome is not c.TrialOutcome.GREEN:
             text = f"complete, but its merge is {trial.outcome}: {trial.detail}"
             await _in_thread(partial(self._ask, act.task_id, "merge", 0, text))
+
+    async def _ask_reviewer(self, act: c.AskReviewer) -> None:
+        task = self.plan.task(act.task_id)
+        view = await _in_thread(partial(service.task_view, self.store, act.task_id))
+        self.memory.opinions[act.message_id] = await ask_reviewer(
+            self.root,
+            task,
+            view,
+            act.message_id,
+            plan_id=self.plan.plan_id,
+            agent=self.agent or task.agent,
+            settings=self.settings,
+        )
 
     async def _verify_fully(self, act: c.VerifyFully) -> None:
         """Everything up to the submitted checkpoint, by the conductor's own hand (D18)."""
