@@ -124,6 +124,19 @@ def claim(store: SqliteStore) -> Claim:
     return service.claim(store, "task-03", "sess-aaa", settings=Settings()).claim
 
 
+@pytest.fixture
+def backdate(store: SqliteStore) -> Callable[[int], None]:
+    """Let task-03's heartbeat be so many seconds old."""
+
+    def age(seconds: int) -> None:
+        store.connection.execute(
+            "UPDATE orchestration_tasks SET last_heartbeat = datetime('now', ?) WHERE task_id = 'task-03'",
+            (f"{-seconds} seconds",),
+        )
+
+    return age
+
+
 Hook = Callable[..., Answered]
 
 

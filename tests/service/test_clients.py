@@ -48,7 +48,7 @@ def test_b05_a_cleared_conversation_takes_its_claim_along(store: Store, walk: "W
     service.meet_client(store, "old", HERE)
     service.end_client(store, "old", reason="clear")
     before = service.task_view(store, "task-03")
-    (new,) = service.rebind(store, "new", replace(HERE, source="clear"))
+    (new,) = service.rebind(store, "new", replace(HERE, source="clear"), is_cleared=True)
     assert new == Claim(task_id="task-03", session_id="new", epoch=old.epoch + 1)
     after = service.task_view(store, "task-03")
     assert (after.row.session_id, after.row.state, after.row.claim_epoch) == ("new", state, new.epoch)
@@ -61,7 +61,7 @@ def test_b05_a_cleared_conversation_takes_its_claim_along(store: Store, walk: "W
 
 def test_b05_the_old_id_is_fenced_after_it_was_followed(store: Store, held: Claim) -> None:
     """A late write under the old id is refused and changes nothing (B05, D2.1)."""
-    service.rebind(store, "new", HERE)
+    service.rebind(store, "new", HERE, is_cleared=True)
     with pytest.raises(ClaimLost):
         service.beat(store, held)
     with pytest.raises(ClaimLost):
@@ -72,7 +72,7 @@ def test_b05_the_old_id_is_fenced_after_it_was_followed(store: Store, held: Clai
 def test_a_followed_claim_is_announced_and_written_down(store: Store, held: Claim) -> None:
     """In the journal, among the sessions, and to the conductor."""
     service.send(store, "task-03", "mind the gap")
-    (new,) = service.rebind(store, "new", HERE)
+    (new,) = service.rebind(store, "new", HERE, is_cleared=True)
     view = service.task_view(store, "task-03")
     first, second = view.sessions
     assert (first.session_id, second.session_id, second.number) == ("old", "new", 2)
@@ -96,7 +96,7 @@ def test_b05_another_process_steals_nothing(
     """Pid, start, boot and host must all be the same (B05)."""
     service.end_client(store, "old", reason="clear")
     with untouched():
-        assert service.rebind(store, "new", replace(HERE, identity=ELSEWHERE[other])) == ()
+        assert service.rebind(store, "new", replace(HERE, identity=ELSEWHERE[other]), is_cleared=True) == ()
 
 
 @pytest.mark.parametrize("reason", ["resume", "logout", "other"])
@@ -105,7 +105,7 @@ def test_a_session_that_ended_for_good_is_not_followed(
 ) -> None:
     service.end_client(store, "old", reason=reason)
     with untouched():
-        assert service.rebind(store, "new", HERE) == ()
+        assert service.rebind(store, "new", HERE, is_cleared=True) == ()
 
 
 def test_a_claim_that_was_taken_over_is_not_followed(
@@ -113,15 +113,15 @@ def test_a_claim_that_was_taken_over_is_not_followed(
 ) -> None:
     service.fence(store, "task-03", epoch=held.epoch)
     with untouched():
-        assert service.rebind(store, "new", HERE) == ()
+        assert service.rebind(store, "new", HERE, is_cleared=True) == ()
 
 
 def test_an_id_leads_to_the_one_its_session_goes_on_under(store: Store, held: Claim) -> None:
     """A server of the client's lives longer than the id it was started with."""
     assert service.current_session(store, "old") == "old"
-    service.rebind(store, "second", HERE)
+    service.rebind(store, "second", HERE, is_cleared=True)
     service.end_client(store, "second", reason="clear")
-    service.rebind(store, "third", HERE)
+    service.rebind(store, "third", HERE, is_cleared=True)
     assert [service.current_session(store, each) for each in ("old", "second", "third", "unknown")] == [
         *["third"] * 3,
         "unknown",
@@ -137,14 +137,14 @@ def test_following_twice_changes_nothing_more(
     store: Store, held: Claim, untouched: Callable[[], AbstractContextManager[None]]
 ) -> None:
     """The hook may be registered twice."""
-    service.rebind(store, "new", HERE)
+    service.rebind(store, "new", HERE, is_cleared=True)
     with untouched():
-        assert service.rebind(store, "new", HERE) == ()
+        assert service.rebind(store, "new", HERE, is_cleared=True) == ()
 
 
 def test_what_a_process_holds_comes_along_together(store: Store, held: Claim, walk: "Walk") -> None:
     walk(store, "task-04", State.WORKING, session_id="old")
-    moved = service.rebind(store, "new", HERE)
+    moved = service.rebind(store, "new", HERE, is_cleared=True)
     assert [claim.task_id for claim in moved] == ["task-03", "task-04"]
     service.start_conducting(store, "new", other_is_alive=None, settings=Settings())
     assert [claim.task_id for claim in service.claims_of(store, "new")] == ["task-03", "task-04"]
@@ -199,6 +199,37 @@ def test_b43_a_session_that_is_none_is_no_clients(
     store: Store, held: Claim, session_id: str, error: type[Exception]
 ) -> None:
     """Refused before a write (B43)."""
-    for call in (service.meet_client, service.rebind):
-        with pytest.raises(error):
-            call(store, session_id, HERE)
+    with pytest.raises(error):
+        service.meet_client(store, session_id, HERE)
+    with pytest.raises(error):
+        service.rebind(store, session_id, HERE, is_cleared=True)
+
+
+def test_b05_a_start_that_nobody_knows_follows_only_what_was_cleared(store: Store, held: Claim) -> None:
+    """And says whose the claims are (B05)."""
+    assert service.rebind(store, "new", HERE, is_cleared=False) == ()
+    assert service.claims_of_process(store, HERE.identity, but="new") == (held,)
+    assert service.claims_of_process(store, HERE.identity, but="old") == ()
+    service.end_client(store, "old", reason="clear")
+    (new,) = service.rebind(store, "new", HERE, is_cleared=False)
+    assert service.claims_of(store, "new") == (new,)
+
+
+def test_what_is_measured_is_kept_with_the_claim(store: Store, held: Claim) -> None:
+    service.measure_context(store, held, 41.5)
+    assert service.task_view(store, "task-03").sessions[0].context_pct == 41.5
+    service.fence(store, "task-03", epoch=held.epoch)
+    with pytest.raises(ClaimLost):
+        service.measure_context(store, held, 42)
+
+
+def test_undelivered_is_what_has_not_reached_this_claim(store: Store, held: Claim) -> None:
+    """A successor is told again what its predecessor had been told and not acknowledged (D12.2)."""
+    first, second = (
+        (each.id for each in service.unread(store, "task-03")),
+        service.send(store, "task-03", "x"),
+    )
+    service.deliver(store, held, tuple(first))
+    assert [each.id for each in service.undelivered(store, held)] == [second]
+    (new,) = service.rebind(store, "new", HERE, is_cleared=True)
+    assert len(service.undelivered(store, new)) == 2

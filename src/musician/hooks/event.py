@@ -75,6 +75,10 @@ class HookEvent:
             object.__setattr__(self, "_raw", _parsed(self._document))
         return self._raw or {}
 
+    def mentions(self, words: bytes) -> bool:
+        """Whether the words stand anywhere in what the client says; cheaper than reading it."""
+        return words in self._document
+
     def text(self, key: str) -> str:
         """What the client says under a key, "" where it says nothing or no text."""
         value = self.raw.get(key)

@@ -26,7 +26,6 @@ _LOOK_PATIENCE_MS = 1000
 """Readers wait only where somebody has locked the whole file; once more is enough."""
 
 _MOST_SETTINGS_BYTES = 100_000
-_LOOK = os.path.join(os.path.dirname(__file__), "look.sql")
 _APPLICATION_ID = 0x4D757369  # store.sqlite.store.APPLICATION_ID, which is too dear to import here
 
 
@@ -34,10 +33,21 @@ class Held:
     """A claim of the session's, as it stood at the look. ``is_live``: the task's current claim, in an active state.
 
     The conductor's own row counts as a claim of task-00. Ages are seconds by the database's clock, None if unset or
-    unreadable.
+    unreadable. ``undelivered`` messages have not reached this claim, ``urgent`` ones among them stop what is under
+    way. ``warned_pct`` is None where nothing is known of the session's client yet.
     """
 
-    __slots__ = ("epoch", "heartbeat_age_s", "is_live", "state", "task_id", "undelivered")
+    __slots__ = (
+        "context_pct",
+        "epoch",
+        "heartbeat_age_s",
+        "is_live",
+        "state",
+        "task_id",
+        "undelivered",
+        "urgent",
+        "warned_pct",
+    )
 
     task_id: str
     epoch: int
@@ -45,10 +55,19 @@ class Held:
     is_live: bool
     heartbeat_age_s: "float | None"
     undelivered: int
+    urgent: int
+    context_pct: "float | None"
+    warned_pct: "float | None"
 
     def __init__(self, row: "Sequence[Any]") -> None:
-        self.task_id, self.epoch, self.state, is_live, self.heartbeat_age_s, self.undelivered = row
+        self.task_id, self.epoch, self.state, is_live, self.heartbeat_age_s = row[:5]
+        self.undelivered, self.urgent, self.context_pct, self.warned_pct = row[5:]
         self.is_live = bool(is_live)
+
+    @property
+    def conducts(self) -> bool:
+        """Whether it is the conductor's own row."""
+        return self.task_id == "task-00"
 
 
 class Place:
@@ -73,20 +92,33 @@ class Place:
         """The claims the session may act on."""
         return tuple(each for each in self.held if each.is_live)
 
+    @property
+    def played(self) -> "tuple[Held, ...]":
+        """Those of them that a musician plays: all but the conductor's own row."""
+        return tuple(each for each in self.live if not each.conducts)
+
     def look(self, session_id: str) -> None:
         """Find out what a session owns; :class:`apsw.Error` if that cannot be read."""
+        self.held = tuple(Held(row) for row in self._read("look.sql", session_id))
+
+    @property
+    def follows(self) -> bool:
+        """Whether any client's session here may go on under another id."""
+        return bool(self._read("followed.sql", 1))
+
+    def _read(self, file_name: str, value: "str | int") -> "list[Any]":
         import apsw
 
+        with open(os.path.join(os.path.dirname(__file__), file_name), encoding="utf-8") as file:
+            sql = file.read()
         connection = apsw.Connection(self.database, flags=apsw.SQLITE_OPEN_READONLY)
         try:
             connection.set_busy_timeout(_LOOK_PATIENCE_MS)
             if connection.pragma("application_id") != _APPLICATION_ID:
                 raise apsw.NotADBError("this database is not Musician's")
-            with open(_LOOK, encoding="utf-8") as file:
-                rows = connection.execute(file.read(), (session_id,)).fetchall()
+            return connection.execute(sql, (value,)).fetchall()
         finally:
             connection.close()
-        self.held = tuple(Held(row) for row in rows)
 
     def store(self) -> "Store":
         """The database for the service's verbs; opened once, closed by :meth:`close`."""

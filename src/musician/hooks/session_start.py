@@ -1,15 +1,83 @@
-"""A session begins, or begins anew: it learns its own id, whatever the client says it begins from (B05)."""
+"""A session begins, or begins anew: it learns its own id and, if it is a musician's, who it is (B05).
+
+A client changes the id under a session: after ``/clear`` the process is the same and the id another. What exactly
+this process held goes along to the new id, with a new epoch, and the old one is shut out. A fork owns nothing, and
+neither does any other beginning whose earlier session was not cleared: whose the claims are is said instead. A
+session that is resumed in another process is met there.
+"""
 
 from musician.hooks.answers import context
+from musician.hooks.environment import export
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from musician.hooks.answers import Answer
     from musician.hooks.event import HookEvent
     from musician.hooks.place import Place
+    from musician.protocol.claim import Claim
 
-__all__ = ["answer"]
+__all__ = ["answer", "trouble"]
+
+_AFRESH = ("", "startup")
+"""From these nothing went before in the same process."""
+
+_GOES_ON = ("clear", "compact")
+"""From these the conversation before has ended, even if the client did not get to say so."""
 
 
-def answer(event: "HookEvent", _place: "Place") -> "Answer | None":
-    return context(event.name, f"Session id: {event.session_id}")
+def answer(event: "HookEvent", place: "Place") -> "Answer | None":
+    session_id = event.session_id or ""
+    export({"MUSICIAN_SESSION": session_id})
+    return context(event.name, "\n".join([_identity(event), *_told(event, place, session_id)]))
+
+
+def trouble(event: "HookEvent", _place: "Place", problem: str) -> "Answer":
+    """The id is known whatever the database is like; the person at the terminal hears about that."""
+    return {**context(event.name, _identity(event)), "systemMessage": f"musician: {problem}"}
+
+
+def _identity(event: "HookEvent") -> str:
+    return f"CLAUDE_SESSION_ID={event.session_id}"
+
+
+def _told(event: "HookEvent", place: "Place", session_id: str) -> "list[str]":
+    if place.held:
+        return _come_back(event, place, session_id)
+    source = event.text("source")
+    if source in _AFRESH or not place.follows:
+        return []
+    return _follow(event, place, session_id, source)
+
+
+def _come_back(event: "HookEvent", place: "Place", session_id: str) -> "list[str]":
+    from musician import service
+    from musician.hooks.client import met
+    from musician.hooks.standing import claim_of, lost, standing
+
+    if place.played:
+        here = met(transcript_path=event.transcript_path, source=event.text("source"))
+        service.meet_client(place.store(), session_id, here)
+    for held in place.played:
+        service.beat(place.store(), claim_of(held, session_id))
+    return [text for text in (standing(place, session_id), lost(place)) if text]
+
+
+def _follow(event: "HookEvent", place: "Place", session_id: str, source: str) -> "list[str]":
+    from musician import service
+    from musician.hooks.client import met
+    from musician.hooks.standing import standing
+
+    here = met(transcript_path=event.transcript_path, source=source)
+    moved: tuple[Claim, ...] = ()
+    if source != "fork":
+        moved = service.rebind(place.store(), session_id, here, is_cleared=source in _GOES_ON)
+    if moved:
+        place.look(session_id)
+        return [
+            "The conversation before this one was cleared; its claims are yours.",
+            standing(place, session_id),
+        ]
+    return [
+        f"{claim.task_id} stays with session {claim.session_id}: this one owns nothing"
+        for claim in service.claims_of_process(place.store(), here.identity, but=session_id)
+    ]

@@ -26,6 +26,7 @@ from musician.service.claims import Taken, beat, block_claim, claim, claims_of, 
 from musician.service.clients import (
     CLEARED,
     Met,
+    claims_of_process,
     client_identity,
     client_of,
     current_session,
@@ -43,7 +44,7 @@ from musician.service.conducting import (
     start_conducting,
 )
 from musician.service.endings import approved_text, complete, exit_task
-from musician.service.inbox import acknowledge, deliver, future_messages, send, unread
+from musician.service.inbox import acknowledge, deliver, future_messages, send, undelivered, unread
 from musician.service.looking import Look, look
 from musician.service.pausing import go_on, pause
 from musician.service.people import ask_human, open_asks, resolve_asks
@@ -80,6 +81,7 @@ from musician.service.work import (
     as_entry,
     describe_session,
     journal_of,
+    measure_context,
     progress_of,
     record,
     record_process,
@@ -109,6 +111,7 @@ __all__ = [
     "block_claim",
     "claim",
     "claims_of",
+    "claims_of_process",
     "client_identity",
     "client_of",
     "complete",
@@ -135,6 +138,7 @@ __all__ = [
     "list_proposals",
     "lock_plan",
     "look",
+    "measure_context",
     "meet_client",
     "merge_proposal",
     "messages_of",
@@ -168,6 +172,7 @@ __all__ = [
     "task_row",
     "task_view",
     "tasks_of",
+    "undelivered",
     "unread",
     "unsubmitted_proposals",
     "warn_client",

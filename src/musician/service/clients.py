@@ -24,6 +24,7 @@ from musician.store.rows import ClientRow, JournalRow, decode
 __all__ = [
     "CLEARED",
     "Met",
+    "claims_of_process",
     "client_identity",
     "client_of",
     "current_session",
@@ -121,15 +122,27 @@ def warn_client(store: Store, session_id: str, pct: float) -> None:
         tx.run("warn_client", session_id=session_id, pct=pct)
 
 
-def rebind(store: Store, session_id: str, new: Met) -> tuple[Claim, ...]:
+def claims_of_process(store: Store, identity: ProcessIdentity, *, but: str) -> tuple[Claim, ...]:
+    """The live claims that exactly this process of a client has made under other ids than ``but``."""
+    with store.read() as tx:
+        earlier = _clients_of(tx, identity, but=but)
+        return tuple(claim for client in earlier for claim in claims_in(tx, client.session_id))
+
+
+def rebind(store: Store, session_id: str, new: Met, *, is_cleared: bool) -> tuple[Claim, ...]:
     """The claims that the process of ``new`` made under earlier ids, now under ``session_id``, each an epoch on.
 
-    Only what exactly this process ran, and what did not end otherwise than by being cleared. Nothing is changed where
-    there is no such claim (B05). Each is announced to the conductor; a late writer under an old id is refused (D2).
+    Only what exactly this process ran, and what ended by being cleared; with ``is_cleared`` the client says that this
+    session begins so, and an earlier one whose end it could not say has ended so too. Nothing is changed where there
+    is no such claim (B05). Each is announced to the conductor; a late writer under an old id is refused (D2).
     """
     check_session_id(session_id)
     with store.write() as tx:
-        earlier = [client for client in _clients_of(tx, new.identity, but=session_id) if _went_on(client)]
+        earlier = [
+            client
+            for client in _clients_of(tx, new.identity, but=session_id)
+            if client.end_reason == CLEARED or (is_cleared and client.ended_at is None)
+        ]
         moved = [
             _move(tx, claim, session_id) for client in earlier for claim in claims_in(tx, client.session_id)
         ]
@@ -212,11 +225,6 @@ def _clients_of(tx: Tx, identity: ProcessIdentity, *, but: str) -> list[ClientRo
         if (row.boot_id, row.host) == (identity.boot_id, identity.host)
         and is_same_start(row.started_at_s, identity)
     ]
-
-
-def _went_on(client: ClientRow) -> bool:
-    """Its conversation was cleared, or the client did not get to say so: an end by any other reason is one."""
-    return client.ended_at is None or client.end_reason == CLEARED
 
 
 def _tell(tx: Tx, claim: Claim, text: str) -> None:

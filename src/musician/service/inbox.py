@@ -7,7 +7,7 @@ from musician.service.rowwork import load_owned, load_played, load_task, say
 from musician.store.port import Store
 from musician.store.rows import MessageRow, decode
 
-__all__ = ["MOST_UNREAD", "acknowledge", "deliver", "future_messages", "send", "unread"]
+__all__ = ["MOST_UNREAD", "acknowledge", "deliver", "future_messages", "send", "undelivered", "unread"]
 
 MOST_UNREAD = 200
 """At most so many messages are handed over at once; the rest follows after these are acknowledged."""
@@ -27,6 +27,13 @@ def unread(store: Store, task_id: str, *, most: int = MOST_UNREAD) -> tuple[Mess
     with store.read() as tx:
         load_task(tx, task_id)
         return tuple(decode(MessageRow, row) for row in tx.all("unread", task_id=task_id, most=most))
+
+
+def undelivered(store: Store, claim: Claim, *, most: int = MOST_UNREAD) -> tuple[MessageRow, ...]:
+    """Of the unread messages those that have not reached this claim's session, oldest first."""
+    with store.read() as tx:
+        rows = tx.all("undelivered", task_id=claim.task_id, claim_epoch=claim.epoch, most=most)
+    return tuple(decode(MessageRow, row) for row in rows)
 
 
 def deliver(store: Store, claim: Claim, message_ids: tuple[int, ...]) -> None:

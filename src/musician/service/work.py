@@ -12,6 +12,7 @@ __all__ = [
     "as_entry",
     "describe_session",
     "journal_of",
+    "measure_context",
     "progress_of",
     "record",
     "record_process",
@@ -24,6 +25,14 @@ def record(store: Store, claim: Claim, *entries: Entry) -> None:
     with store.write() as tx:
         load_owned(tx, claim)
         write_entries(tx, claim, entries)
+        tx.run("beat", **named(claim))
+
+
+def measure_context(store: Store, claim: Claim, context_pct: float) -> None:
+    """Keep how much of its context the session has used, as somebody measured it who is not the session (D15)."""
+    with store.write() as tx:
+        load_owned(tx, claim)
+        tx.run("measure_context", task_id=claim.task_id, claim_epoch=claim.epoch, context_pct=context_pct)
         tx.run("beat", **named(claim))
 
 

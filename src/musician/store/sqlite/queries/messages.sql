@@ -30,6 +30,16 @@ WHERE task_id = :task_id AND from_session = 'task-00'
                      WHERE task_id = :task_id AND acknowledged_at IS NOT NULL), 0)
 ORDER BY id LIMIT :most;
 
+-- name: undelivered
+-- Unread, and not yet delivered to the claim that is the task's now.
+SELECT m.* FROM orchestration_messages m
+WHERE m.task_id = :task_id AND m.from_session = 'task-00'
+  AND m.id > coalesce((SELECT max(message_id) FROM receipts
+                       WHERE task_id = :task_id AND acknowledged_at IS NOT NULL), 0)
+  AND NOT EXISTS (SELECT 1 FROM receipts r
+                  WHERE r.task_id = m.task_id AND r.message_id = m.id AND r.claim_epoch = :claim_epoch)
+ORDER BY m.id LIMIT :most;
+
 -- name: count_unread
 SELECT count(*) AS n FROM orchestration_messages
 WHERE task_id = :task_id AND from_session = 'task-00'

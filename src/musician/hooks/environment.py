@@ -1,0 +1,21 @@
+"""What the session's shell commands find in their environment, by the file the client reads such things from."""
+
+import os
+from collections.abc import Mapping
+
+__all__ = ["export"]
+
+
+def export(values: Mapping[str, str], *, environ: Mapping[str, str] = os.environ) -> None:
+    """Add variables for the commands of this session; nothing where the client offers no such file."""
+    path = environ.get("CLAUDE_ENV_FILE")
+    if not path:
+        return
+    lines = "".join(f"export {name}={_word(value)}\n" for name, value in values.items())
+    with open(path, "a", encoding="utf-8", errors="surrogateescape") as file:
+        file.write(lines)
+
+
+def _word(value: str) -> str:
+    """One word of a shell, whatever it holds."""
+    return "'" + value.replace("'", "'\\''") + "'"

@@ -1,0 +1,86 @@
+"""How much of its context a conversation has used, read off the end of its transcript (D15).
+
+Knows the client's transcript: one JSON object a line, the last of the main conversation's answers with its usage. What
+that adds up to is what the next request will carry. Reads a bounded tail, and refuses to guess: without such an
+answer there, or without a window that the model is known to have, there is no reading (B28).
+"""
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["TAILS_BYTES", "known_window", "percent_used"]
+
+TAILS_BYTES = (65_536, 1_048_576, 8_388_608)
+"""How much of a transcript's end is read, one after the other, until there is an answer in it."""
+
+_USAGE = "$.message.usage."
+_READ = (
+    "SELECT ?1 ->> '$.type', ?1 ->> '$.isSidechain', ?1 ->> '$.message.model', ?1 ->> '$.message.usage.input_tokens',"
+    " coalesce(?1 ->> '$.message.usage.cache_read_input_tokens', 0),"
+    " coalesce(?1 ->> '$.message.usage.cache_creation_input_tokens', 0)"
+)
+_ANSWER = (b'"assistant"', b'"usage"')
+
+_MILLION = 1_000_000
+_SMALL = 200_000
+_SMALL_MODELS = ("claude-sonnet-4-5", "claude-haiku-4-5", "claude-opus-4-6")
+_FAMILIES = ("claude-opus-", "claude-sonnet-", "claude-haiku-")
+
+
+def percent_used(transcript_path: "str | None", *, set_window_tokens: int = 0) -> "float | None":
+    """Per cent of the window; None where it cannot be told. ``set_window_tokens`` wins over the model's own if not 0.
+
+    More tokens than the window holds is no reading: the window was taken for too small.
+    """
+    found = _last_answer(transcript_path)
+    if found is None:
+        return None
+    model, used = found
+    window = set_window_tokens or known_window(model)
+    return 100 * used / window if window and 0 <= used <= window else None
+
+
+def known_window(model: str) -> "int | None":
+    """The context window of a model in tokens, as the client takes it; None for one that is not known."""
+    if model.startswith(_SMALL_MODELS):
+        return _SMALL
+    return _MILLION if model.startswith(_FAMILIES) else None
+
+
+def _last_answer(transcript_path: "str | None") -> "tuple[str, int] | None":
+    """The model and the tokens of the last answer in the main conversation."""
+    if transcript_path is None:
+        return None
+    try:
+        with open(transcript_path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            for tail in TAILS_BYTES:
+                file.seek(max(0, size - tail))
+                lines = file.read(tail).split(b"\n")
+                # The first line of a part is cut, and so is no line; the last may still be being written.
+                found = _newest(lines if size <= tail else lines[1:])
+                if found is not None or size <= tail:
+                    return found
+    except (OSError, ValueError):
+        return None
+    return None
+
+
+def _newest(lines: "list[bytes]") -> "tuple[str, int] | None":
+    import apsw
+
+    reader = apsw.Connection(":memory:")
+    for line in reversed(lines):
+        if not all(part in line for part in _ANSWER):
+            continue
+        try:
+            row: Any = reader.execute(_READ, (line.decode(),)).fetchone()
+        except (apsw.Error, ValueError):
+            continue
+        kind, is_side, model, *tokens = row
+        if kind == "assistant" and not is_side and isinstance(model, str) and not model.startswith("<"):
+            return (model, sum(tokens)) if all(isinstance(each, int) for each in tokens) else None
+    return None

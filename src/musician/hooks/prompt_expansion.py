@@ -1,0 +1,153 @@
+"""Somebody calls for a musician: ``/musician task-03``, ``#3`` or ``3``. The claim is made before the model runs.
+
+It is made once, however often the hook is registered: an owner's second claim changes nothing. What a resumption owes
+is done here too, and may take as long as the tests of what stands approved; so this event alone may use the runtime,
+and has a long time limit. What is handed over is short: the rest is read where it is needed.
+"""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from musician.hooks.answers import context
+from musician.hooks.event import HookEvent
+from musician.hooks.place import Place
+from musician.protocol.errors import ClaimBlocked, MusicianError
+
+if TYPE_CHECKING:
+    from musician.hooks.answers import Answer
+    from musician.protocol.claim import Claim
+    from musician.runtime.takeup import TakenUp
+    from musician.store.rows import MessageRow
+    from musician.trees.root import Root
+
+__all__ = ["answer", "trouble"]
+
+COMMAND = "musician"
+"""The skill's name, with or without its plugin's before it."""
+
+MOST_STEP_CHARS = 4000
+"""Of the step's text; the instruction has all of it."""
+
+
+def answer(event: HookEvent, place: Place) -> "Answer | None":
+    if event.text("command_name").rpartition(":")[2] != COMMAND:
+        return None
+    if not place.exists:
+        return trouble(event, place, f"no database at {place.database}: `musician init` makes one")
+    words = event.text("command_args").split()
+    if not words and len(place.played) != 1:
+        return _refused(event, f"no task is named: /{COMMAND} TASK. Open tasks: {_open_tasks(place)}")
+    try:
+        return context(event.name, _take_up(event, place, words[0] if words else place.played[0].task_id))
+    except ClaimBlocked as blocked:
+        said = f"{blocked}. This session may end: write nothing for {blocked.task_id}"
+        return _refused(event, said)
+    except MusicianError as error:
+        return _refused(event, str(error))
+
+
+def trouble(event: HookEvent, _place: Place, problem: str) -> "Answer | None":
+    """Nothing was claimed that anybody could count on; the model says so instead of playing."""
+    if event.text("command_name").rpartition(":")[2] != COMMAND:
+        return None
+    return _refused(event, f"{problem}. Call `claim` to try again once that is mended")
+
+
+def _refused(event: HookEvent, why: str) -> "Answer":
+    return context(event.name, f"NOT CLAIMED: {why}. Tell the user, and do not play.")
+
+
+def _open_tasks(place: Place) -> str:
+    from musician import service
+    from musician.protocol.states import CLAIMABLE
+
+    rows = [row.task_id for row in service.tasks_of(place.store()) if row.state in CLAIMABLE]
+    return ", ".join(rows[:10]) or "none"
+
+
+def _take_up(event: HookEvent, place: Place, reference: str) -> str:
+    import anyio
+
+    from musician import service
+    from musician.hooks.client import met
+    from musician.protocol.names import parse_launch_reference
+    from musician.runtime.takeup import take_up
+    from musician.trees.root import Root, find_root
+
+    task_id = parse_launch_reference(reference)
+    store = place.store()
+    service.task_row(store, task_id)  # an unknown task leaves no trace
+    settings = place.settings()
+    root = find_root(Path.cwd()) if place.root is None else Root(path=Path(place.root))
+    work = partial(take_up, root, store, task_id, event.session_id, settings=settings)
+    taken = anyio.run(work)
+    service.meet_client(
+        store, taken.claim.session_id, met(transcript_path=event.transcript_path, source=None)
+    )
+    return _told(place, root, taken)
+
+
+def _told(place: Place, root: "Root", taken: "TakenUp") -> str:
+    from musician.hooks.standing import pointers
+
+    claim, how = taken.claim, "claimed" if taken.is_new else "yours already"
+    lines = [
+        f"{claim.task_id} is {how}: you are {taken.worked_by}, claim {claim.epoch}.",
+        f"Instruction: {taken.instruction_path}",
+        f"Work only in: {taken.tree}" if taken.tree else "",
+        f"Done: {taken.done_count}, to do: {taken.pending_count}.",
+        _resumption(taken),
+        pointers(place, claim, _unheard(place, claim)),
+    ]
+    if taken.warning:
+        lines.append(f"It cannot be played yet ({taken.warning}): mend that and call `claim`.")
+    elif taken.question:
+        lines.append(f"Asked the conductor: {taken.question}\nEnd your turn; play nothing before the answer.")
+    else:
+        lines.append(_next(place, root, taken))
+    return "\n".join(line for line in lines if line)
+
+
+def _resumption(taken: "TakenUp") -> str:
+    found = taken.resumption
+    if found is None:
+        return ""
+    return (
+        f"You take over from session {found.previous_session}. HANDOFF: {found.handoff}"
+        f" (temp/{taken.claim.task_id}-HANDOFF). Assessment: {found.assessment}. Verified anew: {found.verification}."
+    )
+
+
+def _unheard(place: Place, claim: "Claim") -> "tuple[MessageRow, ...]":
+    """What the conductor said besides the instruction, which is handed over here and so need not be read again."""
+    from musician import service
+    from musician.protocol.messages import MessageType
+
+    unread = service.unread(place.store(), claim.task_id)
+    if unread and unread[0].message_type == MessageType.INSTRUCTION:
+        service.deliver(place.store(), claim, (unread[0].id,))
+        service.acknowledge(place.store(), claim, unread[0].id)
+        unread = unread[1:]
+    return unread
+
+
+def _next(place: Place, root: "Root", taken: "TakenUp") -> str:
+    """The next item with its own text, and the call that begins it."""
+    from musician.protocol.program import Check
+    from musician.runtime.byhand import Hand
+
+    hand = Hand(root=root, store=place.store(), claim=taken.claim, settings=place.settings())
+    item = next((each for each in hand.program.items if each.item == taken.next_item), None)
+    if item is None:
+        return "Everything is approved: call `complete`."
+    text = item.prose.strip()
+    if len(text) > MOST_STEP_CHARS:
+        text = f"{text[:MOST_STEP_CHARS]} … (cut; the instruction has all of it)"
+    if isinstance(item, Check):
+        call = "call `checkpoint`"
+    elif item.is_agent:
+        call = f"`agent` {item.item.removeprefix('step ').replace(' agent ', '.')} launched, then returned"
+    else:
+        call = f"`step` {item.step} start, play it, `step` {item.step} done"
+    return "\n".join(part for part in (f"Next is {item.item}: {item.title} ({call})", text) if part)

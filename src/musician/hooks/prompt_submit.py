@@ -1,0 +1,31 @@
+"""A prompt goes to the model. Where that is no person but a notification, the authority behind it is restated.
+
+What wakes a session (the monitor, a background task) arrives as "not user input". What the database says of the task
+arrives as ``system``: its state, what that asks for, and pointers to what has been said.
+"""
+
+from musician.hooks.answers import context
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from musician.hooks.answers import Answer
+    from musician.hooks.event import HookEvent
+    from musician.hooks.place import Place
+
+__all__ = ["answer"]
+
+_NOTIFICATION = "<task-notification>"
+
+
+def answer(event: "HookEvent", place: "Place") -> "Answer | None":
+    if not place.played or not event.mentions(_NOTIFICATION.encode()):
+        return None
+    if not event.text("prompt").lstrip().startswith(_NOTIFICATION):
+        return None
+    from musician import service
+    from musician.hooks.standing import claim_of, pointers, where
+
+    claims = [claim_of(held, event.session_id or "") for held in place.played]
+    lines = [where(place)]
+    lines += [pointers(place, claim, service.undelivered(place.store(), claim)) for claim in claims]
+    return context(event.name, "\n".join(line for line in lines if line))

@@ -1,0 +1,26 @@
+"""A session ends in its client: its owner is known to be dead from now on, and nobody waits for a heartbeat.
+
+The client cuts this hook off after a second or two, so it does one thing. Where it does not come through, the end of
+the client's process says the same.
+"""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from musician.hooks.answers import Answer
+    from musician.hooks.event import HookEvent
+    from musician.hooks.place import Place
+
+__all__ = ["answer"]
+
+
+def answer(event: "HookEvent", place: "Place") -> "Answer | None":
+    if place.played:
+        from musician import service
+        from musician.hooks.client import met
+
+        session_id = event.session_id or ""
+        if place.played[0].warned_pct is None:  # claimed by another way, and never met
+            here = met(transcript_path=event.transcript_path, source=None)
+            service.meet_client(place.store(), session_id, here)
+        service.end_client(place.store(), session_id, reason=event.text("reason") or "unknown")
+    return None

@@ -1,0 +1,75 @@
+"""A musician's standing in a few words, for a session whose own memory of it may be gone.
+
+Pointers only: what a message says is for the session to read with its tools, and counts as delivered once it has been
+pointed at (D12).
+"""
+
+from musician import service
+from musician.hooks.place import Held, Place
+from musician.protocol.claim import Claim
+from musician.protocol.journal import Kind
+from musician.protocol.states import State
+from musician.store.rows import MessageRow
+
+__all__ = ["MOST_POINTERS", "claim_of", "lost", "pointers", "standing", "where"]
+
+MOST_POINTERS = 10
+"""Messages pointed at in one breath; the others follow."""
+
+_NEXT = {
+    State.WORKING: "go on with it",
+    State.NEEDS_REVIEW: "it waits for the conductor's verdict: end your turn, you are woken",
+    State.ERROR: "it waits for the conductor's answer: end your turn, you are woken",
+    State.REVIEW_APPROVED: "approved: go on, or `complete` after the last checkpoint",
+    State.REVIEW_FAILED: "sent back: read why with `inbox`, mend it",
+    State.FIX_PROPOSED: "changes are proposed: read them with `inbox`, make them",
+    State.EXIT_REQUESTED: "the conductor asks you to leave: call `handoff`",
+}
+
+
+def claim_of(held: Held, session_id: str) -> Claim:
+    """The claim, as the service's verbs name it."""
+    return Claim(task_id=held.task_id, session_id=session_id, epoch=held.epoch)
+
+
+def where(place: Place) -> str:
+    """Each live claim's state, and what that asks for; one line each."""
+    return "\n".join(
+        f"{held.task_id} is {held.state}: {_NEXT.get(State(held.state), 'go on')}" for held in place.played
+    )
+
+
+def standing(place: Place, session_id: str) -> str:
+    """Who a session is, what it has begun, and what has been said to it."""
+    lines = ["You conduct here (task-00)."] if any(held.conducts for held in place.live) else []
+    for held in place.played:
+        view = service.task_view(place.store(), held.task_id)
+        lines.append(f"You are {view.row.worked_by}, claim {held.epoch} of {held.task_id}.")
+        begun = [row.item for row in view.journal if row.kind in (Kind.STARTED, Kind.LAUNCHED)]
+        if begun:
+            lines.append(f"Begun last: {begun[-1]}.")
+        unread = service.unread(place.store(), held.task_id)
+        lines.append(pointers(place, claim_of(held, session_id), unread))
+    if place.played:
+        lines.append(where(place))
+        lines.append("`claim` without a task tells the instruction, the tree and the next step.")
+    return "\n".join(line for line in lines if line)
+
+
+def lost(place: Place) -> str:
+    """What a session has claimed and does not hold any more; "" if nothing."""
+    gone = [held.task_id for held in place.held if not held.is_live]
+    if not gone:
+        return ""
+    return f"This session's claim on {', '.join(gone)} has ended: write nothing more for it."
+
+
+def pointers(place: Place, claim: Claim, messages: tuple[MessageRow, ...]) -> str:
+    """One line that points at messages, which are delivered by that; "" for none."""
+    shown = messages[:MOST_POINTERS]
+    if not shown:
+        return ""
+    service.deliver(place.store(), claim, tuple(message.id for message in shown))
+    named = ", ".join(f"{message.id} ({message.message_type})" for message in shown)
+    more = f" and {len(messages) - len(shown)} more" if len(messages) > len(shown) else ""
+    return f"{claim.task_id}: message {named}{more} from the conductor: read with `inbox`"

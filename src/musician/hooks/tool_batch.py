@@ -1,0 +1,126 @@
+"""Some tools have run: is the session's heartbeat due, has anybody said anything, how full is its context?
+
+Comes after every batch of tools, so silence is decided first, with one read and the end of the transcript; only what
+must be written or said imports the service. A subagent's batch is a sign of life of its session and nothing else: the
+context it fills is its own, and what it is told its parent would not hear.
+"""
+
+from musician.hooks.answers import context
+from musician.hooks.measure import percent_used
+from musician.hooks.numbers import numbers_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from musician.hooks.answers import Answer
+    from musician.hooks.event import HookEvent
+    from musician.hooks.numbers import Numbers
+    from musician.hooks.place import Held, Place
+
+__all__ = ["answer"]
+
+_RECORDED_FROM_PCT = 1.0
+"""A reading that differs by less from the recorded one is not written down."""
+
+
+def answer(event: "HookEvent", place: "Place") -> "Answer | None":
+    if not place.live:
+        return None
+    numbers = numbers_of(place)
+    used_pct = None
+    if event.agent_id is None:
+        used_pct = percent_used(event.transcript_path, set_window_tokens=numbers.window_tokens)
+    if _is_quiet(event, place, numbers, used_pct):
+        return None
+    for held in place.live:
+        _show_life(event, place, held, numbers)
+    if event.agent_id is not None:
+        return None
+    said = [*_told(event, place), *_weighed(event, place, numbers, used_pct)]
+    return context(event.name, "\n".join(said)) if said else None
+
+
+def _is_quiet(event: "HookEvent", place: "Place", numbers: "Numbers", used_pct: "float | None") -> bool:
+    if any(_is_due(held, numbers) for held in place.live):
+        return False
+    if event.agent_id is not None:
+        return True
+    return not any(
+        held.undelivered
+        or held.warned_pct is None
+        or (used_pct is not None and _reached(used_pct, numbers) != held.warned_pct)
+        or _is_news(held, used_pct)
+        for held in place.played
+    )
+
+
+def _is_due(held: "Held", numbers: "Numbers") -> bool:
+    """Whether the heartbeat is to be refreshed; one that cannot be read is."""
+    limit_s = numbers.beat_every_s if held.conducts else numbers.refresh_after_s
+    return held.heartbeat_age_s is None or not -1 <= held.heartbeat_age_s <= limit_s
+
+
+def _is_news(held: "Held", used_pct: "float | None") -> bool:
+    if used_pct is None:
+        return False
+    return held.context_pct is None or abs(used_pct - held.context_pct) >= _RECORDED_FROM_PCT
+
+
+def _reached(used_pct: float, numbers: "Numbers") -> float:
+    """The highest threshold that is reached, 0 for none; each includes its own value."""
+    return max((each for each in numbers.thresholds_pct if used_pct >= each), default=0.0)
+
+
+def _show_life(event: "HookEvent", place: "Place", held: "Held", numbers: "Numbers") -> None:
+    from musician import service
+    from musician.hooks.client import met
+    from musician.hooks.standing import claim_of
+    from musician.service import Conducting
+
+    session_id = event.session_id or ""
+    if held.conducts:
+        if _is_due(held, numbers):
+            service.beat_conductor(place.store(), Conducting(session_id=session_id, epoch=held.epoch))
+        return
+    if held.warned_pct is None:  # claimed by another way than by hooks
+        here = met(transcript_path=event.transcript_path, source=None)
+        service.meet_client(place.store(), session_id, here)
+    if _is_due(held, numbers):
+        service.beat(place.store(), claim_of(held, session_id))
+
+
+def _told(event: "HookEvent", place: "Place") -> "list[str]":
+    from musician import service
+    from musician.hooks.standing import claim_of, pointers
+
+    claims = [claim_of(held, event.session_id or "") for held in place.played if held.undelivered]
+    said = (pointers(place, claim, service.undelivered(place.store(), claim)) for claim in claims)
+    return [text for text in said if text]
+
+
+def _weighed(event: "HookEvent", place: "Place", numbers: "Numbers", used_pct: "float | None") -> "list[str]":
+    """Write the reading down; what a threshold asks for is said once, when it is reached."""
+    from musician import service
+    from musician.hooks.standing import claim_of
+
+    if used_pct is None or not place.played:
+        return []
+    session_id = event.session_id or ""
+    for held in place.played:
+        if _is_news(held, used_pct):
+            service.measure_context(place.store(), claim_of(held, session_id), used_pct)
+    reached, warned = _reached(used_pct, numbers), place.played[0].warned_pct or 0.0
+    if reached == warned:
+        return []
+    service.warn_client(place.store(), session_id, reached)
+    return [_asked(used_pct, reached, numbers)] if reached > warned else []
+
+
+def _asked(used_pct: float, reached: float, numbers: "Numbers") -> str:
+    economy, handoff, leave = numbers.thresholds_pct
+    asks = {
+        economy: "Estimate before every read, read nothing on speculation, and weigh the way to the next checkpoint:"
+        " if it would come to 70 % or more, ask the conductor with `ask_conductor` first.",
+        handoff: "Finish the step you are at, begin no other, and call `handoff`.",
+        leave: "Stop here and call `handoff` now.",
+    }
+    return f"Context: {used_pct:.0f} % used. {asks[reached]}"

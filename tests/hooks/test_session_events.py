@@ -1,0 +1,194 @@
+"""A session begins, fails and ends: its id, its claims and its process belong together (B05)."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from musician import service
+from musician.hooks.client import client_process, met
+from musician.processes.identity import identify
+from musician.protocol.claim import Claim
+from musician.protocol.errors import ClaimLost
+from musician.protocol.journal import Kind
+from musician.protocol.messages import MessageType
+from musician.protocol.settings import Settings
+from musician.store.rows import ClientRow
+from musician.store.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from tests.hooks.conftest import Hook
+
+SOURCES = ["startup", "resume", "clear", "compact", "fork", "somethingnew", "", None]
+
+
+def client(store: SqliteStore, session_id: str) -> ClientRow:
+    found = service.client_of(store, session_id)
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def known(store: SqliteStore, claim: Claim) -> Claim:
+    """Session sess-aaa holds task-03 in the client that calls the hooks."""
+    service.meet_client(store, "sess-aaa", met(transcript_path=None, source="startup"))
+    return claim
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_b05_every_beginning_is_told_its_id(hook: "Hook", store: SqliteStore, source: str | None) -> None:
+    """Unknown sources included (B05, S-HOOK-1, S-BOOT-5)."""
+    answered = hook("SessionStart", session_id="sess-ccc", source=source)
+    assert answered.context == "CLAUDE_SESSION_ID=sess-ccc"
+    assert service.client_of(store, "sess-ccc") is None
+
+
+def test_commands_find_the_id_in_their_environment(
+    hook: "Hook", store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "it's an env file"
+    monkeypatch.setenv("CLAUDE_ENV_FILE", str(file))
+    hook("SessionStart", source="startup")
+    shown = subprocess.run(
+        ["sh", "-c", f'. "{file}"; echo "$MUSICIAN_SESSION"'], capture_output=True, text=True, check=True
+    )
+    assert shown.stdout == "sess-aaa\n"
+
+
+def test_b05_a_cleared_conversation_keeps_its_task(hook: "Hook", store: SqliteStore, known: Claim) -> None:
+    """The new id holds it with a new epoch, the old one is shut out, and the session is told (B05)."""
+    service.send(store, "task-03", "mind the accents")
+    assert hook("SessionEnd", reason="clear").document is None
+    assert client(store, "sess-aaa").end_reason == "clear"
+    answered = hook("SessionStart", session_id="sess-bbb", source="clear")
+    (moved,) = service.claims_of(store, "sess-bbb")
+    assert (moved.task_id, moved.epoch) == ("task-03", 2)
+    with pytest.raises(ClaimLost):
+        service.beat(store, known)
+    assert answered.context.startswith("CLAUDE_SESSION_ID=sess-bbb\n")
+    assert "You are musician-task-03-S2, claim 2 of task-03" in answered.context
+    assert "task-03 is working" in answered.context
+    assert "(instruction)" in answered.context
+    assert len(answered.context) < 600
+    assert hook("SessionStart", session_id="sess-bbb", source="clear").context != answered.context
+    assert service.claims_of(store, "sess-bbb") == (moved,), "registered twice, it counts once"
+    assert service.current_session(store, "sess-aaa") == "sess-bbb"
+    late = hook("SessionStart", session_id="sess-aaa", source="resume").context
+    assert "claim on task-03 has ended" in late
+
+
+def test_b05_another_process_gets_nothing_by_clearing(hook: "Hook", store: SqliteStore, claim: Claim) -> None:
+    """The claim was made in a client that this one is not (B05)."""
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as other:
+        here = met(transcript_path=None, source=None)
+        owner = service.Met(identity=identify(other.pid), attended=True, hosted=False)
+        assert owner.identity != here.identity
+        service.meet_client(store, "sess-aaa", owner)
+        service.end_client(store, "sess-aaa", reason="clear")
+        before = service.task_row(store, "task-03")
+        answered = hook("SessionStart", session_id="sess-bbb", source="clear")
+        after = service.task_row(store, "task-03")
+    assert answered.context == "CLAUDE_SESSION_ID=sess-bbb"
+    assert (after.session_id, after.claim_epoch, after.last_heartbeat) == (
+        before.session_id,
+        before.claim_epoch,
+        before.last_heartbeat,
+    )
+
+
+@pytest.mark.parametrize("source", ["fork", "somethingnew", "resume"])
+def test_b05_a_fork_or_an_unknown_beginning_owns_nothing_and_is_told_whose_it_is(
+    hook: "Hook", store: SqliteStore, known: Claim, source: str
+) -> None:
+    """Neither orphaned in silence nor stolen (B05)."""
+    answered = hook("SessionStart", session_id="sess-bbb", source=source)
+    assert "task-03 stays with session sess-aaa: this one owns nothing" in answered.context
+    assert service.claims_of(store, "sess-aaa") == (known,)
+    assert service.claims_of(store, "sess-bbb") == ()
+
+
+@pytest.mark.parametrize("source", ["resume", "compact", "startup", "somethingnew"])
+def test_b05_a_musician_that_comes_back_is_told_who_it_is(
+    hook: "Hook", store: SqliteStore, claim: Claim, source: str, backdate: Callable[[int], None]
+) -> None:
+    """In whatever process it is now; its heartbeat is fresh again (B05)."""
+    backdate(900)
+    service.end_client(store, "sess-aaa", reason="other")
+    answered = hook("SessionStart", source=source)
+    assert "You are musician-task-03, claim 1 of task-03" in answered.context
+    assert client(store, "sess-aaa").ended_at is None
+    age_s = service.task_row(store, "task-03").heartbeat_age_s
+    assert age_s is not None
+    assert age_s < 60
+
+
+def test_an_interactive_conductor_is_told_that_it_is(hook: "Hook", store: SqliteStore) -> None:
+    service.start_conducting(store, "sess-aaa", other_is_alive=None, settings=Settings())
+    assert "You conduct here" in hook("SessionStart", source="compact").context
+    assert hook("PreCompact", trigger="auto").document is None
+
+
+def test_an_end_makes_the_owner_known_dead_and_is_told(
+    hook: "Hook", store: SqliteStore, claim: Claim
+) -> None:
+    """Claimed by whatever way, the client is met at the latest here."""
+    assert hook("SessionEnd", reason="prompt_input_exit").document is None
+    ended = client(store, "sess-aaa")
+    assert (ended.end_reason, ended.pid) == ("prompt_input_exit", client_process(None).pid)
+    said = service.messages_of(store, "task-03")[-1]
+    assert (said.from_session, said.message_type) == ("sess-aaa", MessageType.SYSTEM)
+
+
+def test_a_failed_turn_is_recorded(hook: "Hook", store: SqliteStore, known: Claim) -> None:
+    assert hook("StopFailure", error="rate_limit", last_assistant_message="Too many").document is None
+    assert client(store, "sess-aaa").last_failure == "rate_limit: Too many"
+    assert "rate_limit" in service.messages_of(store, "task-03")[-1].message
+    hook("StopFailure")
+    assert client(store, "sess-aaa").last_failure == "unknown"
+
+
+def test_a_subagent_is_noted_and_nothing_of_its_parent_is_touched(
+    hook: "Hook", store: SqliteStore, known: Claim
+) -> None:
+    """The client names the parent's session there (REF-4)."""
+    before = service.task_view(store, "task-03")
+    for event in ("SubagentStart", "SubagentStop"):
+        assert hook(event, agent_id="a72", agent_type="general-purpose").document is None
+    assert hook("SubagentStop", agent_id="a73", agent_type="").document is None
+    after = service.task_view(store, "task-03")
+    noted = [(row.kind, row.text) for row in after.journal if row not in before.journal]
+    assert noted == [
+        (Kind.NOTE, "subagent a72 (general-purpose) started"),
+        (Kind.NOTE, "subagent a72 (general-purpose) stopped"),
+    ]
+    assert (after.row.state, after.client, after.unread) == (before.row.state, before.client, before.unread)
+
+
+def test_compaction_is_a_handoff_instead(hook: "Hook", store: SqliteStore, known: Claim) -> None:
+    """Refused as long as a task is held, with the next call."""
+    answered = hook("PreCompact", trigger="auto")
+    assert "call `handoff`" in answered.blocks
+    assert "/musician task-03" in answered.blocks
+    assert "compaction (auto) refused" in service.journal_of(store, "task-03")[-1].text
+    service.fence(store, "task-03", epoch=1)
+    assert hook("PreCompact", trigger="manual").document is None
+    assert hook("PreCompact", session_id="sess-foreign", trigger="manual").document is None
+
+
+def test_the_client_is_the_nearest_process_without_the_sessions_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shell or a launcher between it and the hook carries the id as the hook does, and is gone with it."""
+    show = (
+        "import os, sys; from musician.hooks.client import client_process;"
+        " print(os.getppid(), client_process(os.environ.get('CLAUDE_CODE_SESSION_ID')).pid)"
+    )
+    env = {**os.environ, "CLAUDE_CODE_SESSION_ID": "sess-aaa"}
+    python = [os.sys.executable, "-c", show]  # type: ignore[attr-defined]
+    between = ["sh", "-c", '"$0" "$@"; true', *python]
+    done = subprocess.run(between, env=env, capture_output=True, text=True, check=True)
+    parent, found = map(int, done.stdout.split())
+    assert found == os.getpid()
+    assert parent != found
+    assert client_process(None).pid == os.getppid()

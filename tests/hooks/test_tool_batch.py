@@ -1,0 +1,248 @@
+"""After a batch of tools: signs of life, pointers to what was said, and the context's thresholds."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from musician import service
+from musician.hooks.client import met
+from musician.hooks.measure import TAILS_BYTES, known_window, percent_used
+from musician.hooks.numbers import Numbers
+from musician.protocol.claim import Claim
+from musician.protocol.settings import Settings
+from musician.store.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from tests.hooks.conftest import Hook
+
+MODEL = "claude-opus-5-5"
+
+
+def spoken(used: int, *, model: str = MODEL, side: bool = False, kind: str = "assistant") -> str:
+    """One line of a transcript."""
+    usage = {"input_tokens": used - 30, "cache_read_input_tokens": 10, "cache_creation_input_tokens": 20}
+    message = {"model": model, "content": "x", "usage": usage}
+    return json.dumps({"isSidechain": side, "message": message, "type": kind}) + "\n"
+
+
+@pytest.fixture
+def transcript(tmp_path: Path) -> Path:
+    path = tmp_path / "transcript.jsonl"
+    path.write_text(spoken(1000), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def batch(hook: "Hook", store: SqliteStore, claim: Claim, transcript: Path) -> Callable[..., Any]:
+    """A batch of sess-aaa, whose client is known and which has heard everything."""
+    service.meet_client(store, "sess-aaa", met(transcript_path=None, source=None))
+    ids = tuple(each.id for each in service.unread(store, "task-03"))
+    service.deliver(store, claim, ids)
+    service.acknowledge(store, claim, ids[-1])
+    service.measure_context(store, claim, 0.1)
+
+    def call(**keys: Any) -> Any:
+        return hook("PostToolBatch", transcript_path=str(transcript), tool_calls=[], **keys)
+
+    return call
+
+
+def test_there_is_nothing_to_say(batch: Callable[..., Any], store: SqliteStore) -> None:
+    before = store.change_counter()
+    assert batch().document is None
+    assert store.change_counter() == before, "nothing was written"
+
+
+@pytest.mark.parametrize(("age_s", "is_refreshed"), [(470, False), (490, True), (-3600, True)])
+@pytest.mark.parametrize("agent_id", [None, "a72"])
+def test_a_heartbeat_that_is_due_is_refreshed(
+    batch: Callable[..., Any],
+    store: SqliteStore,
+    backdate: Callable[[int], None],
+    age_s: int,
+    is_refreshed: bool,
+    agent_id: str | None,
+) -> None:
+    """A subagent at work is a sign of life, too (D10.5)."""
+    backdate(age_s)
+    assert batch(agent_id=agent_id).document is None
+    age = service.task_row(store, "task-03").heartbeat_age_s
+    assert age is not None
+    assert (abs(age) < 60) is is_refreshed
+
+
+def test_messages_are_pointed_at_once(batch: Callable[..., Any], store: SqliteStore, claim: Claim) -> None:
+    """Delivered by that and not acknowledged, urgent ones too (D12.2, D12.4)."""
+    first = service.send(store, "task-03", "mind the accents")
+    second = service.send(store, "task-03", "stop", urgent=True)
+    assert batch(agent_id="a72").document is None, "its parent would not hear it"
+    said = batch().context
+    assert (
+        said == f"task-03: message {first} (note), {second} (emergency) from the conductor: read with `inbox`"
+    )
+    assert batch().document is None
+    assert [each.id for each in service.unread(store, "task-03")] == [first, second]
+    assert service.undelivered(store, claim) == ()
+
+
+def test_so_many_messages_are_pointed_at_in_turns(batch: Callable[..., Any], store: SqliteStore) -> None:
+    for number in range(13):
+        service.send(store, "task-03", f"note {number}")
+    assert "and 3 more" in batch().context
+    assert batch().context.count("(note)") == 3
+    assert batch().document is None
+
+
+@pytest.mark.parametrize(
+    ("used", "says"),
+    [
+        (49.99, ""),
+        (50, "Estimate before every read"),
+        (64.99, "Estimate"),
+        (65, "begin no other"),
+        (75, "now"),
+    ],
+)
+def test_a_threshold_is_told_once_when_it_is_reached(
+    batch: Callable[..., Any], store: SqliteStore, transcript: Path, used: float, says: str
+) -> None:
+    """Exactly from its own value on, and the reading is kept (D15.2, D15.4, D15.5)."""
+    transcript.write_text(spoken(round(used * 10_000)), encoding="utf-8")
+    said = batch().context
+    assert says in said
+    assert bool(said) is bool(says)
+    assert batch().document is None
+    kept = service.task_view(store, "task-03").sessions[0].context_pct
+    assert kept == pytest.approx(used, abs=0.01)
+
+
+def test_a_threshold_that_is_left_and_reached_again_is_told_again(
+    batch: Callable[..., Any], transcript: Path
+) -> None:
+    told = []
+    for used in (510_000, 660_000, 520_000, 670_000, 300_000, 500_000):
+        with transcript.open("a", encoding="utf-8") as file:
+            file.write(spoken(used))
+        told.append(batch().context[:12])
+    assert told == ["Context: 51 ", "Context: 66 ", "", "Context: 67 ", "", "Context: 50 "]
+
+
+def test_b28_a_reading_that_cannot_be_forces_nothing(batch: Callable[..., Any], transcript: Path) -> None:
+    """360,236 tokens of a window of 200,000 is unknown, and so is an unknown model's (B28, D15.1)."""
+    for model in ("claude-sonnet-4-5-20250929", "somebody-elses"):
+        transcript.write_text(spoken(360_236, model=model), encoding="utf-8")
+        assert batch().document is None
+
+
+def test_b28_a_window_that_is_set_wins(batch: Callable[..., Any], transcript: Path, repository: Path) -> None:
+    """Over what the model is known to have (B28)."""
+    config = repository / ".musician" / "config.toml"
+    config.write_text("[context]\nwindow_tokens = 400000\n", encoding="utf-8")
+    transcript.write_text(spoken(360_236, model="claude-sonnet-4-5"), encoding="utf-8")
+    assert batch().context.startswith("Context: 90 % used. Stop here")
+
+
+def test_settings_that_are_wrong_are_told_and_change_nothing(
+    hook: "Hook", batch: Callable[..., Any], repository: Path
+) -> None:
+    (repository / ".musician" / "config.toml").write_text("[context]\nwindow = 1\n", encoding="utf-8")
+    assert batch(saying="setting context.window").document is None
+
+
+def test_a_client_that_is_not_known_is_met(
+    hook: "Hook", store: SqliteStore, claim: Claim, transcript: Path
+) -> None:
+    """A claim made by other tools than the hooks."""
+    assert "(instruction)" in hook("PostToolBatch", transcript_path=str(transcript)).context
+    found = service.client_of(store, "sess-aaa")
+    assert found is not None
+    assert found.transcript_path == str(transcript)
+
+
+def test_a_conductors_own_row_is_kept_fresh(hook: "Hook", store: SqliteStore) -> None:
+    service.start_conducting(store, "sess-aaa", other_is_alive=None, settings=Settings())
+    store.connection.execute(
+        "UPDATE orchestration_tasks SET last_heartbeat = datetime('now', '-90 seconds') WHERE task_id = 'task-00'"
+    )
+    assert hook("PostToolBatch").document is None
+    row = service.conductor_row(store)
+    assert row is not None
+    assert row.heartbeat_age_s is not None
+    assert row.heartbeat_age_s < 60
+
+
+def test_the_last_answer_of_the_main_conversation_is_read(tmp_path: Path) -> None:
+    """Not a subagent's, the client's own, a torn one's or a quoted one's."""
+    path = tmp_path / "t"
+    noise = "".join(
+        (
+            spoken(900_000, side=True),
+            spoken(800_000, model="<synthetic>"),
+            json.dumps({"type": "user", "message": {"content": spoken(700_000)}}) + "\n",
+            spoken(600_000, kind="user"),
+            spoken(500_000)[:-20],
+        )
+    )
+    path.write_text(spoken(100_000) + spoken(250_000) + noise, encoding="utf-8")
+    assert percent_used(str(path)) == 25
+    path.write_text(spoken(250_000) + "x" * (TAILS_BYTES[0] + 5) + "\n" + noise, encoding="utf-8")
+    assert percent_used(str(path)) == 25
+    path.write_text(noise, encoding="utf-8")
+    assert percent_used(str(path)) is None
+
+
+def test_only_a_bounded_end_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    path.write_text(spoken(250_000), encoding="utf-8")
+    with path.open("ab") as file:
+        file.truncate(TAILS_BYTES[-1] + 1000)
+    assert percent_used(str(path)) is None
+
+
+@pytest.mark.parametrize("path", [None, "/nowhere/at/all", "nul\0byte", "."])
+def test_a_transcript_that_cannot_be_read_is_no_reading(path: str | None) -> None:
+    assert percent_used(path) is None
+
+
+def test_the_windows_are_as_the_client_takes_them() -> None:
+    known = {"claude-haiku-4-5-20251001": 200_000, "claude-opus-4-6": 200_000, "claude-sonnet-5-5": 1_000_000}
+    assert {model: known_window(model) for model in known} == known
+    assert known_window("gpt") is None
+
+
+def test_the_numbers_are_the_settings_defaults() -> None:
+    """They are written out where parsing settings would be too dear."""
+    settings, numbers = Settings(), Numbers()
+    context = settings.context
+    assert numbers.thresholds_pct == (
+        context.economy_from_pct,
+        context.handoff_from_pct,
+        context.exit_from_pct,
+    )
+    assert numbers.refresh_after_s == settings.heartbeat.refresh_after_s
+    assert numbers.beat_every_s == settings.conductor.beat_every_s
+    assert numbers.window_tokens == context.window_tokens
+
+
+def test_silence_needs_no_service(
+    batch: Callable[..., Any], boot: list[str], transcript: Path, repository: Path
+) -> None:
+    """With the settings that `init` writes, an owner's batch costs as little as a stranger's (P4)."""
+    from musician.config import render_defaults
+
+    (repository / ".musician" / "config.toml").write_text(render_defaults(), encoding="utf-8")
+    shown = boot[-1].replace(
+        "sys.exit(program(sys.argv[1:]))", "program(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+    )
+    said = json.dumps({"session_id": "sess-aaa", "transcript_path": str(transcript)}).encode()
+    done = subprocess.run(
+        [*boot[:-1], shown, "PostToolBatch"], input=said, capture_output=True, check=True, timeout=60
+    )
+    assert done.stdout == b""
+    loaded = set(done.stderr.decode().split())
+    assert "musician.hooks.tool_batch" in loaded
+    assert not loaded & {"dataclasses", "enum", "json", "pathlib", "re", "typing", "musician.service"}
