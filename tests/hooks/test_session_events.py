@@ -153,7 +153,7 @@ def test_a_failed_turn_is_recorded(hook: "Hook", store: SqliteStore, known: Clai
 def test_a_subagent_is_noted_and_nothing_of_its_parent_is_touched(
     hook: "Hook", store: SqliteStore, known: Claim
 ) -> None:
-    """The client names the parent's session there (REF-4)."""
+    """The client names the parent's session there."""
     before = service.task_view(store, "task-03")
     for event in ("SubagentStart", "SubagentStop"):
         assert hook(event, agent_id="a72", agent_type="general-purpose").document is None

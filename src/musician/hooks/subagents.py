@@ -1,4 +1,4 @@
-"""A subagent starts or stops: one line of the status log (REF-4).
+"""A subagent starts or stops: one line of the status log.
 
 The client names the parent's session here. Nothing of the parent's own is touched: no gate, no message, no answer.
 """

@@ -129,7 +129,7 @@ def claims_of_process(store: Store, identity: ProcessIdentity, *, but: str) -> t
         return tuple(claim for client in earlier for claim in claims_in(tx, client.session_id))
 
 
-def rebind(store: Store, session_id: str, new: Met, *, is_cleared: bool) -> tuple[Claim, ...]:
+def rebind(store: Store, session_id: str, new: Met, *, is_cleared: bool = True) -> tuple[Claim, ...]:
     """The claims that the process of ``new`` made under earlier ids, now under ``session_id``, each an epoch on.
 
     Only what exactly this process ran, and what ended by being cleared; with ``is_cleared`` the client says that this
