@@ -192,3 +192,12 @@ def test_handoff_is_no_emergency(claimed: Path, call: Call) -> None:
     assert call("status", "--json").json["needs_human"] == []
     found = call("inbox", "task-01", "--json").json["messages"]
     assert [message["message_type"] for message in found] == ["exit_request"]
+
+
+def test_what_is_granted_is_said_in_the_message_and_can_be_taken_back(claimed: Path, call: Call) -> None:
+    """D21.1: the conductor grants an act in a message."""
+    assert call("send", "task-01", "Push it.", "--grant", "push", "--json").json["granted"] == ["push"]
+    call("send", "task-01", "No more.", "--revoke", "push")
+    told = [message["message"] for message in call("inbox", "task-01", "--json").json["messages"]]
+    assert told[-2:] == ["Push it.\n\nGranted: push", "No more.\n\nNo longer granted: push"]
+    call("send", "task-01", "x", "--grant", "conduct", expect=2)

@@ -6,9 +6,12 @@ from musician import service
 from musician.cli.context import App
 from musician.cli.options import command, task_argument, text_argument
 from musician.cli.render import show
+from musician.protocol.forbidden import GRANTABLE, Act
 from musician.protocol.states import State
 
 __all__ = ["handoff", "send", "stop"]
+
+_ACT = click.Choice([str(act) for act in GRANTABLE])
 
 
 @command("send")
@@ -23,16 +26,28 @@ __all__ = ["handoff", "send", "stop"]
     metavar="N",
     help="Grant so many more error reports than it has.",
 )
+@click.option("--grant", "grants", type=_ACT, multiple=True, help="Let its sessions do this from now on.")
+@click.option("--revoke", "revokes", type=_ACT, multiple=True, help="Let them do it no longer.")
 @click.pass_obj
-def send(app: App, task_id: str, text: str, urgent: bool, retries: int | None) -> None:
+def send(
+    app: App,
+    task_id: str,
+    text: str,
+    urgent: bool,
+    retries: int | None,
+    grants: tuple[str, ...],
+    revokes: tuple[str, ...],
+) -> None:
     """Say TEXT to the session on TASK, as its conductor.
 
     With - as TEXT it is read from standard input.
     """
     if retries is not None:
         service.grant_retries(app.store, task_id, retries)
-    message_id = service.send(app.store, task_id, text, urgent=urgent)
+    granted, revoked = ([Act(name) for name in names] for names in (grants, revokes))
+    message_id = service.send(app.store, task_id, text, urgent=urgent, grants=granted, revokes=revoked)
     document = {"task_id": task_id, "message_id": message_id, "urgent": urgent}
+    document |= {"granted": list(grants), "revoked": list(revokes)}
     show(app, document, f"{task_id}: message {message_id} sent" + (" (urgent)" if urgent else ""))
 
 

@@ -1,11 +1,11 @@
 """What a musician never does of its own accord, and what is said to it instead (D21)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
-__all__ = ["GRANTABLE", "REASONS", "UNTOLD", "Act", "Refusal"]
+__all__ = ["GRANTABLE", "REASONS", "UNTOLD", "Act", "Refusal", "worded_grants"]
 
 
 class Act(StrEnum):
@@ -52,6 +52,12 @@ _REMEDIES: Mapping[Act, str] = MappingProxyType(
         Act.CONDUCT: "ask the conductor: `ask_conductor`",
     }
 )
+
+
+def worded_grants(grants: Iterable[Act], revokes: Iterable[Act]) -> str:
+    """What a message that grants or revokes says of that, after its own text; "" where it does neither."""
+    said = (("Granted", sorted(grants)), ("No longer granted", sorted(revokes)))
+    return "".join(f"\n\n{what}: {', '.join(acts)}" for what, acts in said if acts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

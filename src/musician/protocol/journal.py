@@ -47,6 +47,7 @@ class Kind(StrEnum):
     RECONCILED = "reconciled"
     UNDONE = "undone"
     """Done or approved once, and no more."""
+    REFUSED = "refused"
     HANDOFF = "handoff"
     NOTE = "note"
 
@@ -168,6 +169,7 @@ _PHRASES = {
     Kind.SET_ASIDE: "unfinished work set aside: {text}",
     Kind.RECONCILED: "{item} found completed: {text}",
     Kind.UNDONE: "{item} undone: {text}",
+    Kind.REFUSED: "refused: {text}",
     Kind.HANDOFF: "HANDOFF written: {text}",
     Kind.NOTE: "{text}",
 }

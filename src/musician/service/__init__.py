@@ -11,6 +11,7 @@ waiters are rung after the commit. Where do we …
 - end a session or a task? ``endings``
 - judge, stop, hand over, take over? ``verdicts``, ``takeover``
 - send and read messages? ``inbox``
+- grant what a musician may not do by itself, write down what was refused? ``inbox``, ``permits``
 - lock a plan, open its tasks? ``plans``
 - hold the conductor's own row? ``conducting``
 - record what a person must decide? ``people``
@@ -48,6 +49,7 @@ from musician.service.inbox import acknowledge, deliver, future_messages, send, 
 from musician.service.looking import Look, look
 from musician.service.pausing import go_on, pause
 from musician.service.people import ask_human, open_asks, resolve_asks
+from musician.service.permits import grants_of, note_refusal, urgent_messages, was_taken
 from musician.service.plans import amend_plan, lock_plan, open_task, plan_row
 from musician.service.proposals import (
     accept_proposal,
@@ -130,6 +132,7 @@ __all__ = [
     "future_messages",
     "go_on",
     "grant_retries",
+    "grants_of",
     "hand_over",
     "history_of",
     "interrupt_conducting",
@@ -143,6 +146,7 @@ __all__ = [
     "merge_proposal",
     "messages_of",
     "note_client_failure",
+    "note_refusal",
     "now",
     "open_asks",
     "open_proposals_of",
@@ -175,6 +179,8 @@ __all__ = [
     "undelivered",
     "unread",
     "unsubmitted_proposals",
+    "urgent_messages",
     "warn_client",
+    "was_taken",
     "withdraw",
 ]

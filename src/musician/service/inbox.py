@@ -1,6 +1,9 @@
 """Messages to a task: stored, delivered and acknowledged are three facts (D12)."""
 
+from collections.abc import Collection
+
 from musician.protocol.claim import Claim
+from musician.protocol.forbidden import Act, worded_grants
 from musician.protocol.messages import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.service.rowwork import load_owned, load_played, load_task, say
@@ -13,13 +16,29 @@ MOST_UNREAD = 200
 """At most so many messages are handed over at once; the rest follows after these are acknowledged."""
 
 
-def send(store: Store, task_id: str, text: str, *, urgent: bool = False) -> int:
-    """Say something to a task as its conductor; the message's id. Urgent: its running piece is stopped."""
+def send(
+    store: Store,
+    task_id: str,
+    text: str,
+    *,
+    urgent: bool = False,
+    grants: Collection[Act] = (),
+    revokes: Collection[Act] = (),
+) -> int:
+    """Say something to a task as its conductor; the message's id. Urgent: its running piece is stopped.
+
+    ``grants`` are acts that the task's sessions may do from now on, until they are revoked (D21); the message says so.
+    """
     with store.write() as tx:
         load_played(tx, task_id)
         kind = MessageType.EMERGENCY if urgent else MessageType.NOTE
         tx.run("resolve_human", task_id=task_id, resolution=f"answered: {text}"[:500])
-        return say(tx, task_id, CONDUCTOR, kind, text)
+        message_id = say(tx, task_id, CONDUCTOR, kind, text + worded_grants(grants, revokes))
+        for act in grants:
+            tx.run("grant_act", task_id=task_id, act=act, message_id=message_id)
+        for act in revokes:
+            tx.run("revoke_act", task_id=task_id, act=act, message_id=message_id)
+        return message_id
 
 
 def unread(store: Store, task_id: str, *, most: int = MOST_UNREAD) -> tuple[MessageRow, ...]:

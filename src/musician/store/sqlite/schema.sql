@@ -134,6 +134,16 @@ CREATE TABLE receipts (
     PRIMARY KEY (task_id, message_id)
 ) WITHOUT ROWID;
 
+-- What the conductor lets the sessions of a task do of what a musician never does by itself (D21).
+CREATE TABLE grants (
+    task_id    TEXT NOT NULL,
+    act        TEXT NOT NULL,
+    message_id INTEGER NOT NULL,  -- that granted it last
+    granted_at TEXT NOT NULL DEFAULT (datetime('now')),
+    revoked_by INTEGER,           -- the message that took it back
+    PRIMARY KEY (task_id, act)
+) WITHOUT ROWID;
+
 -- What a session did, in order; never changed. Progress is computed from it.
 CREATE TABLE journal (
     id          INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id > 0),

@@ -1,0 +1,43 @@
+"""What a musician may do only because the conductor granted it, and what is written down when it was refused (D21)."""
+
+from musician.protocol.claim import Claim
+from musician.protocol.forbidden import Act, Refusal
+from musician.protocol.journal import Entry, Kind
+from musician.service.rowwork import load_owned, named, write_entries
+from musician.store.port import Store
+from musician.store.rows import MessageRow, decode
+
+__all__ = ["MOST_URGENT", "grants_of", "note_refusal", "urgent_messages", "was_taken"]
+
+MOST_URGENT = 20
+"""Messages that stop a session at once; the others follow when these are dealt with."""
+
+
+def grants_of(store: Store, *task_ids: str) -> frozenset[Act]:
+    """The acts granted to whoever plays one of the tasks, until they are revoked."""
+    with store.read() as tx:
+        rows = [row for task_id in task_ids for row in tx.all("grants_of_task", task_id=task_id)]
+    return frozenset(Act(str(row["act"])) for row in rows)
+
+
+def note_refusal(store: Store, claim: Claim, refusal: Refusal) -> None:
+    """Into the journal, where the conductor sees it; a sign of life too."""
+    with store.write() as tx:
+        load_owned(tx, claim)
+        text = f"{refusal.what} ({refusal.act}: {refusal.reason})"
+        write_entries(tx, claim, (Entry(kind=Kind.REFUSED, text=text),))
+        tx.run("beat", **named(claim))
+
+
+def urgent_messages(store: Store, claim: Claim) -> tuple[MessageRow, ...]:
+    """The urgent messages that have not reached this claim, oldest first (D12)."""
+    with store.read() as tx:
+        rows = tx.all("urgent_undelivered", task_id=claim.task_id, claim_epoch=claim.epoch, most=MOST_URGENT)
+        return tuple(decode(MessageRow, row) for row in rows)
+
+
+def was_taken(store: Store, claim: Claim) -> bool:
+    """Whether a claim that is over was taken from its session, and not ended by it (D2)."""
+    with store.read() as tx:
+        ended = tx.one("ended_by_owner", task_id=claim.task_id, claim_epoch=claim.epoch)
+        return ended is None
