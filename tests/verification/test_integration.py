@@ -29,7 +29,7 @@ def test_changed_files_that_do_not_compile_are_named_with_the_place(workshop: "W
             "latin.py": b"# coding: latin-1\nx = '\xe9'\n",
         }
     )
-    broken = broken_files(workshop.git, workshop.change())
+    broken = broken_files(workshop.git, workshop.change(), workshop.project())
     assert broken["a.py"].startswith("2: ")
     assert broken["late.py"] == "1: 'return' outside function"
     assert sorted(broken) == ["a.py", "late.py", "null.py"]

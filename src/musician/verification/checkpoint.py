@@ -233,11 +233,17 @@ class _Found:
             )
         except _TROUBLES as error:
             self.validity = Validity(why_not=_short(error))
+        async with (
+            anyio.create_task_group() as group
+        ):  # ruff is a program of its own: neither waits for the other
+            group.start_soon(self._scan, change)
+            self.integration = await look_at_wholeness(self.tree, change, project, self.commands, runner)
+
+    async def _scan(self, change: Change) -> None:
         try:
             self.scan = await scan_change(Git(self.tree), self.tree, change)
         except _TROUBLES as error:
             self.scan = Scan(why_not=f"the change was not scanned: {_short(error)}")
-        self.integration = await look_at_wholeness(self.tree, change, project, self.commands, runner)
 
     def stages(
         self, result: VerificationResult, claims: tuple[ClaimCheck, ...], *, overhead_s: float

@@ -130,6 +130,10 @@ class Project:
             if len(contents.get(blob, b"")) <= MAX_FILE_BYTES and blob in contents
         }
 
+    def has_read(self, path: str) -> bool:
+        """Whether the file's source is at hand without asking git."""
+        return "sources" in self.__dict__ and path in self.sources
+
     @cached_property
     def _names(self) -> Mapping[str, str]:
         """Dotted names to paths: from the top, from ``src``, and from where a package's folders begin."""

@@ -36,7 +36,7 @@ async def look_at_wholeness(
     """Both, for what the test ``commands`` are about; ``runner`` runs in ``tree``."""
     git = Git(tree)
     try:
-        broken = await anyio.to_thread.run_sync(broken_files, git, change)
+        broken = await anyio.to_thread.run_sync(broken_files, git, change, project)
         cycles = await anyio.to_thread.run_sync(new_cycles, git, change, project)
     except (GitFailed, NoRepository, OSError) as error:
         why_not = one_line(str(error), _MAX_TROUBLE_CHARS)
@@ -55,10 +55,11 @@ async def _compiles_there(commands: Iterable[str], paths: tuple[str, ...], runne
     return ended.result.exit_code == 0 and not ended.result.timed_out
 
 
-def broken_files(git: Git, change: Change) -> dict[str, str]:
+def broken_files(git: Git, change: Change, project: Project) -> dict[str, str]:
     """The changed Python files that do not compile, by path: "line: what"."""
     files = [file for file in change.present if file.is_python]
-    contents = read_blobs(git, (file.new_blob for file in files))
+    contents = {file.new_blob: project.sources[file.path] for file in files if project.has_read(file.path)}
+    contents |= read_blobs(git, (file.new_blob for file in files if file.new_blob not in contents))
     broken: dict[str, str] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
