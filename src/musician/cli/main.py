@@ -50,6 +50,7 @@ COMMANDS = {
     "headroom": "inspect",
     "statusline": "statusline",
     "plugin": "plugin",
+    "mcp": "mcp",
 }
 """The module of ``musician.cli`` that has a command; the function is the command's name, ``-`` as ``_``."""
 

@@ -59,6 +59,11 @@ class VitalSign:
     ) -> None:
         self.release()
 
+    def sign(self, session_id: str) -> None:
+        """Say whose lock it is from now on; it is held all the while."""
+        if self._descriptor is not None:
+            _sign(self._descriptor, session_id)
+
     def release(self) -> None:
         """Let the lock go; nothing if it was."""
         descriptor, self._descriptor = self._descriptor, None

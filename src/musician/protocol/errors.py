@@ -20,6 +20,7 @@ __all__ = [
     "ConductorRunning",
     "DatabaseUnusable",
     "EvidenceMissing",
+    "ExtraMissing",
     "GitFailed",
     "IllegalEvent",
     "InvalidPlan",
@@ -27,6 +28,7 @@ __all__ = [
     "NoRepository",
     "NoSession",
     "NotConductor",
+    "NotGreen",
     "NotInitialised",
     "OperatorError",
     "PlanChanged",
@@ -42,6 +44,7 @@ __all__ = [
     "UnknownSeverity",
     "UnknownTask",
     "UnreadableMessage",
+    "WhichTask",
     "WrongSettings",
 ]
 
@@ -246,6 +249,21 @@ class ClaimLost(SessionError):
         )
 
 
+class WhichTask(SessionError):
+    """An act that names no task, of a session with no live claim or several. ``had`` are all it has ever claimed."""
+
+    def __init__(self, *, session_id: str, held: tuple[str, ...], had: tuple[str, ...]) -> None:
+        self.session_id, self.held, self.had = session_id, held, had
+        if held:
+            what, remedy = f"owns {', '.join(held)}", "leave all but one: `musician exit TASK`"
+        elif had:
+            what = f"owns nothing any more, {had[0]} has ended or been taken over"
+            remedy = "write nothing more and end; a successor has the task or will get it"
+        else:
+            what, remedy = "owns no task", "claim one first"
+        super().__init__(f"session {session_id} {what}", remedy=remedy)
+
+
 class BeyondClaim(SessionError):
     """A session's own SQL touched a row that is not its to touch; everything was rolled back (D6)."""
 
@@ -263,6 +281,18 @@ class EvidenceMissing(SessionError):
     def __init__(self, *, task_id: str, missing: str, remedy: str) -> None:
         self.task_id, self.missing = task_id, missing
         super().__init__(f"{task_id}: {missing}", remedy=remedy)
+
+
+class NotGreen(EvidenceMissing):
+    """A checkpoint was verified and may not be reported; ``failing`` has many lines: all that holds it back (D16)."""
+
+    def __init__(self, *, task_id: str, item: str, found: str, failing: str) -> None:
+        self.item, self.found, self.failing = item, found, failing
+        super().__init__(
+            task_id=task_id,
+            missing=f"{item} is not green: {found}",
+            remedy="mend it and run `musician checkpoint` again",
+        )
 
 
 class NotConductor(SessionError):
@@ -354,6 +384,14 @@ class DatabaseUnusable(OperatorError):
     def __init__(self, *, path: str, kind: str, detail: str, remedy: str) -> None:
         self.path, self.kind, self.detail = path, kind, detail
         super().__init__(f"{path}: {detail}", remedy=remedy)
+
+
+class ExtraMissing(OperatorError):
+    """A part of the program needs libraries that are not installed; ``extra`` brings them."""
+
+    def __init__(self, *, extra: str, what: str) -> None:
+        self.extra, self.what = extra, what
+        super().__init__(f"{what} is not installed", remedy=f"pip install 'musician[{extra}]'")
 
 
 class TreeNotReady(OperatorError):

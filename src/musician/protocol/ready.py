@@ -79,7 +79,10 @@ class Acknowledge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leave:
-    """Terminal: HANDOFF and reason stored, then ``exited``. Nothing of this session is written after it (D1)."""
+    """Terminal: HANDOFF and reason stored, then ``exited``. Nothing of this session is written after it (D1).
+
+    ``notes`` is what the session itself adds to its HANDOFF, "" if nothing.
+    """
 
     reason: str
     last_completed: str
@@ -87,6 +90,7 @@ class Leave:
     context_pct: float | None
     self_correction: str
     entries: tuple[Entry, ...] = ()
+    notes: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from musician.plans.model import TaskSpec
 from musician.processes.identity import ProcessIdentity
 from musician.protocol import ready as r
 from musician.protocol.claim import Claim
-from musician.protocol.errors import EvidenceMissing, InvalidPlan
+from musician.protocol.errors import EvidenceMissing, InvalidPlan, NotGreen
 from musician.protocol.feedback import answer_text, numbered_answers
 from musician.protocol.inputs import VerificationEnded
 from musician.protocol.journal import Entry, Kind, Progress
@@ -29,7 +29,7 @@ from musician.protocol.program import Check, Program
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.transitions import Actor, Event, find
-from musician.protocol.writing import error_report, leaving, resumption_question
+from musician.protocol.writing import error_report, leaving, question, resumption_question
 from musician.runtime.checkpoint import Found, run_checkpoint
 from musician.runtime.heartbeat import beating
 from musician.runtime.lookback import Ground, Outlook
@@ -173,16 +173,30 @@ class Hand:
         if self.view.pause and self.view.row.state is State.WORKING and last != Kind.PAUSED:
             self.note(Entry(kind=Kind.PAUSED, text=self.view.pause))
 
-    def finish_item(self, item: str, context_pct: float | None, *, commit: bool) -> str | None:
-        """An item is done; with ``commit`` its tree is committed first. The commit's id."""
+    def finish_item(
+        self, item: str, context_pct: float | None, *, commit: bool, claims: str = ""
+    ) -> str | None:
+        """An item is done; with ``commit`` its tree is committed first. The commit's id.
+
+        ``claims`` is what a subagent told of its piece; the next checkpoint holds it against what it finds (D19).
+        """
         commit_id = None
         if commit:
             service.beat(self._store, self.claim)  # a lost claim commits nothing
             titles = {each.item: each.title for each in self.program.items}
             commit_id = self.tree.keep(item, titles.get(item, ""))
         kind = Kind.RETURNED if "agent" in item else Kind.COMPLETED
-        self.note(Entry(kind=kind, item=item, context_pct=context_pct, commit_id=commit_id))
+        self.note(Entry(kind=kind, item=item, text=claims, context_pct=context_pct, commit_id=commit_id))
         return commit_id
+
+    def ask(self, text: str, *, context_pct: float | None) -> int:
+        """Ask the conductor something, to be answered before the next item is begun (D21); the message's id."""
+        said = question(self._state(context_pct), text)
+        entry = Entry(kind=Kind.QUESTION, item=self.current_item, text=text, context_pct=context_pct)
+        news = (*self._verdicts(), entry)
+        message_id = service.ask(self._store, self.claim, said, *news)
+        self._note_in_files(news)
+        return message_id
 
     def report(self, text: str, *, report: str | None, context_pct: float | None) -> int:
         """Report a failure and wait for the answer; the message's id. The task's retries are bounded (D3)."""
@@ -202,10 +216,10 @@ class Hand:
 
     # -- the end ------------------------------------------------------------------------------------------------
 
-    def leave(self, reason: str, *, handoff: str | None, context_pct: float | None) -> str:
-        """Exit; where the HANDOFF is. ``handoff`` is the session's own, None has the program write it."""
+    def leave(self, reason: str, *, handoff: str | None, context_pct: float | None, notes: str = "") -> str:
+        """Exit; where the HANDOFF is: the session's own, or the program's with the session's ``notes``."""
         service.beat(self._store, self.claim)  # before anything is set aside
-        leave = leaving(replace(self._state(context_pct), leave_reason=reason))
+        leave = replace(leaving(replace(self._state(context_pct), leave_reason=reason)), notes=notes)
         path = self._papers.relative(self._papers.handoff)
         if handoff is None:
             self._store_record(leave)
@@ -258,7 +272,7 @@ class Hand:
         """Commit what is there, verify it, and submit it: what was found, and the submission's message id.
 
         ``number`` None is the next one. The agent may call its work rougher than it is scored, not smoother.
-        :class:`EvidenceMissing` if the verification is red; that is noted, and nothing is submitted.
+        :class:`NotGreen` if the verification is red; that is noted, and nothing is submitted.
         """
         await _in_thread(partial(service.beat, self._store, self.claim))
         find(self.view.row.state, Event.SUBMIT, task_id=self.claim.task_id, actor=Actor.OWNER)
@@ -278,10 +292,11 @@ class Hand:
                 sent = replace(record, message=message, entries=(*self._verdicts(), *record.entries))
                 return found, await _in_thread(partial(self._store_record, sent)) or 0
             await _in_thread(partial(self._store_record, record))
-        raise EvidenceMissing(
+        raise NotGreen(
             task_id=self.claim.task_id,
-            missing=f"{check.item} is not green: {found.result.tests_line()}",
-            remedy="mend it and run `musician checkpoint` again",
+            item=check.item,
+            found=found.result.tests_line(),
+            failing=found.result.to_mend(),
         )
 
     def _summary(self, own: str | None, filled_in: str) -> str:

@@ -32,6 +32,7 @@ def handoff_of(
     set_aside: str | None,
     written_by: str,
     proposals: tuple[str, ...] = (),
+    agent_notes: str = "",
 ) -> Handoff:
     """``pending`` is what is still to be played; ``set_aside`` the ref of unfinished work, None if there is none."""
     progress = Progress().after(service.as_entry(row) for row in view.journal)
@@ -50,6 +51,7 @@ def handoff_of(
         deviations=tuple(f"{each.text} ({each.severity})" for each in progress.deviations),
         self_correction="; ".join(progress.self_corrections),
         proposals=proposals,
+        agent_notes=agent_notes,
         verification=_last_verification(view),
         instructions=(
             f"Claim task with worked_by = musician-{view.row.task_id}-S{len(view.sessions) + 1}",

@@ -1,9 +1,9 @@
 """Whose process a claim is played by, and whether it lives: row, life lock and recorded processes together (D2, D23).
 
-The lock is the surest witness and comes first: the kernel drops it with the process. Where another session has
-signed it since, the process recorded for the claim is asked. A session that was opened in a client lives and dies
-with that, which is the user's own: never ours to end. A claim that left none of these here is played by hand, or on
-another host: only its heartbeat speaks for it.
+A session that was opened in a client lives and dies with that, whatever serves it: the client is the user's own, and
+nothing of it is ours to end. Of all others the lock is the surest witness: the kernel drops it with the process. Where
+another session has signed it since, the process recorded for the claim is asked. A claim that left none of these here
+is played by hand, or on another host: only its heartbeat speaks for it.
 """
 
 from musician import service
@@ -32,18 +32,20 @@ def last_epoch(view: TaskView) -> int:
 
 
 def processes_of(root: Root, view: TaskView) -> tuple[ProcessIdentity, ...]:
-    """The processes of the task's newest claim that are known, of whatever machine, the musician's first."""
-    signed = _signature(root, view)
+    """The processes of the task's newest claim that are ours to end, of whatever machine, the musician's first."""
+    signed = None if view.client is not None else _signature(root, view)
     recorded = [_identity(row) for row in _recorded(view)]
     return tuple(dict.fromkeys([*([] if signed is None else [signed]), *recorded]))
 
 
 def lives(root: Root, view: TaskView) -> bool | None:
     """Whether the process that plays the owner's claim lives; None if that cannot be seen from here."""
+    if view.client is not None:
+        seen = _client_lives(view.client)
+        if seen is not None:
+            return seen
     if _signature(root, view) is not None:
         return is_held(lock_path(root.locks_dir, view.row.task_id))
-    if view.client is not None:
-        return _client_lives(view.client)
     for row in _recorded(view):
         identity = _identity(row)
         if row.role == "musician" and is_same_machine(identity):

@@ -137,6 +137,7 @@ class Recorder:
             set_aside=set_aside,
             written_by="agent",
             proposals=proposals,
+            agent_notes=record.notes,
         ).render()
         report = self._report_of_session(document)
         write_whole(self.papers.handoff, document)

@@ -23,7 +23,7 @@ waiters are rung after the commit. Where do we …
 """
 
 from musician.service.anomalies import anomalies_in, anomalies_now
-from musician.service.claims import Taken, beat, block_claim, claim, claims_of, current_claim
+from musician.service.claims import Taken, beat, block_claim, claim, claims_of, current_claim, sole_claim
 from musician.service.clients import (
     CLEARED,
     Met,
@@ -35,6 +35,7 @@ from musician.service.clients import (
     meet_client,
     note_client_failure,
     rebind,
+    session_of_process,
     warn_client,
 )
 from musician.service.conducting import (
@@ -81,6 +82,7 @@ from musician.service.views import (
 )
 from musician.service.work import (
     as_entry,
+    context_of,
     describe_session,
     journal_of,
     measure_context,
@@ -118,6 +120,7 @@ __all__ = [
     "client_of",
     "complete",
     "conductor_row",
+    "context_of",
     "current_claim",
     "current_session",
     "deliver",
@@ -167,8 +170,10 @@ __all__ = [
     "resolve_asks",
     "resume",
     "send",
+    "session_of_process",
     "siblings",
     "smoothness_by_phase",
+    "sole_claim",
     "start_conducting",
     "store_verification",
     "submit",

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from musician.protocol.claim import Claim
-from musician.protocol.errors import ClaimBlocked, ClaimLost
+from musician.protocol.errors import ClaimBlocked, ClaimLost, WhichTask
 from musician.protocol.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.messages import ClaimBlockedNotice, MessageType
 from musician.protocol.names import (
@@ -88,6 +88,18 @@ def claims_in(tx: Tx, session_id: str) -> tuple[Claim, ...]:
         for row in rows
         if row["task_id"] != CONDUCTOR
     )
+
+
+def sole_claim(store: Store, session_id: str | None) -> Claim:
+    """The one live claim of a session that names no task; :class:`WhichTask` where there is none, or several."""
+    session = check_session_id(session_id)
+    with store.read() as tx:
+        live = claims_in(tx, session)
+        made = tx.all("tasks_of_session", session_id=session)
+    if len(live) != 1:
+        had = tuple(str(row["task_id"]) for row in made)
+        raise WhichTask(session_id=session, held=tuple(claim.task_id for claim in live), had=had)
+    return live[0]
 
 
 def current_claim(store: Store, task_id: str, session_id: str | None, *, epoch: int | None = None) -> Claim:

@@ -32,6 +32,7 @@ __all__ = [
     "meet_client",
     "note_client_failure",
     "rebind",
+    "session_of_process",
     "warn_client",
 ]
 
@@ -89,6 +90,13 @@ def current_session(store: Store, session_id: str) -> str:
             session_id = str(client.successor)
             seen.add(session_id)
     return session_id
+
+
+def session_of_process(store: Store, identity: ProcessIdentity) -> str | None:
+    """The session that exactly this process of a client runs now; None where none of its sessions has claimed."""
+    with store.read() as tx:
+        running = [row for row in _clients_of(tx, identity, but="") if row.ended_at is None]
+    return running[0].session_id if running else None
 
 
 def end_client(store: Store, session_id: str, *, reason: str) -> tuple[Claim, ...]:

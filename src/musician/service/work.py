@@ -6,10 +6,11 @@ from musician.protocol.deviations import Severity
 from musician.protocol.journal import Entry, Kind, Progress
 from musician.service.rowwork import load_owned, load_task, named, write_entries
 from musician.store.port import Store
-from musician.store.rows import JournalRow, decode
+from musician.store.rows import JournalRow, SessionRow, decode
 
 __all__ = [
     "as_entry",
+    "context_of",
     "describe_session",
     "journal_of",
     "measure_context",
@@ -76,6 +77,13 @@ def describe_session(store: Store, claim: Claim, *, agent: str) -> None:
     with store.write() as tx:
         load_owned(tx, claim)
         tx.run("describe_session", task_id=claim.task_id, claim_epoch=claim.epoch, agent=agent)
+
+
+def context_of(store: Store, claim: Claim) -> float | None:
+    """How much of its context a claim's session has used, in per cent, as measured last; None if it never was (D15)."""
+    with store.read() as tx:
+        row = tx.one("session", task_id=claim.task_id, claim_epoch=claim.epoch)
+    return None if row is None else decode(SessionRow, row).context_pct
 
 
 def journal_of(store: Store, task_id: str) -> tuple[JournalRow, ...]:

@@ -11,6 +11,10 @@ SELECT * FROM sessions WHERE task_id = :task_id AND claim_epoch = :claim_epoch;
 SELECT claim_epoch FROM sessions WHERE task_id = :task_id AND session_id = :session_id
 ORDER BY claim_epoch DESC LIMIT 1;
 
+-- name: tasks_of_session
+-- Every task a session has claimed, the latest claim first.
+SELECT task_id FROM sessions WHERE session_id = :session_id GROUP BY task_id ORDER BY max(started_at) DESC, task_id;
+
 -- name: sessions_of_task
 SELECT * FROM sessions WHERE task_id = :task_id ORDER BY claim_epoch;
 

@@ -1,0 +1,29 @@
+"""The MCP server of a Claude Code session (DESIGN 8)."""
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from musician.cli.context import App
+from musician.cli.options import database_option
+from musician.protocol.errors import ExtraMissing
+
+__all__ = ["mcp"]
+
+
+@click.command("mcp")
+@database_option
+@click.pass_obj
+@click.pass_context
+def mcp(context: click.Context, app: App) -> None:
+    """Serve the musician's verbs as tools, on standard input and output.
+
+    Claude Code starts it by itself, by the plugin. It acts for the session that started it and ends with it.
+    """
+    if find_spec("mcp") is None:
+        raise ExtraMissing(extra="claude", what="the MCP server")
+    from musician.mcp_server.server import serve
+
+    context.exit(serve(os.environ, Path.cwd(), named=app.db))

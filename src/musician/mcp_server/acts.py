@@ -1,0 +1,198 @@
+"""What each tool does: one verb of the protocol, and what came of it in a few plain lines.
+
+An act gets the :class:`~musician.mcp_server.seat.Seat` and its arguments, already of their types; what it may not do
+the verb refuses. All of these block; the two that run tests are in ``verifying``.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from musician import service
+from musician.mcp_server.seat import Seat
+from musician.mcp_server.table import MOST_BYTES, MOST_ROWS, as_text, cut
+from musician.protocol.deviations import parse_severity
+from musician.protocol.errors import BadField
+from musician.protocol.journal import Entry, Kind
+from musician.protocol.liveness import heartbeat_status
+from musician.protocol.proposals import Draft, parse_type
+from musician.runtime.proposing import Desk
+from musician.store.rows import MessageRow
+
+__all__ = [
+    "END_YOUR_TURN",
+    "Reply",
+    "agent",
+    "ask_conductor",
+    "complete",
+    "conductor_health",
+    "deviation",
+    "error",
+    "execute",
+    "handoff",
+    "inbox",
+    "propose",
+    "query",
+    "self_correction",
+    "siblings",
+    "step",
+]
+
+END_YOUR_TURN = "End your turn; you are woken with the answer."
+MOST_MESSAGES = 20
+"""Handed over by one look into the inbox; the rest follows at the next."""
+
+MOST_SIBLINGS = 100
+_PIECE = re.compile(r"(?P<step>[0-9]{1,4})\.(?P<piece>[0-9]{1,4})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """An answer, and what is done once it has been delivered (D12)."""
+
+    text: str
+    once_delivered: Callable[[], object]
+
+
+def step(seat: Seat, *, n: int, act: str) -> str:
+    hand, item = seat.hand, f"step {n}"
+    context_pct = seat.context_pct(hand.claim)
+    if act == "start":
+        hand.start(item, context_pct)
+        return f"{item} started"
+    commit_id = hand.finish_item(item, context_pct, commit=True)
+    return f"{item} done" + (f", commit {commit_id[:12]}" if commit_id else "") + f"; next: {_next(seat)}"
+
+
+def agent(seat: Seat, *, piece: str, act: str, report: str = "") -> str:
+    named = _PIECE.fullmatch(piece.strip())
+    if named is None:
+        raise BadField(field="piece", value=piece, reason="name step and piece, as 2.1")
+    hand, item = seat.hand, f"step {int(named['step'])} agent {int(named['piece'])}"
+    context_pct = seat.context_pct(hand.claim)
+    if act == "launched":
+        hand.start(item, context_pct)
+    else:
+        hand.finish_item(item, context_pct, commit=False, claims=report)
+    return f"{item} {act}"
+
+
+def deviation(seat: Seat, *, severity: str, text: str) -> str:
+    hand, named = seat.hand, parse_severity(severity)
+    context_pct = seat.context_pct(hand.claim)
+    entry = Entry(
+        kind=Kind.DEVIATION, item=hand.current_item, text=text, severity=named, context_pct=context_pct
+    )
+    hand.note(entry)
+    return f"{named} deviation noted"
+
+
+def self_correction(seat: Seat, *, text: str) -> str:
+    hand = seat.hand
+    context_pct = seat.context_pct(hand.claim)
+    hand.note(Entry(kind=Kind.SELF_CORRECTION, item=hand.current_item, text=text, context_pct=context_pct))
+    return "self-correction noted"
+
+
+def error(seat: Seat, *, text: str) -> str:
+    hand = seat.hand
+    message_id = hand.report(text, report=None, context_pct=seat.context_pct(hand.claim))
+    return f"reported as message {message_id}. {END_YOUR_TURN}"
+
+
+def ask_conductor(seat: Seat, *, text: str) -> str:
+    hand = seat.hand
+    message_id = hand.ask(text, context_pct=seat.context_pct(hand.claim))
+    return f"asked as message {message_id}. Go on with the step; the answer is due before the next."
+
+
+def inbox(seat: Seat) -> Reply | str:
+    claim = seat.claim
+    found = service.unread(seat.store, claim.task_id, most=MOST_MESSAGES)
+    if not found:
+        return "nothing new"
+    shown, text = _fitting(found)
+    ids = tuple(message.id for message in shown)
+    service.deliver(seat.store, claim, ids)
+    left = service.task_view(seat.store, claim.task_id).unread - len(shown)
+    if left:
+        text += f"\n{left} more: call inbox again"
+    return Reply(text=text, once_delivered=lambda: service.acknowledge(seat.store, claim, ids[-1]))
+
+
+def _fitting(found: tuple[MessageRow, ...]) -> tuple[tuple[MessageRow, ...], str]:
+    """As many messages as one answer takes, whole; the first one in any case, cut where it must be."""
+    parts: list[str] = []
+    room = MOST_BYTES
+    for message in found:
+        part = f"message {message.id}, {message.message_type}:\n{message.message}"
+        size = len(part.encode("utf-8", "replace")) + 1
+        if size > room:
+            break
+        parts.append(part)
+        room -= size
+    if not parts:
+        whole = f"message {found[0].id}, {found[0].message_type}:\n{found[0].message}"
+        parts = [f"{cut(whole, MOST_BYTES)}\ntruncated: true; query has the rest, by substr(message, N)"]
+    return found[: len(parts)], "\n".join(parts)
+
+
+def propose(seat: Seat, *, type: str, title: str, text: str) -> str:  # noqa: A002 - the tool's word
+    draft = Draft(type=parse_type(type), title=title.strip(), body=text)
+    kept = Desk(root=seat.root, store=seat.store).propose(seat.claim, draft)
+    return f"proposal {kept.row.id} is {kept.proposal.status}, {kept.row.path}"
+
+
+def complete(seat: Seat) -> str:
+    hand = seat.hand
+    path = hand.finish()
+    seat.let_go(hand.claim.task_id)
+    return f"{hand.claim.task_id} is complete, report in {path}. Write nothing more."
+
+
+def handoff(seat: Seat, *, reason: str, notes: str = "") -> str:
+    hand = seat.hand
+    path = hand.leave(reason, handoff=None, notes=notes, context_pct=seat.context_pct(hand.claim))
+    seat.let_go(hand.claim.task_id)
+    return f"{hand.claim.task_id} is handed off, HANDOFF in {path}. Write nothing more."
+
+
+def siblings(seat: Seat) -> str:
+    rows = service.siblings(seat.store, seat.claim.task_id)
+    lines = [
+        f"{row.task_id} {row.state}"
+        + (f", {row.worked_by}, heartbeat {_age(row.heartbeat_age_s)}" if row.session_id else "")
+        for row in rows[:MOST_SIBLINGS]
+    ]
+    if len(rows) > MOST_SIBLINGS:
+        lines.append(f"truncated: true; {len(rows)} in all, use query")
+    return "\n".join(lines) or "no other task"
+
+
+def conductor_health(seat: Seat) -> str:
+    row = service.conductor_row(seat.store)
+    if row is None:
+        return "no conductor has been here"
+    status = heartbeat_status(row.heartbeat_age_s, seat.settings)
+    return f"conductor {row.state}, heartbeat {_age(row.heartbeat_age_s)}, {status}"
+
+
+def query(seat: Seat, *, sql: str) -> str:
+    answer = service.query(seat.store, sql, most_rows=MOST_ROWS, most_bytes=MOST_BYTES)
+    return as_text(answer)
+
+
+def execute(seat: Seat, *, sql: str) -> str:
+    changed = service.execute(seat.store, seat.session_id, sql)
+    seat.take_up()  # a claim may be among it, or the end of one
+    return f"rows_affected={changed}"
+
+
+def _next(seat: Seat) -> str:
+    hand = seat.hand
+    upcoming = hand.program.next_item(hand.progress)
+    return "the final report" if upcoming is None else upcoming.item
+
+
+def _age(age_s: float | None) -> str:
+    return "unknown" if age_s is None else f"{age_s:.0f} s old"

@@ -1,0 +1,220 @@
+"""Serving the tools on standard input and output, from the first request to the end of input (B17).
+
+The library's low-level server is the lightest way to its own transport: it costs about a second to import, and
+everything of ours that a listing of the tools does not need is imported after the client has its answer. Nothing is
+validated twice, and no result has a schema.
+
+The end of input ends what runs: handlers are cancelled by the library, and what they have started ends with them. A
+thread that cannot be cancelled is not waited for beyond :data:`EXIT_WITHIN_S`; what it does is a transaction, a git
+command or a leashed program, each of which survives that.
+"""
+
+import logging
+import os
+import re
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+from musician import __version__
+from musician.mcp_server.errands import Errands
+from musician.mcp_server.place import Place
+from musician.mcp_server.tools import TOOLS
+from musician.mcp_server.wire import Wire
+from musician.processes.output import one_line
+from musician.processes.signals import stop_requested
+from musician.protocol.errors import BadField, CallerError, MusicianError
+from musician.protocol.names import CONDUCTOR
+from musician.runtime.wakeups import hang_bell, has_rung, rings
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+
+    from musician.mcp_server.seat import Seat
+
+__all__ = ["EXIT_WITHIN_S", "NAME", "serve"]
+
+T = TypeVar("T")
+
+NAME = "comms-link"
+EXIT_WITHIN_S = 1.5
+"""After the end of input, at the latest."""
+
+MOST_REFUSAL_CHARS = 1000
+WITHOUT_DATABASE_S = 15.0
+"""How often a server in a repository that is not set up looks whether it is by now."""
+
+_WAIT = re.compile(r"`musician wait [^`]*`")
+_TOOL_OF = {"exit": "handoff"}
+"""Commands whose tools have other names."""
+
+_COMMAND = re.compile(r"`musician ([a-z-]+)[^`]*`")
+
+
+def serve(environ: Mapping[str, str], folder: Path, *, named: str | None = None) -> int:
+    """Serve until the client has gone; the exit code. ``named`` is the database somebody named, if not the usual."""
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="musician mcp: %(message)s")
+    service = _Service(environ, Place(environ, folder, named=named))
+    try:
+        anyio.run(service.run)
+    finally:
+        service.close()
+    return 0
+
+
+class _Service:
+    """One connection, and what it serves."""
+
+    def __init__(self, environ: Mapping[str, str], place: Place) -> None:
+        self._environ, self._place = environ, place
+        self._seat: Seat | None = None
+        self._taking_seat = threading.Lock()
+
+    async def run(self) -> None:
+        self._wire, self._asked = Wire(), anyio.Event()
+        server = Server(NAME, version=__version__, on_list_tools=self._list, on_call_tool=self._call)
+        async with anyio.create_task_group() as group:
+            self._errands = Errands(group)
+            group.start_soon(self._stop_on_signal)
+            group.start_soon(self._end_in_time)
+            streams = cast("Any", self._wire)  # it has what the transport uses of an anyio file
+            async with stdio_server(stdin=streams, stdout=streams) as (requests, replies):
+                group.start_soon(self._watch)
+                await server.run(requests, replies, server.create_initialization_options())
+            group.cancel_scope.cancel()
+
+    def close(self) -> None:
+        if self._seat is not None:
+            self._seat.close()
+        self._place.close()
+
+    # -- requests ------------------------------------------------------------------------------------------------
+
+    async def _list(
+        self, _context: "ServerRequestContext[Any]", _params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        tools = TOOLS.values() if await _in_thread(lambda: self._place.is_set_up) else ()
+        listed = [
+            types.Tool(name=each.name, description=each.description, input_schema=each.schema)
+            for each in tools
+        ]
+        self._asked.set()
+        return types.ListToolsResult(tools=listed)
+
+    async def _call(
+        self, context: "ServerRequestContext[Any]", params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        self._asked.set()
+        try:
+            return _answer(await self._do(context.request_id, params.name, params.arguments or {}))
+        except MusicianError as error:
+            return _answer(_refusal(error), is_error=True)
+        except OSError as error:
+            return _answer(one_line(f"not done: {error}", MOST_REFUSAL_CHARS), is_error=True)
+        except Exception as error:
+            logging.exception("%s failed", params.name)
+            return _answer(f"not done, a defect of Musician: {type(error).__name__}", is_error=True)
+
+    async def _do(self, request_id: object, name: str, given: Mapping[str, object]) -> str:
+        if name not in TOOLS:
+            raise BadField(field="tool", value=name, reason="use one of " + ", ".join(TOOLS))
+        arguments = TOOLS[name].parse(given)
+        seat = await _in_thread(self._take_seat)
+        if TOOLS[name].is_errand:
+            from musician.mcp_server import verifying
+
+            return await self._errands.answer(name, partial(getattr(verifying, name), seat, **arguments))
+        from musician.mcp_server import acts
+
+        reply = await _in_thread(partial(getattr(acts, name), seat, **arguments))
+        if isinstance(reply, acts.Reply):
+            self._wire.after(request_id, partial(_acknowledge, reply.once_delivered))
+            reply = reply.text
+        await _in_thread(seat.beat)
+        return str(reply)
+
+    def _take_seat(self) -> "Seat":
+        from musician.mcp_server.seat import Seat
+
+        with self._taking_seat:
+            if self._seat is None:
+                self._seat = Seat(self._environ, self._place)
+            return self._seat
+
+    # -- besides -------------------------------------------------------------------------------------------------
+
+    async def _watch(self) -> None:
+        """Hold the life locks of what the session owns, from whatever moment on it does (D2).
+
+        The bell rings for whatever concerns the conductor, every claim included.
+        """
+        await self._asked.wait()
+        seat = await _in_thread(self._take_seat)
+        while not await _in_thread(lambda: self._place.is_set_up):
+            await anyio.sleep(WITHOUT_DATABASE_S)
+        with hang_bell(self._place.database, CONDUCTOR) as bell:
+            while await _in_thread(partial(_look, seat)):
+                with anyio.move_on_after(seat.settings.waiting.background_poll_s):
+                    await rings(bell)
+                has_rung(bell)
+
+    async def _stop_on_signal(self) -> None:
+        await stop_requested()
+        self._wire.close()
+
+    async def _end_in_time(self) -> None:
+        await self._wire.closed.wait()
+        watchdog = threading.Timer(EXIT_WITHIN_S, os._exit, (0,))
+        watchdog.daemon = True
+        watchdog.start()
+
+
+def _look(seat: "Seat") -> bool:
+    """Whether to look again; a session that is none will never own anything (D8)."""
+    try:
+        seat.take_up()
+    except CallerError:
+        return False
+    except (MusicianError, OSError) as error:
+        logging.warning("the life lock is not looked after: %s", error)
+    return True
+
+
+async def _acknowledge(once_delivered: Callable[[], object]) -> None:
+    """What cannot be acknowledged is given once more: better twice than never (D12)."""
+    try:
+        await _in_thread(once_delivered)
+    except (MusicianError, OSError) as error:
+        logging.warning("not acknowledged: %s", error)
+
+
+def _answer(text: str, *, is_error: bool = False) -> types.CallToolResult:
+    content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
+    if is_error:
+        return types.CallToolResult(content=content, is_error=True)
+    return types.CallToolResult(content=content)
+
+
+def _refusal(error: MusicianError) -> str:
+    """What is refused and why; a command that is a tool here is called by its tool's name."""
+    text = _WAIT.sub("end your turn", str(error))
+    return one_line(_COMMAND.sub(_named_here, text), MOST_REFUSAL_CHARS)
+
+
+def _named_here(command: re.Match[str]) -> str:
+    name = _TOOL_OF.get(command[1], command[1].replace("-", "_"))
+    return f"`{name}`" if name in TOOLS else command[0]
+
+
+async def _in_thread(call: Callable[[], T]) -> T:
+    """A cancelled call is not waited for: what it does is a transaction, and it is done or it is not."""
+    return await anyio.to_thread.run_sync(call, abandon_on_cancel=True)

@@ -1,0 +1,176 @@
+"""The tools: their names, what the model reads of them, and their arguments; ``acts`` and ``verifying`` do them.
+
+What is declared here is what every session pays for, so it is as short as it can be understood:
+:data:`MOST_TOOL_BYTES` each as it goes over the wire. Arguments are checked here and nowhere else; a number that comes
+as a text of digits is taken for one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from musician.protocol.deviations import Severity
+from musician.protocol.errors import BadField
+from musician.protocol.particulars import check_text
+
+__all__ = ["MOST_TOOL_BYTES", "TOOLS", "Argument", "Tool"]
+
+MOST_TOOL_BYTES = 220
+MOST_TEXT_BYTES = 1_000_000
+"""Of one argument, as everywhere; a larger one is a file given by mistake."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """One argument; ``choices`` are all it may be, none for any text or number."""
+
+    name: str
+    is_number: bool = False
+    choices: tuple[str, ...] = ()
+    required: bool = True
+
+    @property
+    def schema(self) -> dict[str, object]:
+        if self.choices:
+            return {"enum": list(self.choices)}
+        return {"type": "integer" if self.is_number else "string"}
+
+    def parse(self, value: object) -> str | int:
+        """The value as the act takes it; :class:`BadField` for one that cannot be."""
+        if self.is_number:
+            return self._number(value)
+        if not isinstance(value, str):
+            raise BadField(field=self.name, value=value, reason="give a text")
+        if len(value.encode("utf-8", "surrogatepass")) > MOST_TEXT_BYTES:
+            raise BadField(field=self.name, value="…", reason=f"at most {MOST_TEXT_BYTES} bytes")
+        check_text(self.name, value)
+        if self.choices and value not in self.choices:
+            raise BadField(field=self.name, value=value, reason="use " + " or ".join(self.choices))
+        if not value.strip() and self.required:
+            raise BadField(field=self.name, value=value, reason="say something")
+        return value
+
+    def _number(self, value: object) -> int:
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise BadField(field=self.name, value=value, reason="give a number")
+        return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """The function of its name in ``acts`` does it, or in ``verifying`` if it ``is_errand``."""
+
+    name: str
+    description: str
+    arguments: tuple[Argument, ...] = ()
+    is_errand: bool = False
+
+    @property
+    def schema(self) -> dict[str, object]:
+        """JSON Schema, without what a model does not need."""
+        schema: dict[str, object] = {
+            "type": "object",
+            "properties": {each.name: each.schema for each in self.arguments},
+        }
+        required = [each.name for each in self.arguments if each.required]
+        return {**schema, "required": required} if required else schema
+
+    def parse(self, given: Mapping[str, object]) -> dict[str, Any]:
+        """Keyword arguments of the act; :class:`BadField` for what is missing, unknown or wrong."""
+        known = {each.name: each for each in self.arguments}
+        for name in given:
+            if name not in known:
+                takes = ", ".join(known) or "none"
+                raise BadField(field=name, value=given[name], reason=f"{self.name} takes {takes}")
+        for each in self.arguments:
+            if each.required and given.get(each.name) is None:
+                raise BadField(field=each.name, value=None, reason=f"{self.name} needs it")
+        return {name: known[name].parse(value) for name, value in given.items() if value is not None}
+
+
+def _text(name: str, *, required: bool = True) -> Argument:
+    return Argument(name=name, required=required)
+
+
+def _number(name: str, *, required: bool = True) -> Argument:
+    return Argument(name=name, is_number=True, required=required)
+
+
+TOOLS: Mapping[str, Tool] = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            name="claim",
+            description="Claim a task, or see where yours stands.",
+            arguments=(_text("task", required=False),),
+            is_errand=True,
+        ),
+        Tool(
+            name="step",
+            description="Step n starts, or is done (commits).",
+            arguments=(_number("n"), Argument(name="act", choices=("start", "done"))),
+        ),
+        Tool(
+            name="agent",
+            description="A piece, as 2.1.",
+            arguments=(
+                _text("piece"),
+                Argument(name="act", choices=("launched", "returned")),
+                _text("report", required=False),
+            ),
+        ),
+        Tool(
+            name="deviation",
+            description="You departed from the instruction.",
+            arguments=(Argument(name="severity", choices=tuple(Severity)), _text("text")),
+        ),
+        Tool(
+            name="self_correction",
+            description="You redid earlier work.",
+            arguments=(_text("text"),),
+        ),
+        Tool(
+            name="checkpoint",
+            description="Commit, run the tests, submit.",
+            arguments=(_text("summary"), _number("smoothness", required=False)),
+            is_errand=True,
+        ),
+        Tool(
+            name="error",
+            description="Report a failure you cannot mend.",
+            arguments=(_text("text"),),
+        ),
+        Tool(name="inbox", description="Read the conductor's new messages."),
+        Tool(
+            name="ask_conductor",
+            description="Ask; answered before the next step.",
+            arguments=(_text("text"),),
+        ),
+        Tool(
+            name="propose",
+            description="Knowledge to keep, and why.",
+            arguments=(_text("type"), _text("title"), _text("text")),
+        ),
+        Tool(name="complete", description="Finish, once the completion is approved."),
+        Tool(
+            name="handoff",
+            description="End this session; a successor goes on.",
+            arguments=(_text("reason"), _text("notes", required=False)),
+        ),
+        Tool(name="siblings", description="The other tasks."),
+        Tool(name="conductor_health", description="Does the conductor live?"),
+        Tool(
+            name="query",
+            description="One reading SQL statement.",
+            arguments=(_text("sql"),),
+        ),
+        Tool(
+            name="execute",
+            description="SQL on your task's row and messages.",
+            arguments=(_text("sql"),),
+        ),
+    )
+}
+"""By name, in the order they are listed."""

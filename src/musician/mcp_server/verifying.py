@@ -1,0 +1,81 @@
+"""The two tools that run tests: taking a task up, and its checkpoints. Both are awaited, as errands."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+
+from musician import service
+from musician.mcp_server.acts import END_YOUR_TURN
+from musician.mcp_server.seat import Seat
+from musician.mcp_server.table import cut
+from musician.protocol.errors import NotGreen
+from musician.protocol.names import parse_launch_reference
+from musician.runtime.takeup import TakenUp, take_up
+
+__all__ = ["checkpoint", "claim"]
+
+MOST_FAILING_BYTES = 3000
+"""Of what holds a checkpoint back; the rest is in its log."""
+
+T = TypeVar("T")
+
+
+async def claim(seat: Seat, *, task: str = "") -> str:
+    """Take a task up, or tell again where the session's own stands (D20)."""
+    task_id, session_id = await _in_thread(partial(_which, seat, task))
+    await _in_thread(partial(seat.sign, task_id, session_id))
+    try:
+        taken = await take_up(seat.root, seat.store, task_id, session_id, settings=seat.settings)
+        await _in_thread(partial(seat.meet_client, session_id))
+    finally:
+        with anyio.CancelScope(shield=True):
+            await _in_thread(partial(seat.settle, task_id))
+    return _told(taken)
+
+
+def _which(seat: Seat, task: str) -> tuple[str, str]:
+    """An unknown task is refused before anything is touched (D8, B43)."""
+    if not task:
+        own = seat.claim
+        return own.task_id, own.session_id
+    task_id = parse_launch_reference(task)
+    return service.task_row(seat.store, task_id).task_id, seat.session_id
+
+
+def _told(taken: TakenUp) -> str:
+    upcoming = f"{taken.next_item} ({taken.next_title})" if taken.next_item else "the final report: complete"
+    lines = [
+        f"{taken.claim.task_id} {'claimed' if taken.is_new else 'is yours'}, as {taken.worked_by}",
+        f"instruction: {taken.instruction_path}",
+        f"work only in: {taken.tree}" if taken.tree else "",
+        f"next: {upcoming}; {taken.done_count} done, {taken.pending_count} to do",
+        f"{taken.unread} unread: call inbox" if taken.unread else "",
+        taken.resumption.render() if taken.resumption is not None else "",
+        f"asked the conductor, wait for the answer: {taken.question}" if taken.question else "",
+        f"warning: {taken.warning}" if taken.warning else "",
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+async def checkpoint(seat: Seat, *, summary: str, smoothness: int | None = None) -> str:
+    """Commit, verify, submit; or say exactly what failed (D16)."""
+    hand = await _in_thread(lambda: seat.hand)
+    context_pct = await _in_thread(partial(seat.context_pct, hand.claim))
+    try:
+        found, message_id = await hand.checkpoint(
+            None, context_pct=context_pct, summary=summary, smoothness=smoothness
+        )
+    except NotGreen as red:
+        failing = cut(red.failing, MOST_FAILING_BYTES)
+        return (
+            f"{red.item} is not green, nothing was submitted. Mend it and call checkpoint again.\n{failing}"
+        )
+    result = found.result
+    return f"checkpoint {result.checkpoint}: {result.tests_line()}; submitted as message {message_id}. {END_YOUR_TURN}"
+
+
+async def _in_thread(call: Callable[[], T]) -> T:
+    return await anyio.to_thread.run_sync(call)
