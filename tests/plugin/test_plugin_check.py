@@ -132,16 +132,3 @@ def test_the_doctor_says_what_is_dead_and_how_to_mend_it(
     checked = call("plugin", "check", "--json", expect=1).json
     assert not checked["ok"]
     assert {"check": "hook Stop", "level": "fail"}.items() <= checked["findings"][-1].items()
-
-
-def test_a_boot_file_whose_program_is_gone_lets_everything_pass(installed: Installation) -> None:
-    """Whoever removed the program has not taken the plugin along: no tool of theirs may be blocked by it."""
-    import subprocess
-
-    boot = installed.plugin / "boot.py"
-    text = boot.read_text(encoding="utf-8").replace("PACKAGES = (", "PACKAGES = ('/nowhere/musician', ")
-    boot.write_text(text, encoding="utf-8")
-    argv = [this_program().python, "-I", "-S", "-X", "utf8", str(boot), "PreToolUse"]
-    done = subprocess.run(argv, input=b"{}", capture_output=True, check=True, timeout=60)
-    assert done.stdout == b""
-    assert b"is gone: install it again" in done.stderr
