@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from musician.protocol.deviations import Deviation, Severity
-from musician.protocol.journal import Entry, Kind, Progress, is_deviation_line, status_line
+from musician.protocol.journal import Entry, Kind, Progress, deviation_in, status_line
 
 ENTRIES = st.lists(
     st.builds(
@@ -153,5 +153,12 @@ def test_every_entry_is_one_line_but_for_the_takeover_message(entries: list[Entr
 
 
 def test_only_deviations_go_into_the_deviations_file() -> None:
-    lines = [kind for kind in Kind if is_deviation_line(Entry(kind=kind, severity=Severity.LOW))]
-    assert lines == [Kind.DEVIATION]
+    lines = [kind for kind in Kind if deviation_in(Entry(kind=kind, severity=Severity.LOW)) is not None]
+    assert lines == [Kind.DEVIATION, Kind.SENT_BACK]
+    assert deviation_in(Entry(kind=Kind.SENT_BACK, item="checkpoint 2", text="a fix")) is None
+
+
+def test_a_rejection_is_a_deviation_that_is_ruled_as_it_comes() -> None:
+    rejected = Entry(kind=Kind.SENT_BACK, item="checkpoint 2", text="1. too long", severity=Severity.MEDIUM)
+    (found,) = Progress().after([rejected]).deviations
+    assert found == Deviation(severity=Severity.MEDIUM, text="checkpoint 2: review_failed", ruled=True)

@@ -1023,3 +1023,15 @@ def test_an_unanswered_question_times_out_as_well() -> None:
 def test_each_wait_has_its_own_patience() -> None:
     story = Story().failed().timeout().judged(State.FIX_PROPOSED).failed()
     assert story.timeout().only(r.Report)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "deviations"), [(State.REVIEW_FAILED, 1), (State.FIX_PROPOSED, 0), (State.REVIEW_APPROVED, 0)]
+)
+def test_a_rejection_is_recorded_as_a_deviation_and_a_proposal_is_none(
+    verdict: State, deviations: int
+) -> None:
+    story = submitted().judged(verdict, "1. too long")
+    found = [entry.severity for record in story.records for entry in getattr(record, "entries", ())]
+    assert found.count(Severity.MEDIUM) == deviations
+    assert len(story.state.progress.deviations) == deviations

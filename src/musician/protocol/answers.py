@@ -10,7 +10,8 @@ from typing import cast
 from musician.protocol import inputs as i
 from musician.protocol import ready as r
 from musician.protocol.boundary import go_on, leave, leave_soon
-from musician.protocol.journal import Kind
+from musician.protocol.deviations import REJECTED
+from musician.protocol.journal import Entry, Kind
 from musician.protocol.musician_state import BUSY, Mode, Waiting, Word
 from musician.protocol.program import Check
 from musician.protocol.states import State
@@ -78,7 +79,7 @@ def judged(turn: Turn, given: i.VerdictArrived) -> None:
 def _submission_judged(turn: Turn, given: i.VerdictArrived) -> None:
     check = cast("Check", turn.state.current)  # only a checkpoint is submitted
     if given.state is not State.REVIEW_APPROVED:  # "apply feedback, re-run verification, re-submit"
-        turn.records.append(r.Resume(entries=(turn.entry(Kind.SENT_BACK, check.item, given.text),)))
+        turn.records.append(r.Resume(entries=(_sent_back(turn, check.item, given),)))
         turn.hear(Word(text="", message_id=given.message_id))
         turn.set(feedback=given.text or "sent back")
     elif check.final:
@@ -91,6 +92,11 @@ def _submission_judged(turn: Turn, given: i.VerdictArrived) -> None:
         if turn.state.hand_off_at_checkpoint:
             turn.set(leave_reason="context exhaustion (handoff at the checkpoint, as agreed)")
     go_on(turn)
+
+
+def _sent_back(turn: Turn, item: str, given: i.VerdictArrived) -> Entry:
+    severity = REJECTED if given.state is State.REVIEW_FAILED else None
+    return turn.entry(Kind.SENT_BACK, item, given.text, severity=severity)
 
 
 def _context_answered(turn: Turn, given: i.VerdictArrived) -> None:

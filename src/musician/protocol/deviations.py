@@ -14,6 +14,7 @@ from musician.protocol.errors import UnknownSeverity
 __all__ = [
     "ESCALATES_AT_HIGH",
     "ESCALATES_AT_MEDIUM",
+    "REJECTED",
     "RESUMES_ALONE_UP_TO",
     "Deviation",
     "Severity",
@@ -58,6 +59,10 @@ class Severity(StrEnum):
 
     def __ge__(self, other: str) -> bool:
         return self.rank >= Severity(other).rank
+
+
+REJECTED = Severity.MEDIUM
+"""A rejected review is itself a deviation, ruled by the rejection (sources "Conductor Pause & Feedback Cycle")."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,11 +11,10 @@ Items are named as people name them: ``step 2``, ``step 2 agent 1``, ``checkpoin
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import cast
 
 from musician.protocol.deviations import Deviation, Severity
 
-__all__ = ["Entry", "Kind", "Progress", "is_deviation_line", "status_line"]
+__all__ = ["Entry", "Kind", "Progress", "deviation_in", "status_line"]
 
 
 class Kind(StrEnum):
@@ -102,10 +101,9 @@ def _fold(progress: Progress, entry: Entry) -> Progress:
     match entry.kind:
         case Kind.COMPLETED | Kind.RETURNED | Kind.RECONCILED | Kind.REWORKED:
             return _completed(progress, entry)
-        case Kind.DEVIATION:
-            severity = cast("Severity", entry.severity)  # an entry without one cannot be made
-            deviation = Deviation(severity=severity, text=entry.text, ruled=entry.ruled)
-            return replace(progress, deviations=(*progress.deviations, deviation))
+        case Kind.DEVIATION | Kind.SENT_BACK:
+            found = deviation_in(entry)
+            return progress if found is None else replace(progress, deviations=(*progress.deviations, found))
         case Kind.SELF_CORRECTION:
             said = ": ".join(part for part in (entry.item, entry.text) if part)
             return replace(progress, self_corrections=(*progress.self_corrections, said))
@@ -187,6 +185,13 @@ def status_line(entry: Entry) -> str:
     return line if entry.context_pct is None else f"{line} [ctx: {entry.context_pct:.0f}%]"
 
 
-def is_deviation_line(entry: Entry) -> bool:
-    """Whether the entry also goes into ``temp/<task>-deviations``."""
-    return entry.kind is Kind.DEVIATION
+def deviation_in(entry: Entry) -> Deviation | None:
+    """What the entry says of the plan's not being followed, for ``temp/<task>-deviations`` too; None for most.
+
+    A rejection is one, ruled as it comes.
+    """
+    if entry.severity is None or entry.kind not in (Kind.DEVIATION, Kind.SENT_BACK):
+        return None
+    if entry.kind is Kind.SENT_BACK:
+        return Deviation(severity=entry.severity, text=f"{entry.item}: review_failed", ruled=True)
+    return Deviation(severity=entry.severity, text=entry.text, ruled=entry.ruled)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from musician.processes.output import printable
 from musician.protocol.deviations import Severity, parse_severity
-from musician.protocol.journal import Entry, is_deviation_line, status_line
+from musician.protocol.journal import Entry, Kind, deviation_in, status_line
 from musician.trees.root import Root
 
 __all__ = ["Papers", "completion_report", "error_report_text", "missing_lines", "write_whole"]
@@ -49,7 +49,7 @@ class Papers:
         """Append what the journal just got."""
         entries = tuple(entries)
         _append(self.status, [status_line(entry) for entry in entries])
-        _append(self.deviations, [_deviation(entry) for entry in entries if is_deviation_line(entry)])
+        _append(self.deviations, _deviation_lines(entries))
 
     def found_status(self) -> list[str]:
         """The lines of the status file as they are found; none where it cannot be read."""
@@ -156,7 +156,7 @@ def _status_lines(entries: Iterable[Entry]) -> list[str]:
 
 
 def _deviation_lines(entries: Iterable[Entry]) -> list[str]:
-    return [line for entry in entries if is_deviation_line(entry) for line in _deviation(entry).splitlines()]
+    return [line for entry in entries for line in _deviation(entry).splitlines()]
 
 
 def _missing(wanted: Iterable[str], found: Iterable[str]) -> list[str]:
@@ -171,8 +171,12 @@ def _missing(wanted: Iterable[str], found: Iterable[str]) -> list[str]:
 
 
 def _deviation(entry: Entry) -> str:
-    where = f"{entry.item}: " if entry.item else ""
-    return f"{where}{entry.text} [{entry.severity}]"
+    """``step 2: another way [Low]``; "" for an entry that tells of none."""
+    found = deviation_in(entry)
+    if found is None:
+        return ""
+    where = f"{entry.item}: " if entry.item and entry.kind is Kind.DEVIATION else ""
+    return f"{where}{found.text} [{found.severity}]"
 
 
 def _append(path: Path, lines: list[str]) -> None:

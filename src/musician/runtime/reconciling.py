@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from musician import service
 from musician.protocol.deviations import Severity
 from musician.protocol.handoff import HandoffKind
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, Kind, deviation_in
 from musician.protocol.messages import VERDICT_OF
 from musician.protocol.mismatches import (
     Class,
@@ -80,7 +80,7 @@ def compare(
         moved_to=resumed.moved_to,
         lost=_lost(view, resumed, tree, steps),
         missing_lines=missing_lines(entries, status),
-        deviations=sum(entry.kind is Kind.DEVIATION for entry in entries),
+        deviations=sum(deviation_in(entry) is not None for entry in entries),
         deviation_lines=lines or None,
         ended_in_error=_ended_in_error(view.history),
         future_messages=future_messages,

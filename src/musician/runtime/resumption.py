@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from musician import service
 from musician.protocol.budget import average_agent_cost
-from musician.protocol.deviations import Severity, worst
+from musician.protocol.deviations import REJECTED, Severity, worst
 from musician.protocol.errors import UnreadableMessage
 from musician.protocol.handoff import Ending
 from musician.protocol.journal import Entry, Kind, Progress
@@ -148,7 +148,8 @@ def unheard_verdicts(view: TaskView) -> tuple[Entry, ...]:
             continue
         heard[kind, item] -= 1
         if heard[kind, item] < 0 and (sent_back or each is latest[item]):
-            news.append(Entry(kind=kind, item=item, text=each.verdict_text or ""))
+            severity = REJECTED if each.verdict is State.REVIEW_FAILED else None
+            news.append(Entry(kind=kind, item=item, text=each.verdict_text or "", severity=severity))
     return tuple(news)
 
 
