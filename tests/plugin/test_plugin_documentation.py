@@ -7,7 +7,11 @@ import click
 import pytest
 
 from musician.cli.main import program
+from musician.mcp_server.tools import TOOLS
 from musician.plugin.places import for_project, for_user
+from musician.plugin.rendering import TEMPLATE
+from musician.protocol.messages import MessageType
+from musician.protocol.states import State
 from musician.trees.root import Root
 
 PROJECT = Path(__file__).parents[2]
@@ -37,3 +41,13 @@ def test_the_guide_says_where_things_are() -> None:
         assert f"`~/{path.relative_to('/home/ada')}`" in GUIDE
     for path in (project.folder, project.settings):
         assert f"`{path.relative_to('/home/ada/pigeons')}`" in GUIDE
+
+
+def test_the_skill_names_only_tools_that_there_are() -> None:
+    """What the model reads of a tool that is not there would cost it a call."""
+    folder = TEMPLATE / "plugin" / "skills" / "musician"
+    text = "\n".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.md"))
+    named = set(re.findall(r"`([a-z]+(?:_[a-z]+)*)`", text))
+    assert {"claim", "step", "checkpoint", "inbox"} <= named
+    of_the_examples = {"weight", "mass", "test_empty_line"}
+    assert named - set(TOOLS) - set(State) - set(MessageType) == of_the_examples

@@ -25,6 +25,9 @@ class Played:
     def __init__(self, home: ClientHome, model: ScriptedModel, cwd: Path) -> None:
         self._home, self.model, self._cwd = home, model, cwd
 
+    def printing(self, prompt: str) -> PrintClient:
+        return PrintClient(self._home, self._cwd, prompt)
+
     def terminal(self, prompt: str) -> TerminalClient:
         return TerminalClient(self._home, self._cwd, prompt=prompt)
 
@@ -110,3 +113,30 @@ def test_an_idle_session_is_woken_by_the_plugins_monitor_and_has_its_status_line
         woken = until(lambda: [each for each in played.model.main[1:] if "call inbox" in each.news_text])
         assert f"task-03 is fix_proposed: message {newest}, call inbox" in woken[0].news_text
         client.wait_for("task-03 fix_proposed")
+
+
+LAUNCH = """/musician
+
+SELECT message FROM orchestration_messages
+WHERE task_id = 'task-03' AND from_session = 'task-00' AND message_type = 'instruction'
+ORDER BY timestamp ASC LIMIT 1;
+
+Context:
+- Task ID: task-03
+- Phase: 1
+"""
+
+
+@pytest.mark.parametrize("prompt", ["/musician task-03", LAUNCH], ids=["short", "standard"])
+def test_a_launch_prompt_brings_the_skill_the_claim_and_the_instruction(
+    played: Played, call: "Call", store: SqliteStore, prompt: str
+) -> None:
+    """S-BOOT-3: what a session needs to begin is in the first request, whichever way it was called for."""
+    call("plugin", "install")
+    with played.printing(prompt) as client:
+        session = client.session_id
+        first = until(lambda: played.model.main)[0]
+    assert "You are a musician" in first.news_text
+    assert "task-03 is claimed: you are musician-task-03, claim 1." in first.news_text
+    assert str(service.task_row(store, "task-03").instruction_path) in first.news_text
+    assert [claim.task_id for claim in service.claims_of(store, session)] == ["task-03"]

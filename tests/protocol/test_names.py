@@ -13,6 +13,7 @@ from musician.protocol.names import (
     check_task_id,
     fallback_id,
     is_reserved,
+    parse_launch_prompt,
     parse_launch_reference,
     succession_name,
     succession_number,
@@ -145,6 +146,38 @@ def test_a_number_in_a_launch_prompt_means_the_task_of_that_number(said: str, me
 def test_a_launch_prompt_that_names_no_task_is_refused(said: str) -> None:
     with pytest.raises(BadId):
         parse_launch_reference(said)
+
+
+STANDARD = """\
+SELECT message FROM orchestration_messages
+WHERE task_id = 'task-07' AND message_type = 'instruction' ORDER BY timestamp ASC LIMIT 1;
+
+**Context:**
+- **Task ID:** `task-07`
+- Phase: 2 (task-08 comes later)
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        (STANDARD, "task-07"),
+        ("Task ID: #3", "task-03"),
+        ("Read the instruction.\n> task id: 12\n", "task-12"),
+        ("task-03", "task-03"),
+        ("#3 and mind the accents", "task-03"),
+    ],
+)
+def test_a_launch_prompt_names_its_task_in_the_context_block_or_at_once(said: str, meant: str) -> None:
+    """S-BOOT-3: the sources' standard prompt is understood."""
+    assert parse_launch_prompt(said) == meant
+
+
+@pytest.mark.parametrize("said", ["", "\n", "(no idea)", "Task ID: ../../outside", "Task ID: '", "#0"])
+def test_a_launch_prompt_without_a_task_is_refused(said: str) -> None:
+    """S-BOOT-2: nothing is guessed."""
+    with pytest.raises(BadId):
+        parse_launch_prompt(said)
 
 
 def test_sessions_of_a_task_are_named_as_the_sources_name_them() -> None:

@@ -1,8 +1,9 @@
-"""Somebody calls for a musician: ``/musician task-03``, ``#3`` or ``3``. The claim is made before the model runs.
+"""Somebody calls for a musician: ``/musician task-03``, ``#3``, ``3``, or the sources' standard prompt.
 
-It is made once, however often the hook is registered: an owner's second claim changes nothing. What a resumption owes
-is done here too, and may take as long as the tests of what stands approved; so this event alone may use the runtime,
-and has a long time limit. What is handed over is short: the rest is read where it is needed.
+The claim is made before the model runs, and once, however often the hook is registered: an owner's second claim changes
+nothing. What a resumption owes is done here too, and may take as long as the tests of what stands approved; so this
+event alone may use the runtime, and has a long time limit. What is handed over is short: the rest is read where it is
+needed.
 """
 
 from functools import partial
@@ -35,14 +36,14 @@ def answer(event: HookEvent, place: Place) -> "Answer | None":
         return None
     if not place.exists:
         return trouble(event, place, f"no database at {place.database}: `musician init` makes one")
-    words = event.text("command_args").split()
-    if not words and len(place.played) != 1:
+    said = event.text("command_args").strip()
+    if not said and len(place.played) != 1:
         return _refused(event, f"no task is named: /{COMMAND} TASK. Open tasks: {_open_tasks(place)}")
     try:
-        return context(event.name, _take_up(event, place, words[0] if words else place.played[0].task_id))
+        return context(event.name, _take_up(event, place, said or place.played[0].task_id))
     except ClaimBlocked as blocked:
-        said = f"{blocked}. This session may end: write nothing for {blocked.task_id}"
-        return _refused(event, said)
+        told = f"{blocked}. This session may end: write nothing for {blocked.task_id}"
+        return _refused(event, told)
     except MusicianError as error:
         return _refused(event, str(error))
 
@@ -71,11 +72,11 @@ def _take_up(event: HookEvent, place: Place, reference: str) -> str:
 
     from musician import service
     from musician.hooks.client import met
-    from musician.protocol.names import parse_launch_reference
+    from musician.protocol.names import parse_launch_prompt
     from musician.runtime.takeup import take_up
     from musician.trees.root import Root, find_root
 
-    task_id = parse_launch_reference(reference)
+    task_id = parse_launch_prompt(reference)
     store = place.store()
     service.task_row(store, task_id)  # an unknown task leaves no trace
     settings = place.settings()

@@ -14,6 +14,7 @@ __all__ = [
     "check_task_id",
     "fallback_id",
     "is_reserved",
+    "parse_launch_prompt",
     "parse_launch_reference",
     "succession_name",
     "succession_number",
@@ -26,6 +27,9 @@ FALLBACK_PREFIX = "fallback-"
 
 _ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9])){0,63}", re.ASCII)
 _SUCCESSION = re.compile(r"musician-(?P<task>.+?)(?:-S(?P<number>[2-9]|[1-9][0-9]+))?", re.ASCII)
+_CONTEXT_BLOCK = re.compile(
+    r"^[ \t>*-]*Task ID[ *]*:[ *`]*([^\s*`]+)", re.ASCII | re.IGNORECASE | re.MULTILINE
+)
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\..*)?", re.ASCII | re.IGNORECASE)
 _ABSENT_SESSIONS = frozenset({"", "null", "none", "undefined"})
 
@@ -64,6 +68,16 @@ def parse_launch_reference(text: str) -> str:
     if number.isascii() and number.isdigit():
         return check_task_id(f"task-{int(number):02d}")
     return check_task_id(text.strip())
+
+
+def parse_launch_prompt(text: str) -> str:
+    """The task that is meant by what follows a call for a musician: a reference, or the sources' standard prompt.
+
+    That has a query and a context block, and the task is the one of the context block's ``Task ID``; nothing else of
+    it is guessed at. :class:`BadId` where no task is named.
+    """
+    named = _CONTEXT_BLOCK.search(text)
+    return parse_launch_reference(named[1] if named else (text.split() or [""])[0])
 
 
 def succession_name(task_id: str, number: int) -> str:
