@@ -38,6 +38,7 @@ class Seat:
         self._born_as = environ.get(_HOSTED) or environ.get(_OPENED)
         self._is_opened = not environ.get(_HOSTED)
         self._attended = environ.get("CLAUDE_CODE_SESSION_ATTENDED") == "1"
+        self._hosted = bool(environ.get("MUSICIAN_HOST"))
         self._client: ProcessIdentity = identify(os.getppid())
         self._place = place
         self._signs: dict[str, VitalSign] = {}
@@ -138,7 +139,7 @@ class Seat:
     def meet_client(self, session_id: str) -> None:
         """Write down what runs the session, where no hook of its client has."""
         if service.client_of(self.store, session_id) is None:
-            met = service.Met(identity=self._client, attended=self._attended, hosted=False)
+            met = service.Met(identity=self._client, attended=self._attended, hosted=self._hosted)
             service.meet_client(self.store, session_id, met)
 
     def close(self) -> None:
