@@ -1,4 +1,7 @@
-"""B20: twenty processes claim one task, fifty rounds: one winner each, nineteen clean fallbacks."""
+"""B20: twenty processes claim one task, fifty rounds: one winner each, nineteen clean fallbacks.
+
+Two processes claim two tasks that share a dangerous file: one of them waits (PLAN-11).
+"""
 
 import subprocess
 import sys
@@ -7,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from musician import service
+from musician.plans.plan import parse_plan
 from musician.protocol.states import State
 from musician.store.port import Store
 
@@ -56,8 +60,8 @@ class Contender:
 
 
 @contextmanager
-def contenders(database: Path) -> Iterator[list[Contender]]:
-    crowd = [Contender(database, number) for number in range(PROCESSES)]
+def contenders(database: Path, count: int = PROCESSES) -> Iterator[list[Contender]]:
+    crowd = [Contender(database, number) for number in range(count)]
     try:
         assert {each.answer() for each in crowd} == {"ready"}
         yield crowd
@@ -91,3 +95,45 @@ def check_round(store: Store, task_id: str, *, winner: str) -> None:
             session = f"{task_id}-by-{number}"
             fell_back = tx.one("task", task_id=f"fallback-{session}") is not None
             assert fell_back == (session != winner)
+
+
+PLAN = """\
+---
+plan: band
+---
+# Band
+
+## Phase 1: All
+"""
+
+TASK = """
+### task-{number}: Task {number}
+```yaml task
+danger: [shared-{pair}.toml]
+```
+#### Step 1: Write
+"""
+
+
+def test_of_two_workers_that_look_in_the_same_moment_one_gets_the_dangerous_file(
+    open_store: Callable[[], Store],
+) -> None:
+    store = open_store()
+    pairs = [(f"task-{number}", f"task-{number + 1}") for number in range(1, 2 * ROUNDS, 2)]
+    text = PLAN + "".join(
+        TASK.format(number=number, pair=(number + 1) // 2) for number in range(1, 2 * ROUNDS + 1)
+    )
+    plan = parse_plan(text, path="PLAN.md", read_file=lambda _: None)
+    paths = {task.task_id: "a.md" for task in plan.tasks}
+    service.lock_plan(store, plan, base_branch=None, base_commit="c", instructions=paths)
+    with contenders(store.path, count=2) as crowd:
+        for pair in pairs:
+            for each, task_id in zip(crowd, pair, strict=True):
+                each.tell(task_id)
+            answers = [each.answer() for each in crowd]
+            assert sorted(answers) == ["blocked watching", "won 1"]
+            winner = pair[answers.index("won 1")]
+            (loser,) = set(pair) - {winner}
+            assert service.task_row(store, loser).state is State.WATCHING
+            (notice,) = (m for m in service.messages_of(store, loser) if m.message_type == "claim_blocked")
+            assert f"{winner} is at work on the same dangerous files" in notice.message

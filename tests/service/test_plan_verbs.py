@@ -9,7 +9,7 @@ import pytest
 from musician import service
 from musician.plans.model import Checkpoint, Isolation, Phase, Plan, Review, TaskSpec
 from musician.protocol.claim import Claim
-from musician.protocol.errors import BadId, IllegalEvent, PlanChanged, UnknownPlan
+from musician.protocol.errors import BadId, ClaimBlocked, IllegalEvent, PlanChanged, UnknownPlan
 from musician.protocol.messages import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
@@ -26,7 +26,7 @@ class Walk(Protocol):
     ) -> Claim | None: ...
 
 
-def task(task_id: str, *, after: tuple[str, ...] = ()) -> TaskSpec:
+def task(task_id: str, *, after: tuple[str, ...] = (), danger: tuple[str, ...] = ()) -> TaskSpec:
     final = Checkpoint(number=1, title="", prose="", tests=(), rework=(), final=True, line=1)
     return TaskSpec(
         task_id=task_id,
@@ -34,7 +34,7 @@ def task(task_id: str, *, after: tuple[str, ...] = ()) -> TaskSpec:
         overview="",
         items=(final,),
         files=(),
-        danger=(),
+        danger=danger,
         after=after,
         labels=(),
         agent="shell",
@@ -221,3 +221,17 @@ def test_a_task_without_a_plan_stands_by_itself(store: Store, untouched: Untouch
     for bad in ("task-00", "fallback-a", "../a"):
         with untouched(), pytest.raises(BadId):
             service.open_task(store, bad, title="T", instruction_path="a.md")
+
+
+def test_what_shares_a_dangerous_file_is_known_anew_after_an_amendment(store: Store) -> None:
+    """PLAN-11: a task is claimed while another is at work on its files only if the plan no longer says so."""
+    shared = plan((task("task-01", danger=("a.toml",)), task("task-02", danger=("a.toml",))))
+    lock(store, shared)
+    service.claim(store, "task-01", "s1", settings=Settings())
+    with pytest.raises(ClaimBlocked) as blocked:
+        service.claim(store, "task-02", "s2", quiet=True, settings=Settings())
+    assert blocked.value.reason == "task-01 is at work on the same dangerous files"
+    apart = plan((task("task-01", danger=("a.toml",)), task("task-02", danger=("b.toml",))), text="apart")
+    paths = {each.task_id: f"docs/{each.task_id}.md" for each in apart.tasks}
+    service.amend_plan(store, apart, instructions=paths, withdrawn=())
+    assert service.claim(store, "task-02", "s2", settings=Settings()).is_new

@@ -154,3 +154,15 @@ class Plan:
             if task.task_id == task_id:
                 return task
         raise KeyError(task_id)
+
+    def conflicts_of(self, task: TaskSpec) -> frozenset[str]:
+        """Tasks with which it shares a dangerous file: they are played one after the other (DESIGN 7)."""
+        return frozenset(
+            other.task_id
+            for other in self.tasks
+            if other.task_id != task.task_id
+            and (
+                set(task.danger) & {*other.danger, *other.files}
+                or set(other.danger) & {*task.danger, *task.files}
+            )
+        )

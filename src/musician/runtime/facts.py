@@ -71,15 +71,13 @@ class Gatherer:
         """Everything at one moment; ``questions`` are the unanswered ones by task. Blocks."""
         specs = {task.task_id: task for task in self.plan.tasks}
         tasks = tuple(
-            self._facts(view, specs[view.row.task_id], specs, questions.get(view.row.task_id))
+            self._facts(view, specs[view.row.task_id], questions.get(view.row.task_id))
             for view in views
             if view.row.task_id in specs
         )
         return Orchestra(tasks=tasks, jobs=self.jobs, settings=self.settings)
 
-    def _facts(
-        self, view: TaskView, spec: TaskSpec, specs: Mapping[str, TaskSpec], question: MessageRow | None
-    ) -> TaskFacts:
+    def _facts(self, view: TaskView, spec: TaskSpec, question: MessageRow | None) -> TaskFacts:
         row = view.row
         owner = self._owner(view)
         isolated = spec.isolation is Isolation.WORKTREE
@@ -95,7 +93,7 @@ class Gatherer:
             is_told_to_pause=bool(view.pause),
             is_paused=_is_paused(view),
             after=frozenset(spec.after),
-            conflicts=_conflicts(spec, specs),
+            conflicts=self.plan.conflicts_of(spec),
             is_isolated=isolated,
             is_merged=isolated and row.state is State.COMPLETE and self._is_merged(row.task_id),
             reviewer=Reviewer((self.review or spec.review).value),
@@ -161,19 +159,6 @@ class Gatherer:
             if git.commit_id(branch) is None or git.succeeds("merge-base", "--is-ancestor", branch, tip):
                 self.memory.merged.add(task_id)
         return task_id in self.memory.merged
-
-
-def _conflicts(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> frozenset[str]:
-    """Tasks with which it shares a dangerous file: they are played one after the other (DESIGN 7)."""
-    return frozenset(
-        other.task_id
-        for other in specs.values()
-        if other.task_id != spec.task_id
-        and (
-            set(spec.danger) & {*other.danger, *other.files}
-            or set(other.danger) & {*spec.danger, *spec.files}
-        )
-    )
 
 
 def _deviations(view: TaskView, *, ruled_only: bool = False) -> tuple[Deviation, ...]:

@@ -39,9 +39,9 @@ def claim(
 ) -> Taken:
     """Claim a task atomically; exactly one of any number of sessions succeeds.
 
-    Raises :class:`ClaimBlocked` when the task has a live owner, is in a state that cannot be claimed or has no
-    instruction. The task is then as it was; the session's fallback row and a ``claim_blocked`` message are
-    written, unless ``quiet`` (a polling worker) (D9).
+    Raises :class:`ClaimBlocked` when the task has a live owner, is in a state that cannot be claimed, has no
+    instruction, or while a session is at work on a task that shares its dangerous files. The task is then as it was;
+    the session's fallback row and a ``claim_blocked`` message are written, unless ``quiet`` (a polling worker) (D9).
     """
     check_task_id(task_id)
     session = check_session_id(session_id)
@@ -144,6 +144,9 @@ def _why_blocked(tx: Tx, row: TaskRow, session: str, settings: Settings) -> str 
             return f"somebody lives on it{_whose(tx, row)}"
     if tx.one("instruction", task_id=row.task_id) is None:
         return "it has no instruction"
+    at_work = tx.one("conflict_at_work", task_id=row.task_id)
+    if at_work is not None:
+        return f"{at_work['other']!s} is at work on the same dangerous files"
     return None
 
 

@@ -48,6 +48,7 @@ def lock_plan(
             tx.run("add_phase", plan_id=plan.plan_id, number=phase.number, title=phase.title)
             for position, task in enumerate(phase.tasks, start=1):
                 _open(tx, task, plan.plan_id, phase.number, position, instructions[task.task_id], retry_limit)
+        _oppose(tx, plan)
         tx.ring(CONDUCTOR)
         return True
 
@@ -89,6 +90,7 @@ def amend_plan(
             for position, task in enumerate(phase.tasks, start=1):
                 path = instructions[task.task_id]
                 _place(tx, task, plan.plan_id, phase.number, position, path, retry_limit)
+        _oppose(tx, plan)
         tx.ring(CONDUCTOR)
 
 
@@ -173,3 +175,11 @@ def _place(
 def _depend(tx: Tx, task: TaskSpec) -> None:
     for after in task.after:
         tx.run("add_dependency", task_id=task.task_id, after=after)
+
+
+def _oppose(tx: Tx, plan: Plan) -> None:
+    for task in plan.tasks:
+        tx.run("forget_conflicts", task_id=task.task_id)
+    for task in plan.tasks:
+        for other in plan.conflicts_of(task):
+            tx.run("add_conflict", task_id=task.task_id, other=other)

@@ -253,6 +253,13 @@ CREATE TABLE phases (
     PRIMARY KEY (plan_id, number)
 ) WITHOUT ROWID;
 
+-- Both directions of what two tasks of a plan must not do at once: touch the same dangerous file.
+CREATE TABLE conflicts (
+    task_id TEXT NOT NULL,
+    other   TEXT NOT NULL,
+    PRIMARY KEY (task_id, other)
+) WITHOUT ROWID;
+
 CREATE TABLE dependencies (
     task_id TEXT NOT NULL,
     after   TEXT NOT NULL,

@@ -31,6 +31,18 @@ INSERT INTO dependencies (task_id, after) VALUES (:task_id, :after) ON CONFLICT 
 -- name: forget_dependencies
 DELETE FROM dependencies WHERE task_id = :task_id;
 
+-- name: add_conflict
+INSERT INTO conflicts (task_id, other) VALUES (:task_id, :other) ON CONFLICT DO NOTHING;
+
+-- name: forget_conflicts
+DELETE FROM conflicts WHERE task_id = :task_id OR other = :task_id;
+
+-- name: conflict_at_work
+-- A task that a session has now and that touches the same dangerous files.
+SELECT c.other FROM conflicts c JOIN orchestration_tasks t ON t.task_id = c.other
+WHERE c.task_id = :task_id AND t.session_id IS NOT NULL AND t.state IN (/*ACTIVE*/)
+ORDER BY c.other LIMIT 1;
+
 -- name: dependencies
 SELECT * FROM dependencies ORDER BY task_id, after;
 
