@@ -79,6 +79,15 @@ def test_an_installed_plugin_is_loaded_in_place_and_gone_when_it_is_uninstalled(
     assert "musician" not in played.claude("plugin", "marketplace", "list")
 
 
+def test_installed_twice_it_is_there_once(played: Played, call: "Call") -> None:
+    """The client takes one plugin of a name, wherever it knows it from."""
+    call("plugin", "install")
+    call("plugin", "install", "--scope", "project")
+    assert played.started(Path(call("plugin", "path").out.rstrip("\n")))
+    first = json.dumps(played.model.main[-1].body["messages"])
+    assert first.count("CLAUDE_SESSION_ID=") == 1
+
+
 def test_a_folder_is_enough_for_one_session(played: Played, call: "Call") -> None:
     assert played.started(Path(call("plugin", "path").out.rstrip("\n")))
     assert not played.started()
