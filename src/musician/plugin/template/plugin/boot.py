@@ -1,7 +1,7 @@
 """Starts Musician's side of a Claude Code event with as little of Python as it needs.
 
-Rendered at installation. Run as `python -I -S -X utf8 boot.py EVENT`: without site and environment an interpreter
-starts in half the time and finds nothing but what stands here.
+Rendered at installation. Run as `python -I -S -X utf8 boot.py EVENT`, or with `monitor` or `statusline`: without site
+and environment an interpreter starts in half the time and finds nothing but what stands here.
 """
 
 import os
@@ -20,12 +20,16 @@ def main() -> int:
         return 0
     sys.path += dict.fromkeys(map(os.path.dirname, PACKAGES))
     if sys.argv[1:] == ["monitor"]:
-        from musician.plugin.monitor import program
-    elif sys.argv[1:] == ["statusline"]:
-        from musician.plugin.statusline import program
-    else:
-        from musician.hooks.entry import program
-    return program(sys.argv[1:])
+        from musician.plugin import monitor
+
+        return monitor.program(())
+    if sys.argv[1:] == ["statusline"]:
+        from musician.plugin import statusline
+
+        return statusline.program(())
+    from musician.hooks import entry
+
+    return entry.program(sys.argv[1:])
 
 
 if __name__ == "__main__":
