@@ -241,6 +241,8 @@ def test_a_session_by_hand_begins_nothing_while_its_phase_pauses_and_its_wait_is
         refused = call("step", "task-01", "start", "1", expect=4)
         assert "task-02 has come to a checkpoint" in refused.err
         assert "musician wait" in refused.err
+        call("step", "task-01", "start", "1", expect=4)
+        assert [row.kind for row in service.journal_of(store, "task-01")].count("paused") == 1
         assert "PAUSE" in call("inbox", "task-01", "--ack").out.upper()
         for _ in range(2):
             call("wait", "task-01", "--timeout", "0", expect=1)

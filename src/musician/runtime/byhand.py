@@ -27,7 +27,7 @@ from musician.protocol.musician import Mode, MusicianState, Since, step
 from musician.protocol.particulars import SelfCorrection
 from musician.protocol.program import Check, Program
 from musician.protocol.settings import Settings
-from musician.protocol.states import State
+from musician.protocol.states import WAITING, State
 from musician.protocol.transitions import Actor, Event, find
 from musician.protocol.writing import error_report, leaving, question, resumption_question
 from musician.runtime.checkpoint import Found, run_checkpoint
@@ -151,7 +151,11 @@ class Hand:
         self._note_in_files(news)
 
     def start(self, item: str, context_pct: float | None) -> None:
-        """An item is begun; after a verdict that is going back to work. Not while all of the phase pause (PLAN-21)."""
+        """An item is begun; after a verdict that is going back to work.
+
+        Not while all of the phase pause: that the session has come to this boundary is written down then (PLAN-21).
+        """
+        self.stand_still()
         missing = "its question to the conductor is not answered" if self.open_question else self.view.pause
         if missing:
             raise EvidenceMissing(
@@ -168,9 +172,9 @@ class Hand:
         self._note_in_files(entries)
 
     def stand_still(self) -> None:
-        """The session waits; where all of its phase pause, that it does so too is written down (PLAN-21)."""
+        """The session is at a boundary; where all of its phase pause, that it does so too is written down, once."""
         last = self.view.journal[-1].kind if self.view.journal else ""
-        if self.view.pause and self.view.row.state is State.WORKING and last != Kind.PAUSED:
+        if self.view.pause and self.view.row.state not in WAITING and last != Kind.PAUSED:
             self.note(Entry(kind=Kind.PAUSED, text=self.view.pause))
 
     def finish_item(
