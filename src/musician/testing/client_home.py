@@ -85,7 +85,9 @@ class ClientHome:
             **(env or {}),
         }
         self._answer_first_questions(trusts, mcp_servers or {})
-        own = {"permissions": {"allow": list(allows)}, **(settings or {})}
+        # Not the client's own default, in which a model we do not script would be asked about each call.
+        permissions = {"allow": list(allows), "defaultMode": "default"}
+        own = {"permissions": permissions, **(settings or {})}
         (self.config / "settings.json").write_text(json.dumps(own), encoding="utf-8")
 
     def _answer_first_questions(self, trusts: Iterable[Path], mcp_servers: Mapping[str, Any]) -> None:
