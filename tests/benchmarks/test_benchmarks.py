@@ -17,6 +17,7 @@ EXPECTED = {
     "task": {"P6"},
     "verification": {"aim"},
     "startup": set(),
+    "mcp": set(),
 }
 """The goals each benchmark says something about."""
 
