@@ -120,6 +120,7 @@ def test_several_configurations_of_one_user_share_the_files(
     call("plugin", "uninstall")
     assert not (other / "settings.json").exists()
     assert (folder / "boot.py").exists()
+    assert call("plugin", "uninstall", "--json").json["changed"] is False
     monkeypatch.delenv("CLAUDE_CONFIG_DIR")
     call("plugin", "uninstall")
     assert not folder.parent.exists()

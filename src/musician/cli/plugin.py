@@ -9,6 +9,7 @@ from musician.cli.faults import FAILED
 from musician.cli.findings import report
 from musician.cli.options import command
 from musician.cli.render import pairs, show
+from musician.plugin.installation import StatusLine
 from musician.plugin.installation import install as install_plugin
 from musician.plugin.installation import uninstall as uninstall_plugin
 from musician.plugin.places import Installation, Scope, for_project, for_user
@@ -29,9 +30,9 @@ _scope_option = click.option(
 )
 
 _STATUS_LINE = {
-    "ours": "shown in every session",
-    "kept": "yours is kept; ours would be shown by the command in docs/CLAUDE_CODE.md",
-    "none": "not shown; `musician plugin install --statusline` shows it",
+    StatusLine.OURS: "shown in every session",
+    StatusLine.KEPT: "yours is kept; call `musician statusline` from it to add ours",
+    StatusLine.NONE: "not shown; `musician plugin install --statusline` shows it",
 }
 
 
@@ -87,9 +88,9 @@ def uninstall(app: App, scope: str) -> None:
     Sessions that are open keep it until they end.
     """
     place = _place(app, scope)
-    done = uninstall_plugin(place)
-    document = {**_where(place), "changed": done.was_there}
-    show(app, document, f"removed from {place.settings}" if done.was_there else "it was not installed")
+    was_there = uninstall_plugin(place)
+    document = {**_where(place), "changed": was_there}
+    show(app, document, f"removed from {place.settings}" if was_there else "it was not installed")
 
 
 @command("check", parent=plugin)

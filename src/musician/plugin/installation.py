@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from musician.plugin.places import Installation
@@ -21,7 +22,7 @@ from musician.protocol.errors import SettingsUnreadable
 __all__ = [
     "STATUS_LINE",
     "Installed",
-    "Uninstalled",
+    "StatusLine",
     "install",
     "is_installed",
     "status_line_command",
@@ -31,19 +32,21 @@ __all__ = [
 STATUS_LINE: Keys = ("statusLine",)
 
 
+class StatusLine(StrEnum):
+    """Whose status line the settings have."""
+
+    OURS = "ours"
+    KEPT = "kept"
+    """The user's own, which is never replaced."""
+    NONE = "none"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installed:
-    """``is_new``: something was changed. ``status_line``: "ours", "kept" where the user has another, "none"."""
+    """``is_new``: something was changed."""
 
     is_new: bool
-    status_line: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Uninstalled:
-    """``was_there``: something of ours was found and taken away."""
-
-    was_there: bool
+    status_line: StatusLine
 
 
 def install(installation: Installation, program: Program, *, with_status_line: bool = False) -> Installed:
@@ -65,25 +68,25 @@ def install(installation: Installation, program: Program, *, with_status_line: b
     return Installed(is_new=bool(files) or settings.text != before, status_line=line)
 
 
-def uninstall(installation: Installation) -> Uninstalled:
-    """Take away exactly what :func:`install` made; the files go with the last settings that name them."""
+def uninstall(installation: Installation) -> bool:
+    """Take away exactly what :func:`install` made, and the files with the last settings; whether there was anything."""
     settings = SettingsFile.read(installation.settings)
     record = _recorded(installation)
     made = [tuple(keys) for keys in record.pop(str(installation.settings), [])]
     ours = [keys for keys, _ in _members(installation)]
-    ours += [STATUS_LINE] if _has_line(settings, installation) == "ours" else []
+    ours += [STATUS_LINE] if _has_line(settings, installation) is StatusLine.OURS else []
     found = [settings.take(keys, made=made) for keys in ours]
     if any(found):
         _write_back(settings, has_made=() in made)
     _forget_marketplace(installation)
-    was_there = installation.folder.exists()
     if record:
         _save_record(installation, record)
-    else:
-        shutil.rmtree(installation.folder, ignore_errors=True)
-        with suppress(OSError):  # somebody else's is in it
-            installation.folder.parent.rmdir()
-    return Uninstalled(was_there=any(found) or was_there)
+        return any(found)
+    was_there = installation.folder.exists()
+    shutil.rmtree(installation.folder, ignore_errors=True)
+    with suppress(OSError):  # somebody else's is in it
+        installation.folder.parent.rmdir()
+    return any(found) or was_there
 
 
 def is_installed(installation: Installation) -> bool:
@@ -104,21 +107,23 @@ def _members(installation: Installation) -> Iterable[tuple[Keys, object]]:
     yield ("enabledPlugins", installation.plugin_id), True
 
 
-def _add_status_line(settings: SettingsFile, installation: Installation, program: Program) -> str:
+def _add_status_line(settings: SettingsFile, installation: Installation, program: Program) -> StatusLine:
     """Offered, never forced: one of the user's own stays."""
-    if settings.get(STATUS_LINE) is None or _has_line(settings, installation) == "ours":
+    if settings.get(STATUS_LINE) is None or _has_line(settings, installation) is StatusLine.OURS:
         command = status_line_command(installation, program)
         settings.put(STATUS_LINE, {"type": "command", "command": command})
-        return "ours"
-    return "kept"
+        return StatusLine.OURS
+    return StatusLine.KEPT
 
 
-def _has_line(settings: SettingsFile, installation: Installation) -> str:
+def _has_line(settings: SettingsFile, installation: Installation) -> StatusLine:
     value = settings.get(STATUS_LINE)
     command = value.get("command") if isinstance(value, dict) else None
     boot = shell_word(str(installation.plugin / "boot.py"))
     ours = isinstance(command, str) and command.endswith(f" {boot} statusline")
-    return "none" if value is None else "ours" if ours else "kept"
+    if value is None:
+        return StatusLine.NONE
+    return StatusLine.OURS if ours else StatusLine.KEPT
 
 
 def _write_back(settings: SettingsFile, *, has_made: bool) -> None:
