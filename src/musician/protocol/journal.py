@@ -47,6 +47,7 @@ class Kind(StrEnum):
     UNDONE = "undone"
     """Done or approved once, and no more."""
     REFUSED = "refused"
+    LET_GO = "let go"
     HANDOFF = "handoff"
     NOTE = "note"
 
@@ -168,6 +169,7 @@ _PHRASES = {
     Kind.RECONCILED: "{item} found completed: {text}",
     Kind.UNDONE: "{item} undone: {text}",
     Kind.REFUSED: "refused: {text}",
+    Kind.LET_GO: "{text}",
     Kind.HANDOFF: "HANDOFF written: {text}",
     Kind.NOTE: "{text}",
 }

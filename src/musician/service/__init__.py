@@ -14,6 +14,7 @@ waiters are rung after the commit. Where do we …
 - grant what a musician may not do by itself, write down what was refused? ``inbox``, ``permits``
 - lock a plan, open its tasks? ``plans``
 - hold the conductor's own row? ``conducting``
+- decide whether a client's session may stop? ``gating``
 - record what a person must decide? ``people``
 - propose what is worth keeping, and decide on it? ``proposals``; near-duplicates: ``likeness``
 - have a phase stand still, and go on? ``pausing``
@@ -46,6 +47,7 @@ from musician.service.conducting import (
     start_conducting,
 )
 from musician.service.endings import approved_text, complete, exit_task
+from musician.service.gating import Stop, Stops, count_stop, duty_of, let_go
 from musician.service.inbox import acknowledge, deliver, future_messages, send, undelivered, unread
 from musician.service.looking import Look, look
 from musician.service.pausing import go_on, pause
@@ -98,6 +100,8 @@ __all__ = [
     "Look",
     "Met",
     "PhaseSmoothness",
+    "Stop",
+    "Stops",
     "Taken",
     "TaskView",
     "accept_proposal",
@@ -121,10 +125,12 @@ __all__ = [
     "complete",
     "conductor_row",
     "context_of",
+    "count_stop",
     "current_claim",
     "current_session",
     "deliver",
     "describe_session",
+    "duty_of",
     "end_client",
     "everything",
     "execute",
@@ -141,6 +147,7 @@ __all__ = [
     "interrupt_conducting",
     "journal_of",
     "judge",
+    "let_go",
     "list_proposals",
     "lock_plan",
     "look",

@@ -125,6 +125,10 @@ class ClientRow:
     warned_pct: float
     iterations: int
     progress_mark: int
+    stops_in_a_row: int
+    tool_mark: int
+    stop_seen: str | None
+    stop_counted_s: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

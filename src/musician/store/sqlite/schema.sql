@@ -105,7 +105,11 @@ CREATE TABLE clients (
     last_failure    TEXT,
     warned_pct      REAL NOT NULL DEFAULT 0,     -- the context threshold it was last told of (D15)
     iterations      INTEGER NOT NULL DEFAULT 0,  -- how often the gate kept it from stopping while nothing moved
-    progress_mark   INTEGER NOT NULL DEFAULT 0   -- what had moved then
+    progress_mark   INTEGER NOT NULL DEFAULT 0,  -- what had moved then
+    stops_in_a_row  INTEGER NOT NULL DEFAULT 0,  -- without a tool call between
+    tool_mark       INTEGER NOT NULL DEFAULT 0,  -- where its transcript had the last tool call then
+    stop_seen       TEXT,                        -- what it said when it was counted last
+    stop_counted_s  REAL                         -- and when, by its machine's clock since boot
 ) WITHOUT ROWID;
 
 CREATE INDEX clients_by_process ON clients (pid);

@@ -1,0 +1,103 @@
+"""A session is about to end its turn: may it (B01, D11)?
+
+What is decided is in :mod:`musician.protocol.gate`; here it is counted, waited and written down. Decisions for when
+something is wrong (B10): a database that cannot be read lets the session go, says so to the person at the client and in
+``.musician/logs/gate.log``, and the silent heartbeat tells the conductor; one that only cannot be written keeps the
+session as it would have been kept, uncounted, and the client's own cap ends that. A hook that is ended while it waits
+leaves the task waiting as it is, with a heartbeat that nobody refreshes.
+"""
+
+import os
+import sys
+
+from musician import service
+from musician.hooks.answers import block, notice
+from musician.hooks.stop_counting import this_stop
+from musician.hooks.stop_waiting import wait_for_conductor
+from musician.protocol.claim import Claim
+from musician.protocol.errors import ClaimLost, DatabaseUnusable
+from musician.protocol.gate import CLIENT_CAP, Decision, Duty, Keep, Wait, decide, spent
+from musician.protocol.names import CONDUCTOR
+from musician.protocol.states import State
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from musician.hooks.answers import Answer
+    from musician.hooks.event import HookEvent
+    from musician.hooks.place import Place
+
+__all__ = ["answer", "trouble"]
+
+_CAP = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
+
+
+def answer(event: "HookEvent", place: "Place") -> "Answer | None":
+    if not place.live:
+        return None
+    try:
+        decision = _decided(event, place)
+        if isinstance(decision, Wait):
+            claim = _claim(event, place, decision.duty)
+            decision = wait_for_conductor(place.store(), claim, place.settings())
+        return _kept(event, place, decision) if isinstance(decision, Keep) else None
+    except ClaimLost:
+        return None  # taken over meanwhile: its successor has the duty
+
+
+def trouble(event: "HookEvent", place: "Place", problem: str) -> "Answer":
+    """Nobody can tell what this session owes."""
+    _leave_trace(event, place, problem)
+    return notice(f"musician: this session was let stop, whatever it owed: {problem}")
+
+
+def _decided(event: "HookEvent", place: "Place") -> Decision:
+    session_id = event.session_id or ""
+    duties = [Duty(task_id=held.task_id, state=State(held.state)) for held in place.live if held.conducts]
+    for held in place.played:
+        claim = Claim(task_id=held.task_id, session_id=session_id, epoch=held.epoch)
+        duties.append(service.duty_of(place.store(), claim))
+    is_woken = os.environ.get("CLAUDE_CODE_SESSION_ATTENDED") == "1" or bool(os.environ.get("MUSICIAN_HOST"))
+    return decide(duties, is_woken=is_woken)
+
+
+def _kept(event: "HookEvent", place: "Place", keep: Keep) -> "Answer":
+    try:
+        stops = _counted(event, place)
+    except DatabaseUnusable as error:
+        print(f"musician hook Stop: not counted: {error}", file=sys.stderr)  # noqa: T201  # the client's debug log
+        return block(keep.reason)
+    why = spent(keep.duty, stops=stops.count, in_a_row=stops.in_a_row, cap=_client_cap())
+    if not why:
+        return block(keep.reason)
+    if not stops.is_repeat and keep.duty.task_id != CONDUCTOR:
+        service.let_go(place.store(), _claim(event, place, keep.duty), why)
+    return notice(f"musician: {keep.duty.task_id} is {keep.duty.state}, and its session was let stop: {why}")
+
+
+def _counted(event: "HookEvent", place: "Place") -> service.Stops:
+    store, session_id = place.store(), event.session_id or ""
+    if service.client_of(store, session_id) is None:
+        from musician.hooks.client import met
+
+        service.meet_client(store, session_id, met(transcript_path=event.transcript_path, source=None))
+    return service.count_stop(store, session_id, this_stop(event))
+
+
+def _client_cap() -> int:
+    value = os.environ.get(_CAP, "")
+    return int(value) if value.isascii() and value.isdigit() else CLIENT_CAP
+
+
+def _claim(event: "HookEvent", place: "Place", duty: Duty) -> Claim:
+    epoch = next(held.epoch for held in place.live if held.task_id == duty.task_id)
+    return Claim(task_id=duty.task_id, session_id=event.session_id or "", epoch=epoch)
+
+
+def _leave_trace(event: "HookEvent", place: "Place", problem: str) -> None:
+    folder = os.path.join(place.root or os.path.dirname(place.database), ".musician", "logs")
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "gate.log"), "a", encoding="utf-8") as file:
+            file.write(f"session {event.session_id} was let stop: {problem}\n")
+    except OSError as error:
+        print(f"musician hook Stop: no trace left: {error}", file=sys.stderr)  # noqa: T201

@@ -1,0 +1,122 @@
+"""Waiting for the conductor inside the Stop hook, where nobody else would wake the session (D11).
+
+Costs no tokens: asleep until the bell rings, with a slow look for writers that ring none. The heartbeat is kept fresh
+for as long as the client lives; a hook whose client is gone stops at the next look, and one that is told to end takes
+its bell down first (B32).
+"""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from types import FrameType
+from typing import NoReturn
+
+from musician import service
+from musician.protocol.claim import Claim
+from musician.protocol.errors import ClaimLost, DatabaseUnusable
+from musician.protocol.gate import Decision, Keep, Leave, Patience, Wait, decide, patience
+from musician.protocol.journal import Entry, Kind
+from musician.protocol.liveness import HeartbeatStatus, heartbeat_status
+from musician.protocol.messages import ErrorReport, MessageType
+from musician.protocol.particulars import SelfCorrection
+from musician.protocol.settings import Settings
+from musician.protocol.states import State
+from musician.store.bell import Bell
+from musician.store.port import Store
+
+__all__ = ["wait_for_conductor"]
+
+_TIMEOUT = "conductor timeout"
+_WITHOUT_BELL_S = 1.0
+
+
+def wait_for_conductor(store: Store, claim: Claim, settings: Settings) -> Decision:
+    """What to do once there is something to do: never :class:`Wait`. :class:`ClaimLost` once it is a successor's."""
+    client = os.getppid()
+    since_s = time.monotonic()
+    with _ended_by_signals(), _bell(store, claim) as bell:
+        while os.getppid() == client:
+            try:
+                decision = _look(store, claim, settings, time.monotonic() - since_s)
+            except DatabaseUnusable as error:
+                if error.kind != "locked":
+                    raise
+                decision = None
+            if isinstance(decision, (Keep, Leave)):
+                return decision
+            if time.monotonic() - since_s >= settings.waiting.timeout_s and decision is not None:
+                since_s = time.monotonic()
+            if bell is None:
+                time.sleep(_WITHOUT_BELL_S)
+            else:
+                bell.wait(settings.waiting.pause_poll_s)
+    return Leave()
+
+
+def _look(store: Store, claim: Claim, settings: Settings, waited_s: float) -> Decision:
+    """One look: what is to be done now; a conductor that has been silent for too long is reported on the way."""
+    seen = service.look(store, claim, awaiting_id=None)
+    if not seen.owns:
+        raise ClaimLost(
+            task_id=claim.task_id, session_id=claim.session_id, epoch=claim.epoch, current_epoch=0
+        )
+    if heartbeat_status(seen.heartbeat_age_s, settings) is not HeartbeatStatus.OK:
+        service.beat(store, claim)
+    duty = service.duty_of(store, claim)
+    decision = decide([duty], is_woken=False)
+    if not isinstance(decision, Wait):
+        return decision
+    next_ = patience(
+        waited_s=waited_s,
+        conductor_age_s=seen.conductor_age_s,
+        waits_for_human=seen.waits_for_human,
+        has_reported=_has_reported(store, claim),
+        settings=settings,
+    )
+    if next_ is Patience.HAND_OFF:
+        reason = f'{claim.task_id}: the conductor does not answer: call `handoff(reason="conductor unresponsive")`.'
+        return Keep(duty=duty, reason=reason)
+    if next_ is Patience.REPORT:
+        _report(store, claim, duty.state)
+    return decision
+
+
+def _has_reported(store: Store, claim: Claim) -> bool:
+    """Whether the last thing this claim wrote down is that nobody answered."""
+    entry = service.journal_of(store, claim.task_id)[-1]
+    return (entry.claim_epoch, entry.kind, entry.text) == (claim.epoch, Kind.NOTE, _TIMEOUT)
+
+
+def _report(store: Store, claim: Claim, state: State) -> None:
+    used = service.progress_of(store, claim.task_id).last_context_pct
+    report = ErrorReport(
+        retry=None,
+        context_usage_pct=used,
+        self_correction=SelfCorrection(happened=False),
+        error=f"{claim.task_id}: {_TIMEOUT} while {state}",
+        report=None,
+    )
+    entry = Entry(kind=Kind.NOTE, text=_TIMEOUT)
+    service.report(store, claim, MessageType.ERROR, report.render(), last_error=_TIMEOUT, entries=(entry,))
+
+
+def _bell(store: Store, claim: Claim) -> "Bell | nullcontext[None]":
+    try:
+        return Bell(store.path, claim.task_id)
+    except OSError:
+        return nullcontext()
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    def end(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,97 @@
+"""What the gate before a session's end has to know, and what it writes down (B01)."""
+
+from dataclasses import dataclass
+
+from musician.protocol.claim import Claim
+from musician.protocol.gate import Duty
+from musician.protocol.journal import Entry, Kind
+from musician.protocol.messages import MessageType
+from musician.service.rowwork import load_owned, load_task, say, write_entries
+from musician.store.port import Store
+from musician.store.rows import ClientRow, decode
+
+__all__ = ["MOST_WAITING", "Stop", "Stops", "count_stop", "duty_of", "let_go"]
+
+MOST_WAITING = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """One attempt to stop. ``seen`` identifies what the client said, ``is_continued``: it was kept before in this turn.
+
+    ``tool_mark`` grows with every tool call. ``started_s`` and ``now_s`` are by one clock of this machine's boot: when
+    the hook's process was started, and now.
+    """
+
+    seen: str
+    is_continued: bool
+    tool_mark: int
+    started_s: float
+    now_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stops:
+    """``count`` stops while nothing moved, ``in_a_row`` without a tool call between; ``is_repeat``: counted already."""
+
+    count: int
+    in_a_row: int
+    is_repeat: bool = False
+
+
+def duty_of(store: Store, claim: Claim) -> Duty:
+    """What a live claim of a session owes, or waits for."""
+    of = {"task_id": claim.task_id}
+    with store.read() as tx:
+        row = load_task(tx, claim.task_id)
+        unread = tx.all("undelivered", task_id=claim.task_id, claim_epoch=claim.epoch, most=MOST_WAITING)
+        begun = tx.one("last_begun", **of)
+        asks = tx.one("is_asking", **of)
+    return Duty(
+        task_id=claim.task_id,
+        state=row.state,
+        message_ids=tuple(int(each["id"] or 0) for each in unread),
+        item="" if begun is None else str(begun["item"]),
+        asks=bool(asks and asks["asks"]),
+    )
+
+
+def count_stop(store: Store, session_id: str, stop: Stop) -> Stops:
+    """Count an attempt to stop, once however many registrations of the hook report it.
+
+    Two processes that were started for one event overlap: the second was started before the first had counted.
+    """
+    with store.write() as tx:
+        found = tx.one("client", session_id=session_id)
+        if found is None:
+            return Stops(count=1, in_a_row=1)
+        client = decode(ClientRow, found)
+        if client.stop_seen == stop.seen and stop.started_s < (client.stop_counted_s or 0.0) <= stop.now_s:
+            return Stops(count=client.iterations, in_a_row=client.stops_in_a_row, is_repeat=True)
+        moved = tx.one("moved", session_id=session_id)
+        mark = int((moved or {}).get("mark") or 0)
+        goes_on = stop.is_continued and client.tool_mark == stop.tool_mark
+        stops = Stops(
+            count=client.iterations + 1 if mark == client.progress_mark else 1,
+            in_a_row=client.stops_in_a_row + 1 if goes_on else 1,
+        )
+        tx.run(
+            "count_stop",
+            session_id=session_id,
+            stops=stops.count,
+            in_a_row=stops.in_a_row,
+            mark=mark,
+            tool_mark=stop.tool_mark,
+            seen=stop.seen,
+            now_s=stop.now_s,
+        )
+        return stops
+
+
+def let_go(store: Store, claim: Claim, why: str) -> None:
+    """A session that should have gone on was let go: the journal and the conductor know why."""
+    with store.write() as tx:
+        row = load_owned(tx, claim)
+        text = f"{claim.session_id} was let go in state {row.state}: {why}"
+        write_entries(tx, claim, (Entry(kind=Kind.LET_GO, text=text),))
+        say(tx, claim.task_id, claim.session_id, MessageType.SYSTEM, text)

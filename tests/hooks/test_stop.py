@@ -1,0 +1,267 @@
+"""The gate before a session's end, as the client calls it (B01, B10, D11)."""
+
+import json
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import apsw
+import pytest
+
+from musician import service
+from musician.protocol.claim import Claim
+from musician.protocol.journal import Entry, Kind
+from musician.protocol.messages import MessageType
+from musician.protocol.settings import Settings
+from musician.protocol.states import State
+from musician.store.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from tests.hooks.conftest import Hook
+
+FIRST: dict[str, Any] = {"stop_hook_active": False, "transcript_path": "transcript.jsonl", "cwd": "proj"}
+AGAIN: dict[str, Any] = {**FIRST, "stop_hook_active": True}
+
+
+def started(store: SqliteStore, claim: Claim, item: str = "step 1") -> None:
+    """The session has read what it was told, and begins."""
+    ids = tuple(message.id for message in service.unread(store, claim.task_id))
+    service.deliver(store, claim, ids)
+    service.record(store, claim, Entry(kind=Kind.STARTED, item=item))
+
+
+def in_error(store: SqliteStore, claim: Claim) -> None:
+    started(store, claim)
+    service.report(store, claim, MessageType.ERROR, "ERROR (Retry 1/5):\n  Error: x", last_error="x")
+
+
+def told(store: SqliteStore) -> list[str]:
+    """What the conductor was told by the gate."""
+    rows = service.messages_of(store, "task-03")
+    return [row.message for row in rows if row.message_type == MessageType.SYSTEM]
+
+
+def test_who_works_is_kept_and_told_the_next_call(hook: "Hook", claim: Claim, store: SqliteStore) -> None:
+    assert "call `inbox()` first" in hook("Stop", **FIRST).blocks
+    started(store, claim)
+    assert 'call `step(n=1, act="done")`' in hook("Stop", **FIRST).blocks
+
+
+@pytest.mark.usefixtures("claim")
+@pytest.mark.parametrize("session_id", [None, "", "null", "sess-bbb", "x" * 90, {"a": 1}])
+def test_a_session_that_owns_nothing_may_always_stop(hook: "Hook", session_id: object) -> None:
+    """D8.7, S-HOOK-4: empty, null and unknown ids match nothing."""
+    assert hook("Stop", session_id=session_id, **FIRST).document is None
+
+
+def test_a_blocked_session_may_stop(hook: "Hook", claim: Claim, store: SqliteStore) -> None:
+    """S-CLAIM-6: by its fallback row."""
+    service.block_claim(store, claim.task_id, "sess-bbb", "somebody lives on it")
+    assert hook("Stop", session_id="sess-bbb", **FIRST).document is None
+
+
+def test_b01_nobody_is_kept_for_ever_and_the_last_allowance_leaves_a_trace(
+    hook_process: "Hook", claim: Claim, store: SqliteStore
+) -> None:
+    """The counter is the session's and survives every process; the conductor sees why, once."""
+    started(store, claim)
+    assert hook_process("Stop", **FIRST).blocks
+    for _ in range(7):
+        assert hook_process("Stop", **AGAIN).blocks
+    assert told(store) == []
+    assert "let stop: it was kept 8 times in a row" in hook_process("Stop", **AGAIN).notice
+    assert ["8 times in a row" in text for text in told(store)] == [True]
+    assert [row.kind for row in service.journal_of(store, "task-03")][-1] == Kind.LET_GO
+    client = service.client_of(store, claim.session_id)
+    assert client is not None
+    assert client.iterations == 9
+
+
+def test_a_tool_call_between_starts_the_row_anew_and_progress_the_count(
+    hook_process: "Hook", claim: Claim, store: SqliteStore, tmp_path: Path
+) -> None:
+    started(store, claim)
+    transcript = tmp_path / "t.jsonl"
+    transcript.write_text("")
+    again = {**AGAIN, "transcript_path": str(transcript)}
+
+    def counts() -> tuple[int, int]:
+        assert hook_process("Stop", **again).blocks
+        client = service.client_of(store, claim.session_id)
+        assert client is not None
+        return client.iterations, client.stops_in_a_row
+
+    assert [counts() for _ in range(2)] == [(1, 1), (2, 2)]
+    with transcript.open("a") as file:
+        file.write(json.dumps({"type": "assistant", "message": {"content": [{"type": "tool_use"}]}}) + "\n")
+    assert counts() == (3, 1)
+    service.record(store, claim, Entry(kind=Kind.COMPLETED, item="step 1"))
+    assert counts() == (1, 2)
+
+
+def test_after_five_hundred_stops_without_progress_the_session_is_let_go(
+    hook: "Hook", claim: Claim, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S-HOOK-3: whatever the client's cap is."""
+    monkeypatch.setenv("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "0")
+    started(store, claim)
+    assert hook("Stop", **FIRST).blocks
+    raw = apsw.Connection(str(store.path))
+    raw.execute("UPDATE clients SET iterations = 499")
+    raw.close()
+    assert hook("Stop", **AGAIN, n=1).blocks
+    assert "501 times" in hook("Stop", **AGAIN, n=2).notice
+
+
+def test_two_registrations_of_one_hook_count_once(boot: list[str], claim: Claim, store: SqliteStore) -> None:
+    started(store, claim)
+    said = json.dumps({"hook_event_name": "Stop", "session_id": "sess-aaa", **FIRST}).encode()
+    both = [subprocess.Popen([*boot, "Stop"], stdin=-1, stdout=-1, stderr=-1) for _ in range(2)]
+    answers = [each.communicate(said, timeout=60)[0] for each in both]
+    assert [json.loads(each)["decision"] for each in answers] == ["block", "block"]
+    client = service.client_of(store, claim.session_id)
+    assert client is not None
+    assert client.iterations == 1
+
+
+@pytest.mark.parametrize("variable", ["CLAUDE_CODE_SESSION_ATTENDED", "MUSICIAN_HOST"])
+def test_a_waiting_session_that_somebody_wakes_just_stops(
+    hook: "Hook", claim: Claim, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "1")
+    in_error(store, claim)
+    assert hook("Stop", **FIRST).document is None
+    service.send(store, "task-03", "Look at the tests.")
+    assert "call `inbox()` first" in hook("Stop", **FIRST).blocks
+
+
+def test_where_nobody_wakes_it_the_session_waits_in_the_hook_until_it_is_answered(
+    waiting: Callable[[], "subprocess.Popen[bytes]"], claim: Claim, store: SqliteStore
+) -> None:
+    """D11.1: woken by the bell."""
+    in_error(store, claim)
+    with waiting() as hook:
+        service.judge(store, "task-03", State.FIX_PROPOSED, "Try again.")
+        out, _ = hook.communicate(timeout=60)
+    assert "task-03 is fix_proposed. Message " in json.loads(out)["reason"]
+
+
+def test_a_lost_claim_ends_the_wait_without_a_word(
+    waiting: Callable[[], "subprocess.Popen[bytes]"], claim: Claim, store: SqliteStore
+) -> None:
+    """D11.3."""
+    in_error(store, claim)
+    with waiting() as hook:
+        service.fence(store, "task-03", epoch=claim.epoch)
+        service.take_over(store, "task-03", "gone", reason="stale")
+        assert hook.communicate(timeout=60) == (b"", b"")
+
+
+def test_a_hook_that_is_told_to_end_takes_its_bell_down(
+    waiting: Callable[[], "subprocess.Popen[bytes]"], claim: Claim, store: SqliteStore, bells: Path
+) -> None:
+    """B32."""
+    in_error(store, claim)
+    with waiting() as hook:
+        hook.send_signal(signal.SIGTERM)
+        assert hook.communicate(timeout=10)[0] == b""
+    assert hook.returncode == 128 + signal.SIGTERM
+    assert sockets(bells) == []
+
+
+def test_a_silent_conductor_is_reported_then_the_session_is_told_to_hand_off(
+    hook: "Hook", claim: Claim, store: SqliteStore, repository: Path
+) -> None:
+    """D11.6, D11.7, with a time-out of moments; the heartbeat is kept."""
+    config = repository / ".musician" / "config.toml"
+    config.write_text("[waiting]\ntimeout_s = 0.1\npause_poll_s = 0.05\nbackground_poll_s = 0.05\n")
+    in_error(store, claim)
+    assert 'call `handoff(reason="conductor unresponsive")`' in hook("Stop", **FIRST).blocks
+    said = [
+        row.message for row in service.messages_of(store, "task-03") if row.message_type == MessageType.ERROR
+    ]
+    assert ["conductor timeout" in text for text in said] == [False, True]
+    assert service.task_row(store, "task-03").state is State.ERROR
+
+
+@pytest.mark.usefixtures("claim")
+def test_b10_a_broken_database_lets_the_session_go_and_leaves_a_trace(
+    hook: "Hook", store: SqliteStore, repository: Path
+) -> None:
+    path = store.path
+    store.close()
+    path.write_bytes(b"no database " * 500)
+    assert str(path) in hook("Stop", saying=str(path), **FIRST).notice
+    assert str(path) in (repository / ".musician" / "logs" / "gate.log").read_text()
+    path.unlink()
+    assert hook("Stop", **FIRST).document is None
+
+
+def test_b10_a_locked_database_keeps_the_session_uncounted(
+    hook: "Hook", claim: Claim, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("musician.hooks.place.PATIENCE_S", 0.1)
+    started(store, claim)
+    holder = apsw.Connection(str(store.path))
+    holder.execute("BEGIN IMMEDIATE")
+    try:
+        assert hook("Stop", saying="not counted", **FIRST).blocks
+    finally:
+        holder.execute("ROLLBACK")
+        holder.close()
+
+
+def test_wrong_settings_let_a_waiting_session_go(
+    hook: "Hook", claim: Claim, store: SqliteStore, repository: Path
+) -> None:
+    in_error(store, claim)
+    (repository / ".musician" / "config.toml").write_text("[waiting]\ntimeout_s = 'soon'\n")
+    assert "waiting.timeout_s" in hook("Stop", saying="waiting.timeout_s", **FIRST).notice
+
+
+def test_a_conductors_own_session_is_kept_until_it_is_asked_to_leave(
+    hook: "Hook", store: SqliteStore
+) -> None:
+    """S-HOOK-2."""
+    service.start_conducting(store, "sess-aaa", other_is_alive=None, settings=Settings())
+    assert "You conduct" in hook("Stop", **FIRST).blocks
+
+
+def sockets(folder: Path) -> list[Path]:
+    return [path for path in folder.glob("musician-*/*/*") if path.is_socket()]
+
+
+@pytest.fixture
+def bells() -> Iterator[Path]:
+    """Where bells hang: a short path, as a socket's must be."""
+    with tempfile.TemporaryDirectory(prefix="m-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def waiting(
+    boot: list[str], bells: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[], "subprocess.Popen[bytes]"]:
+    """Begin the hook as a process of its own, and give it back once its bell hangs."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(bells))
+
+    def begin() -> "subprocess.Popen[bytes]":
+        said = json.dumps({"hook_event_name": "Stop", "session_id": "sess-aaa", **FIRST}).encode()
+        hook = subprocess.Popen([*boot, "Stop"], stdin=-1, stdout=-1, stderr=-1)
+        assert hook.stdin is not None
+        hook.stdin.write(said)
+        hook.stdin.close()
+        hook.stdin = None
+        pause = threading.Event()
+        for _ in range(600):  # the system gives no event for it
+            if sockets(bells):
+                return hook
+            pause.wait(0.05)
+        hook.kill()
+        raise AssertionError("no bell within 30 s")
+
+    return begin
