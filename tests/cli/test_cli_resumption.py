@@ -192,3 +192,50 @@ def test_a_claim_that_is_killed_while_it_verifies_is_ended_by_the_next(
     assert len(told(call, "resumption_status")) == 1
     assert (tree_of(left) / "mine.py").exists(), "what a session has begun is not set aside under its hands"
     assert status_lines(left).count("task claimed, session: s2") == 1
+
+
+def test_correction_steps_come_first_by_hand_too_and_the_program_does_the_revert(
+    claimed: Path, call: Call
+) -> None:
+    """D17.6: a person's answer to a submission."""
+    call("step", "1", "start", "1")
+    (tree_of(claimed) / "greeter.py").write_text("def greet(name): return name\n")
+    call("step", "1", "done", "1", "--commit")
+    call("checkpoint", "1")
+    call("review", "fix", "1", "Not so.", "--correct", "revert step 1", "--correct", "write hello.py\nfirst")
+    call("inbox", "1", "--ack")
+    assert "correction" in call("step", "1", "start", "1", expect=4).err
+    assert "comes before anything else" in call("checkpoint", "1", expect=4).err
+    (tree_of(claimed) / "half.py").write_text("half = True\n")
+    assert "unfinished work" in call("correction", "1", expect=None).err
+    (tree_of(claimed) / "half.py").unlink()
+    reverted = call("correction", "1", "--json").json
+    assert len(reverted["commit_id"]) == 40
+    assert not (tree_of(claimed) / "greeter.py").exists()
+    (tree_of(claimed) / "hello.py").write_text("hello = True\n")
+    assert call("claim", "1", "--json").json["next_title"] == "write hello.py"
+    assert call("correction", "1", "--json").json["item"].endswith(".2")
+    assert "no correction step waits" in call("correction", "1", expect=4).err
+    assert call("claim", "1", "--json").json["next_item"] == "step 1"
+    call("step", "1", "start", "1")
+    kept = [line for line in status_lines(claimed) if line.startswith(("step 1", "correction"))]
+    assert [line.split(" at ")[0].split(":")[0] for line in kept] == [
+        "step 1 started",
+        "step 1 completed",
+        reverted["item"] + " ordered",
+        reverted["item"].replace(".1", ".2") + " ordered",
+        reverted["item"] + " completed",
+        "step 1 undone",
+        reverted["item"].replace(".1", ".2") + " completed",
+        "step 1 started",
+    ]
+
+
+def test_corrections_that_were_never_heard_are_the_successor_s(left: Path, call: Call) -> None:
+    """D17.6: the session that was to hear them has handed off, and they were acknowledged unread."""
+    call("send", "1", "and this", "--correct", "revert step 1 and skip it")
+    taken = call("claim", "1", "--session", "s2", "--json").json
+    assert taken["next_title"] == "revert step 1 and skip it"
+    call("correction", "1", "--session", "s2")
+    again = call("claim", "1", "--session", "s2", "--json").json
+    assert (again["next_item"], again["done"]) == ("checkpoint 1", ["step 1"])

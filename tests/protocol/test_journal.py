@@ -112,9 +112,11 @@ def test_progress_does_not_depend_on_where_a_session_was_cut_off(entries: list[E
 
 
 @given(ENTRIES)
-def test_progress_never_takes_anything_back(entries: list[Entry]) -> None:
+def test_progress_takes_nothing_back_but_what_is_undone(entries: list[Entry]) -> None:
     progress = Progress()
     for entry in entries:
+        if entry.kind is Kind.UNDONE:
+            continue
         after_it = progress.after([entry])
         assert after_it.completed[: len(progress.completed)] == progress.completed
         assert after_it.approved >= progress.approved
@@ -162,3 +164,32 @@ def test_a_rejection_is_a_deviation_that_is_ruled_as_it_comes() -> None:
     rejected = Entry(kind=Kind.SENT_BACK, item="checkpoint 2", text="1. too long", severity=Severity.MEDIUM)
     (found,) = Progress().after([rejected]).deviations
     assert found == Deviation(severity=Severity.MEDIUM, text="checkpoint 2: review_failed", ruled=True)
+
+
+def correction(item: str, text: str = "true") -> Entry:
+    return Entry(kind=Kind.CORRECTION, item=item, text=text)
+
+
+def test_corrections_wait_in_their_order_until_each_is_done_or_skipped() -> None:
+    progress = Progress().after([correction(f"correction 7.{number}") for number in (1, 2, 3)])
+    assert [each.item for each in progress.corrections] == [f"correction 7.{n}" for n in (1, 2, 3)]
+    progress = progress.after(
+        [
+            Entry(kind=Kind.COMPLETED, item="correction 7.1", commit_id="c1"),
+            Entry(kind=Kind.SKIPPED, item="correction 7.3"),
+        ]
+    )
+    assert [each.item for each in progress.corrections] == ["correction 7.2"]
+    assert (progress.completed, progress.last_commit) == ((), "c1")
+    assert progress.heard_corrections == {f"correction 7.{number}" for number in (1, 2, 3)}
+
+
+def test_later_corrections_take_the_place_of_those_not_played_yet() -> None:
+    progress = Progress().after([correction("correction 7.1"), correction("correction 9.1")])
+    assert [each.item for each in progress.corrections] == ["correction 9.1"]
+
+
+def test_what_is_skipped_counts_as_done_until_it_is_undone() -> None:
+    progress = Progress().after([Entry(kind=Kind.SKIPPED, item="step 2")])
+    assert progress.is_done("step 2")
+    assert not progress.after([Entry(kind=Kind.UNDONE, item="step 2")]).is_done("step 2")

@@ -8,12 +8,13 @@ import pytest
 from musician.protocol import inputs as i
 from musician.protocol import ready as r
 from musician.protocol.budget import answer_by_rule
+from musician.protocol.corrections import with_corrections
 from musician.protocol.delegation import Extent
 from musician.protocol.deviations import Deviation, Severity
 from musician.protocol.journal import Entry, Kind, Progress, status_line
 from musician.protocol.messages import ContextWarning, ErrorReport
 from musician.protocol.musician import MOST_REWORKS, Mode, MusicianState, Since, step
-from musician.protocol.program import Check, Play, Program
+from musician.protocol.program import Check, Play, Program, ordered
 from musician.protocol.review import Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
@@ -228,7 +229,63 @@ def test_a_ruled_deviation_asks_nobody_again() -> None:
     assert Story(progress=Progress().after([entry] * 5)).state.mode is Mode.PLAYING
 
 
+# -- correction steps -----------------------------------------------------------------------------------------------
+
+ONE_DONE = Progress().after([Entry(kind=Kind.COMPLETED, item="step 1", commit_id="c1")])
+ORDERS = with_corrections("Put it right.", ["revert step 1", "skip step 3", "printf hello > x"])
+
+
+def test_correction_steps_are_played_before_anything_else_and_each_is_written_down_once() -> None:
+    """D17.6: the answer to a resumption's question."""
+    story = Story(progress=ONE_DONE, doubts=("red now",)).note(ORDERS, message_id=30)
+    assert story.names() == ["Write", "Write", "PlayPiece"]
+    [orders, _] = [record for record in story.records if isinstance(record, r.Write)]
+    kinds = [(entry.kind, entry.item) for entry in orders.entries]
+    assert kinds == [(Kind.CORRECTION, f"correction 30.{number}") for number in (1, 2, 3)]
+    played = story.only(r.PlayPiece).play
+    assert (played.item, played.undoes) == ("correction 30.1", "step 1")
+    done = story.done().records[0]
+    assert isinstance(done, r.Write)
+    assert [(entry.kind, entry.item) for entry in done.entries] == [
+        (Kind.COMPLETED, "correction 30.1"),
+        (Kind.UNDONE, "step 1"),
+    ]
+    second = story.only(r.PlayPiece).play
+    assert story.state.progress.is_done("step 3")
+    assert (second.item, second.scripts, second.undoes) == ("correction 30.3", ("printf hello > x",), "")
+    assert story.done().only(r.PlayPiece).play.item == "step 1"
+    assert ordered(Progress().after(orders.entries), ORDERS, 30) == ()
+
+
+def test_a_submission_may_be_sent_back_with_correction_steps_which_mend_it() -> None:
+    story = submitted().judged(State.FIX_PROPOSED, ORDERS, message_id=40)
+    assert story.only(r.PlayPiece).play.item == "correction 40.1"
+    assert not story.state.feedback
+    story.failed("conflict").judged(State.FIX_PROPOSED, "skip", message_id=41)
+    assert story.only(r.PlayPiece).play.item == "correction 40.1", "what failed is tried again"
+    story.failed("conflict").judged(
+        State.FIX_PROPOSED, with_corrections("Otherwise.", ["true"]), message_id=42
+    )
+    assert story.only(r.PlayPiece).play.item == "correction 42.1", "unless other steps take its place"
+
+
+def test_a_step_that_is_reverted_and_skipped_is_not_played_again() -> None:
+    text = with_corrections("Leave it.", ["revert step 1 and skip it"])
+    story = Story(progress=ONE_DONE, doubts=("red now",)).note(text, message_id=30).done()
+    assert story.state.progress.is_done("step 1")
+    assert story.state.progress.completed == ()
+
+
 # -- what the conductor says --------------------------------------------------------------------------------------
+
+
+def test_what_was_said_before_a_question_was_asked_does_not_answer_it() -> None:
+    story = Story().question().done()
+    assert story.state.mode is Mode.AWAITING_ANSWER
+    older = i.MessageArrived(message_id=11, text="by the way", urgent=False, is_answer=False)
+    assert story.tell(older).names() == []
+    assert story.state.mode is Mode.AWAITING_ANSWER
+    assert story.note("the first", message_id=12).only(r.PlayPiece).advice == "by the way\n\nthe first"
 
 
 def test_a_normal_message_is_delivered_at_the_next_boundary() -> None:

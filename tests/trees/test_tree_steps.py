@@ -8,7 +8,7 @@ import pytest
 from musician.protocol.errors import GitFailed, TreeNotReady
 from musician.trees.root import Root
 from musician.trees.snapshot import changed_files, tree_id
-from musician.trees.steps import commit_step, finished_items
+from musician.trees.steps import commit_step, finished_items, revert_item
 from musician.trees.worktree import Worktree, ensure_worktree
 
 GitCommand = Callable[..., str]
@@ -266,3 +266,40 @@ def test_a_file_changed_in_the_moment_of_a_commit_is_seen(tree: Worktree) -> Non
 def test_a_folder_that_is_no_tree_is_refused(tree: Worktree, tmp_path: Path) -> None:
     with pytest.raises(GitFailed):
         tree_id(tmp_path)
+
+
+def test_a_step_is_taken_back_whole_by_what_is_left_to_commit(tree: Worktree, git: GitCommand) -> None:
+    """With the commits an agent made of its own within the step; what came before and after stays."""
+    start = git(tree.path, "rev-parse", "HEAD")
+    (tree.path / "before.txt").write_text("before\n")
+    _commit(tree, "step 1")
+    (tree.path / "one.txt").write_text("one\n")
+    git(tree.path, "add", "-A")
+    git(tree.path, "commit", "-qm", "the agent's own")
+    (tree.path / "two.txt").write_text("two\n")
+    _commit(tree, "step 2")
+    (tree.path / "after.txt").write_text("after\n")
+    last = _commit(tree, "step 3")
+    assert revert_item(tree, start, task_id="task-01", item="step 2")
+    _commit(tree, "correction 7.1", after=last)
+    assert git(tree.path, "diff", "--name-status", last, "HEAD").split() == ["D", "one.txt", "D", "two.txt"]
+    assert git(tree.path, "status", "--porcelain") == ""
+    assert not revert_item(tree, start, task_id="task-01", item="step 9")
+
+
+def test_a_step_that_cannot_be_taken_back_leaves_the_tree_as_it_was(tree: Worktree, git: GitCommand) -> None:
+    start = git(tree.path, "rev-parse", "HEAD")
+    (tree.path / "a.txt").write_text("one\n")
+    _commit(tree, "step 1")
+    (tree.path / "a.txt").write_text("two\n")
+    last = _commit(tree, "step 2")
+    with pytest.raises(TreeNotReady, match="later work") as refused:
+        revert_item(tree, start, task_id="task-01", item="step 1")
+    assert refused.value.paths == ("a.txt",)
+    assert git(tree.path, "rev-parse", "HEAD") == last
+    assert git(tree.path, "status", "--porcelain") == ""
+    _commit(tree, "step 3")
+    (tree.path / "half.txt").write_text("half\n")
+    with pytest.raises(TreeNotReady, match="unfinished work"):
+        revert_item(tree, start, task_id="task-01", item="step 2")
+    assert (tree.path / "half.txt").exists()

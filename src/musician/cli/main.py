@@ -37,6 +37,7 @@ COMMANDS = {
     "step": "step",
     "deviation": "step",
     "self-correction": "step",
+    "correction": "step",
     "checkpoint": "checkpoint",
     "error": "error",
     "complete": "leave",

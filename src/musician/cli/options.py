@@ -18,6 +18,7 @@ __all__ = [
     "claim_of",
     "command",
     "context_option",
+    "correct_option",
     "database_option",
     "parse_row",
     "parse_text",
@@ -127,6 +128,16 @@ context_option = click.option(
     type=click.FloatRange(0, 100),
     metavar="PCT",
     help="Context used so far, in per cent, where it is known.",
+)
+
+
+correct_option = click.option(
+    "--correct",
+    "corrections",
+    multiple=True,
+    metavar="STEP",
+    help="A step to be played before anything else, in the order given: a shell command, `revert step 2`"
+    " (`and skip it`: it is not played again), or `skip step 3`.",
 )
 
 

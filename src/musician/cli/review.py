@@ -6,8 +6,9 @@ import click
 
 from musician import service
 from musician.cli.context import App
-from musician.cli.options import command, task_argument, text_argument
+from musician.cli.options import command, correct_option, task_argument, text_argument
 from musician.cli.render import fields, indented, lines, show, table
+from musician.protocol.corrections import with_corrections
 from musician.protocol.states import WAITING, State
 from musician.service import TaskView
 from musician.store.rows import MessageRow, VerificationRow
@@ -130,23 +131,26 @@ def approve(app: App, task_id: str, text: str | None, message_id: int | None) ->
 @command("reject", parent=review)
 @task_argument
 @text_argument()
+@correct_option
 @_message_option
 @click.pass_obj
-def reject(app: App, task_id: str, text: str, message_id: int | None) -> None:
+def reject(app: App, task_id: str, text: str, message_id: int | None, corrections: tuple[str, ...]) -> None:
     """Send TASK's work back; TEXT says what is wrong."""
-    _judge(app, task_id, State.REVIEW_FAILED, text, message_id)
+    _judge(app, task_id, State.REVIEW_FAILED, with_corrections(text, corrections), message_id)
 
 
 @command("fix", parent=review)
 @task_argument
 @text_argument()
+@correct_option
 @_message_option
 @click.pass_obj
-def fix(app: App, task_id: str, text: str, message_id: int | None) -> None:
+def fix(app: App, task_id: str, text: str, message_id: int | None, corrections: tuple[str, ...]) -> None:
     """Answer TASK with a proposal; TEXT says what to do.
 
     A task whose session has exited is opened again: TEXT is the next session's.
     """
+    text = with_corrections(text, corrections)
     if message_id is None and service.task_row(app.store, task_id).state is State.EXITED:
         said = service.reopen(app.store, task_id, text)
         service.resolve_asks(app.store, task_id, f"opened again: {text}"[:500])

@@ -4,8 +4,9 @@ import click
 
 from musician import service
 from musician.cli.context import App
-from musician.cli.options import command, task_argument, text_argument
+from musician.cli.options import command, correct_option, task_argument, text_argument
 from musician.cli.render import show
+from musician.protocol.corrections import with_corrections
 from musician.protocol.forbidden import GRANTABLE, Act
 from musician.protocol.states import State
 
@@ -28,6 +29,7 @@ _ACT = click.Choice([str(act) for act in GRANTABLE])
 )
 @click.option("--grant", "grants", type=_ACT, multiple=True, help="Let its sessions do this from now on.")
 @click.option("--revoke", "revokes", type=_ACT, multiple=True, help="Let them do it no longer.")
+@correct_option
 @click.pass_obj
 def send(
     app: App,
@@ -37,11 +39,13 @@ def send(
     retries: int | None,
     grants: tuple[str, ...],
     revokes: tuple[str, ...],
+    corrections: tuple[str, ...],
 ) -> None:
     """Say TEXT to the session on TASK, as its conductor.
 
     With - as TEXT it is read from standard input.
     """
+    text = with_corrections(text, corrections)
     if retries is not None:
         service.grant_retries(app.store, task_id, retries)
     granted, revoked = ([Act(name) for name in names] for names in (grants, revokes))

@@ -9,7 +9,7 @@ from musician.cli.render import show
 from musician.protocol.deviations import Severity, parse_severity
 from musician.protocol.journal import Entry, Kind
 
-__all__ = ["deviation", "self_correction", "step"]
+__all__ = ["correction", "deviation", "self_correction", "step"]
 
 
 @command("step")
@@ -93,3 +93,22 @@ def self_correction(
     item = hand.current_item
     hand.note(Entry(kind=Kind.SELF_CORRECTION, item=item, text=text, context_pct=context_pct))
     show(app, {"task_id": task_id, "item": item, "text": text}, f"{task_id}: self-correction noted")
+
+
+@command("correction")
+@task_argument
+@context_option
+@session_options
+@click.pass_obj
+def correction(
+    app: App, task_id: str, context_pct: float | None, session: str | None, epoch: int | None
+) -> None:
+    """Write down that the conductor's next correction step is done.
+
+    What is in TASK's tree is committed as that step. A revert is done by this command itself: a new commit takes the
+    finished step back.
+    """
+    hand = hand_of(app, task_id, session, epoch)
+    item, commit_id = hand.correct(context_pct)
+    document = {"task_id": task_id, "item": item, "done": True, "commit_id": commit_id}
+    show(app, document, f"{task_id}: {item} done" + (f" at {commit_id}" if commit_id else ""))

@@ -1,7 +1,8 @@
 """What a musician hears from its conductor: messages, verdicts, exit requests, and silence (D7, D11, D12, D15).
 
 A word of the conductor is handed to the piece that begins next and acknowledged when that piece is done, so that a
-session that dies in between leaves it unread for its successor. Any word answers an open question.
+session that dies in between leaves it unread for its successor. Any word answers an open question that was asked before
+it was said.
 """
 
 from dataclasses import replace
@@ -23,10 +24,14 @@ __all__ = ["exit_requested", "judged", "message", "pause_asked", "pause_lifted",
 
 def message(turn: Turn, given: i.MessageArrived) -> None:
     """A note is heard at the next boundary; an emergency makes that boundary here."""
+    orders = turn.orders(given.text, given.message_id)
+    if orders:
+        turn.write(*orders)
     turn.hear(Word(text=given.text, message_id=given.message_id, urgent=given.urgent))
-    turn.set(question_open=False)
+    turn.set(question_open=turn.state.question_open and not given.is_answer)
     if turn.state.mode is Mode.AWAITING_ANSWER:
-        go_on(turn)
+        if given.is_answer:
+            go_on(turn)
     elif given.urgent and turn.state.mode in BUSY:
         turn.stop_what_runs()
 
@@ -79,9 +84,11 @@ def judged(turn: Turn, given: i.VerdictArrived) -> None:
 def _submission_judged(turn: Turn, given: i.VerdictArrived) -> None:
     check = cast("Check", turn.state.current)  # only a checkpoint is submitted
     if given.state is not State.REVIEW_APPROVED:  # "apply feedback, re-run verification, re-submit"
-        turn.records.append(r.Resume(entries=(_sent_back(turn, check.item, given),)))
-        turn.hear(Word(text="", message_id=given.message_id))
-        turn.set(feedback=given.text or "sent back")
+        sent_back = _sent_back(turn, check.item, given)
+        orders = turn.orders(given.text, given.message_id)
+        turn.records.append(r.Resume(entries=(sent_back, *orders)))
+        turn.hear(Word(text=given.text if orders else "", message_id=given.message_id))
+        turn.set(feedback="" if orders else given.text or "sent back")  # corrections are how it is mended
     elif check.final:
         turn.hear(Word(text=given.text, message_id=given.message_id))
         turn.write(turn.entry(Kind.APPROVED, check.item, given.text))
@@ -121,7 +128,11 @@ def _error_answered(turn: Turn, given: i.VerdictArrived) -> None:
 
 
 def _resume(turn: Turn, given: i.VerdictArrived) -> None:
-    turn.records.append(r.Resume(entries=(turn.entry(Kind.NOTE, text=f"conductor: {given.text}"),)))
+    note = turn.entry(Kind.NOTE, text=f"conductor: {given.text}")
+    orders = turn.orders(given.text, given.message_id)
+    turn.records.append(r.Resume(entries=(note, *orders)))
+    if orders:
+        turn.set(feedback="")
     turn.hear(Word(text=given.text, message_id=given.message_id))
     go_on(turn)
 

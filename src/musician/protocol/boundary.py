@@ -94,6 +94,10 @@ def _begin_next(turn: Turn) -> None:
     turn.set(current=item)
     if item is None:
         _finish(turn)
+    elif isinstance(item, Play) and item.is_skip:
+        done = turn.entry(Kind.COMPLETED, item.item)
+        turn.write(done, *turn.counted(turn.state.program.done_with(item, turn.state.progress)))
+        go_on(turn)
     elif isinstance(item, Play):
         _play(turn, item)
     elif turn.state.mends_next:
@@ -104,7 +108,7 @@ def _begin_next(turn: Turn) -> None:
 
 
 def _play(turn: Turn, item: Play) -> None:
-    attempts = turn.state.attempts
+    attempts = turn.state.attempts if item.is_agent else Attempts()
     if attempts.absorbed:
         item = replace(item, is_agent=False)
         turn.set(current=item)

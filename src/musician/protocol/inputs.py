@@ -142,11 +142,12 @@ class VerdictArrived:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageArrived:
-    """A note (``urgent`` False) or an emergency."""
+    """A note (``urgent`` False) or an emergency. ``is_answer``: it was said after what the session asked last."""
 
     message_id: int
     text: str
     urgent: bool
+    is_answer: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from musician.protocol.corrections import Correction, is_correction, order_id
 from musician.protocol.deviations import Deviation, Severity
 
 __all__ = ["Entry", "Kind", "Progress", "deviation_in", "status_line"]
@@ -48,6 +49,9 @@ class Kind(StrEnum):
     """Done or approved once, and no more."""
     REFUSED = "refused"
     LET_GO = "let go"
+    CORRECTION = "correction"
+    """A step the conductor has put before all others; ``text`` is what it asks for."""
+    SKIPPED = "skipped"
     HANDOFF = "handoff"
     NOTE = "note"
 
@@ -75,6 +79,11 @@ class Progress:
 
     completed: tuple[str, ...] = ()
     approved: frozenset[str] = frozenset()
+    skipped: frozenset[str] = frozenset()
+    corrections: tuple[Correction, ...] = ()
+    """The conductor's, not played yet, in their order (D17)."""
+    heard_corrections: frozenset[str] = frozenset()
+    """All there ever were, by item."""
     deviations: tuple[Deviation, ...] = ()
     self_corrections: tuple[str, ...] = ()
     questions: int = 0
@@ -93,7 +102,7 @@ class Progress:
         return progress
 
     def is_done(self, item: str) -> bool:
-        return item in self.completed or item in self.approved
+        return item in self.completed or item in self.approved or item in self.skipped
 
 
 def _fold(progress: Progress, entry: Entry) -> Progress:
@@ -124,14 +133,31 @@ def _fold(progress: Progress, entry: Entry) -> Progress:
                 progress,
                 completed=tuple(item for item in progress.completed if item != entry.item),
                 approved=progress.approved - {entry.item},
+                skipped=progress.skipped - {entry.item},
             )
+        case Kind.CORRECTION:
+            same = [each for each in progress.corrections if order_id(each.item) == order_id(entry.item)]
+            return replace(
+                progress,
+                corrections=(*same, Correction.of(entry.item, entry.text)),
+                heard_corrections=progress.heard_corrections | {entry.item},
+            )
+        case Kind.SKIPPED:
+            return replace(_without_correction(progress, entry.item), skipped=progress.skipped | {entry.item})
         case Kind.QUESTION:
             return replace(progress, questions=progress.questions + 1)
         case _:
             return progress
 
 
+def _without_correction(progress: Progress, item: str) -> Progress:
+    return replace(progress, corrections=tuple(each for each in progress.corrections if each.item != item))
+
+
 def _completed(progress: Progress, entry: Entry) -> Progress:
+    if is_correction(entry.item):
+        progress = _without_correction(progress, entry.item)
+        return replace(progress, last_commit=entry.commit_id or progress.last_commit)
     is_item = entry.kind is not Kind.REWORKED and entry.item not in progress.completed
     return replace(
         progress,
@@ -170,6 +196,8 @@ _PHRASES = {
     Kind.UNDONE: "{item} undone: {text}",
     Kind.REFUSED: "refused: {text}",
     Kind.LET_GO: "{text}",
+    Kind.CORRECTION: "{item} ordered: {text}",
+    Kind.SKIPPED: "{item} skipped: {text}",
     Kind.HANDOFF: "HANDOFF written: {text}",
     Kind.NOTE: "{text}",
 }

@@ -100,7 +100,8 @@ class Mismatch:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
     """What git and the database say. ``items`` are the task's, in document order; ``done`` and ``approved`` of them,
-    with what git alone knew included; ``unheard_*`` is what the journal had not heard of. ``lost`` are items whose
+    with what git alone knew included; ``unheard_*`` is what the journal had not heard of, ``changed`` what a
+    correction has undone or skipped that it had not heard of. ``lost`` are items whose
     commit git has no more. ``missing_lines`` of the journal are not in the status file. ``deviation_lines`` is what
     the deviations file has, None where it is gone or empty. ``future_messages`` are ids.
     """
@@ -113,6 +114,7 @@ class Known:
     commit: str | None = None
     unheard_items: tuple[str, ...] = ()
     unheard_verdicts: tuple[str, ...] = ()
+    changed: frozenset[str] = frozenset()
     moved_to: str | None = None
     lost: tuple[str, ...] = ()
     missing_lines: int = 0
@@ -186,7 +188,7 @@ def _of_deviations(known: Known) -> Iterable[Mismatch]:
 
 def _ahead(known: Known, told: Told, where: str) -> Iterable[Mismatch]:
     """What a file tells done or approved, and nobody else knows of."""
-    steps = tuple(item for item in known.items if item in told.completed - known.done)
+    steps = tuple(item for item in known.items if item in told.completed - known.done - known.changed)
     if steps:
         yield _mismatch(MismatchKind.STEPS_AHEAD, f"{where}: {', '.join(steps)}", items=steps)
     checks = [item for item in known.items if item in told.approved - known.approved]
@@ -197,7 +199,7 @@ def _ahead(known: Known, told: Told, where: str) -> Iterable[Mismatch]:
 
 
 def _of_handoff(known: Known, told: Told) -> Iterable[Mismatch]:
-    unheard = {*known.unheard_items, *known.unheard_verdicts}
+    unheard = {*known.unheard_items, *known.unheard_verdicts, *known.changed}
     written_down = (known.done | known.approved) - unheard
     lacking = [item for item in known.items if item in written_down - told.completed - told.approved]
     if len(lacking) == 1:

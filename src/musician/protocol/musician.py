@@ -34,7 +34,7 @@ from musician.protocol.program import Check
 from musician.protocol.since import Since
 from musician.protocol.states import VERDICTS, State
 from musician.protocol.turn import Turn
-from musician.protocol.writing import resumption_question
+from musician.protocol.writing import question, resumption_question
 
 __all__ = ["MOST_REWORKS", "Mode", "MusicianState", "Since", "Waiting", "step", "takes"]
 
@@ -136,7 +136,12 @@ def _start(turn: Turn, given: i.Started) -> None:
         turn.set(feedback=given.feedback)
     text = resumption_question(turn.state, given.ownerless_tasks, given.doubts)
     if upcoming is not None and text:
-        turn.records.append(r.Ask(text=text, entries=(turn.entry(Kind.QUESTION, text=text.splitlines()[0]),)))
+        turn.records.append(
+            r.Ask(
+                text=question(turn.state, text),
+                entries=(turn.entry(Kind.QUESTION, text=text.splitlines()[0]),),
+            )
+        )
         turn.set(question_open=True)
     go_on(turn)
 

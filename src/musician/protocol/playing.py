@@ -57,7 +57,11 @@ def _note_done(turn: Turn, given: i.PieceEnded) -> None:
         kind = Kind.COMPLETED
     attempts = turn.state.attempts
     how = f"by musician (after {len(attempts.failures)} failures)" if attempts.absorbed else given.detail
-    turn.write(turn.entry(kind, given.item, how, commit_id=given.commit_id))
+    done = turn.entry(kind, given.item, how, commit_id=given.commit_id)
+    also: tuple[Entry, ...] = ()
+    if isinstance(current, Play) and kind is not Kind.REWORKED:
+        also = turn.counted(turn.state.program.done_with(current, turn.state.progress))
+    turn.write(done, *also)
     turn.set(attempts=Attempts())
     turn.settle(turn.state.carried)
     _count_down(turn)

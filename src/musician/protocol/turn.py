@@ -9,6 +9,7 @@ from dataclasses import replace
 from musician.protocol import ready as r
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.musician_state import Mode, MusicianState, Word
+from musician.protocol.program import ordered
 
 __all__ = ["Turn"]
 
@@ -30,6 +31,16 @@ class Turn:
 
     def write(self, *entries: Entry) -> None:
         self.records.append(r.Write(entries=entries))
+
+    def counted(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Entries that a rule has made; they still have to be put into a record."""
+        return tuple(
+            self.entry(each.kind, each.item, each.text, commit_id=each.commit_id) for each in entries
+        )
+
+    def orders(self, text: str, message_id: int) -> tuple[Entry, ...]:
+        """The correction steps in a word of the conductor's, counted (D17)."""
+        return self.counted(ordered(self.state.progress, text, message_id))
 
     def hear(self, word: Word) -> None:
         self.set(heard=(*self.state.heard, word))

@@ -126,7 +126,7 @@ def resumption_question(state: "MusicianState", ownerless_tasks: int, doubts: tu
     what = f"{len(found)} open deviations, {ownerless_tasks} tasks at work without a live owner"
     lines = [f"  - {each}" for each in doubts]
     lines += [f"  - {each.text} ({each.severity})" for each in found]
-    return question(state, "\n".join([f"Resuming {state.program.task_id}: {what}. How do I go on?", *lines]))
+    return "\n".join([f"Resuming {state.program.task_id}: {what}. How do I go on?", *lines])
 
 
 def leaving(state: "MusicianState") -> Leave:

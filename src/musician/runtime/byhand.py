@@ -25,23 +25,23 @@ from musician.protocol.journal import Entry, Kind, Progress
 from musician.protocol.messages import HandoffNotice
 from musician.protocol.musician import Mode, MusicianState, Since, step
 from musician.protocol.particulars import SelfCorrection
-from musician.protocol.program import Check, Program
+from musician.protocol.program import Check, Play, Program
 from musician.protocol.settings import Settings
 from musician.protocol.states import WAITING, State
 from musician.protocol.transitions import Actor, Event, find
-from musician.protocol.writing import error_report, leaving, question, resumption_question
+from musician.protocol.writing import error_report, leaving, question
 from musician.runtime.checkpoint import Found, run_checkpoint
 from musician.runtime.heartbeat import beating
-from musician.runtime.lookback import Ground, Outlook
 from musician.runtime.papers import Papers, write_whole
 from musician.runtime.preparing import prepare_tree
 from musician.runtime.program import program_of
 from musician.runtime.recording import Recorder
-from musician.runtime.resumption import unheard_verdicts
+from musician.runtime.resumption import unheard_orders, unheard_verdicts
 from musician.runtime.tasks import raising_one
 from musician.runtime.tasktree import SharedTree, TaskTree, key_outputs, open_tree
 from musician.runtime.work import load_task_file
 from musician.store.port import Store
+from musician.store.rows import MessageRow
 from musician.trees.git import Git
 from musician.trees.root import Root
 
@@ -54,19 +54,19 @@ class Hand:
     """One claim with its task, tree and files, each opened when it is needed. All calls block but ``checkpoint``."""
 
     def __init__(self, *, root: Root, store: Store, claim: Claim, settings: Settings) -> None:
-        self._root, self._store, self.claim, self._settings = root, store, claim, settings
-        self._papers = Papers(root, claim.task_id)
+        self.root, self.store, self.claim, self.settings = root, store, claim, settings
+        self.papers = Papers(root, claim.task_id)
 
     # -- what there is ------------------------------------------------------------------------------------------
 
     @cached_property
     def view(self) -> service.TaskView:
-        return service.task_view(self._store, self.claim.task_id)
+        return service.task_view(self.store, self.claim.task_id)
 
     @cached_property
     def task(self) -> TaskSpec:
         """From its instruction file; :class:`InvalidPlan` where that cannot be read."""
-        return load_task_file(self._root, self.claim.task_id, self.view.row.instruction_path or "")
+        return load_task_file(self.root, self.claim.task_id, self.view.row.instruction_path or "")
 
     @cached_property
     def program(self) -> Program:
@@ -84,13 +84,13 @@ class Hand:
     def tree(self) -> TaskTree:
         """Where the task is played; made if it is not there. The user's own where nobody can tell."""
         row = self.view.row
-        plan = None if row.plan_id is None else service.plan_row(self._store, row.plan_id)
+        plan = None if row.plan_id is None else service.plan_row(self.store, row.plan_id)
         base = None if plan is None else plan.base_commit
         try:
-            return open_tree(self._root, self.task, self.claim, plan_id=row.plan_id, base=base)
+            return open_tree(self.root, self.task, self.claim, plan_id=row.plan_id, base=base)
         except InvalidPlan:
-            head = base or Git(self._root.path).text("rev-parse", "HEAD")
-            return SharedTree(root=self._root, start=head)
+            head = base or Git(self.root.path).text("rev-parse", "HEAD")
+            return SharedTree(root=self.root, start=head)
 
     @cached_property
     def progress(self) -> Progress:
@@ -103,43 +103,10 @@ class Hand:
         started = [row.item for row in self.view.journal if row.kind in (Kind.STARTED, Kind.LAUNCHED)]
         return started[-1] if started and not self.progress.is_done(started[-1]) else ""
 
-    def ground(self, taken: service.Taken) -> Ground:
-        """What a claim that was just made stands on. A task nobody can read has nothing to set up."""
-        try:
-            setup = self.task.setup
-        except InvalidPlan:
-            setup = None
-        self._papers.begin()
-        return Ground(
-            root=self._root,
-            store=self._store,
-            settings=self._settings,
-            claim=self.claim,
-            worked_by=taken.worked_by,
-            instruction_path=taken.instruction_path,
-            program=self.program,
-            setup=setup,
-            tree=self.tree,
-            papers=self._papers,
-            environment=self._environment("resumption"),
-            log=self._log,
-        )
-
-    def ask_before_resuming(self, found: Outlook, context_pct: float | None) -> str:
-        """Ask the conductor what a session must not decide alone (D17, D20); the question, "" if there is none."""
-        state = self._state(context_pct)
-        text = resumption_question(state, found.ownerless_tasks, found.doubts)
-        if text and self.program.next_item(state.progress) is not None:
-            entry = Entry(kind=Kind.QUESTION, text=text.splitlines()[0], context_pct=context_pct)
-            service.ask(self._store, self.claim, text, *self._verdicts(), entry)
-            self._note_in_files((entry,))
-            return text
-        return ""
-
     @property
     def open_question(self) -> str:
         """What the conductor was asked and has not answered; "" if nothing."""
-        question = service.open_question(self._store, self.claim.task_id)
+        question = service.open_question(self.store, self.claim.task_id)
         return "" if question is None else question.message
 
     # -- what is written down -----------------------------------------------------------------------------------
@@ -147,7 +114,7 @@ class Hand:
     def note(self, *entries: Entry) -> None:
         """Into the journal and the files in ``temp/``."""
         news = (*self._verdicts(), *entries)
-        service.record(self._store, self.claim, *news)
+        service.record(self.store, self.claim, *news)
         self._note_in_files(news)
 
     def start(self, item: str, context_pct: float | None) -> None:
@@ -163,13 +130,45 @@ class Hand:
                 missing=missing,
                 remedy=f"`musician wait {self.claim.task_id}`, then read its inbox",
             )
+        self._check_corrected()
         kind = Kind.LAUNCHED if "agent" in item else Kind.STARTED
-        entries = (*self._verdicts(), Entry(kind=kind, item=item, context_pct=context_pct))
-        if self.view.row.state is State.WORKING:
-            service.record(self._store, self.claim, *entries)
-        else:
-            service.resume(self._store, self.claim, *entries)
+        self._go_on(*self._verdicts(), Entry(kind=kind, item=item, context_pct=context_pct))
+
+    def correct(self, context_pct: float | None) -> tuple[str, str | None]:
+        """The conductor's next correction step is done: which, and its commit's id (D17).
+
+        What is in the tree is committed as that step; a revert is done here, with git, in a tree without
+        unfinished work.
+        """
+        play = self.program.next_item(self.progress)
+        if not isinstance(play, Play) or play.correction is None:
+            raise EvidenceMissing(
+                task_id=self.claim.task_id,
+                missing="no correction step waits to be done",
+                remedy=f"`musician status {self.claim.task_id}` says where it stands",
+            )
+        service.beat(self.store, self.claim)  # a lost claim commits nothing
+        tree = self.tree
+        commit = None
+        if not play.is_skip:
+            commit = tree.undo(play.undoes, play.item) if play.undoes else tree.keep(play.item, play.title)
+        done = Entry(kind=Kind.COMPLETED, item=play.item, context_pct=context_pct, commit_id=commit)
+        self._go_on(*self._verdicts(), done, *self.program.done_with(play, self.progress))
+        return play.item, commit
+
+    def _go_on(self, *entries: Entry) -> None:
+        """Write down at work; after a verdict that is going back to work."""
+        write = service.record if self.view.row.state is State.WORKING else service.resume
+        write(self.store, self.claim, *entries)
         self._note_in_files(entries)
+
+    def _check_corrected(self) -> None:
+        for first in self.progress.corrections[:1]:
+            raise EvidenceMissing(
+                task_id=self.claim.task_id,
+                missing=f"{first.item} comes before anything else: {first.title}",
+                remedy=f"`musician correction {self.claim.task_id}` once that is done; it does a revert itself",
+            )
 
     def stand_still(self) -> None:
         """The session is at a boundary; where all of its phase pause, that it does so too is written down, once."""
@@ -186,7 +185,7 @@ class Hand:
         """
         commit_id = None
         if commit:
-            service.beat(self._store, self.claim)  # a lost claim commits nothing
+            service.beat(self.store, self.claim)  # a lost claim commits nothing
             titles = {each.item: each.title for each in self.program.items}
             commit_id = self.tree.keep(item, titles.get(item, ""))
         kind = Kind.RETURNED if "agent" in item else Kind.COMPLETED
@@ -195,16 +194,16 @@ class Hand:
 
     def ask(self, text: str, *, context_pct: float | None) -> int:
         """Ask the conductor something, to be answered before the next item is begun (D21); the message's id."""
-        said = question(self._state(context_pct), text)
+        said = question(self.state(context_pct), text)
         entry = Entry(kind=Kind.QUESTION, item=self.current_item, text=text, context_pct=context_pct)
         news = (*self._verdicts(), entry)
-        message_id = service.ask(self._store, self.claim, said, *news)
+        message_id = service.ask(self.store, self.claim, said, *news)
         self._note_in_files(news)
         return message_id
 
     def report(self, text: str, *, report: str | None, context_pct: float | None) -> int:
         """Report a failure and wait for the answer; the message's id. The task's retries are bounded (D3)."""
-        state = self._state(context_pct)
+        state = self.state(context_pct)
         if state.errors >= state.retry_limit:
             raise EvidenceMissing(
                 task_id=self.claim.task_id,
@@ -222,14 +221,14 @@ class Hand:
 
     def leave(self, reason: str, *, handoff: str | None, context_pct: float | None, notes: str = "") -> str:
         """Exit; where the HANDOFF is: the session's own, or the program's with the session's ``notes``."""
-        service.beat(self._store, self.claim)  # before anything is set aside
-        leave = replace(leaving(replace(self._state(context_pct), leave_reason=reason)), notes=notes)
-        path = self._papers.relative(self._papers.handoff)
+        service.beat(self.store, self.claim)  # before anything is set aside
+        leave = replace(leaving(replace(self.state(context_pct), leave_reason=reason)), notes=notes)
+        path = self.papers.relative(self.papers.handoff)
         if handoff is None:
             self._store_record(leave)
             return path
         self.tree.set_aside()
-        write_whole(self._papers.handoff, handoff)
+        write_whole(self.papers.handoff, handoff)
         notice = HandoffNotice(
             reason=reason,
             handoff_path=path,
@@ -243,7 +242,7 @@ class Hand:
         entry = Entry(kind=Kind.HANDOFF, text=path, context_pct=context_pct)
         self._note_in_files((entry,))
         service.exit_task(
-            self._store,
+            self.store,
             self.claim,
             reason=reason,
             notice=notice.render(),
@@ -257,16 +256,16 @@ class Hand:
 
     def finish(self) -> str:
         """Complete; where the report is. The completion must stand approved."""
-        service.beat(self._store, self.claim)
+        service.beat(self.store, self.claim)
         find(self.view.row.state, Event.COMPLETE, task_id=self.claim.task_id, actor=Actor.OWNER)
-        if not service.approved_text(self._store, self.claim.task_id):
+        if not service.approved_text(self.store, self.claim.task_id):
             raise EvidenceMissing(
                 task_id=self.claim.task_id,
                 missing="no approved completion",
                 remedy="submit the last checkpoint with `musician checkpoint` and wait for its approval",
             )
         self._store_record(r.Finish(entries=tuple(self._verdicts())))
-        return self._papers.relative(self._papers.completion)
+        return self.papers.relative(self.papers.completion)
 
     # -- checkpoints --------------------------------------------------------------------------------------------
 
@@ -278,12 +277,13 @@ class Hand:
         ``number`` None is the next one. The agent may call its work rougher than it is scored, not smoother.
         :class:`NotGreen` if the verification is red; that is noted, and nothing is submitted.
         """
-        await _in_thread(partial(service.beat, self._store, self.claim))
+        await _in_thread(partial(service.beat, self.store, self.claim))
         find(self.view.row.state, Event.SUBMIT, task_id=self.claim.task_id, actor=Actor.OWNER)
+        self._check_corrected()
         _ = self.task  # a task nobody can read has no checkpoint to verify
         check = self._check(number)
         with raising_one():
-            async with beating(self._store, self.claim, self._settings):
+            async with beating(self.store, self.claim, self.settings):
                 await _in_thread(partial(self.tree.keep, f"work for {check.item}", check.title))
                 await self._set_up()
                 found = await self._verify(check)
@@ -330,8 +330,8 @@ class Hand:
         problem = await prepare_tree(
             self.task.setup,
             tree=self.tree.path,
-            env=self._environment("setup"),
-            time_limit_s=self._settings.time.step_limit_s,
+            env=self.environment("setup"),
+            time_limit_s=self.settings.time.step_limit_s,
             on_process=self._record_process,
         )
         if problem:
@@ -343,22 +343,22 @@ class Hand:
 
     async def _verify(self, check: Check) -> Found:
         return await run_checkpoint(
-            self._store,
+            self.store,
             self.claim,
             check,
             tree=self.tree.path,
             tree_id=self.tree.tree_id,
             start=self.tree.start,
-            log=self._log,
-            env=self._environment(check.item),
-            settings=self._settings,
+            log=self.log,
+            env=self.environment(check.item),
+            settings=self.settings,
             on_process=self._record_process,
         )
 
     async def _records(self, check: Check, found: Found, context_pct: float | None) -> tuple[r.Record, ...]:
         """What the engine wants stored of a checkpoint."""
         changes = await _in_thread(self.tree.changes)
-        state = replace(self._state(context_pct), mode=Mode.VERIFYING, current=check)
+        state = replace(self.state(context_pct), mode=Mode.VERIFYING, current=check)
         ended = VerificationEnded(
             outcome=found.outcome,
             verification_id=found.verification_id,
@@ -371,29 +371,36 @@ class Hand:
 
     # -- what all of them need ----------------------------------------------------------------------------------
 
-    def _state(self, context_pct: float | None) -> MusicianState:
+    def state(self, context_pct: float | None) -> MusicianState:
         """The engine's state, as far as the database tells it."""
         row = self.view.row
         return MusicianState(
             program=self.program,
-            settings=self._settings,
+            settings=self.settings,
             progress=self.progress,
             used_pct=self.progress.last_context_pct if context_pct is None else context_pct,
             errors=self.view.error_count,
             retry_limit=row.retry_limit,
-            report_path=self._papers.relative(self._papers.completion),
+            report_path=self.papers.relative(self.papers.completion),
             since=Since().after(map(service.as_entry, self.view.journal)),
         )
 
     def _verdicts(self) -> tuple[Entry, ...]:
-        return unheard_verdicts(self.view)
+        """What the conductor decided and ordered, and the journal has not heard of."""
+        verdicts = unheard_verdicts(self.view)
+        heard = Progress().after([*map(service.as_entry, self.view.journal), *verdicts])
+        return (*verdicts, *unheard_orders(heard, self._said))
+
+    @cached_property
+    def _said(self) -> tuple[MessageRow, ...]:
+        return service.messages_of(self.store, self.claim.task_id)
 
     def _store_record(self, record: r.Record) -> int | None:
-        self._papers.begin()
+        self.papers.begin()
         recorder = Recorder(
-            store=self._store,
+            store=self.store,
             claim=self.claim,
-            papers=self._papers,
+            papers=self.papers,
             tree=self.tree,
             worked_by=self.view.row.worked_by or "",
             title=self.program.title,
@@ -401,14 +408,14 @@ class Hand:
         return recorder.store_record(record)
 
     def _note_in_files(self, entries: Iterable[Entry]) -> None:
-        self._papers.begin()
-        self._papers.note(entries)
+        self.papers.begin()
+        self.papers.note(entries)
 
     @property
-    def _log(self) -> Path:
-        return self._root.logs_dir / f"{self.claim.task_id}.agent.log"
+    def log(self) -> Path:
+        return self.root.logs_dir / f"{self.claim.task_id}.agent.log"
 
-    def _environment(self, item: str) -> dict[str, str]:
+    def environment(self, item: str) -> dict[str, str]:
         return {
             "MUSICIAN_TASK": self.claim.task_id,
             "MUSICIAN_SESSION": self.claim.session_id,
@@ -417,7 +424,7 @@ class Hand:
         }
 
     async def _record_process(self, identity: ProcessIdentity) -> None:
-        record = partial(service.record_process, self._store, self.claim, "agent", identity)
+        record = partial(service.record_process, self.store, self.claim, "agent", identity)
         await _in_thread(record)
 
 

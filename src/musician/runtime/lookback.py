@@ -117,7 +117,8 @@ async def _look_back(
     store, claim = ground.store, ground.claim
     view = await anyio.to_thread.run_sync(partial(service.task_view, store, claim.task_id))
     unread = await anyio.to_thread.run_sync(partial(service.unread, store, claim.task_id))
-    find = partial(reconcile, view, unread, ground.program, ground.tree, set_aside=is_new)
+    said = await anyio.to_thread.run_sync(partial(service.messages_of, store, claim.task_id))
+    find = partial(reconcile, view, unread, ground.program, ground.tree, said=said, set_aside=is_new)
     resumed = await anyio.to_thread.run_sync(find)
     status = ground.papers.found_status()  # before this session writes into it
     entries = (*_beginning(ground, view), *resumed.entries)

@@ -36,6 +36,7 @@ from musician.store.rows import HistoryRow
 __all__ = ["Settled", "check_to_decide", "compare", "settle"]
 
 _BETWEEN_SESSIONS = CLAIMABLE | {State.EXITED}
+_CHANGED = frozenset({Kind.UNDONE, Kind.SKIPPED})
 _UNHEARD = frozenset({Kind.RECONCILED, Kind.REWORKED})
 
 
@@ -66,17 +67,18 @@ def compare(
     """Every mismatch between the four witnesses. ``status`` are the status file's lines as they were. Blocks."""
     steps = [item.item for item in program.items if isinstance(item, Play)]
     entries = [service.as_entry(row) for row in view.journal]
-    upcoming = program.next_item(resumed.progress)
+    upcoming = next((item for item in program.items if not resumed.progress.is_done(item.item)), None)
     lines = len(papers.found_deviations())
     known = Known(
         items=tuple(item.item for item in program.items),
-        done=frozenset(resumed.progress.completed),
+        done=resumed.progress.skipped.union(resumed.progress.completed),
         approved=resumed.progress.approved,
         begun=frozenset(entry.item for entry in entries if entry.kind in (Kind.STARTED, Kind.LAUNCHED)),
         next_item="" if upcoming is None else upcoming.item,
         commit=tree.tip(),
         unheard_items=tuple(entry.item for entry in resumed.entries if entry.kind in _UNHEARD),
         unheard_verdicts=tuple(entry.item for entry in resumed.entries if entry.kind is Kind.APPROVED),
+        changed=frozenset(entry.item for entry in resumed.entries if entry.kind in _CHANGED),
         moved_to=resumed.moved_to,
         lost=_lost(view, resumed, tree, steps),
         missing_lines=missing_lines(entries, status),

@@ -31,7 +31,7 @@ class Recorder:
     title: str
 
     def store_record(self, record: r.Record) -> int | None:
-        """Store one record; the message id if its verdict is now awaited."""
+        """Store one record; the message id if its verdict, or a question's answer, is now awaited."""
         match record:
             case r.Write(entries=entries):
                 service.record(self.store, self.claim, *entries)
@@ -40,7 +40,9 @@ class Recorder:
             case r.Report():
                 return self._report(record)
             case r.Ask(text=text, entries=entries):
-                service.ask(self.store, self.claim, text, *entries)
+                message_id = service.ask(self.store, self.claim, text, *entries)
+                self._note(record)
+                return message_id
             case r.Resume(entries=entries):
                 service.resume(self.store, self.claim, *entries)
             case r.Acknowledge(message_id=message_id):

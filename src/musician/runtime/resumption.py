@@ -10,13 +10,15 @@ from dataclasses import dataclass
 
 from musician import service
 from musician.protocol.budget import average_agent_cost
+from musician.protocol.corrections import corrections_in, order_id
 from musician.protocol.deviations import REJECTED, Severity, worst
 from musician.protocol.errors import UnreadableMessage
 from musician.protocol.handoff import Ending
 from musician.protocol.journal import Entry, Kind, Progress
 from musician.protocol.messages import MessageType, Resumption
+from musician.protocol.names import CONDUCTOR
 from musician.protocol.particulars import Counted, Deviations, SelfCorrection
-from musician.protocol.program import Check, Program
+from musician.protocol.program import Check, Play, Program, ordered
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.submissions import Completion, ReviewRequest
@@ -26,7 +28,14 @@ from musician.service import TaskView
 from musician.store.rows import JournalRow, MessageRow, SubmissionRow
 from musician.verification.findings import counted
 
-__all__ = ["Resumed", "checkpoint_number", "reconcile", "resumption_message", "unheard_verdicts"]
+__all__ = [
+    "Resumed",
+    "checkpoint_number",
+    "reconcile",
+    "resumption_message",
+    "unheard_orders",
+    "unheard_verdicts",
+]
 
 REWORK = "rework "
 """How the items begin that mend a checkpoint."""
@@ -63,10 +72,12 @@ def reconcile(
     program: Program,
     tree: TaskTree,
     *,
+    said: tuple[MessageRow, ...] = (),
     set_aside: bool = True,
 ) -> Resumed:
     """Compare the journal with git and the verdicts, and correct it.
 
+    ``said`` is what everybody said about the task, read or not.
     ``set_aside``: what no finished step covers is kept under a ref and taken out of the tree.
     """
     progress = Progress().after(service.as_entry(row) for row in view.journal)
@@ -78,8 +89,11 @@ def reconcile(
     ref = tree.set_aside() if set_aside else None
     if ref is not None:
         found.append(Entry(kind=Kind.SET_ASIDE, text=ref))
-    found += _kept_unheard(view, tree, {item.item for item in program.items}, progress)
+    found += _kept_unheard(view, tree, program, progress)
     progress = progress.after(found)
+    orders = unheard_orders(progress, said)
+    found += orders
+    progress = progress.after(orders)
     approvals = [entry for entry in unheard_verdicts(view) if entry.kind is Kind.APPROVED]
     found += approvals
     progress = progress.after(approvals)
@@ -99,14 +113,15 @@ def reconcile(
     )
 
 
-def _kept_unheard(view: TaskView, tree: TaskTree, names: set[str], progress: Progress) -> list[Entry]:
+def _kept_unheard(view: TaskView, tree: TaskTree, program: Program, progress: Progress) -> list[Entry]:
     """What git keeps as finished and the journal has not heard of: the session died between the two."""
+    plays = {item.item: item for item in program.ahead(progress) if isinstance(item, Play)}
     heard = {row.commit_id for row in view.journal}
     entries = []
     for kept in tree.found_items():
         if kept.commit in heard:
             continue
-        if kept.item in names and not progress.is_done(kept.item):
+        if kept.item in plays:
             kind = Kind.RECONCILED
         elif kept.item.startswith(REWORK):
             kind = Kind.REWORKED
@@ -114,6 +129,10 @@ def _kept_unheard(view: TaskView, tree: TaskTree, names: set[str], progress: Pro
             continue
         entries.append(Entry(kind=kind, item=kept.item, text="by its commit", commit_id=kept.commit))
         progress = progress.after(entries[-1:])
+        if kept.item in plays:
+            also = program.done_with(plays.pop(kept.item), progress)
+            entries += also
+            progress = progress.after(also)
     return entries
 
 
@@ -129,6 +148,16 @@ def checkpoint_number(submission: SubmissionRow) -> int | None:
     except UnreadableMessage:
         return None
     return None if message.checkpoint is None else message.checkpoint.number
+
+
+def unheard_orders(progress: Progress, said: tuple[MessageRow, ...]) -> tuple[Entry, ...]:
+    """Correction steps that the conductor has ordered and the journal has not heard of (D17)."""
+    newest = max((order_id(item) for item in progress.heard_corrections), default=0)
+    entries: list[Entry] = []
+    for message in said:
+        if message.from_session == CONDUCTOR and message.id > newest:
+            entries += ordered(progress.after(entries), message.message, message.id)
+    return tuple(entries)
 
 
 def unheard_verdicts(view: TaskView) -> tuple[Entry, ...]:
@@ -216,7 +245,8 @@ def _open_feedback(view: TaskView, program: Program, progress: Progress) -> str:
     sent_back = last.verdict in (State.REVIEW_FAILED, State.FIX_PROPOSED)
     if not sent_back or checkpoint_number(last) != upcoming.number or _reworked_since(view.journal):
         return ""
-    return last.verdict_text or "sent back"
+    text = last.verdict_text or "sent back"
+    return "" if corrections_in(text, 0) else text  # those are how it is mended
 
 
 def _reworked_since(journal: tuple[JournalRow, ...]) -> bool:

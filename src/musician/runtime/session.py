@@ -7,7 +7,7 @@ because both go through one queue.
 
 import math
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -30,6 +30,7 @@ from musician.protocol.errors import ClaimLost, IllegalEvent, MusicianError
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.musician import Mode, MusicianState, step, takes
 from musician.protocol.orchestra import is_merge_trouble
+from musician.protocol.program import Play
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.runtime.checkpoint import run_checkpoint
@@ -73,6 +74,7 @@ class Session:
     _playing: anyio.CancelScope | None = None
     _watcher: Watcher = field(init=False)
     _end: r.End | None = None
+    _asked_id: int = 0
 
     def __post_init__(self) -> None:
         self._send, self._receive = anyio.create_memory_object_stream[i.Input](math.inf)
@@ -109,13 +111,17 @@ class Session:
 
     async def _take(self, given: i.Input, group: anyio.abc.TaskGroup) -> None:
         """One turn: decide, store, act. The new state counts only once its records are stored."""
+        if isinstance(given, i.MessageArrived):  # the watcher may have seen it before the question was asked
+            given = replace(given, is_answer=given.message_id > self._asked_id)
         state, ready = step(self.state, given)
         try:
             for record in ready.records:
                 if isinstance(record, r.Acknowledge | r.Leave | r.Finish):
                     await self._watcher.delivered()
                 message_id = await _in_thread(partial(self.recorder.store_record, record))
-                if message_id is not None:
+                if isinstance(record, r.Ask):
+                    self._asked_id = message_id or 0
+                elif message_id is not None:
                     self._watcher.wait_for(message_id)
         except ClaimLost:
             if isinstance(given, i.ClaimWasLost):
@@ -175,8 +181,18 @@ class Session:
 
     async def _play(self, act: r.PlayPiece) -> i.Input:
         play = act.play
+        if play.undoes:
+            return await self._undo(play)
         kind = port.PieceKind.AGENT if play.is_agent else port.PieceKind.STEP
         return await self._perform(kind, play.item, play.title, play.prose, play.scripts, act.advice)
+
+    async def _undo(self, play: Play) -> i.Input:
+        """The program's own work: a new commit that takes a finished step's back."""
+        await self._restore_tree()
+        undo = partial(self.tree.undo, play.undoes, play.item)
+        with anyio.CancelScope(shield=True):
+            commit = await _in_thread(undo)
+        return i.PieceEnded(item=play.item, ending=i.PieceEnding.DONE, commit_id=commit)
 
     async def _rework(self, act: r.ReworkPiece) -> i.Input:
         check = act.check

@@ -13,12 +13,14 @@ import anyio.to_thread
 from musician import service
 from musician.processes.output import one_line
 from musician.protocol.claim import Claim
-from musician.protocol.errors import ClaimLost, MusicianError
+from musician.protocol.errors import ClaimLost, InvalidPlan, MusicianError
 from musician.protocol.journal import Kind
 from musician.protocol.messages import Resumption
 from musician.protocol.settings import Settings
+from musician.protocol.writing import resumption_question
 from musician.runtime.byhand import Hand
-from musician.runtime.lookback import look_back
+from musician.runtime.lookback import Ground, Outlook, look_back
+from musician.service import Taken
 from musician.store.port import Store
 from musician.trees.root import Root
 
@@ -88,17 +90,48 @@ async def take_up(
     )
     try:
         if not await anyio.to_thread.run_sync(_has_looked_back, hand):
-            ground = await anyio.to_thread.run_sync(hand.ground, taken)
+            ground = await anyio.to_thread.run_sync(_ground, hand, taken)
             found = await look_back(ground, is_new=taken.is_new, context_pct=context_pct)
             hand = Hand(root=root, store=store, claim=taken.claim, settings=settings)
             if found.notice is not None:
-                await anyio.to_thread.run_sync(hand.ask_before_resuming, found, context_pct)
+                await anyio.to_thread.run_sync(_ask_first, hand, found, context_pct)
             hand = Hand(root=root, store=store, claim=taken.claim, settings=settings)
         return await anyio.to_thread.run_sync(_told, hand, standing)
     except ClaimLost:
         raise
     except (MusicianError, OSError) as error:
         return replace(standing, warning=one_line(str(error), MOST_TOLD_CHARS))
+
+
+def _ground(hand: Hand, taken: Taken) -> Ground:
+    """What a claim that was just made stands on. A task nobody can read has nothing to set up."""
+    try:
+        setup = hand.task.setup
+    except InvalidPlan:
+        setup = None
+    hand.papers.begin()
+    return Ground(
+        root=hand.root,
+        store=hand.store,
+        settings=hand.settings,
+        claim=hand.claim,
+        worked_by=taken.worked_by,
+        instruction_path=taken.instruction_path,
+        program=hand.program,
+        setup=setup,
+        tree=hand.tree,
+        papers=hand.papers,
+        environment=hand.environment("resumption"),
+        log=hand.log,
+    )
+
+
+def _ask_first(hand: Hand, found: Outlook, context_pct: float | None) -> None:
+    """Ask the conductor what a session must not decide alone (D17, D20)."""
+    state = hand.state(context_pct)
+    text = resumption_question(state, found.ownerless_tasks, found.doubts)
+    if text and hand.program.next_item(state.progress) is not None:
+        hand.ask(text, context_pct=context_pct)
 
 
 def _has_looked_back(hand: Hand) -> bool:

@@ -14,7 +14,7 @@ from typing import Protocol
 from musician.plans.model import Isolation, TaskSpec
 from musician.protocol.claim import Claim
 from musician.protocol.delegation import Extent
-from musician.protocol.errors import BadField
+from musician.protocol.errors import BadField, TreeNotReady
 from musician.protocol.particulars import KeyOutput, OutputKind
 from musician.trees.branches import create_branch, full_ref, integration_branch, partial_ref, start_branch
 from musician.trees.git import Git
@@ -22,7 +22,7 @@ from musician.trees.merge import Conflict, ensure_integration, take_in
 from musician.trees.partial import set_aside_partial
 from musician.trees.root import Root
 from musician.trees.snapshot import changed_files, changed_lines, tree_id
-from musician.trees.steps import FinishedItem, commit_step, finished_items
+from musician.trees.steps import FinishedItem, commit_step, finished_items, revert_item
 from musician.trees.worktree import Worktree, ensure_worktree
 
 __all__ = ["NO_PLAN", "IsolatedTree", "SharedTree", "TaskTree", "key_outputs", "open_tree"]
@@ -69,6 +69,13 @@ class TaskTree(Protocol):
 
     def keep(self, item: str, title: str) -> str | None:
         """An item is finished: commit it; the commit's id, None where nothing is committed."""
+        ...
+
+    def undo(self, item: str, by: str) -> str | None:
+        """Take a finished item back by a new commit, named after the correction ``by``; the commit's id.
+
+        :class:`TreeNotReady` where later work is in the way, or nothing was committed at all.
+        """
         ...
 
     def take_in(self) -> tuple[str, ...]:
@@ -142,6 +149,10 @@ class IsolatedTree:
         )
         return self.kept
 
+    def undo(self, item: str, by: str) -> str | None:
+        revert_item(self.worktree, self.start, task_id=self.claim.task_id, item=item)
+        return self.keep(by, f"revert {item}")
+
     def take_in(self) -> tuple[str, ...]:
         found = take_in(self.worktree, self.plan_id)
         # What came in is no work of this task.
@@ -193,6 +204,13 @@ class SharedTree:
 
     def keep(self, item: str, title: str) -> str | None:  # noqa: ARG002  # the port's shape
         return None
+
+    def undo(self, item: str, by: str) -> str | None:  # noqa: ARG002  # the port's shape
+        raise TreeNotReady(
+            reason=f"{item} cannot be reverted: in a shared tree no step is committed",
+            paths=(str(self.path),),
+            remedy="undo it by hand, then answer without that correction",
+        )
 
     def take_in(self) -> tuple[str, ...]:
         return ()

@@ -14,7 +14,7 @@ from musician.trees.snapshot import stage_everything
 from musician.trees.status import Status, operation_under_way, read_status, tree_git_dir
 from musician.trees.worktree import Worktree
 
-__all__ = ["FinishedItem", "commit_step", "finished_items"]
+__all__ = ["FinishedItem", "commit_step", "finished_items", "revert_item"]
 
 _SUBJECT_MAX = 200
 
@@ -87,6 +87,45 @@ def finished_items(worktree: Worktree, since: str, task_id: str) -> tuple[Finish
         for commit, committer, task, item in fields
         if committer == COMMITTER_EMAIL and task == task_id and item
     )
+
+
+def revert_item(worktree: Worktree, since: str, *, task_id: str, item: str) -> bool:
+    """Take back in the tree what the last commit of ``item`` brought, and all commits since the item before it.
+
+    Nothing is committed yet; the history keeps what was done. False if no commit after ``since`` is the item's: it
+    has changed nothing. :class:`TreeNotReady` when later work is in the way; the tree is as it was then.
+    """
+    finished = finished_items(worktree, since, task_id)
+    places = [number for number, each in enumerate(finished) if each.item == item]
+    if not places:
+        return False
+    before = finished[places[-1] - 1].commit if places[-1] else since
+    _check_clean(worktree)
+    git = Git(worktree.path)
+    command = ("revert", "--no-commit", f"{before}..{finished[places[-1]].commit}")
+    done = git.run(*command, accept=(0, 1))
+    if done.returncode == 0:
+        git.run("revert", "--quit")
+        return True
+    paths = git.records("diff", "--name-only", "--diff-filter=U", "-z")
+    git.run("revert", "--abort", accept=(0, 1, 128))
+    if not paths:
+        raise GitFailed(argv=command, returncode=1, stderr=done.stderr)
+    raise TreeNotReady(
+        reason=f"{item} cannot be reverted: later work has changed the same lines",
+        paths=tuple(shown(path) for path in paths),
+        remedy="revert the later steps too, the latest first, or say how to put it right",
+    )
+
+
+def _check_clean(worktree: Worktree) -> None:
+    status = read_status(worktree.path)
+    if status.is_dirty or operation_under_way(tree_git_dir(worktree.path)):
+        raise TreeNotReady(
+            reason="the working tree has unfinished work",
+            paths=tuple(shown(path) for path in status.unsaved + status.deleted),
+            remedy="commit the step or set the work aside first",
+        )
 
 
 def _checked_head(worktree: Worktree, status: Status, after: str | None) -> str:

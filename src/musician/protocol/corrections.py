@@ -1,0 +1,120 @@
+"""Correction steps: what a conductor has a musician put right before anything else (D17, sources "correction task").
+
+They stand in the conductor's answer itself, after its text, so that a message is all there is to an answer, whoever
+writes it and whoever reads it::
+
+    CORRECTIONS, before anything else:
+    1. revert step 2
+    2. skip step 3
+    3. printf 'hello' > greeting.txt
+
+Each is one of four: *revert* undoes a finished step, which is then played again (``and skip it``: which then counts as
+done), *skip* leaves an item out, and anything else is a step of its own, which the shell agent runs and a model reads.
+A step is named after the message it came in, so that it is known wherever it is met; a later answer with corrections
+takes the place of those of an earlier one that are not played yet.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from musician.protocol.errors import BadField
+
+__all__ = [
+    "MOST_CORRECTIONS",
+    "Correction",
+    "Way",
+    "corrections_in",
+    "is_correction",
+    "order_id",
+    "with_corrections",
+]
+
+MOST_CORRECTIONS = 50
+"""In one answer."""
+
+_HEADING = "CORRECTIONS, before anything else:"
+_BLOCK = re.compile(r"^CORRECTIONS\b[^\n]*:[ \t]*\n(?P<body>.*)\Z", re.MULTILINE | re.DOTALL)
+_NUMBERED = re.compile(r"^(?P<number>\d{1,3})\. (?P<first>.*)$", re.ASCII)
+_INDENT = "   "
+_TARGET = r"(?P<target>step \d{1,6}(?: agent \d{1,6})?|correction \d{1,19}\.\d{1,3})"
+_ITEM = re.compile(r"correction (\d{1,19})\.", re.ASCII)
+_REVERT = re.compile(rf"revert {_TARGET}(?P<skip> and skip it)?\s*", re.ASCII | re.IGNORECASE)
+_SKIP = re.compile(rf"skip {_TARGET}\s*", re.ASCII | re.IGNORECASE)
+
+
+class Way(StrEnum):
+    """How a correction is carried out."""
+
+    PLAY = "play"
+    REVERT = "revert"
+    REVERT_AND_SKIP = "revert and skip"
+    SKIP = "skip"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correction:
+    """``item`` is ``correction <message>.<number>``; ``target`` the item it undoes or skips, "" if it is played."""
+
+    item: str
+    text: str
+    way: Way = Way.PLAY
+    target: str = ""
+
+    @classmethod
+    def of(cls, item: str, text: str) -> "Correction":
+        """What a text asks for."""
+        if found := _REVERT.fullmatch(text):
+            way = Way.REVERT_AND_SKIP if found["skip"] else Way.REVERT
+            return cls(item=item, text=text, way=way, target=found["target"].lower())
+        if found := _SKIP.fullmatch(text):
+            return cls(item=item, text=text, way=Way.SKIP, target=found["target"].lower())
+        return cls(item=item, text=text)
+
+    @property
+    def title(self) -> str:
+        return self.text.split("\n", 1)[0]
+
+
+def with_corrections(text: str, corrections: Iterable[str]) -> str:
+    """An answer with its correction steps; the answer alone if there are none. :class:`BadField` for an empty one."""
+    steps = [step.strip("\n") for step in corrections]
+    if not steps:
+        return text
+    if len(steps) > MOST_CORRECTIONS or not all(step.strip() for step in steps):
+        raise BadField(
+            field="corrections",
+            value=f"{len(steps)} steps",
+            reason=f"1 to {MOST_CORRECTIONS} steps, each says what to do",
+        )
+    lines = [f"{number}. {step}".replace("\n", f"\n{_INDENT}") for number, step in enumerate(steps, start=1)]
+    return "\n".join([text, "", _HEADING, *lines])
+
+
+def corrections_in(text: str, message_id: int) -> tuple[Correction, ...]:
+    """The correction steps of a conductor's message, in order; what is not numbered belongs to the step above it."""
+    block = _BLOCK.search(text)
+    steps: list[list[str]] = []
+    for line in block["body"].split("\n") if block else ():
+        found = _NUMBERED.match(line)
+        if found and int(found["number"]) == len(steps) + 1:
+            steps.append([found["first"]])
+        elif steps:
+            steps[-1].append(line.removeprefix(_INDENT))
+    texts = ["\n".join(step).rstrip() for step in steps[:MOST_CORRECTIONS]]
+    return tuple(
+        Correction.of(f"correction {message_id}.{number}", step)
+        for number, step in enumerate(texts, start=1)
+        if step
+    )
+
+
+def is_correction(item: str) -> bool:
+    return item.startswith("correction ")
+
+
+def order_id(item: str) -> int:
+    """The message a correction came in; 0 for what is none."""
+    found = _ITEM.match(item)
+    return int(found[1]) if found else 0
