@@ -166,7 +166,6 @@ def test_a_session_that_asks_before_it_resumes_lists_the_open_deviations() -> No
     assert resumption_question(state, 3).splitlines() == [
         "Resuming task-01: 1 open deviations, 3 tasks at work without a live owner. How do I go on?",
         "  - another module (High)",
-        "  Context Usage: unknown",
     ]
 
 
