@@ -35,9 +35,18 @@ class Errands:
 
     async def answer(self, name: str, work: Callable[[], Awaitable[str]]) -> str:
         """Begin ``work``, or wait for what was begun under this name: its answer, or that it is not done yet."""
-        while (errand := self._under_way.get(name)) is not None and errand.scope.cancel_called:
-            await errand.done.wait()  # it is being ended
-            self._forget(name, errand)
+        errand = await self._wait(name, work)
+        while errand.done.is_set() and errand.scope.cancelled_caught:  # whoever had begun it wants it no more
+            errand = await self._wait(name, work)
+        if not errand.done.is_set():
+            return f"not done after {ANSWER_WITHIN_S:g} s; call {name} again to wait for it"
+        if errand.trouble is not None:
+            raise errand.trouble
+        return errand.answer
+
+    async def _wait(self, name: str, work: Callable[[], Awaitable[str]]) -> _Errand:
+        """An errand, waited for; it is forgotten once it is done."""
+        errand = self._under_way.get(name)
         if errand is None:
             errand = self._under_way[name] = _Errand()
             self._group.start_soon(self._do, errand, work)
@@ -48,19 +57,11 @@ class Errands:
             errand.scope.cancel()
             with anyio.CancelScope(shield=True):
                 await errand.done.wait()
-            self._forget(name, errand)
             raise
-        if not errand.done.is_set():
-            return f"not done after {ANSWER_WITHIN_S:g} s; call {name} again to wait for it"
-        self._forget(name, errand)
-        if errand.trouble is not None:
-            raise errand.trouble
-        return errand.answer
-
-    def _forget(self, name: str, errand: _Errand) -> None:
-        """Several may have waited for it, and a new one may have begun."""
-        if self._under_way.get(name) is errand:
-            del self._under_way[name]
+        finally:
+            if errand.done.is_set() and self._under_way.get(name) is errand:
+                del self._under_way[name]
+        return errand
 
     async def _do(self, errand: _Errand, work: Callable[[], Awaitable[str]]) -> None:
         try:
