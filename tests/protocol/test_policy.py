@@ -273,6 +273,7 @@ BOOKS = (
     "GIT_CONFIG_COUNT=0 ./deploy",
     "unset GIT_CONFIG_COUNT; ./deploy",
     "env -u GIT_CONFIG_COUNT ./deploy",
+    "MUSICIAN_SESSION= ./deploy",
 )
 
 CONDUCTS = (
@@ -420,6 +421,7 @@ FINE = (
     "declare -a x",
     "x=; echo $x",
     "env",
+    "GIT_CONFIG_GLOBAL=/dev/null pytest",
     "xargs",
     "xargs -I",
     "find . -exec",

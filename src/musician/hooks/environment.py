@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 
-__all__ = ["export"]
+__all__ = ["export", "quoted"]
 
 
 def export(values: Mapping[str, str], *, environ: Mapping[str, str] = os.environ) -> None:
@@ -11,11 +11,11 @@ def export(values: Mapping[str, str], *, environ: Mapping[str, str] = os.environ
     path = environ.get("CLAUDE_ENV_FILE")
     if not path:
         return
-    lines = "".join(f"export {name}={_word(value)}\n" for name, value in values.items())
+    lines = "".join(f"export {name}={quoted(value)}\n" for name, value in values.items())
     with open(path, "a", encoding="utf-8", errors="surrogateescape") as file:
         file.write(lines)
 
 
-def _word(value: str) -> str:
+def quoted(value: str) -> str:
     """One word of a shell, whatever it holds."""
     return "'" + value.replace("'", "'\\''") + "'"

@@ -6,6 +6,9 @@ neither does any other beginning whose earlier session was not cleared: whose th
 session that is resumed in another process is met there.
 """
 
+import os
+import sys
+
 from musician.hooks.answers import context
 from musician.hooks.environment import export
 
@@ -27,8 +30,21 @@ _GOES_ON = ("clear", "compact")
 
 def answer(event: "HookEvent", place: "Place") -> "Answer | None":
     session_id = event.session_id or ""
-    export({"MUSICIAN_SESSION": session_id})
+    export({"MUSICIAN_SESSION": session_id, **_guarded(place)})
     return context(event.name, "\n".join([_identity(event), *_told(event, place, session_id)]))
+
+
+def _guarded(place: "Place") -> "dict[str, str]":
+    """What has git ask before it pushes, should this session become a musician's."""
+    if not os.environ.get("CLAUDE_ENV_FILE"):
+        return {}
+    from musician.hooks.git_hooks import prepare
+
+    try:
+        return prepare(place)
+    except OSError as error:
+        sys.stderr.write(f"musician hook SessionStart: git asks nobody before it pushes: {error}\n")
+        return {}
 
 
 def trouble(event: "HookEvent", _place: "Place", problem: str) -> "Answer":

@@ -77,6 +77,12 @@ _CONDUCTING: frozenset[tuple[str, ...]] = frozenset(
 _PLAINLY_GIT = frozenset(
     {"push", "send-pack", "branch", "checkout", "switch", "worktree", "stash", "update-ref", "filter-branch"}
 )
+_GUARDING = (
+    *("GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_CONFIG_PARAMETERS"),
+    *("MUSICIAN_SESSION", "MUSICIAN_GIT_CONFIG_BEFORE"),
+)
+"""Variables by which git knows whom to ask before it pushes."""
+
 _SETTING = frozenset({"export", "declare", "typeset", "readonly", "unset", "env"})
 
 _PYTHON = re.compile(r"python[0-9.]*")
@@ -181,7 +187,7 @@ class _Judgement:
             if any(self.is_database(resolved(file, run.cwd)) for file in files):
                 yield Act.BOOKKEEPING
         named = (*run.sets, *(run.arguments if run.program in _SETTING else ()))
-        if any(name.startswith("GIT_CONFIG") for name in named):
+        if any(name.startswith(_GUARDING) for name in named):
             yield Act.BOOKKEEPING  # what refuses a push is configured there
 
     # -- files ------------------------------------------------------------------------------------------------------
