@@ -156,7 +156,7 @@ def test_every_entry_is_one_line_but_for_the_takeover_message(entries: list[Entr
 
 def test_only_deviations_go_into_the_deviations_file() -> None:
     lines = [kind for kind in Kind if deviation_in(Entry(kind=kind, severity=Severity.LOW)) is not None]
-    assert lines == [Kind.DEVIATION, Kind.SENT_BACK]
+    assert set(lines) == {Kind.DEVIATION, Kind.SENT_BACK, Kind.SKIPPED}
     assert deviation_in(Entry(kind=Kind.SENT_BACK, item="checkpoint 2", text="a fix")) is None
 
 
@@ -193,3 +193,13 @@ def test_what_is_skipped_counts_as_done_until_it_is_undone() -> None:
     progress = Progress().after([Entry(kind=Kind.SKIPPED, item="step 2")])
     assert progress.is_done("step 2")
     assert not progress.after([Entry(kind=Kind.UNDONE, item="step 2")]).is_done("step 2")
+
+
+def test_what_the_conductor_has_left_out_is_a_low_deviation_that_is_ruled_as_it_comes() -> None:
+    skipped = Entry(kind=Kind.SKIPPED, item="step 5 agent 3", text="by correction 17.1")
+    progress = Progress().after([skipped])
+    text = "step 5 agent 3: skipped by correction 17.1"
+    assert progress.deviations == (Deviation(severity=Severity.LOW, text=text, ruled=True),)
+    assert progress.is_done("step 5 agent 3")
+    correction = Progress().after([Entry(kind=Kind.SKIPPED, item="correction 17.2")])
+    assert correction.deviations == ()

@@ -143,11 +143,18 @@ def _fold(progress: Progress, entry: Entry) -> Progress:
                 heard_corrections=progress.heard_corrections | {entry.item},
             )
         case Kind.SKIPPED:
-            return replace(_without_correction(progress, entry.item), skipped=progress.skipped | {entry.item})
+            return _skipped(progress, entry)
         case Kind.QUESTION:
             return replace(progress, questions=progress.questions + 1)
         case _:
             return progress
+
+
+def _skipped(progress: Progress, entry: Entry) -> Progress:
+    found = deviation_in(entry)
+    deviations = progress.deviations if found is None else (*progress.deviations, found)
+    skipped = progress.skipped | {entry.item}
+    return replace(_without_correction(progress, entry.item), skipped=skipped, deviations=deviations)
 
 
 def _without_correction(progress: Progress, item: str) -> Progress:
@@ -218,8 +225,12 @@ def status_line(entry: Entry) -> str:
 def deviation_in(entry: Entry) -> Deviation | None:
     """What the entry says of the plan's not being followed, for ``temp/<task>-deviations`` too; None for most.
 
-    A rejection is one, ruled as it comes.
+    A rejection is one, ruled as it comes, and so is what the conductor has an item left out by.
     """
+    if entry.kind is Kind.SKIPPED and not is_correction(entry.item):
+        return Deviation(
+            severity=Severity.LOW, text=f"{entry.item}: skipped {entry.text}".rstrip(), ruled=True
+        )
     if entry.severity is None or entry.kind not in (Kind.DEVIATION, Kind.SENT_BACK):
         return None
     if entry.kind is Kind.SENT_BACK:
