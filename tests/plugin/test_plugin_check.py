@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from musician.hooks.entry import EVENTS
 from musician.plugin.finding import Level
 from musician.plugin.installation import install
 from musician.plugin.places import Installation, for_user
@@ -132,3 +133,17 @@ def test_the_doctor_says_what_is_dead_and_how_to_mend_it(
     checked = call("plugin", "check", "--json", expect=1).json
     assert not checked["ok"]
     assert {"check": "hook Stop", "level": "fail"}.items() <= checked["findings"][-1].items()
+
+
+def test_every_part_of_a_fresh_installation_answers(call: "Call", repository: Path) -> None:
+    """B09, CLI-22: from paths that no shell would let pass; one that should speak has spoken."""
+    call("init")
+    call("plugin", "install", "--scope", "project")
+    findings = call("plugin", "check", "--scope", "project", "--json").json["findings"]
+    told = {each["check"]: (each["level"], each["found"]) for each in findings}
+    assert {level for level, _ in told.values()} == {"ok"}
+    for event in EVENTS:
+        assert f"hook {event}" in told
+    for speaking in ("SessionStart", "PreToolUse", "Stop"):
+        assert told[f"hook {speaking}"] == ("ok", "answers")
+    assert told["server comms-link"][1].startswith("answers as comms-link")
