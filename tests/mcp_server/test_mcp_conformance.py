@@ -15,8 +15,8 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp import ClientSession, StdioServerParameters, stdio_client
 
+from mcp import ClientSession, StdioServerParameters, stdio_client
 from musician.mcp_server.tools import TOOLS
 
 HANG_S = 120.0
