@@ -11,6 +11,7 @@ import os
 import sys
 
 from musician.hooks.answers import allow, deny
+from musician.protocol.glance import is_harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,7 +111,9 @@ def _interrupted(event: "HookEvent", place: "Place", played: "Sequence[Held]") -
 
 
 def _judged(event: "HookEvent", place: "Place", tool: str, played: "Sequence[Held]") -> "Answer | None":
-    refusal = None if tool in _READING else _refusal(event, place, tool, frozenset())
+    if is_harmless(tool, event.raw.get("tool_input"), database=place.database):
+        return None
+    refusal = _refusal(event, place, tool, frozenset())
     if refusal is None:
         return None
     try:
