@@ -1,5 +1,6 @@
 """Each tool is one act of the protocol, and says in few words what came of it."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from musician import service
 from musician.mcp_server import acts
+from musician.protocol.corrections import with_corrections
 from musician.protocol.errors import (
     BadField,
     BadId,
@@ -126,6 +128,21 @@ def test_a_red_checkpoint_says_exactly_what_failed_and_submits_nothing(project: 
     assert "greeter.py is missing" in said
     assert project.state() is State.WORKING
     assert not project.view().submissions
+
+
+def test_what_the_conductor_wants_corrected_comes_first(project: Any, tools: Any) -> None:
+    tools("step", n=1, act="start")
+    tools("error", text="stuck")
+    project.judge(State.FIX_PROPOSED, with_corrections("once more", ("use the old name",)))
+    with pytest.raises(EvidenceMissing, match="comes before anything else: use the old name"):
+        tools("step", n=1, act="start")
+    (project.tree / "greeter.py").write_text("")
+    assert re.match(
+        r"correction [0-9.]+ done, commit [0-9a-f]{12}; next: step 1 agent 1$", tools("correction")
+    )
+    assert tools("step", n=1, act="start") == "step 1 started"
+    with pytest.raises(EvidenceMissing, match="no correction step"):
+        tools("correction")
 
 
 def test_an_error_waits_for_its_answer(project: Any, tools: Any) -> None:

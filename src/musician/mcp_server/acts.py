@@ -26,6 +26,7 @@ __all__ = [
     "ask_conductor",
     "complete",
     "conductor_health",
+    "correction",
     "deviation",
     "error",
     "execute",
@@ -60,8 +61,7 @@ def step(seat: Seat, *, n: int, act: str) -> str:
     if act == "start":
         hand.start(item, context_pct)
         return f"{item} started"
-    commit_id = hand.finish_item(item, context_pct, commit=True)
-    return f"{item} done" + (f", commit {commit_id[:12]}" if commit_id else "") + f"; next: {_next(seat)}"
+    return _done(seat, item, hand.finish_item(item, context_pct, commit=True))
 
 
 def agent(seat: Seat, *, piece: str, act: str, report: str = "") -> str:
@@ -92,6 +92,11 @@ def self_correction(seat: Seat, *, text: str) -> str:
     context_pct = seat.context_pct(hand.claim)
     hand.note(Entry(kind=Kind.SELF_CORRECTION, item=hand.current_item, text=text, context_pct=context_pct))
     return "self-correction noted"
+
+
+def correction(seat: Seat) -> str:
+    hand = seat.hand
+    return _done(seat, *hand.correct(seat.context_pct(hand.claim)))
 
 
 def error(seat: Seat, *, text: str) -> str:
@@ -188,10 +193,11 @@ def execute(seat: Seat, *, sql: str) -> str:
     return f"rows_affected={changed}"
 
 
-def _next(seat: Seat) -> str:
-    hand = seat.hand
+def _done(seat: Seat, item: str, commit_id: str | None) -> str:
+    hand = seat.hand  # as it stands now
     upcoming = hand.program.next_item(hand.progress)
-    return "the final report" if upcoming is None else upcoming.item
+    commit = f", commit {commit_id[:12]}" if commit_id else ""
+    return f"{item} done{commit}; next: {'the final report' if upcoming is None else upcoming.item}"
 
 
 def _age(age_s: float | None) -> str:

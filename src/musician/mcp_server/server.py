@@ -46,7 +46,7 @@ __all__ = ["EXIT_WITHIN_S", "NAME", "serve"]
 T = TypeVar("T")
 
 NAME = "comms-link"
-EXIT_WITHIN_S = 1.5
+EXIT_WITHIN_S = 1.0
 """After the end of input, at the latest."""
 
 MOST_REFUSAL_CHARS = 1000

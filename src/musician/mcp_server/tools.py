@@ -131,6 +131,7 @@ TOOLS: Mapping[str, Tool] = {
             description="You redid earlier work.",
             arguments=(_text("text"),),
         ),
+        Tool(name="correction", description="The correction step due now is done."),
         Tool(
             name="checkpoint",
             description="Commit, run the tests, submit.",
