@@ -116,6 +116,7 @@ class Hall:
 
     def __init__(self, folder: Path, bells: Path, stack: ExitStack, plan: str = PLAN) -> None:
         self.folder, self._bells, self._stack = folder, bells, stack
+        self._models: list[ScriptedModel] = []
         self.root = folder / "My Proj (é) $x"
         self.remote = folder / "remote.git"
         self.ingested = folder / "ingested"
@@ -200,7 +201,11 @@ class Hall:
         return lambda: self.state() in states
 
     def wait(self, condition: Callable[[], object], *, within_s: float = 60) -> None:
-        until(condition, within_s=within_s, told=lambda: self.person("timeline"))
+        until(condition, within_s=within_s, told=self.told)
+
+    def told(self) -> str:
+        """What everybody said, for a failure's message."""
+        return "\n".join([*(model.told() for model in self._models), self.person("timeline")])
 
     def messages(self) -> str:
         return self.person("messages", TASK)
@@ -216,6 +221,7 @@ class Hall:
     def played(self, script: Script, name: str = "home", **env: str) -> tuple[ScriptedModel, ClientHome]:
         """A model, and a home in which a client plays it."""
         model = self._stack.enter_context(ScriptedModel(script))
+        self._models.append(model)
         home = ClientHome(
             self.folder / name,
             model_url=model.url,

@@ -10,7 +10,7 @@ import anyio
 import pytest
 from claude_agent_sdk import ResultMessage
 
-from musician.testing import Await, ClientHome, Part, Received, Reply, TerminalClient, say, use
+from musician.testing import Await, ClientHome, Part, PrintClient, Received, Reply, TerminalClient, say, use
 from musician.testing.hosted_client import HostedClient
 
 if TYPE_CHECKING:
@@ -113,6 +113,12 @@ def in_a_terminal(hall: "Hall", home: ClientHome, part: Part) -> None:
         client.wait_until_over()
 
 
+def printed(hall: "Hall", home: ClientHome, part: Part) -> None:
+    with PrintClient(home, hall.root, PROMPT, plugins=[hall.plugin]) as client:
+        result = client.end(within_s=120)
+    assert (result.code, result.text) == (0, "The task is complete.")
+
+
 def hosted(hall: "Hall", home: ClientHome, part: Part) -> None:
     async def play() -> None:
         async with HostedClient(home, hall.root, plugins=[hall.plugin]) as client:
@@ -127,7 +133,7 @@ def hosted(hall: "Hall", home: ClientHome, part: Part) -> None:
     anyio.run(play)
 
 
-@pytest.mark.parametrize("mode", [in_a_terminal, hosted], ids=lambda mode: mode.__name__)
+@pytest.mark.parametrize("mode", [in_a_terminal, printed, hosted], ids=lambda mode: mode.__name__)
 def test_a_task_is_played_from_the_claim_to_its_completion(
     hall: "Hall", mode: Callable[["Hall", ClientHome, Part], None]
 ) -> None:

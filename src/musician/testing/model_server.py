@@ -84,7 +84,7 @@ class ScriptedModel:
         """Raise :class:`ScriptProblem` if a request did not fit the script."""
         with self._changed:
             if self._problems:
-                raise ScriptProblem("; ".join(self._problems) + f". {self._told()}")
+                raise ScriptProblem(self._told())
 
     def told(self) -> str:
         """The end of the conversation, for a failure's message."""
@@ -95,7 +95,8 @@ class ScriptedModel:
         last = [
             f"{each.number} {each.kind}: …{each.news_text[-_TOLD_CHARS:]}" for each in self._requests[-3:]
         ]
-        return f"{len(self._requests)} requests; the last: {last}"
+        problems = "".join(f"{problem}. " for problem in self._problems)
+        return f"{problems}{len(self._requests)} requests; the last: {last}"
 
     # -- its life ---------------------------------------------------------------------------------------------
 
