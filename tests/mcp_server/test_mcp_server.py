@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from musician import service
+from musician.mcp_server.server import EXIT_WITHIN_S
 from musician.mcp_server.tools import MOST_TOOL_BYTES, TOOLS
 from musician.processes.vital import is_held
 from musician.protocol.names import CONDUCTOR
@@ -22,7 +23,9 @@ from musician.store.bell import ring
 
 Served = Callable[..., Any]
 
-EXIT_S = 2.0
+EXIT_S = 6.0
+"""The 2 s of B17, and what a machine that runs other tests may keep a process waiting for a core."""
+
 HANG_S = 60.0
 PRIVATE = "made-up-messaging-token"
 
@@ -33,6 +36,11 @@ def until(condition: Callable[[], object], bound_s: float = HANG_S) -> None:
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.02)
+
+
+def test_the_servers_own_bound_on_its_end_is_well_within_the_two_seconds() -> None:
+    """B17: past it the process ends whatever still runs."""
+    assert EXIT_WITHIN_S <= 1.0
 
 
 def is_json_rpc(line: str) -> bool:
