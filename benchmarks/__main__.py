@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks import gate, mcp, service, startup, task, verification, wakeup
+from benchmarks import gate, hooks, mcp, service, startup, task, verification, wakeup
 from benchmarks.figures import Figure, as_document, as_table
 
 __all__ = ["BENCHMARKS", "main"]
@@ -23,6 +23,7 @@ BENCHMARKS: dict[str, tuple[Measure, Measure]] = {
         partial(verification.measure, verification.Size()),
         partial(verification.measure, verification.TINY),
     ),
+    "hooks": (partial(hooks.measure, hooks.Size()), partial(hooks.measure, hooks.TINY)),
     "startup": (partial(startup.measure, startup.Size()), partial(startup.measure, startup.TINY)),
     "mcp": (partial(mcp.measure, mcp.Size()), partial(mcp.measure, mcp.TINY)),
 }

@@ -18,7 +18,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if list(argv[:1]) == ["hook"] and not set(argv) & {"-h", "--help"}:
             from musician.hooks.entry import program
 
-            return program(argv[1:])
+            program(argv[1:])
         from musician.cli.main import run
 
         return run(argv)

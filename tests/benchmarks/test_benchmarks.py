@@ -16,6 +16,7 @@ EXPECTED = {
     "gate": {"P7"},
     "task": {"P6"},
     "verification": {"aim"},
+    "hooks": {"P4"},
     "startup": set(),
     "mcp": set(),
 }

@@ -85,6 +85,11 @@ def git(folder: Path, *arguments: str) -> str:
     return subprocess.run(argv, cwd=folder, env=env, check=True, capture_output=True, text=True).stdout
 
 
+@pytest.fixture(name="git")
+def git_command() -> Callable[..., str]:
+    return git
+
+
 @pytest.fixture(autouse=True)
 def own_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever runs the tests may be a musician, or a client's session, too."""
@@ -171,15 +176,15 @@ def one_document(out: bytes) -> Answered:
     return Answered(document)
 
 
+PATHS = [str(Path(musician.__file__).parents[1]), sysconfig.get_path("platlib")]
 BOOT = "import sys; sys.path[:0] = {paths!r}; from musician.hooks.entry import program; sys.exit(program(sys.argv[1:]))"
 
 
 @pytest.fixture
 def boot() -> list[str]:
     """How the plugin starts a hook: no site, no environment, the two folders it needs."""
-    paths = [str(Path(musician.__file__).parents[1]), sysconfig.get_path("platlib")]
     python = os.path.realpath(sys.executable)
-    return [python, "-I", "-S", "-X", "utf8", "-c", BOOT.format(paths=paths)]
+    return [python, "-I", "-S", "-X", "utf8", "-c", BOOT.format(paths=PATHS)]
 
 
 @pytest.fixture
@@ -199,5 +204,26 @@ def hook_process(boot: list[str]) -> Hook:
         assert done.returncode == 0, done.stderr.decode()
         assert b"Traceback" not in done.stderr, done.stderr.decode()
         return one_document(done.stdout)
+
+    return call
+
+
+LOADED = (
+    "import sys; sys.path[:0] = {paths!r}; from musician.hooks.entry import main;"
+    " main(sys.argv[1:], sys.stdin.buffer, sys.stderr.buffer); print(*sys.modules)"
+)
+
+
+@pytest.fixture
+def loaded_by(boot: list[str]) -> Callable[..., set[str]]:
+    """The modules that a hook with nothing to say has imported."""
+
+    def call(event: str, **keys: Any) -> set[str]:
+        argv = [*boot[:-1], LOADED.format(paths=PATHS), event]
+        done = subprocess.run(
+            argv, input=json.dumps(keys).encode(), capture_output=True, timeout=60, check=True
+        )
+        assert done.stderr == b""
+        return set(done.stdout.decode().split())
 
     return call

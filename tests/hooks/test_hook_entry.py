@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -136,16 +137,11 @@ def test_the_look_has_the_protocols_states_and_the_stores_id() -> None:
     assert hex(APPLICATION_ID) in here.read_text(encoding="utf-8").lower()
 
 
-def test_a_stranger_is_let_go_before_anything_dear_is_imported(boot: list[str], claim: Claim) -> None:
+def test_a_stranger_is_let_go_before_anything_dear_is_imported(
+    loaded_by: Callable[..., set[str]], claim: Claim
+) -> None:
     """One read decides, without what a command needs to start (P4)."""
-    shown = boot[-1].replace(
-        "sys.exit(program(sys.argv[1:]))", "program(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
-    )
-    said = json.dumps({"session_id": "sess-foreign"}).encode()
-    done = subprocess.run(
-        [*boot[:-1], shown, "PostToolBatch"], input=said, capture_output=True, check=True, timeout=60
-    )
-    loaded = set(done.stderr.decode().split())
+    loaded = loaded_by("PostToolBatch", session_id="sess-foreign")
     assert "apsw" in loaded
     assert not loaded & DEAR
     assert {name for name in loaded if name.startswith("musician.")} == {

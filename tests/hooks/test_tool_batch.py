@@ -1,7 +1,6 @@
 """After a batch of tools: signs of life, pointers to what was said, and the context's thresholds."""
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from musician import service
+from musician.config import render_defaults
 from musician.hooks.client import met
 from musician.hooks.measure import TAILS_BYTES, known_window, percent_used
 from musician.hooks.numbers import Numbers
@@ -229,20 +229,10 @@ def test_the_numbers_are_the_settings_defaults() -> None:
 
 
 def test_silence_needs_no_service(
-    batch: Callable[..., Any], boot: list[str], transcript: Path, repository: Path
+    batch: Callable[..., Any], loaded_by: Callable[..., set[str]], transcript: Path, repository: Path
 ) -> None:
     """With the settings that `init` writes, an owner's batch costs as little as a stranger's (P4)."""
-    from musician.config import render_defaults
-
     (repository / ".musician" / "config.toml").write_text(render_defaults(), encoding="utf-8")
-    shown = boot[-1].replace(
-        "sys.exit(program(sys.argv[1:]))", "program(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
-    )
-    said = json.dumps({"session_id": "sess-aaa", "transcript_path": str(transcript)}).encode()
-    done = subprocess.run(
-        [*boot[:-1], shown, "PostToolBatch"], input=said, capture_output=True, check=True, timeout=60
-    )
-    assert done.stdout == b""
-    loaded = set(done.stderr.decode().split())
+    loaded = loaded_by("PostToolBatch", session_id="sess-aaa", transcript_path=str(transcript))
     assert "musician.hooks.tool_batch" in loaded
     assert not loaded & {"dataclasses", "enum", "json", "pathlib", "re", "typing", "musician.service"}

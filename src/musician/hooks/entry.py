@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
-    from typing import BinaryIO
+    from typing import BinaryIO, NoReturn
 
     from musician.hooks.answers import Answer
     from musician.hooks.event import HookEvent
@@ -41,12 +41,16 @@ _MOST_BYTES = 64 * 1024 * 1024
 """Of standard input; an event with more is not read to its end, and so is none."""
 
 
-def program(argv: "Sequence[str]") -> int:
-    """Answer one event of the client on this process's own streams. Nothing else can reach standard output (B06)."""
+def program(argv: "Sequence[str]") -> "NoReturn":
+    """Answer one event of the client on this process's own streams, and end it. Nothing else gets there (B06).
+
+    Ends at once: taking an interpreter down tidily takes a fifth of the time that a hook may take.
+    """
     answer_fd = os.dup(1)
     os.dup2(2, 1)  # what is printed on the way, by a child too, is a log
     with os.fdopen(answer_fd, "wb") as stdout:
-        return main(argv, sys.stdin.buffer, stdout)
+        code = main(argv, sys.stdin.buffer, stdout)
+    os._exit(code)
 
 
 def main(argv: "Sequence[str]", stdin: "BinaryIO", stdout: "BinaryIO") -> int:

@@ -176,7 +176,7 @@ def find_tree(start: str) -> "str | None":
 def _main_tree(here: str, entry: str) -> "str | None":
     """Where the main tree is, seen from a tree whose ``.git`` is a file: a linked worktree, or a submodule."""
     said = _line(entry)
-    if not said.startswith("gitdir: "):
+    if not said.startswith("gitdir: ") or "\0" in said:
         return None
     git_dir = os.path.realpath(os.path.join(here, said.removeprefix("gitdir: ")))
     common = _line(os.path.join(git_dir, "commondir"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from musician.hooks.answers import context
 from musician.hooks.event import HookEvent
 from musician.hooks.place import Place
-from musician.protocol.errors import ClaimBlocked, MusicianError
+from musician.protocol.errors import ClaimBlocked, DatabaseUnusable, MusicianError
 
 if TYPE_CHECKING:
     from musician.hooks.answers import Answer
@@ -41,6 +41,8 @@ def answer(event: HookEvent, place: Place) -> "Answer | None":
         return _refused(event, f"no task is named: /{COMMAND} TASK. Open tasks: {_open_tasks(place)}")
     try:
         return context(event.name, _take_up(event, place, said or place.played[0].task_id))
+    except DatabaseUnusable:
+        raise  # trouble is told otherwise than a refusal
     except ClaimBlocked as blocked:
         told = f"{blocked}. This session may end: write nothing for {blocked.task_id}"
         return _refused(event, told)
