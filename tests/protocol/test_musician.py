@@ -288,6 +288,16 @@ def test_what_was_said_before_a_question_was_asked_does_not_answer_it() -> None:
     assert story.note("the first", message_id=12).only(r.PlayPiece).advice == "by the way\n\nthe first"
 
 
+def test_what_was_said_of_this_session_s_context_is_no_advice_to_its_successor() -> None:
+    """A handoff at the checkpoint, as agreed: the answer that agreed on it is dealt with by leaving."""
+    story = Story().done().context(66).done()
+    story.judged(State.FIX_PROPOSED, "only the checkpoint, then hand off", message_id=50)
+    assert story.names() == ["Resume", "Verify"]
+    story.verified().approved("well done", message_id=51)
+    assert story.only(r.Acknowledge).message_id == 50
+    assert "handoff at the checkpoint" in story.only(r.Leave).reason
+
+
 def test_a_normal_message_is_delivered_at_the_next_boundary() -> None:
     story = Story().note()
     assert story.names() == []

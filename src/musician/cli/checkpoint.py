@@ -6,9 +6,8 @@ import anyio
 import click
 
 from musician.cli.context import App
-from musician.cli.hand import hand_of
+from musician.cli.hand import hand_of, tell
 from musician.cli.options import command, context_option, parse_text, session_options, task_argument
-from musician.cli.render import show
 from musician.protocol.submissions import ROUGHEST
 
 __all__ = ["checkpoint"]
@@ -55,4 +54,11 @@ def checkpoint(
         "state": "needs_review",
     }
     said = f"{task_id}: checkpoint {found.result.checkpoint}: {found.result.tests_line()}"
-    show(app, document, said, f"submitted by message {message_id}; musician wait {task_id} sees the answer")
+    tell(
+        app,
+        hand,
+        context_pct,
+        document,
+        said,
+        f"submitted by message {message_id}; musician wait {task_id} sees the answer",
+    )

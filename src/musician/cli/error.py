@@ -3,36 +3,48 @@
 import click
 
 from musician.cli.context import App
-from musician.cli.hand import hand_of
+from musician.cli.hand import hand_of, tell
 from musician.cli.options import command, context_option, session_options, task_argument, text_argument
-from musician.cli.render import show
+from musician.runtime.weighing import warn_by_hand
 
 __all__ = ["error"]
 
 
 @command("error")
 @task_argument
-@text_argument()
+@text_argument(required=False)
 @click.option("--report", metavar="PATH", help="A detailed report, relative to the project.")
+@click.option(
+    "--context-warning",
+    "is_warning",
+    is_flag=True,
+    help="Nothing failed, but the context (--context) may not reach: with the program's estimate.",
+)
 @context_option
 @session_options
 @click.pass_obj
 def error(
     app: App,
     task_id: str,
-    text: str,
+    text: str | None,
     report: str | None,
+    is_warning: bool,
     context_pct: float | None,
     session: str | None,
     epoch: int | None,
 ) -> None:
-    """Report a failure and wait for the answer.
+    """Report a failure, or a context that may not reach, and wait for the answer.
 
     TASK is in state error until the conductor answers.
     """
+    if (text is None) is not is_warning:
+        raise click.UsageError("say what failed, or --context-warning")
     hand = hand_of(app, task_id, session, epoch)
-    message_id = hand.report(text, report=report, context_pct=context_pct)
-    document = {"task_id": task_id, "message_id": message_id, "state": "error"}
-    show(
-        app, document, f"{task_id}: reported by message {message_id}; musician wait {task_id} sees the answer"
-    )
+    if text is None:
+        message_id = warn_by_hand(hand, context_pct)
+    else:
+        message_id = hand.report(text, report=report, context_pct=context_pct)
+    document: dict[str, object] = {"task_id": task_id, "message_id": message_id, "state": "error"}
+    what = "warned of its context" if is_warning else "reported"
+    said = f"{task_id}: {what} by message {message_id}; musician wait {task_id} sees the answer"
+    tell(app, hand, context_pct, document, said)

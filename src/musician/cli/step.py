@@ -3,9 +3,8 @@
 import click
 
 from musician.cli.context import App
-from musician.cli.hand import hand_of
+from musician.cli.hand import hand_of, tell
 from musician.cli.options import command, context_option, session_options, task_argument, text_argument
-from musician.cli.render import show
 from musician.protocol.deviations import Severity, parse_severity
 from musician.protocol.journal import Entry, Kind
 
@@ -47,7 +46,7 @@ def step(
         commit_id = hand.finish_item(item, context_pct, commit=commit)
     document = {"task_id": task_id, "item": item, "done": act == "done", "commit_id": commit_id}
     said = f"{task_id}: {item} {'started' if act == 'start' else 'done'}"
-    show(app, document, said + (f" at {commit_id}" if commit_id else ""))
+    tell(app, hand, context_pct, document, said + (f" at {commit_id}" if commit_id else ""))
 
 
 def _severity(ctx: click.Context, param: click.Parameter, value: str) -> Severity:
@@ -76,7 +75,7 @@ def deviation(
     entry = Entry(kind=Kind.DEVIATION, item=item, text=text, severity=severity, context_pct=context_pct)
     hand.note(entry)
     document = {"task_id": task_id, "item": item, "severity": severity, "text": text}
-    show(app, document, f"{task_id}: {severity} deviation noted")
+    tell(app, hand, context_pct, document, f"{task_id}: {severity} deviation noted")
 
 
 @command("self-correction")
@@ -92,7 +91,13 @@ def self_correction(
     hand = hand_of(app, task_id, session, epoch)
     item = hand.current_item
     hand.note(Entry(kind=Kind.SELF_CORRECTION, item=item, text=text, context_pct=context_pct))
-    show(app, {"task_id": task_id, "item": item, "text": text}, f"{task_id}: self-correction noted")
+    tell(
+        app,
+        hand,
+        context_pct,
+        {"task_id": task_id, "item": item, "text": text},
+        f"{task_id}: self-correction noted",
+    )
 
 
 @command("correction")
@@ -111,4 +116,10 @@ def correction(
     hand = hand_of(app, task_id, session, epoch)
     item, commit_id = hand.correct(context_pct)
     document = {"task_id": task_id, "item": item, "done": True, "commit_id": commit_id}
-    show(app, document, f"{task_id}: {item} done" + (f" at {commit_id}" if commit_id else ""))
+    tell(
+        app,
+        hand,
+        context_pct,
+        document,
+        f"{task_id}: {item} done" + (f" at {commit_id}" if commit_id else ""),
+    )

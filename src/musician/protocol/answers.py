@@ -117,7 +117,7 @@ def _context_answered(turn: Turn, given: i.VerdictArrived) -> None:
         leave(turn)
         return
     turn.set(granted=True, granted_pieces=pieces, hand_off_at_checkpoint=True)
-    _resume(turn, given)
+    _resume(turn, given, of_session=True)
 
 
 def _error_answered(turn: Turn, given: i.VerdictArrived) -> None:
@@ -127,13 +127,13 @@ def _error_answered(turn: Turn, given: i.VerdictArrived) -> None:
     _resume(turn, given)
 
 
-def _resume(turn: Turn, given: i.VerdictArrived) -> None:
+def _resume(turn: Turn, given: i.VerdictArrived, *, of_session: bool = False) -> None:
     note = turn.entry(Kind.NOTE, text=f"conductor: {given.text}")
     orders = turn.orders(given.text, given.message_id)
     turn.records.append(r.Resume(entries=(note, *orders)))
     if orders:
         turn.set(feedback="")
-    turn.hear(Word(text=given.text, message_id=given.message_id))
+    turn.hear(Word(text=given.text, message_id=given.message_id, of_session=of_session and not orders))
     go_on(turn)
 
 

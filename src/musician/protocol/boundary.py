@@ -14,18 +14,27 @@ from musician.protocol.budget import (
     WARNING_STANCES,
     Stance,
     agents_that_fit,
-    average_agent_cost,
     evaluate,
     project,
 )
 from musician.protocol.delegation import Attempts, Failure
 from musician.protocol.journal import Kind
-from musician.protocol.musician_state import BUSY, Mode, Waiting
+from musician.protocol.musician_state import BUSY, Mode, MusicianState, Waiting
 from musician.protocol.program import Check, Play
 from musician.protocol.turn import Turn
-from musician.protocol.writing import context_warning, error_report, leaving
+from musician.protocol.writing import context_warning, cost_pct, error_report, leaving
 
-__all__ = ["AWAITS_ANSWER", "go_on", "leave", "leave_soon", "report_failure", "wait_for"]
+__all__ = [
+    "AWAITS_ANSWER",
+    "go_on",
+    "leave",
+    "leave_soon",
+    "report_failure",
+    "stance_of",
+    "wait_for",
+    "warn",
+    "warn_if_tight",
+]
 
 AWAITS_ANSWER = "waits for the conductor's answer"
 """The note in the journal from which on nothing of the session plays before its question is answered."""
@@ -42,7 +51,7 @@ def go_on(turn: Turn) -> None:
     elif state.pause and state.next_item is not None:
         turn.write(turn.entry(Kind.PAUSED, text=state.pause))
         turn.set(mode=Mode.PAUSED, timeouts=0)
-    elif not _warn_if_tight(turn):
+    elif not warn_if_tight(turn):
         _begin_next(turn)
 
 
@@ -150,10 +159,10 @@ def _finish(turn: Turn) -> None:
 
 
 def _leading_silent(turn: Turn) -> int:
-    """How many words, from the first, have nothing left to act on."""
+    """How many words, from the first, have nothing left that a successor could act on."""
     count = 0
     for word in turn.state.heard:
-        if word.text:
+        if word.text and not word.of_session:
             break
         count += 1
     return count
@@ -162,24 +171,35 @@ def _leading_silent(turn: Turn) -> int:
 # -- the context budget -------------------------------------------------------------------------------------------
 
 
-def _warn_if_tight(turn: Turn) -> bool:
+def warn_if_tight(turn: Turn) -> bool:
     """Report a context warning if the way ahead is too dear; True if the session now waits (D15)."""
-    state = turn.state
-    if state.granted or state.next_item is None:
+    if turn.state.granted or turn.state.next_item is None:
         return False
-    cost_pct = average_agent_cost(
-        state.progress.agent_costs_pct, self_corrected=state.self_corrected, settings=state.settings
-    )
-    projected_pct = project(state.used_pct, state.pieces_ahead, cost_pct)
-    stance = evaluate(state.used_pct, projected_pct, state.settings)
+    stance = stance_of(turn.state)
     if stance not in WARNING_STANCES:
         return False
-    turn.set(proposed_pieces=_proposal(turn, stance, cost_pct))
-    warning = context_warning(turn.state, cost_pct=cost_pct, projected_pct=projected_pct)
+    warn(turn, stance)
+    return True
+
+
+def stance_of(state: MusicianState) -> Stance:
+    """What the context budget asks of the session now."""
+    return evaluate(state.used_pct, _projected_pct(state), state.settings)
+
+
+def warn(turn: Turn, stance: Stance) -> None:
+    """Report a context warning with the estimate and a recommendation, and wait (D15)."""
+    turn.set(proposed_pieces=_proposal(turn, stance, cost_pct(turn.state)))
+    warning = context_warning(
+        turn.state, cost_pct=cost_pct(turn.state), projected_pct=_projected_pct(turn.state)
+    )
     entry = turn.entry(Kind.CONTEXT, text=f"EVALUATION triggered: {stance.replace('_', ' ')}")
     turn.records.append(r.Report(message=warning, last_error="context_exhaustion_warning", entries=(entry,)))
     wait_for(turn, Waiting.CONTEXT)
-    return True
+
+
+def _projected_pct(state: MusicianState) -> float | None:
+    return project(state.used_pct, state.pieces_ahead, cost_pct(state))
 
 
 def _proposal(turn: Turn, stance: Stance, cost_pct: float) -> int | None:

@@ -51,6 +51,8 @@ class Word:
     text: str
     message_id: int = 0
     urgent: bool = False
+    of_session: bool = False
+    """About this session's own context: a successor begins with a fresh one, and it means nothing to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

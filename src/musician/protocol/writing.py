@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from musician.protocol.budget import agents_that_fit, average_agent_cost
+from musician.protocol.budget import Stance, agents_that_fit, average_agent_cost
 from musician.protocol.deviations import asks_before_resuming, open_deviations, worst
 from musician.protocol.feedback import answer_text
 from musician.protocol.inputs import VerificationEnded
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from musician.protocol.musician_state import MusicianState
 
 __all__ = [
+    "context_advice",
     "context_warning",
+    "cost_pct",
     "error_report",
     "leaving",
     "question",
@@ -49,7 +51,7 @@ def submission(state: "MusicianState", check: Check, found: VerificationEnded) -
         "context_usage_pct": state.used_pct,
         "self_correction": _self_correction(state),
         "deviations": _deviations(state),
-        "agents_remaining": _agents_remaining(state, _cost_pct(state)),
+        "agents_remaining": _agents_remaining(state, cost_pct(state)),
         "proposal": None,
         "summary": summary,
         "files_modified": found.files_modified,
@@ -141,7 +143,8 @@ def leaving(state: "MusicianState") -> Leave:
     )
 
 
-def _cost_pct(state: "MusicianState") -> float:
+def cost_pct(state: "MusicianState") -> float:
+    """What one more piece is expected to cost this session (REF-3)."""
     return average_agent_cost(
         state.progress.agent_costs_pct, self_corrected=state.self_corrected, settings=state.settings
     )
@@ -161,3 +164,18 @@ def _deviations(state: "MusicianState") -> Deviations:
 
 def _self_correction(state: "MusicianState") -> SelfCorrection:
     return SelfCorrection(happened=state.self_corrected, details="; ".join(state.self_corrections))
+
+
+_CONTEXT_ADVICE = {
+    Stance.GO_ON: "",
+    Stance.GO_ON_SPARINGLY: "estimate before every read, read nothing on speculation",
+    Stance.ASK: "the next checkpoint can perhaps be reached: report a context warning and wait",
+    Stance.PAUSE: "the next checkpoint cannot be reached: report a context warning and wait",
+    Stance.PREPARE_HANDOFF: "finish this step only, prepare the HANDOFF, report a context warning and wait",
+    Stance.EXIT: "stop now: write the HANDOFF and exit",
+}
+
+
+def context_advice(stance: Stance) -> str:
+    """What the context budget wants of a session, in words; "" where it may go on as it does (D15)."""
+    return _CONTEXT_ADVICE[stance]

@@ -18,27 +18,24 @@ from musician.plans.model import TaskSpec
 from musician.processes.identity import ProcessIdentity
 from musician.protocol import ready as r
 from musician.protocol.claim import Claim
-from musician.protocol.errors import EvidenceMissing, InvalidPlan, NotGreen
-from musician.protocol.feedback import answer_text, numbered_answers
-from musician.protocol.inputs import VerificationEnded
+from musician.protocol.errors import EvidenceMissing, InvalidPlan
 from musician.protocol.journal import Entry, Kind, Progress
 from musician.protocol.messages import HandoffNotice
-from musician.protocol.musician import Mode, MusicianState, Since, step
+from musician.protocol.musician import MusicianState, Since
 from musician.protocol.particulars import SelfCorrection
 from musician.protocol.program import Check, Play, Program
 from musician.protocol.settings import Settings
 from musician.protocol.states import WAITING, State
 from musician.protocol.transitions import Actor, Event, find
 from musician.protocol.writing import error_report, leaving, question
-from musician.runtime.checkpoint import Found, run_checkpoint
-from musician.runtime.heartbeat import beating
+from musician.runtime.checkpoint import Found
 from musician.runtime.papers import Papers, write_whole
-from musician.runtime.preparing import prepare_tree
 from musician.runtime.program import program_of
 from musician.runtime.recording import Recorder
 from musician.runtime.resumption import unheard_orders, unheard_verdicts
-from musician.runtime.tasks import raising_one
-from musician.runtime.tasktree import SharedTree, TaskTree, key_outputs, open_tree
+from musician.runtime.submitting import submit_checkpoint
+from musician.runtime.tasktree import SharedTree, TaskTree, open_tree
+from musician.runtime.weighing import is_granted, used_in
 from musician.runtime.work import load_task_file
 from musician.store.port import Store
 from musician.store.rows import MessageRow
@@ -95,7 +92,7 @@ class Hand:
     @cached_property
     def progress(self) -> Progress:
         """What the journal adds up to, verdicts it has not heard of included."""
-        return Progress().after([*map(service.as_entry, self.view.journal), *self._verdicts()])
+        return Progress().after([*map(service.as_entry, self.view.journal), *self.news()])
 
     @property
     def current_item(self) -> str:
@@ -113,7 +110,7 @@ class Hand:
 
     def note(self, *entries: Entry) -> None:
         """Into the journal and the files in ``temp/``."""
-        news = (*self._verdicts(), *entries)
+        news = (*self.news(), *entries)
         service.record(self.store, self.claim, *news)
         self._note_in_files(news)
 
@@ -130,9 +127,9 @@ class Hand:
                 missing=missing,
                 remedy=f"`musician wait {self.claim.task_id}`, then read its inbox",
             )
-        self._check_corrected()
+        self.check_corrected()
         kind = Kind.LAUNCHED if "agent" in item else Kind.STARTED
-        self._go_on(*self._verdicts(), Entry(kind=kind, item=item, context_pct=context_pct))
+        self._go_on(*self.news(), Entry(kind=kind, item=item, context_pct=context_pct))
 
     def correct(self, context_pct: float | None) -> tuple[str, str | None]:
         """The conductor's next correction step is done: which, and its commit's id (D17).
@@ -153,7 +150,7 @@ class Hand:
         if not play.is_skip:
             commit = tree.undo(play.undoes, play.item) if play.undoes else tree.keep(play.item, play.title)
         done = Entry(kind=Kind.COMPLETED, item=play.item, context_pct=context_pct, commit_id=commit)
-        self._go_on(*self._verdicts(), done, *self.program.done_with(play, self.progress))
+        self._go_on(*self.news(), done, *self.program.done_with(play, self.progress))
         return play.item, commit
 
     def _go_on(self, *entries: Entry) -> None:
@@ -162,7 +159,7 @@ class Hand:
         write(self.store, self.claim, *entries)
         self._note_in_files(entries)
 
-    def _check_corrected(self) -> None:
+    def check_corrected(self) -> None:
         for first in self.progress.corrections[:1]:
             raise EvidenceMissing(
                 task_id=self.claim.task_id,
@@ -196,7 +193,7 @@ class Hand:
         """Ask the conductor something, to be answered before the next item is begun (D21); the message's id."""
         said = question(self.state(context_pct), text)
         entry = Entry(kind=Kind.QUESTION, item=self.current_item, text=text, context_pct=context_pct)
-        news = (*self._verdicts(), entry)
+        news = (*self.news(), entry)
         message_id = service.ask(self.store, self.claim, said, *news)
         self._note_in_files(news)
         return message_id
@@ -214,8 +211,8 @@ class Hand:
         item = self.current_item or self.claim.task_id
         message = replace(error_report(state, item=item, detail=text), report=report)
         entry = Entry(kind=Kind.ERROR, item=item, text=text, context_pct=context_pct)
-        record = r.Report(message=message, last_error=f"{item}: {text}", entries=(*self._verdicts(), entry))
-        return self._store_record(record) or 0
+        record = r.Report(message=message, last_error=f"{item}: {text}", entries=(*self.news(), entry))
+        return self.store_record(record) or 0
 
     # -- the end ------------------------------------------------------------------------------------------------
 
@@ -225,7 +222,7 @@ class Hand:
         leave = replace(leaving(replace(self.state(context_pct), leave_reason=reason)), notes=notes)
         path = self.papers.relative(self.papers.handoff)
         if handoff is None:
-            self._store_record(leave)
+            self.store_record(leave)
             return path
         self.tree.set_aside()
         write_whole(self.papers.handoff, handoff)
@@ -264,7 +261,7 @@ class Hand:
                 missing="no approved completion",
                 remedy="submit the last checkpoint with `musician checkpoint` and wait for its approval",
             )
-        self._store_record(r.Finish(entries=tuple(self._verdicts())))
+        self.store_record(r.Finish(entries=tuple(self.news())))
         return self.papers.relative(self.papers.completion)
 
     # -- checkpoints --------------------------------------------------------------------------------------------
@@ -272,102 +269,10 @@ class Hand:
     async def checkpoint(
         self, number: int | None, *, context_pct: float | None, summary: str | None, smoothness: int | None
     ) -> tuple[Found, int]:
-        """Commit what is there, verify it, and submit it: what was found, and the submission's message id.
-
-        ``number`` None is the next one. The agent may call its work rougher than it is scored, not smoother.
-        :class:`NotGreen` if the verification is red; that is noted, and nothing is submitted.
-        """
-        await _in_thread(partial(service.beat, self.store, self.claim))
-        find(self.view.row.state, Event.SUBMIT, task_id=self.claim.task_id, actor=Actor.OWNER)
-        self._check_corrected()
-        _ = self.task  # a task nobody can read has no checkpoint to verify
-        check = self._check(number)
-        with raising_one():
-            async with beating(self.store, self.claim, self.settings):
-                await _in_thread(partial(self.tree.keep, f"work for {check.item}", check.title))
-                await self._set_up()
-                found = await self._verify(check)
-        records = await self._records(check, found, context_pct)
-        for record in records:
-            if isinstance(record, r.Submit):
-                message = record.message
-                score = max(message.smoothness or 0, smoothness or 0)
-                message = replace(message, smoothness=score, summary=self._summary(summary, message.summary))
-                sent = replace(record, message=message, entries=(*self._verdicts(), *record.entries))
-                return found, await _in_thread(partial(self._store_record, sent)) or 0
-            await _in_thread(partial(self._store_record, record))
-        raise NotGreen(
-            task_id=self.claim.task_id,
-            item=check.item,
-            found=found.result.tests_line(),
-            failing=found.result.to_mend(),
+        """As :func:`musician.runtime.submitting.submit_checkpoint`."""
+        return await submit_checkpoint(
+            self, number, context_pct=context_pct, summary=summary, smoothness=smoothness
         )
-
-    def _summary(self, own: str | None, filled_in: str) -> str:
-        """In the session's own words, which may answer what was sent back by its numbers; what they leave is added."""
-        since = Since().after(map(service.as_entry, self.view.journal))
-        if own is None or not since.points:
-            return own or filled_in
-        answers = numbered_answers(own)
-        if all(number in answers for number in range(1, len(since.points) + 1)):
-            return own
-        return f"{own}\n{answer_text(since.points, answers, since.mended_in)}"
-
-    def _check(self, number: int | None) -> Check:
-        checks = [item for item in self.program.items if isinstance(item, Check)]
-        for check in checks:
-            if check.number == number or (number is None and check.item not in self.progress.approved):
-                return check
-        raise EvidenceMissing(
-            task_id=self.claim.task_id,
-            missing="every checkpoint stands approved"
-            if number is None
-            else f"there is no checkpoint {number}",
-            remedy="`musician complete` is next" if number is None else f"there are 1 to {len(checks)}",
-        )
-
-    async def _set_up(self) -> None:
-        problem = await prepare_tree(
-            self.task.setup,
-            tree=self.tree.path,
-            env=self.environment("setup"),
-            time_limit_s=self.settings.time.step_limit_s,
-            on_process=self._record_process,
-        )
-        if problem:
-            raise EvidenceMissing(
-                task_id=self.claim.task_id,
-                missing=problem,
-                remedy="mend the plan's setup command, or what it needs",
-            )
-
-    async def _verify(self, check: Check) -> Found:
-        return await run_checkpoint(
-            self.store,
-            self.claim,
-            check,
-            tree=self.tree.path,
-            tree_id=self.tree.tree_id,
-            start=self.tree.start,
-            log=self.log,
-            env=self.environment(check.item),
-            settings=self.settings,
-            on_process=self._record_process,
-        )
-
-    async def _records(self, check: Check, found: Found, context_pct: float | None) -> tuple[r.Record, ...]:
-        """What the engine wants stored of a checkpoint."""
-        changes = await _in_thread(self.tree.changes)
-        state = replace(self.state(context_pct), mode=Mode.VERIFYING, current=check)
-        ended = VerificationEnded(
-            outcome=found.outcome,
-            verification_id=found.verification_id,
-            tests=found.result.tests_line(),
-            failing=found.result.to_mend(),
-            files_modified=len(changes),
-            key_outputs=key_outputs(changes),
-        )
-        return step(state, ended)[1].records
 
     # -- what all of them need ----------------------------------------------------------------------------------
 
@@ -378,14 +283,19 @@ class Hand:
             program=self.program,
             settings=self.settings,
             progress=self.progress,
-            used_pct=self.progress.last_context_pct if context_pct is None else context_pct,
+            used_pct=used_in(self.view, self.claim.epoch) if context_pct is None else context_pct,
             errors=self.view.error_count,
             retry_limit=row.retry_limit,
             report_path=self.papers.relative(self.papers.completion),
             since=Since().after(map(service.as_entry, self.view.journal)),
+            earlier_self_corrections=sum(
+                row.kind == Kind.SELF_CORRECTION and row.claim_epoch != self.claim.epoch
+                for row in self.view.journal
+            ),
+            granted=is_granted(self.view, self.claim.epoch),
         )
 
-    def _verdicts(self) -> tuple[Entry, ...]:
+    def news(self) -> tuple[Entry, ...]:
         """What the conductor decided and ordered, and the journal has not heard of."""
         verdicts = unheard_verdicts(self.view)
         heard = Progress().after([*map(service.as_entry, self.view.journal), *verdicts])
@@ -395,7 +305,7 @@ class Hand:
     def _said(self) -> tuple[MessageRow, ...]:
         return service.messages_of(self.store, self.claim.task_id)
 
-    def _store_record(self, record: r.Record) -> int | None:
+    def store_record(self, record: r.Record) -> int | None:
         self.papers.begin()
         recorder = Recorder(
             store=self.store,
@@ -423,7 +333,7 @@ class Hand:
             "MUSICIAN_ITEM": item,
         }
 
-    async def _record_process(self, identity: ProcessIdentity) -> None:
+    async def record_process(self, identity: ProcessIdentity) -> None:
         record = partial(service.record_process, self.store, self.claim, "agent", identity)
         await _in_thread(record)
 

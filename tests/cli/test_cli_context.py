@@ -1,0 +1,84 @@
+"""The context budget of a session by hand: the program weighs what it is told with any verb (D15)."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Call = Callable[..., Any]
+
+
+def told(call: Call, message_type: str) -> list[str]:
+    found = call("messages", "1", "--json").json["messages"]
+    return [each["message"] for each in found if each["message_type"] == message_type]
+
+
+def write_greeter(folder: Path) -> None:
+    tree = folder / ".musician" / "trees" / "greeter" / "task-01"
+    (tree / "greeter.py").write_text("def greet(name): return name\n")
+
+
+@pytest.mark.parametrize(
+    ("used", "advice"),
+    [
+        ("49", None),
+        ("50", "estimate before every read"),
+        ("64", "can perhaps be reached"),
+        ("65", "finish this step only"),
+        ("75", "stop now"),
+    ],
+)
+def test_any_verb_that_is_told_a_reading_says_what_it_asks_of_the_session(
+    claimed: Path, call: Call, used: str, advice: str | None
+) -> None:
+    """At 50, 65 and 75, and projected at the checkpoint, one step of 8 % ahead."""
+    found = call("step", "1", "start", "1", "--context", used, "--json").json["context_advice"]
+    assert (found is None) if advice is None else (advice in found)
+    shown = call("deviation", "1", "Low", "small", "--context", used).out
+    assert (f"context at {used} %" in shown) is (advice is not None)
+
+
+def test_a_self_correction_makes_the_way_dearer(claimed: Path, call: Call) -> None:
+    assert (
+        call("step", "1", "start", "1", "--context", "50", "--json").json["context_advice"].startswith("est")
+    )
+    found = call("self-correction", "1", "wrote it twice", "--context", "50", "--json").json
+    assert "cannot be reached" in found["context_advice"]
+
+
+def test_a_context_warning_by_hand_carries_the_program_s_estimate(claimed: Path, call: Call) -> None:
+    call("error", "1", "--context-warning", expect=2)
+    assert "--context" in call("error", "1", "--context-warning", expect=None).err
+    assert call("error", "1", "it fails", "--context-warning", "--context", "60", expect=2).err
+    sent = call("error", "1", "--context-warning", "--context", "60", "--json").json
+    assert sent["state"] == "error"
+    [text] = told(call, "context_warning")
+    assert text.startswith("CONTEXT WARNING: 60% usage")
+    assert "Estimate to Checkpoint: ~8%" in text
+    assert call("status", "1", "--json").json["last_error"] == "context_exhaustion_warning"
+    assert call("status", "1", "--json").json["retry_count"] == 0
+
+
+def test_a_context_check_goes_before_the_checkpoint_it_falls_together_with(claimed: Path, call: Call) -> None:
+    """REF-4: by hand too; once the conductor has answered, the checkpoint is next."""
+    write_greeter(claimed)
+    call("step", "1", "start", "1")
+    call("step", "1", "done", "1")
+    refused = call("checkpoint", "1", "--context", "66", expect=4)
+    assert "its context comes first" in refused.err
+    assert told(call, "review_request") == []
+    assert len(told(call, "context_warning")) == 1
+    call("review", "approve", "1")
+    call("inbox", "1", "--ack")
+    call("checkpoint", "1", "--context", "67")
+    assert len(told(call, "review_request")) == 1
+
+
+def test_a_successor_s_context_is_a_fresh_one(claimed: Path, call: Call) -> None:
+    call("exit", "1", "--context", "74")
+    call("review", "fix", "1", "go on")
+    call("claim", "1", "--session", "s2")
+    write_greeter(claimed)
+    call("checkpoint", "1", "--session", "s2")
+    assert "Context Usage: unknown" in told(call, "review_request")[0]
