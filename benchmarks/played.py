@@ -18,12 +18,14 @@ def main(file: str, task_id: str) -> int:
     """Play; the command's exit code."""
     from musician.__main__ import main as musician
     from musician.cli import work  # noqa: F401  # what the command imports, apart from what it does
+    from musician.processes.kennel import close_kennel
     from musician.trees.git import Git
 
     started = _used_s(resource.RUSAGE_SELF)
     git = _Metered(Git.run)
     Git.run = lambda self, *arguments, **options: git(self, *arguments, **options)  # type: ignore[method-assign]
     code = musician(["work", task_id])
+    close_kennel()  # what it used is counted once it has ended
     found = {
         "start_s": started,
         "self_s": _used_s(resource.RUSAGE_SELF) - started,

@@ -237,6 +237,32 @@ def test_a_killed_leash_leaves_nothing_in_its_session(trees: Any) -> None:
     assert trees.living() == []
 
 
+def test_a_killed_kennel_takes_nothing_with_it_and_the_next_program_has_a_new_one(trees: Any) -> None:
+    """The kennel is what the leash was forked from."""
+    kennels = []
+
+    class Orphaned(Run):
+        async def on_output(self, chunk: bytes) -> None:
+            await super().on_output(chunk)
+            if chunk == b"up\n":
+                kennel = psutil.Process(self.identities[0].pid).parent()
+                assert kennel is not None
+                kennels.append(kennel.pid)
+                kennel.kill()
+                kennel.wait(10)
+                (trees.folder / "go").touch()
+
+    script = "echo up; until [ -e go ]; do sleep 0.01; done; echo still here; exit 3"
+    run = Orphaned(trees.folder, trees.env, "bash", "-c", script)
+    assert anyio.run(run.play) == Ended(returncode=3, timed_out=False)
+    assert run.output == b"up\nstill here\n"
+    (trees.folder / "go").unlink()
+    again = Orphaned(trees.folder, trees.env, "bash", "-c", script)
+    assert anyio.run(again.play) == Ended(returncode=3, timed_out=False)
+    assert kennels[0] != kennels[1]
+    assert trees.living() == []
+
+
 def test_many_runs_at_once_keep_apart_and_leave_no_descriptor(trees: Any) -> None:
     runs = [Run(trees.folder, trees.env, "bash", "-c", f"echo {n}; exit {n}") for n in range(12)]
     before = os.listdir("/proc/self/fd")

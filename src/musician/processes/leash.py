@@ -1,6 +1,7 @@
 """The leash: a small program that plays another one and leaves nothing of it behind.
 
     python -I -S leash.py CWD PROGRAM [ARGUMENT…]
+    python -I -S leash.py --kennel
 
 Its standard input is a pipe whose other end belongs to whoever started it, and to nobody else. It waits there
 for one byte, so that its own identity can be recorded before anything of the program is executed (D23); only
@@ -16,6 +17,10 @@ up after ``KILL_LIMIT_S``.
 
 The exit code is the program's; 128 + N if signal N ended it; 127 or 126, with a line on standard error, if it
 could not be started. It needs nothing but the standard library and imports nothing of this package.
+
+Starting Python takes longer than all of this. As a *kennel* it therefore forks a leash for each request on the socket
+that is its standard input (``kennel`` is the other side), reaps those that end, and ends with the socket. A leash
+that was forked differs in nothing but that it tells its exit code, as one byte, to a pipe besides.
 """
 
 import contextlib
@@ -25,15 +30,19 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 TYPE_CHECKING = False  # importing typing would take as long as all the rest
 if TYPE_CHECKING:
+    import socket
     from typing import NoReturn
 
-__all__ = ["GO", "GRACE_S", "KILL_LIMIT_S", "become_subreaper", "main"]
+__all__ = ["GO", "GRACE_S", "HEAD_BYTES", "KENNEL", "KILL_LIMIT_S", "become_subreaper", "main", "packed"]
 
 GO = b"g"
+KENNEL = "--kennel"
+HEAD_BYTES = 8
+"""A request's length, and a pid."""
 GRACE_S = 0.5
 KILL_LIMIT_S = 10.0
 
@@ -50,15 +59,80 @@ def become_subreaper() -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    cwd, program = arguments[0], arguments[1:]
+    if arguments == [KENNEL]:
+        return _keep_kennel()
+    return _play(arguments[0], arguments[1:], _own_environment())
+
+
+def packed(program: Sequence[bytes], env: Mapping[str, str]) -> bytes:
+    """A request: how many words, the folder and the program's words, its environment."""
+    pairs = [os.fsencode(f"{name}={value}") for name, value in env.items()]
+    return b"\0".join([b"%d" % len(program), *program, *pairs])
+
+
+def _play(cwd: str, program: list[str], env: dict[bytes, bytes]) -> int:
     become_subreaper()
     if not os.read(_STARTER, len(GO)):
         return 0
     wake = _listen()
-    child = _start(cwd, program)
+    child = _start(cwd, program, env)
     _watch(child, wake)
     _ask_to_end(child, wake)
     return _end(child)
+
+
+def _keep_kennel() -> int:
+    import socket
+
+    signal.signal(signal.SIGCHLD, _reap)
+    with socket.socket(fileno=os.dup(_STARTER)) as line:
+        while True:
+            head, descriptors, _, _ = socket.recv_fds(line, HEAD_BYTES, 3)
+            body = _received(line, int.from_bytes(head, "big")) if len(head) == HEAD_BYTES else None
+            if body is None:
+                return 0
+            if not os.fork():
+                _leave_kennel(line.fileno(), body, *descriptors)
+            for descriptor in descriptors:
+                os.close(descriptor)
+
+
+def _received(line: "socket.socket", size: int) -> bytes | None:
+    parts = []
+    while size:
+        part = line.recv(min(size, 1 << 20))
+        if not part:
+            return None
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _leave_kennel(line: int, body: bytes, starter: int, output: int, told: int) -> "NoReturn":
+    """In a fork: become a leash, as if we had been started as one, and say so."""
+    code = _NOT_RUNNABLE
+    try:
+        os.setsid()
+        for descriptor, number in ((starter, _STARTER), (output, 1), (output, 2)):
+            os.dup2(descriptor, number)
+        os.close(starter)
+        os.close(output)
+        os.set_inheritable(told, False)  # received ones are not as ours are
+        os.write(line, os.getpid().to_bytes(HEAD_BYTES, "big"))
+        os.close(line)
+        count, *words = body.split(b"\0")
+        program = [os.fsdecode(word) for word in words[: int(count)]]
+        pairs = (word.partition(b"=") for word in words[int(count) :])
+        code = _play(program[0], program[1:], {name: value for name, _, value in pairs})
+        os.write(told, bytes([code]))
+    finally:
+        os._exit(code)
+
+
+def _reap(_number: int, _frame: object) -> None:
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _prctl(option: int, value: int) -> bool:
@@ -78,17 +152,19 @@ def _listen() -> int:
     return wake
 
 
-def _start(cwd: str, program: list[str]) -> int:
+def _start(cwd: str, program: list[str], env: dict[bytes, bytes]) -> int:
     leash = os.getpid()
     child = os.fork()
     if not child:
-        _become(leash, cwd, program)
+        _become(leash, cwd, program, env)
     with contextlib.suppress(OSError):  # either side may be first; both make sure
         os.setpgid(child, child)
     return child
 
 
-def _become(leash: int, cwd: str, program: list[str]) -> "NoReturn":  # pragma: no cover (exec forgets it)
+def _become(
+    leash: int, cwd: str, program: list[str], env: dict[bytes, bytes]
+) -> "NoReturn":  # pragma: no cover (exec forgets it)
     code, act = _NOT_RUNNABLE, "begin"
     try:
         os.setpgid(0, 0)
@@ -103,7 +179,7 @@ def _become(leash: int, cwd: str, program: list[str]) -> "NoReturn":  # pragma: 
         act = f"enter {cwd}"
         os.chdir(cwd)
         act = f"run {program[0]}"
-        os.execvpe(program[0], program, _environment())  # noqa: S606
+        os.execvpe(program[0], program, env)  # noqa: S606
     except OSError as error:
         if isinstance(error, FileNotFoundError | NotADirectoryError):
             code = _NOT_FOUND
@@ -112,7 +188,7 @@ def _become(leash: int, cwd: str, program: list[str]) -> "NoReturn":  # pragma: 
         os._exit(code)
 
 
-def _environment() -> dict[bytes, bytes]:  # pragma: no cover (as above)
+def _own_environment() -> dict[bytes, bytes]:
     """What we were started with: the interpreter adds LC_CTYPE to its own under the C locale."""
     try:
         with open("/proc/self/environ", "rb") as file:

@@ -8,7 +8,6 @@ SIGKILL), nothing that came out of the program runs on; see ``leash`` for how.
 
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -21,8 +20,8 @@ import anyio.to_thread
 from musician.processes import leash
 from musician.processes.ending import end_tree
 from musician.processes.identity import ProcessIdentity
+from musician.processes.kennel import Leashed, start_on_leash
 from musician.processes.lease import LEASE_VARIABLE
-from musician.processes.running import Running, start_leased
 
 __all__ = ["CHUNK_BYTES", "NOT_HANDED_ON", "Ended", "run_program"]
 
@@ -82,9 +81,9 @@ async def run_program(
     processes a program leaves are ended with it. Cancelled, or out of time, all of it is gone within 2 s.
     """
     kept = {name: value for name, value in env.items() if name not in NOT_HANDED_ON}
-    async with _on_leash([os.fspath(cwd), *argv], kept) as (running, output):
+    async with _on_leash(argv, os.fspath(cwd), kept) as (running, output):
         await on_process(running.identity)
-        running.write(leash.GO)
+        running.go()
         with anyio.move_on_after(time_limit_s):
             await _stream(output, running, on_output)
             return Ended(returncode=await running.wait(), timed_out=False)
@@ -95,24 +94,26 @@ async def run_program(
 
 
 @asynccontextmanager
-async def _on_leash(arguments: Sequence[str], env: Mapping[str, str]) -> AsyncIterator[tuple[Running, int]]:
+async def _on_leash(
+    argv: Sequence[str], cwd: str, env: Mapping[str, str]
+) -> AsyncIterator[tuple[Leashed, int]]:
     output, theirs = os.pipe()
     try:
         os.set_blocking(output, False)
-        command = [sys.executable, "-I", "-S", leash.__file__, *arguments]
         try:
-            running = start_leased(command, cwd=None, env=env, output=theirs)
+            running = start_on_leash(argv, cwd=cwd, env=env, output=theirs)
         finally:
             os.close(theirs)
         try:
             yield running, output
         finally:
             await _end(running)
+            running.close()
     finally:
         os.close(output)
 
 
-async def _stream(output: int, running: Running, on_output: Callable[[bytes], Awaitable[None]]) -> None:
+async def _stream(output: int, running: Leashed, on_output: Callable[[bytes], Awaitable[None]]) -> None:
     """Until the output ends; or until the leash has, and nothing is left to read."""
     ended = False
     while True:
@@ -131,7 +132,7 @@ async def _stream(output: int, running: Running, on_output: Callable[[bytes], Aw
         await on_output(chunk)
 
 
-async def _end(running: Running) -> None:
+async def _end(running: Leashed) -> None:
     """Let the leash end the tree; do it ourselves if it does not, or was killed."""
     with anyio.CancelScope(shield=True):
         running.let_go()

@@ -18,6 +18,7 @@ from musician.plans.instructions import read_instructions
 from musician.plans.model import TaskSpec
 from musician.processes.ending import become_subreaper, end_own_descendants
 from musician.processes.identity import ProcessIdentity, identify
+from musician.processes.kennel import close_kennel
 from musician.processes.lease import lease_lost
 from musician.processes.output import one_line
 from musician.processes.signals import stop_requested
@@ -85,6 +86,7 @@ async def play_task(
                 group.cancel_scope.cancel()
             return end
         finally:
+            close_kennel()
             end_own_descendants(settings.time.shutdown_grace_s / 2)
 
 
