@@ -1,7 +1,9 @@
 """Looking: whole answers from one snapshot, nobody's fallback row among the tasks (D9, D18)."""
 
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 from typing import Protocol
 
 import pytest
@@ -169,6 +171,21 @@ def test_the_time_is_the_databases(store: Store) -> None:
     assert row is not None
     assert service.now(store)[:10] == str(row["now"])[:10]
     assert len(service.now(store)) == len("2026-01-01 00:00:00")
+
+
+def test_a_program_whose_own_clock_is_wrong_measures_ages_all_the_same(
+    store: Store, walk: Walk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D10.1: a day off in this process, and the heartbeat is as fresh as the database says, its owner as alive."""
+    real = time.time()
+    monkeypatch.setattr(time, "time", lambda: real + 86_400)
+    walk(store, "task-01", State.WORKING)
+    age_s = service.task_row(store, "task-01").heartbeat_age_s
+    assert age_s is not None
+    assert 0 <= age_s < 60
+    assert service.now(store) < datetime.fromtimestamp(real + 3600, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    with pytest.raises(ClaimBlocked):
+        service.claim(store, "task-01", "b", settings=Settings())
 
 
 def test_looking_at_what_is_not_there_says_so(
