@@ -29,6 +29,11 @@ def the_task(hall: "Hall") -> Part:
         assert hall.state() == "working"
         return hall.tool("step", n=1, act="start")
 
+    def kept_going(received: Received) -> Reply:
+        assert "task-03 is working" in received.news_text
+        assert 'step(n=…, act="start")' in received.news_text
+        return use("Bash", command="git -C . push origin trunk")
+
     def push_was_denied(received: Received) -> Reply:
         (answer,) = received.answers
         assert answer.is_error
@@ -65,7 +70,8 @@ def the_task(hall: "Hall") -> Part:
         begin,
         hall.write(hall.wrong),
         hall.tool("step", n=1, act="done"),
-        use("Bash", command="git -C . push origin trunk"),
+        say("That is enough for today."),
+        kept_going,
         push_was_denied,
         ingestion_was_denied,
         hall.tool("step", n=2, act="done"),
