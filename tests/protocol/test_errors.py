@@ -12,6 +12,7 @@ from musician.protocol.errors import (
     MusicianError,
     OperatorError,
     SessionError,
+    WhichTask,
 )
 
 FAMILIES = (CallerError, SessionError, ConductorError, OperatorError)
@@ -111,3 +112,12 @@ def test_a_missing_database_is_named_or_made_by_init() -> None:
 def test_a_bad_id_says_what_an_id_is_made_of() -> None:
     assert errors.BadId(kind="task", value="x", reason="use A-Z").remedy == "use use A-Z"
     assert errors.BadId(kind="task", value="x", reason="reserved").remedy == "reserved"
+
+
+def test_an_act_without_a_task_says_why_none_is_meant() -> None:
+    def said(held: tuple[str, ...], had: tuple[str, ...]) -> str:
+        return str(WhichTask(session_id="s1", held=held, had=had))
+
+    assert "owns task-01, task-02" in said(("task-01", "task-02"), ("task-01", "task-02"))
+    assert "task-01 has ended or been taken over" in said((), ("task-01",))
+    assert "owns no task" in said((), ())

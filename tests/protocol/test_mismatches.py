@@ -31,6 +31,8 @@ TOLD = Told(completed=KNOWN.done, approved=KNOWN.approved, current="step 3", com
 def test_what_agrees_is_no_mismatch() -> None:
     assert find_mismatches(KNOWN, status=TOLD, handoff=TOLD) == ()
     assert find_mismatches(KNOWN, status=None, handoff=None) == ()
+    counted = replace(KNOWN, deviations=2, deviation_lines=2)
+    assert find_mismatches(counted, status=None, handoff=None) == ()
 
 
 def test_every_kind_has_exactly_one_class() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from musician.protocol.forbidden import GRANTABLE, Act, Refusal
+from musician.protocol.forbidden import GRANTABLE, Act, Refusal, worded_grants
 from musician.protocol.policy import Surroundings, is_own_tool, judge
 
 TREE = "/repo/.musician/trees/task-03"
@@ -647,3 +647,9 @@ def test_quoted_text_is_never_a_command(text: str) -> None:
 def test_whatever_is_typed_is_judged_without_an_error(text: str) -> None:
     refusal = judge("Bash", {"command": text}, HERE)
     assert refusal is None or refusal.act in Act
+
+
+def test_a_grant_is_worded_in_the_message_that_makes_it() -> None:
+    said = worded_grants({Act.PUSH, Act.BRANCH}, {Act.INGEST})
+    assert said == "\n\nGranted: branch, push\n\nNo longer granted: ingest"
+    assert worded_grants((), ()) == ""

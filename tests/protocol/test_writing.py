@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from musician.protocol.budget import Stance
 from musician.protocol.deviations import Deviation, Severity
 from musician.protocol.inputs import VerificationEnded
 from musician.protocol.journal import Entry, Kind, Progress
@@ -15,6 +16,7 @@ from musician.protocol.review import Verification
 from musician.protocol.settings import Settings
 from musician.protocol.submissions import Completion, ReviewRequest
 from musician.protocol.writing import (
+    context_advice,
     context_warning,
     error_report,
     leaving,
@@ -185,3 +187,7 @@ def test_the_terminal_record_tells_of_this_sessions_self_corrections_only() -> N
     state = replace(STATE, progress=replace(STATE.progress, self_corrections=("theirs", "ours")))
     assert leaving(state).self_correction == "theirs; ours"
     assert leaving(replace(state, earlier_self_corrections=1)).self_correction == "ours"
+
+
+def test_every_stance_but_going_on_is_advised_on() -> None:
+    assert [stance for stance in Stance if not context_advice(stance)] == [Stance.GO_ON]

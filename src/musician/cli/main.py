@@ -49,6 +49,7 @@ COMMANDS = {
     "validate": "inspect",
     "verify-temp": "inspect",
     "headroom": "inspect",
+    "hook": "hook",
     "statusline": "statusline",
     "plugin": "plugin",
     "mcp": "mcp",
