@@ -85,15 +85,17 @@ class ClientHome:
             **(env or {}),
         }
         self._answer_first_questions(trusts, mcp_servers or {})
-        # Not the client's own default, in which a model we do not script would be asked about each call.
+        # Not the client's own default, in which a model we do not script would be asked about each call; and no
+        # question in the middle of a session whether it should be.
         permissions = {"allow": list(allows), "defaultMode": "default"}
-        own = {"permissions": permissions, **(settings or {})}
+        own = {"permissions": permissions, "skipAutoPermissionPrompt": True, **(settings or {})}
         (self.config / "settings.json").write_text(json.dumps(own), encoding="utf-8")
 
     def _answer_first_questions(self, trusts: Iterable[Path], mcp_servers: Mapping[str, Any]) -> None:
         trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
         answers = {
             "hasCompletedOnboarding": True,
+            "hasResetAutoModeOptInForDefaultOffer": True,
             "theme": "dark",
             "customApiKeyResponses": {"approved": [MADE_UP_KEY[-_KEY_TAIL_CHARS:]], "rejected": []},
             "projects": {str(each.resolve()): trusted for each in trusts},
