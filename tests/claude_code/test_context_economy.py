@@ -30,8 +30,8 @@ OURS = "mcp__plugin_musician_"
 PAGE = Path(__file__).parents[2] / "docs" / "CONTEXT.md"
 TABLE = re.compile(r"(?<=<!-- measured -->\n).*?(?=<!-- end -->)", flags=re.S)
 LINES_ROUND_TO_BYTES = 10
-DRIFT = 0.03
-"""Ids and times are not of the same length in every run."""
+DRIFT = 0.1
+"""Ids and times are not of the same length in every run, and a word more in a tool is no news for a reader."""
 
 STILL_CONNECTING = re.compile(
     r"The following MCP servers are still connecting.*?without first searching\.\n*", flags=re.S
