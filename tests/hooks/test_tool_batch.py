@@ -1,7 +1,9 @@
 """After a batch of tools: signs of life, pointers to what was said, and the context's thresholds."""
 
 import json
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +12,8 @@ import pytest
 from musician import service
 from musician.config import render_defaults
 from musician.hooks.client import met
-from musician.hooks.measure import TAILS_BYTES, known_window, percent_used
+from musician.hooks.event import as_event
+from musician.hooks.measure import TAILS_BYTES, is_written, known_window, percent_used
 from musician.hooks.numbers import Numbers
 from musician.protocol.claim import Claim
 from musician.protocol.settings import Settings
@@ -103,7 +106,7 @@ def test_so_many_messages_are_pointed_at_in_turns(batch: Callable[..., Any], sto
         (49.99, ""),
         (50, "Estimate before every read"),
         (64.99, "Estimate"),
-        (65, "begin no other"),
+        (65, "begin no other, call `error` without text"),
         (75, "now"),
     ],
 )
@@ -118,6 +121,36 @@ def test_a_threshold_is_told_once_when_it_is_reached(
     assert batch().document is None
     kept = service.task_view(store, "task-03").sessions[0].context_pct
     assert kept == pytest.approx(used, abs=0.01)
+
+
+def test_a_transcript_that_lags_behind_a_quick_tool_is_waited_for(tmp_path: Path) -> None:
+    """D15: the answer that made the call is the one that is measured, not the one before it."""
+    place = tmp_path / "transcript.jsonl"
+    place.write_text(spoken(1000), encoding="utf-8")
+    begun = threading.Event()
+
+    def write() -> None:
+        begun.wait()
+        with place.open("a", encoding="utf-8") as file:
+            file.write(spoken(760_000).replace('"x"', '"toolu_9"'))
+
+    with ThreadPoolExecutor() as pool:
+        pool.submit(write)
+        begun.set()
+        assert is_written(str(place), b"toolu_9")
+    assert percent_used(str(place)) == 76
+    assert not is_written(str(place), b"toolu_10")
+    assert not is_written(str(tmp_path / "none"), b"toolu_9")
+    assert not is_written(str(place), b"")
+
+
+def test_an_event_names_its_last_call() -> None:
+    quoted = {"tool_input": {"a": 'say "tool_use_id":"no"'}}
+    calls = [{"tool_use_id": "toolu_1"}, {"tool_use_id": "toolu_2", **quoted}]
+    document = json.dumps({"session_id": "s", "tool_calls": calls}, separators=(",", ":")).encode()
+    assert as_event("PostToolBatch", document).last_call_id == b"toolu_2"
+    assert as_event("PostToolBatch", b'{"tool_calls":[]}').last_call_id == b""
+    assert as_event("PostToolBatch", b'{"tool_use_id"').last_call_id == b""
 
 
 def test_a_threshold_that_is_left_and_reached_again_is_told_again(

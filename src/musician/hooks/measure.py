@@ -11,10 +11,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["TAILS_BYTES", "known_window", "percent_used"]
+__all__ = ["LAG_S", "TAILS_BYTES", "is_written", "known_window", "percent_used"]
 
 TAILS_BYTES = (65_536, 1_048_576, 8_388_608)
 """How much of a transcript's end is read, one after the other, until there is an answer in it."""
+
+LAG_S = 0.3
+"""The longest the transcript is waited for: the client was seen to write it up to a tenth of a second behind."""
+
+_LOOK_EVERY_S = 0.01
 
 _USAGE = "$.message.usage."
 _READ = (
@@ -41,6 +46,30 @@ def percent_used(transcript_path: "str | None", *, set_window_tokens: int = 0) -
     model, used = found
     window = set_window_tokens or known_window(model)
     return 100 * used / window if window and 0 <= used <= window else None
+
+
+def is_written(transcript_path: "str | None", call_id: bytes) -> bool:
+    """Wait until the transcript has the answer that made a tool call, for :data:`LAG_S` at most; whether it has.
+
+    A tool that takes no time has run before the client has written what called it, and the last answer in the
+    transcript is an older one then.
+    """
+    import time
+
+    if transcript_path is None or not call_id:
+        return False
+    end_s = time.monotonic() + LAG_S
+    while True:
+        try:
+            with open(transcript_path, "rb") as file:
+                file.seek(max(0, os.fstat(file.fileno()).st_size - TAILS_BYTES[1]))
+                if call_id in file.read():
+                    return True
+        except OSError:
+            return False
+        if time.monotonic() >= end_s:
+            return False
+        time.sleep(_LOOK_EVERY_S)
 
 
 def known_window(model: str) -> "int | None":

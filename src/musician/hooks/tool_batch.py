@@ -6,7 +6,7 @@ context it fills is its own, and what it is told its parent would not hear.
 """
 
 from musician.hooks.answers import context
-from musician.hooks.measure import percent_used
+from musician.hooks.measure import is_written, percent_used
 from musician.hooks.numbers import numbers_of
 
 TYPE_CHECKING = False
@@ -28,6 +28,7 @@ def answer(event: "HookEvent", place: "Place") -> "Answer | None":
     numbers = numbers_of(place)
     used_pct = None
     if event.agent_id is None:
+        is_written(event.transcript_path, event.last_call_id)
         used_pct = percent_used(event.transcript_path, set_window_tokens=numbers.window_tokens)
     if _is_quiet(event, place, numbers, used_pct):
         return None
@@ -119,8 +120,8 @@ def _asked(used_pct: float, reached: float, numbers: "Numbers") -> str:
     economy, handoff, leave = numbers.thresholds_pct
     asks = {
         economy: "Estimate before every read, read nothing on speculation, and weigh the way to the next checkpoint:"
-        " if it would come to 70 % or more, ask the conductor with `ask_conductor` first.",
-        handoff: "Finish the step you are at, begin no other, and call `handoff`.",
+        " if it would come to 70 % or more, call `error` without text first.",
+        handoff: "Finish the step you are at, begin no other, call `error` without text, and hand off as answered.",
         leave: "Stop here and call `handoff` now.",
     }
     return f"Context: {used_pct:.0f} % used. {asks[reached]}"
