@@ -152,6 +152,20 @@ def test_an_error_waits_for_its_answer(project: Any, tools: Any) -> None:
     assert (row.state, row.last_error) == (State.ERROR, "step 1: the compiler is gone")
 
 
+def test_an_error_without_a_text_warns_of_the_context_that_was_measured(project: Any, tools: Any) -> None:
+    """D15"""
+    tools("step", n=1, act="start")
+    with pytest.raises(BadField, match="context warning"):
+        tools("error")
+    with project.store.write() as tx:
+        tx.run("measure_context", task_id="task-01", claim_epoch=1, context_pct=66.0)
+    assert tools("error").startswith("warned by message ")
+    assert project.view().row.state is State.ERROR
+    assert project.said().message_type == "context_warning"
+    assert "CONTEXT WARNING: 66% usage" in project.said().message
+    assert "Recommendation: hand off now" in project.said().message
+
+
 def test_a_self_correction_and_a_deviation_belong_to_the_step_at_hand(project: Any, tools: Any) -> None:
     tools("step", n=1, act="start")
     tools("self_correction", text="wrong name")
@@ -293,7 +307,7 @@ def test_a_call_refreshes_a_heartbeat_that_is_due_and_no_other(project: Any, too
         ("step", {"n": 1, "act": "finish"}, "act"),
         ("step", {"n": 1, "act": "done", "commit": True}, "commit"),
         ("agent", {"piece": "1", "act": "launched"}, "piece"),
-        ("error", {"text": "  "}, "text"),
+        ("ask_conductor", {"text": "  "}, "text"),
         ("error", {"text": 7}, "text"),
         ("error", {"text": "x" * 1_000_001}, "text"),
         ("deviation", {"severity": "huge", "text": "x"}, "severity"),

@@ -17,6 +17,7 @@ from musician.protocol.journal import Entry, Kind
 from musician.protocol.liveness import heartbeat_status
 from musician.protocol.proposals import Draft, parse_type
 from musician.runtime.proposing import Desk
+from musician.runtime.weighing import warn_by_hand
 from musician.store.rows import MessageRow
 
 __all__ = [
@@ -99,9 +100,12 @@ def correction(seat: Seat) -> str:
     return _done(seat, *hand.correct(seat.context_pct(hand.claim)))
 
 
-def error(seat: Seat, *, text: str) -> str:
+def error(seat: Seat, *, text: str = "") -> str:
     hand = seat.hand
-    message_id = hand.report(text, report=None, context_pct=seat.context_pct(hand.claim))
+    used_pct = seat.context_pct(hand.claim)
+    if not text.strip():
+        return f"warned by message {warn_by_hand(hand, used_pct)}. {END_YOUR_TURN}"
+    message_id = hand.report(text, report=None, context_pct=used_pct)
     return f"reported as message {message_id}. {END_YOUR_TURN}"
 
 

@@ -140,8 +140,8 @@ TOOLS: Mapping[str, Tool] = {
         ),
         Tool(
             name="error",
-            description="Report a failure you cannot mend.",
-            arguments=(_text("text"),),
+            description="Report a failure you cannot mend; without text, that your context runs out.",
+            arguments=(_text("text", required=False),),
         ),
         Tool(name="inbox", description="Read the conductor's new messages."),
         Tool(
