@@ -82,9 +82,8 @@ class HookEvent:
     @property
     def last_call_id(self) -> bytes:
         """The id of the last tool call it speaks of, empty if of none; cheaper than reading it all."""
-        _, key, rest = self._document.rpartition(
-            b'"tool_use_id"'
-        )  # a quote inside a text stands behind a backslash
+        # In a text these quotes would stand behind backslashes, so what is found is a key.
+        _, key, rest = self._document.rpartition(b'"tool_use_id"')
         parts = rest.split(b'"', 2)
         return parts[1] if key and len(parts) > 2 else b""
 

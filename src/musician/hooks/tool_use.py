@@ -11,7 +11,7 @@ import os
 import sys
 
 from musician.hooks.answers import allow, deny
-from musician.protocol.glance import is_harmless
+from musician.protocol.glance import OWN_TOOLS, READING, is_harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,20 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["answer", "trouble"]
 
-_OWN = ("mcp__plugin_musician_comms-link__", "mcp__comms-link__")
-_READING = (
-    "Read",
-    "Grep",
-    "Glob",
-    "LS",
-    "WebFetch",
-    "WebSearch",
-    "ToolSearch",
-    "TodoWrite",
-    "Skill",
-    "TaskOutput",
-)
-"""Tools that write nothing whatever their input is, and run nothing."""
+_READING = READING | {"TaskOutput"}
 
 _ALIASES_WITHIN_S = 5.0
 _MOST_SHOWN_IDS = 5
@@ -47,7 +34,7 @@ _MOST_SHOWN_IDS = 5
 def answer(event: "HookEvent", place: "Place") -> "Answer | None":
     tool = event.text("tool_name")
     played = tuple(held for held in place.live if held.task_id != "task-00")
-    if tool.startswith(_OWN):
+    if tool.startswith(OWN_TOOLS):
         return allow(event.name, "the protocol's own tool") if place.held else None
     if not played:
         return _after_the_end(event, place, tool)
@@ -57,7 +44,7 @@ def answer(event: "HookEvent", place: "Place") -> "Answer | None":
 def trouble(event: "HookEvent", place: "Place", problem: str) -> "Answer | None":
     """The database cannot say whose session this is: only what no musician may do is asked about."""
     tool = event.text("tool_name")
-    if tool.startswith(_OWN):
+    if tool.startswith(OWN_TOOLS):
         return allow(event.name, "the protocol's own tool")
     if tool in _READING:
         return None

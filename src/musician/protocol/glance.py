@@ -5,7 +5,10 @@ forbidden act shows in it by its own letters: a call without any of them needs n
 :mod:`musician.protocol.policy` decides then. Imports nothing, because a hook pays for every module.
 """
 
-__all__ = ["is_harmless"]
+__all__ = ["OWN_TOOLS", "READING", "is_harmless"]
+
+OWN_TOOLS = ("mcp__plugin_musician_comms-link__", "mcp__comms-link__")
+"""How the names of this project's own tools begin; their server checks what they may do."""
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _./:=,@%+-;&|\n")
 _SHOWING = (
@@ -18,14 +21,15 @@ _FILE_KEYS = {
     "MultiEdit": "file_path",
     "NotebookEdit": "notebook_path",
 }
-_READING = frozenset(
+READING = frozenset(
     {"Read", "Grep", "Glob", "LS", "WebFetch", "WebSearch", "ToolSearch", "TodoWrite", "Skill"}
 )
+"""Tools that write nothing whatever their input is, and run nothing."""
 
 
 def is_harmless(tool_name: str, tool_input: object, *, database: str) -> bool:
     """Whether the policy would certainly let it through. ``database``: its path, whose name shows an act too."""
-    if tool_name in _READING:
+    if tool_name in READING:
         return True
     if not isinstance(tool_input, dict):
         return False

@@ -18,11 +18,11 @@ from types import MappingProxyType
 from musician.protocol.commands import UNKNOWN, Run, resolved, runs_of
 from musician.protocol.forbidden import UNTOLD, Act, Refusal
 from musician.protocol.gitline import read_git_line
+from musician.protocol.glance import OWN_TOOLS
 from musician.protocol.shell import TooMuch
 
 __all__ = ["Surroundings", "is_own_tool", "judge"]
 
-_OWN_TOOLS = ("mcp__plugin_musician_comms-link__", "mcp__comms-link__")
 _NO_GRANTS: frozenset[Act] = frozenset()
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _MOST_SHOWN = 120
@@ -111,7 +111,7 @@ class Surroundings:
 
 def is_own_tool(tool_name: str) -> bool:
     """Whether it is one of this project's tools, whose server checks what they may do."""
-    return tool_name.startswith(_OWN_TOOLS)
+    return tool_name.startswith(OWN_TOOLS)
 
 
 def judge(tool_name: str, tool_input: Mapping[str, object], where: Surroundings) -> Refusal | None:
