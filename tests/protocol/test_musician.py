@@ -642,13 +642,12 @@ def test_after_two_retries_the_musician_plays_a_small_and_well_defined_piece_its
 @pytest.mark.parametrize(
     "doubt",
     [
-        {"extent": Extent(lines=20, files=frozenset({"a.py", "b.py"}))},
-        {"extent": Extent(lines=20)},
-        {"extent": Extent(files=frozenset({"a.py"}))},
-        {"well_defined": False},
-        {"prose": ""},
+        pytest.param({"extent": Extent(lines=20, files=frozenset({"a.py", "b.py"}))}, id="two files"),
+        pytest.param({"extent": Extent(lines=20)}, id="files unknown"),
+        pytest.param({"extent": Extent(files=frozenset({"a.py"}))}, id="lines unknown"),
+        pytest.param({"well_defined": False}, id="said to be unclear"),
+        pytest.param({"prose": ""}, id="nothing said"),
     ],
-    ids=str,
 )
 def test_in_doubt_a_piece_that_still_fails_is_escalated(doubt: dict[str, object]) -> None:
     sound = replace(PIECE, extent=Extent(lines=20, files=frozenset({"a.py"})))
