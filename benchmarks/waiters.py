@@ -20,8 +20,8 @@ import anyio
 from benchmarks.forking import forked
 from benchmarks.orchestra import SETTINGS, claim_of
 from musician import service
-from musician.protocol import inputs as i
-from musician.runtime.watching import Watcher
+from musician.protocol.musician import inputs as i
+from musician.runtime.musician.watching import Watcher
 from musician.store.sqlite.store import SqliteStore
 
 __all__ = ["POLL_S", "Crowd", "crowd", "poll", "watch"]

@@ -3,6 +3,7 @@
 A behaviour that every database must show is tested over ``store``; a second backend joins by one line here.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol, cast
@@ -12,7 +13,7 @@ import pytest
 
 from musician import service
 from musician.protocol.claim import Claim
-from musician.protocol.messages import MessageType
+from musician.protocol.messages.types import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import VERDICTS, State
 from musician.store.port import Store
@@ -23,6 +24,16 @@ hypothesis.settings.register_profile(
     "musician", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("musician")
+
+UNSTABLE_ID = re.compile(r"frozenset\(\{|\{'[^':]*'[,}]| at 0x[0-9a-f]")
+"""Of a test whose id comes from a set or an address."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse ids that differ between two processes: each of xdist's workers collects by itself."""
+    if unstable := [item.nodeid for item in items if UNSTABLE_ID.search(item.nodeid)]:
+        raise pytest.UsageError(f"name these parameters by hand (pytest.param(…, id=…)): {unstable}")
+
 
 BACKENDS: dict[str, Callable[[Path], Store]] = {
     "sqlite": lambda folder: SqliteStore.create(folder / "comms.db", busy_timeout_s=10)

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from musician import service
 from musician.cli.run_events import Event, Reporter
 from musician.cli.run_lines import line_of
-from musician.protocol.deviations import Severity
 from musician.protocol.journal import Entry, Kind
-from musician.protocol.messages import ContextWarning, ErrorReport, MessageType, Resumption
-from musician.protocol.particulars import AgentsRemaining, Counted, Deviations, Nth, SelfCorrection
+from musician.protocol.messages.particulars import AgentsRemaining, Counted, Deviations, Nth, SelfCorrection
+from musician.protocol.messages.submissions import Completion, ReviewRequest
+from musician.protocol.messages.types import ContextWarning, ErrorReport, MessageType, Resumption
+from musician.protocol.rules.deviations import Severity
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
-from musician.protocol.submissions import Completion, ReviewRequest
 from musician.service import TaskView
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
@@ -481,7 +481,7 @@ def test_every_kind_of_question_has_its_commands_and_each_of_them_exists() -> No
     source = Path(musician.__file__).parent
     asked = {
         kind
-        for name in ("protocol/conductor.py", "runtime/performing.py", "service/verdicts.py")
+        for name in ("protocol/conductor/engine.py", "runtime/conductor/performing.py", "service/verdicts.py")
         for kind in re.findall(r'kind="([a-z]+)"', (source / name).read_text(encoding="utf-8"))
     }
     assert asked

@@ -11,9 +11,9 @@ from musician.cli.run_lines import Lines
 from musician.cli.run_stage import Stage
 from musician.cli.run_standing import Standing
 from musician.protocol.errors import UnknownTask
-from musician.protocol.review import Smoothness
+from musician.protocol.rules.review import Smoothness
 from musician.protocol.states import State
-from musician.runtime.conduct import Ending, Outcome
+from musician.runtime.conductor.conduct import Ending, Outcome
 from musician.service import PhaseSmoothness, TaskView
 from musician.store.rows import HumanRow
 from musician.trees.base import FastForward, Move

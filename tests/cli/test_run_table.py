@@ -14,7 +14,7 @@ from musician.cli.run_events import Reporter
 from musician.cli.run_table import LiveTable
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, Kind
-from musician.protocol.program import Check, Play, Program
+from musician.protocol.musician.program import Check, Play, Program
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.port import Store

@@ -10,8 +10,8 @@ import pytest
 
 from musician import service
 from musician.protocol.claim import Claim
-from musician.protocol.forbidden import Act
 from musician.protocol.journal import Kind
+from musician.protocol.policy.forbidden import Act
 from musician.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from musician.processes.identity import identify
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost
 from musician.protocol.journal import Kind
-from musician.protocol.messages import MessageType
+from musician.protocol.messages.types import MessageType
 from musician.protocol.settings import Settings
 from musician.store.rows import ClientRow
 from musician.store.sqlite.store import SqliteStore

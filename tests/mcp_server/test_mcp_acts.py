@@ -8,7 +8,6 @@ import pytest
 
 from musician import service
 from musician.mcp_server import acts
-from musician.protocol.corrections import with_corrections
 from musician.protocol.errors import (
     BadField,
     BadId,
@@ -18,6 +17,7 @@ from musician.protocol.errors import (
     UnknownTask,
     WhichTask,
 )
+from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.states import State
 
 Seated = Callable[..., Any]

@@ -14,7 +14,7 @@ from musician.mcp_server.seat import Seat
 from musician.processes.identity import identify
 from musician.processes.vital import VitalSign, hold, holder, is_held
 from musician.protocol.errors import ClaimBlocked, NoSession, NotInitialised, WhichTask
-from musician.protocol.liveness import Owner
+from musician.protocol.rules.liveness import Owner
 from musician.protocol.states import State
 from musician.runtime.owners import lives, owner_of, processes_of
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from musician import service
-from musician.protocol.messages import MessageType
+from musician.protocol.messages.types import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.sqlite.store import SqliteStore

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from musician.protocol.deviations import Deviation, Severity
 from musician.protocol.journal import Entry, Kind, Progress, deviation_in, status_line
+from musician.protocol.rules.deviations import Deviation, Severity
 
 ENTRIES = st.lists(
     st.builds(

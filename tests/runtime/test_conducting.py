@@ -14,11 +14,11 @@ from musician import service
 from musician.plans.plan import load_plan
 from musician.processes.identity import boot_id, host_name, identify, started_at_s
 from musician.processes.vital import hold, lock_path
-from musician.protocol.liveness import Owner
+from musician.protocol.rules.liveness import Owner
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
-from musician.runtime.conduct import CLOCK
-from musician.runtime.facts import Gatherer, Memory
+from musician.runtime.conductor.conduct import CLOCK
+from musician.runtime.conductor.facts import Gatherer, Memory
 from musician.trees.root import find_root
 
 if TYPE_CHECKING:

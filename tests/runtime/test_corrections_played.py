@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from musician import service
-from musician.protocol.corrections import with_corrections
 from musician.protocol.journal import Kind
+from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.states import State
 
 if TYPE_CHECKING:

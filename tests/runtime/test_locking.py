@@ -18,12 +18,12 @@ from musician.protocol.errors import (
     TreeNotReady,
     UnknownPlan,
 )
-from musician.protocol.messages import MessageType
+from musician.protocol.messages.types import MessageType
 from musician.protocol.settings import from_mapping
 from musician.protocol.states import State
-from musician.runtime.conduct import conduct
+from musician.runtime.conductor.conduct import conduct
+from musician.runtime.conductor.sole import sole_conductor
 from musician.runtime.locking import add_task_file, amend_plan_file, lock_plan_file
-from musician.runtime.sole import sole_conductor
 from musician.service.documents import latest_document
 from musician.store.opening import create_store
 from musician.store.port import Store

@@ -11,7 +11,7 @@ import pytest
 
 from musician import service
 from musician.processes.identity import ProcessIdentity, identify
-from musician.protocol.liveness import Owner
+from musician.protocol.rules.liveness import Owner
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.runtime.owners import lives, owner_of

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from musician import service
-from musician.protocol.handoff import HandoffKind, classify
-from musician.protocol.messages import ErrorReport, HandoffNotice
-from musician.protocol.submissions import Completion
+from musician.protocol.messages.submissions import Completion
+from musician.protocol.messages.types import ErrorReport, HandoffNotice
+from musician.protocol.resumption.handoff import HandoffKind, classify
 from musician.service.documents import latest_document
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from musician import service
 from musician.protocol.journal import Kind
-from musician.protocol.messages import MessageType
+from musician.protocol.messages.types import MessageType
 from musician.protocol.states import State
 
 if TYPE_CHECKING:

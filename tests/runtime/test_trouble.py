@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from musician import service
+from musician.protocol.messages.submissions import Completion
 from musician.protocol.states import State
-from musician.protocol.submissions import Completion
 
 if TYPE_CHECKING:
     from tests.runtime.conftest import Stage

@@ -9,13 +9,13 @@ import pytest
 from anyio.streams.memory import MemoryObjectReceiveStream
 
 from musician import service
-from musician.protocol import inputs as i
 from musician.protocol.claim import Claim
-from musician.protocol.messages import MessageType
+from musician.protocol.messages.types import MessageType
+from musician.protocol.musician import inputs as i
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
-from musician.runtime import watching
-from musician.runtime.watching import Watcher
+from musician.runtime.musician import watching
+from musician.runtime.musician.watching import Watcher
 from musician.store.sqlite.store import SqliteStore
 
 HANG_S = 30.0

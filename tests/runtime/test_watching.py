@@ -13,13 +13,13 @@ import pytest
 
 from musician import service
 from musician.config import load_settings
-from musician.protocol import inputs as i
 from musician.protocol.claim import Claim
-from musician.protocol.liveness import HeartbeatStatus, heartbeat_status
+from musician.protocol.musician import inputs as i
+from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.settings import Settings, Waiting
 from musician.protocol.states import State
+from musician.runtime.musician.watching import Watcher
 from musician.runtime.wakeups import hang_bell
-from musician.runtime.watching import Watcher
 from musician.store import bell
 from musician.trees.root import find_root
 
@@ -227,7 +227,7 @@ def test_a_fenced_musician_ends_without_another_word(stage: "Stage") -> None:
 
 def test_a_musician_that_was_fenced_before_it_began_plays_nothing(stage: "Stage") -> None:
     begin(stage)
-    where = "before:musician.runtime.work:open_tree"
+    where = "before:musician.runtime.musician.work:open_tree"
     musician = stage.start("work", TASK, **stage.armed("work", where), MUSICIAN_TEST_STOP="1")
     stage.until(lambda: stage.stopped(musician.pid))
     service.fence(stage.store, TASK, epoch=1)

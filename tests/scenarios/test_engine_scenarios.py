@@ -1,7 +1,7 @@
 """The musician's engine, told what happens line by line, and what it wants stored and done.
 
-Each command is one input of :mod:`musician.protocol.inputs`. What is printed are the records in their order (a word,
-what it says, and below it the journal entries that come with it), then the acts (``->``), then the mode.
+Each command is one input of :mod:`musician.protocol.musician.inputs`. What is printed are the records in their order
+(a word, what it says, and below it the journal entries that come with it), then the acts (``->``), then the mode.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from musician.protocol import inputs as i
-from musician.protocol import ready as r
-from musician.protocol.deviations import parse_severity
 from musician.protocol.errors import UnexpectedInput
 from musician.protocol.journal import Entry, Kind, Progress, status_line
-from musician.protocol.messages import ContextWarning, ErrorReport
-from musician.protocol.musician import MusicianState, step
-from musician.protocol.program import Check, Play, Program
-from musician.protocol.review import Verification
+from musician.protocol.messages.submissions import Completion, ReviewRequest
+from musician.protocol.messages.types import ContextWarning, ErrorReport
+from musician.protocol.musician import inputs as i
+from musician.protocol.musician import ready as r
+from musician.protocol.musician.engine import MusicianState, step
+from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.rules.deviations import parse_severity
+from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
-from musician.protocol.submissions import Completion, ReviewRequest
 
 HERE = Path(__file__).parent / "engine"
 SCRIPTS = sorted(HERE.glob("*.txt"))

@@ -8,7 +8,6 @@ import pytest
 
 from musician import service
 from musician.protocol.claim import Claim
-from musician.protocol.deviations import Severity
 from musician.protocol.errors import (
     BadField,
     BadId,
@@ -18,7 +17,8 @@ from musician.protocol.errors import (
     UnknownTask,
 )
 from musician.protocol.journal import Entry, Kind
-from musician.protocol.messages import VERDICT_OF, MessageType
+from musician.protocol.messages.types import VERDICT_OF, MessageType
+from musician.protocol.rules.deviations import Severity
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, VERDICTS, WAITING, State
 from musician.store.bell import Bell

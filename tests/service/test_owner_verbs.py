@@ -9,10 +9,10 @@ import pytest
 from musician import service
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.claim import Claim
-from musician.protocol.deviations import Severity
 from musician.protocol.errors import BadField, DatabaseUnusable, EvidenceMissing, IllegalEvent
 from musician.protocol.journal import Entry, Kind
-from musician.protocol.messages import REPORTS, SUBMISSIONS, MessageType
+from musician.protocol.messages.types import REPORTS, SUBMISSIONS, MessageType
+from musician.protocol.rules.deviations import Severity
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, VERDICTS, State
 from musician.store.bell import Bell

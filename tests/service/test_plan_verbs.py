@@ -10,7 +10,7 @@ from musician import service
 from musician.plans.model import Checkpoint, Isolation, Phase, Plan, Review, TaskSpec
 from musician.protocol.claim import Claim
 from musician.protocol.errors import BadId, ClaimBlocked, IllegalEvent, PlanChanged, UnknownPlan
-from musician.protocol.messages import MessageType
+from musician.protocol.messages.types import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.service.plans import plans_of

@@ -9,8 +9,8 @@ import anyio
 import pytest
 
 from musician.processes.identity import ProcessIdentity
-from musician.protocol.readiness import Decision
-from musician.protocol.review import Verification
+from musician.protocol.rules.readiness import Decision
+from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
 from musician.verification import scan
 from musician.verification.checkpoint import outcome_of, verify_checkpoint

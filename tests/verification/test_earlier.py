@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from musician.protocol.readiness import Decision
+from musician.protocol.rules.readiness import Decision
 from musician.store.rows import VerificationRow
 from musician.verification.earlier import Earlier, earlier_of
 from musician.verification.findings import ChangedCoverage, Stages

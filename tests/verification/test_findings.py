@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from musician.protocol.readiness import Check, Decision
+from musician.protocol.rules.readiness import Check, Decision
 from musician.verification import plain
 from musician.verification.findings import (
     Category,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from musician.protocol.readiness import Decision
+from musician.protocol.rules.readiness import Decision
 from musician.verification.findings import Stages
 from musician.verification.result import CommandResult, TestCounts, VerificationResult
 

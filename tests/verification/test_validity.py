@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from musician.processes.identity import ProcessIdentity
-from musician.protocol.readiness import Check
+from musician.protocol.rules.readiness import Check
 from musician.verification import validity
 from musician.verification.commands import command_runner
 from musician.verification.findings import Validity

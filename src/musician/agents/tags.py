@@ -36,9 +36,9 @@ from musician.agents.port import (
     VerdictGiven,
 )
 from musician.processes.output import one_line
+from musician.protocol.conductor.opinion import Judgement
 from musician.protocol.errors import BadField
-from musician.protocol.feedback import MOST_POINTS
-from musician.protocol.opinion import Judgement
+from musician.protocol.messages.feedback import MOST_POINTS
 from musician.protocol.proposals import MOST_TITLE_CHARS, ProposalType, parse_type
 
 __all__ = ["MAX_LINE_BYTES", "MAX_TEXT_CHARS", "Line", "LineReader"]

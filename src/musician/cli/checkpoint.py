@@ -8,7 +8,7 @@ import click
 from musician.cli.context import App
 from musician.cli.hand import hand_of, tell
 from musician.cli.options import command, context_option, parse_text, session_options, task_argument
-from musician.protocol.submissions import ROUGHEST
+from musician.protocol.messages.submissions import ROUGHEST
 
 __all__ = ["checkpoint"]
 

@@ -13,7 +13,7 @@ from musician.cli.render import indented, pairs, show
 from musician.protocol.names import check_session_id
 
 if TYPE_CHECKING:
-    from musician.runtime.takeup import TakenUp
+    from musician.runtime.byhand.takeup import TakenUp
 
 __all__ = ["claim", "heartbeat"]
 
@@ -32,7 +32,7 @@ def claim(app: App, task_id: str, session: str | None, quiet: bool, context_pct:
     Of any number of sessions that try, one succeeds; the others get exit code 5. On a task that others have worked on
     it looks back at what they left, runs the tests of what stands approved again, and tells the conductor.
     """
-    from musician.runtime.takeup import take_up
+    from musician.runtime.byhand.takeup import take_up
 
     check_session_id(session)
     up = partial(take_up, settings=app.settings, context_pct=context_pct, quiet=quiet)

@@ -5,7 +5,7 @@ import click
 from musician.cli.context import App
 from musician.cli.hand import hand_of, tell
 from musician.cli.options import command, context_option, session_options, task_argument, text_argument
-from musician.runtime.weighing import warn_by_hand
+from musician.runtime.byhand.weighing import warn_by_hand
 
 __all__ = ["error"]
 

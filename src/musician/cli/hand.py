@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from musician.cli.context import App
 from musician.cli.options import claim_of
 from musician.cli.render import show
-from musician.runtime.byhand import Hand
-from musician.runtime.weighing import advise
+from musician.runtime.byhand.hand import Hand
+from musician.runtime.byhand.weighing import advise
 
 __all__ = ["hand_of", "tell"]
 

@@ -9,8 +9,8 @@ import click
 from musician.cli.context import App
 from musician.protocol.claim import Claim
 from musician.protocol.errors import BadField
+from musician.protocol.messages.particulars import check_text
 from musician.protocol.names import CONDUCTOR, check_session_id, parse_launch_reference
-from musician.protocol.particulars import check_text
 from musician.service import current_claim
 
 __all__ = [

@@ -8,7 +8,7 @@ from musician import service
 from musician.cli.context import App
 from musician.cli.options import command, correct_option, task_argument, text_argument
 from musician.cli.render import fields, indented, lines, show, table
-from musician.protocol.corrections import with_corrections
+from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.states import WAITING, State
 from musician.service import TaskView
 from musician.store.rows import MessageRow, VerificationRow

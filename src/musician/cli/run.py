@@ -13,7 +13,7 @@ from musician.cli.faults import FAILED, INTERRUPTED
 from musician.cli.options import command
 from musician.cli.run_view import View
 from musician.plans.model import Review
-from musician.runtime.conduct import Ending, conduct
+from musician.runtime.conductor.conduct import Ending, conduct
 from musician.runtime.locking import lock_plan_file
 
 __all__ = ["run"]

@@ -10,7 +10,7 @@ from musician.cli.run_time import duration
 from musician.cli.run_wording import many, say_smoothness
 from musician.processes.output import one_line
 from musician.protocol.states import State
-from musician.runtime.conduct import Ending, Outcome
+from musician.runtime.conductor.conduct import Ending, Outcome
 from musician.service import PhaseSmoothness
 from musician.store.rows import HumanRow
 from musician.trees.base import FastForward, Move

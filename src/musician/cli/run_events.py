@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from musician import service
 from musician.cli.asks import JUDGED, next_command
 from musician.cli.run_wording import say_anomaly, say_change, say_noted
-from musician.protocol.anomalies import Signal
+from musician.protocol.conductor.anomalies import Signal
 from musician.protocol.journal import Kind
 from musician.protocol.states import State
 from musician.service import TaskView

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from musician import service
-from musician.protocol.anomalies import Anomaly
+from musician.protocol.conductor.anomalies import Anomaly
 from musician.protocol.journal import Progress
-from musician.protocol.program import Check, Play, Program
+from musician.protocol.musician.program import Check, Play, Program
 from musician.protocol.states import State
 from musician.service import TaskView
 from musician.store.rows import HumanRow

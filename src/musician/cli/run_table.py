@@ -28,8 +28,8 @@ from musician.cli.run_standing import Standing, standing_of
 from musician.cli.run_time import duration, local_time
 from musician.cli.run_wording import many, say_anomaly
 from musician.processes.output import one_line
+from musician.protocol.musician.program import Program
 from musician.protocol.names import succession_name
-from musician.protocol.program import Program
 from musician.protocol.states import State
 from musician.service import TaskView
 

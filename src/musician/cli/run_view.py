@@ -19,7 +19,7 @@ from musician.cli.run_table import LiveTable, final_table
 from musician.cli.run_time import today, zone
 from musician.cli.run_wording import many
 from musician.plans.model import Plan
-from musician.runtime.conduct import Ending, Outcome
+from musician.runtime.conductor.conduct import Ending, Outcome
 from musician.runtime.program import program_of
 from musician.service import TaskView
 from musician.trees.branches import integration_branch

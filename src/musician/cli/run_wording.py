@@ -5,14 +5,14 @@ Refuses to judge and to shorten: what somebody wrote is repeated as it is.
 
 from collections.abc import Callable, Iterable
 
-from musician.protocol.anomalies import Anomaly, Signal
+from musician.protocol.conductor.anomalies import Anomaly, Signal
 from musician.protocol.errors import UnreadableMessage
 from musician.protocol.journal import Kind
-from musician.protocol.messages import ContextWarning, ErrorReport, MessageType, Resumption
+from musician.protocol.messages.submissions import Completion, ReviewRequest
+from musician.protocol.messages.types import ContextWarning, ErrorReport, MessageType, Resumption
 from musician.protocol.names import succession_name
-from musician.protocol.review import ROUGHEST
+from musician.protocol.rules.review import ROUGHEST
 from musician.protocol.states import State
-from musician.protocol.submissions import Completion, ReviewRequest
 from musician.service import PhaseSmoothness, TaskView
 from musician.store.rows import HistoryRow, JournalRow, SessionRow
 

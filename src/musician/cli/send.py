@@ -6,8 +6,8 @@ from musician import service
 from musician.cli.context import App
 from musician.cli.options import command, correct_option, task_argument, text_argument
 from musician.cli.render import show
-from musician.protocol.corrections import with_corrections
-from musician.protocol.forbidden import GRANTABLE, Act
+from musician.protocol.messages.corrections import with_corrections
+from musician.protocol.policy.forbidden import GRANTABLE, Act
 from musician.protocol.states import State
 
 __all__ = ["handoff", "send", "stop"]

@@ -10,7 +10,7 @@ from musician.cli.context import App
 from musician.cli.options import command, parse_row
 from musician.cli.render import fields, lines, pairs, show, table
 from musician.cli.run_wording import say_anomaly, say_smoothness
-from musician.protocol.liveness import heartbeat_status
+from musician.protocol.rules.liveness import heartbeat_status
 from musician.protocol.states import ACTIVE
 from musician.service import TaskView
 from musician.service.plans import plans_of

@@ -5,8 +5,8 @@ import click
 from musician.cli.context import App
 from musician.cli.hand import hand_of, tell
 from musician.cli.options import command, context_option, session_options, task_argument, text_argument
-from musician.protocol.deviations import Severity, parse_severity
 from musician.protocol.journal import Entry, Kind
+from musician.protocol.rules.deviations import Severity, parse_severity
 
 __all__ = ["correction", "deviation", "self_correction", "step"]
 

@@ -17,7 +17,7 @@ from musician.cli.options import claim_of, command, session_options, task_argume
 from musician.cli.render import show
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost
-from musician.protocol.liveness import HeartbeatStatus, heartbeat_status
+from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.states import State
 from musician.store.bell import Bell
 

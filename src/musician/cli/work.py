@@ -8,8 +8,8 @@ import click
 from musician.cli.context import App
 from musician.cli.options import command, task_argument
 from musician.cli.render import show
-from musician.protocol.ready import End, EndKind
-from musician.runtime.work import play_task
+from musician.protocol.musician.ready import End, EndKind
+from musician.runtime.musician.work import play_task
 
 __all__ = ["work"]
 

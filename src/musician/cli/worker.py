@@ -9,7 +9,7 @@ from musician.cli.context import App
 from musician.cli.faults import FAILED, INTERRUPTED
 from musician.cli.options import command
 from musician.cli.render import show
-from musician.protocol.ready import EndKind
+from musician.protocol.musician.ready import EndKind
 from musician.runtime.fleet import Parting, work_on
 
 __all__ = ["worker"]

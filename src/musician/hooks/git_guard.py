@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from musician.hooks.place import Place
-    from musician.protocol.forbidden import Act
+    from musician.protocol.policy.forbidden import Act
 
 __all__ = ["main"]
 
@@ -44,7 +44,7 @@ def _refuses(place: "Place", session_id: str, argv: "Sequence[str]", stdin: "Tex
     from musician import service
     from musician.hooks.standing import claim_of
     from musician.protocol.errors import MusicianError
-    from musician.protocol.forbidden import Act, Refusal
+    from musician.protocol.policy.forbidden import Act, Refusal
 
     wanted = {"git push": Act.PUSH} if argv[:1] == ["push"] else _branches(stdin)
     granted = service.grants_of(place.store(), *(held.task_id for held in place.played))
@@ -63,7 +63,7 @@ def _refuses(place: "Place", session_id: str, argv: "Sequence[str]", stdin: "Tex
 
 def _branches(lines: "TextIO") -> "dict[str, Act]":
     """What is made of branches, or lost: by the zeros that git puts in place of a commit."""
-    from musician.protocol.forbidden import Act
+    from musician.protocol.policy.forbidden import Act
 
     found = {}
     for line in lines.read(_MOST_REFS_CHARS).splitlines():

@@ -18,7 +18,7 @@ from musician.protocol.errors import ClaimBlocked, DatabaseUnusable, MusicianErr
 if TYPE_CHECKING:
     from musician.hooks.answers import Answer
     from musician.protocol.claim import Claim
-    from musician.runtime.takeup import TakenUp
+    from musician.runtime.byhand.takeup import TakenUp
     from musician.store.rows import MessageRow
     from musician.trees.root import Root
 
@@ -75,7 +75,7 @@ def _take_up(event: HookEvent, place: Place, reference: str) -> str:
     from musician import service
     from musician.hooks.client import met
     from musician.protocol.names import parse_launch_prompt
-    from musician.runtime.takeup import take_up
+    from musician.runtime.byhand.takeup import take_up
     from musician.trees.root import Root, find_root
 
     task_id = parse_launch_prompt(reference)
@@ -125,7 +125,7 @@ def _resumption(taken: "TakenUp") -> str:
 def _unheard(place: Place, claim: "Claim") -> "tuple[MessageRow, ...]":
     """What the conductor said besides the instruction, which is handed over here and so need not be read again."""
     from musician import service
-    from musician.protocol.messages import MessageType
+    from musician.protocol.messages.types import MessageType
 
     unread = service.unread(place.store(), claim.task_id)
     if unread and unread[0].message_type == MessageType.INSTRUCTION:
@@ -137,8 +137,8 @@ def _unheard(place: Place, claim: "Claim") -> "tuple[MessageRow, ...]":
 
 def _next(place: Place, root: "Root", taken: "TakenUp") -> str:
     """The next item with its own text, and the call that begins it."""
-    from musician.protocol.program import Check
-    from musician.runtime.byhand import Hand
+    from musician.protocol.musician.program import Check
+    from musician.runtime.byhand.hand import Hand
 
     hand = Hand(root=root, store=place.store(), claim=taken.claim, settings=place.settings())
     item = next((each for each in hand.program.items if each.item == taken.next_item), None)

@@ -1,10 +1,10 @@
 """A session is about to end its turn: may it (B01, D11)?
 
-What is decided is in :mod:`musician.protocol.gate`; here it is counted, waited and written down. Decisions for when
-something is wrong (B10): a database that cannot be read lets the session go, says so to the person at the client and in
-``.musician/logs/gate.log``, and the silent heartbeat tells the conductor; one that only cannot be written keeps the
-session as it would have been kept, uncounted, and the client's own cap ends that. A hook that is ended while it waits
-leaves the task waiting as it is, with a heartbeat that nobody refreshes.
+What is decided is in :mod:`musician.protocol.rules.gate`; here it is counted, waited and written down. Decisions for
+when something is wrong (B10): a database that cannot be read lets the session go, says so to the person at the client
+and in ``.musician/logs/gate.log``, and the silent heartbeat tells the conductor; one that only cannot be written
+keeps the session as it would have been kept, uncounted, and the client's own cap ends that. A hook that is ended
+while it waits leaves the task waiting as it is, with a heartbeat that nobody refreshes.
 """
 
 import os
@@ -16,8 +16,8 @@ from musician.hooks.stop_counting import this_stop
 from musician.hooks.stop_waiting import wait_for_conductor
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost, DatabaseUnusable
-from musician.protocol.gate import CLIENT_CAP, Decision, Duty, Keep, Wait, decide, spent
 from musician.protocol.names import CONDUCTOR
+from musician.protocol.rules.gate import CLIENT_CAP, Decision, Duty, Keep, Wait, decide, spent
 from musician.protocol.states import State
 
 TYPE_CHECKING = False

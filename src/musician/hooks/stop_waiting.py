@@ -16,11 +16,11 @@ from typing import NoReturn
 from musician import service
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost, DatabaseUnusable
-from musician.protocol.gate import Decision, Keep, Leave, Patience, Wait, decide, patience
 from musician.protocol.journal import Entry, Kind
-from musician.protocol.liveness import HeartbeatStatus, heartbeat_status
-from musician.protocol.messages import ErrorReport, MessageType
-from musician.protocol.particulars import SelfCorrection
+from musician.protocol.messages.particulars import SelfCorrection
+from musician.protocol.messages.types import ErrorReport, MessageType
+from musician.protocol.rules.gate import Decision, Keep, Leave, Patience, Wait, decide, patience
+from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.bell import Bell

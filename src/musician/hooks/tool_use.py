@@ -11,7 +11,7 @@ import os
 import sys
 
 from musician.hooks.answers import allow, deny
-from musician.protocol.glance import OWN_TOOLS, READING, is_harmless
+from musician.protocol.policy.glance import OWN_TOOLS, READING, is_harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from musician.hooks.event import HookEvent
     from musician.hooks.place import Held, Place
     from musician.protocol.claim import Claim
-    from musician.protocol.forbidden import Act, Refusal
+    from musician.protocol.policy.forbidden import Act, Refusal
 
 __all__ = ["answer", "trouble"]
 
@@ -116,7 +116,7 @@ def _judged(event: "HookEvent", place: "Place", tool: str, played: "Sequence[Hel
 
 
 def _refusal(event: "HookEvent", place: "Place", tool: str, granted: "frozenset[Act]") -> "Refusal | None":
-    from musician.protocol.policy import Surroundings, judge
+    from musician.protocol.policy.tool_calls import Surroundings, judge
 
     given = event.raw.get("tool_input")
     if not isinstance(given, dict):

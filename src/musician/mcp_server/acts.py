@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from musician import service
 from musician.mcp_server.seat import Seat
 from musician.mcp_server.table import MOST_BYTES, MOST_ROWS, as_text, cut
-from musician.protocol.deviations import parse_severity
 from musician.protocol.errors import BadField
 from musician.protocol.journal import Entry, Kind
-from musician.protocol.liveness import heartbeat_status
 from musician.protocol.proposals import Draft, parse_type
+from musician.protocol.rules.deviations import parse_severity
+from musician.protocol.rules.liveness import heartbeat_status
+from musician.runtime.byhand.weighing import warn_by_hand
 from musician.runtime.proposing import Desk
-from musician.runtime.weighing import warn_by_hand
 from musician.store.rows import MessageRow
 
 __all__ = [

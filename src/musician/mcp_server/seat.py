@@ -18,10 +18,10 @@ from musician.processes.identity import ProcessIdentity, identify
 from musician.processes.vital import VitalSign, hold, lock_path
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimBlocked
-from musician.protocol.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.names import check_session_id
+from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.settings import Settings
-from musician.runtime.byhand import Hand
+from musician.runtime.byhand.hand import Hand
 from musician.store.port import Store
 from musician.trees.root import Root
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from musician.protocol.deviations import Severity
 from musician.protocol.errors import BadField
-from musician.protocol.particulars import check_text
+from musician.protocol.messages.particulars import check_text
+from musician.protocol.rules.deviations import Severity
 
 __all__ = ["MOST_TOOL_BYTES", "TOOLS", "Argument", "Tool"]
 

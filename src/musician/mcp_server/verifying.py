@@ -13,7 +13,7 @@ from musician.mcp_server.seat import Seat
 from musician.mcp_server.table import cut
 from musician.protocol.errors import NotGreen
 from musician.protocol.names import parse_launch_reference
-from musician.runtime.takeup import TakenUp, take_up
+from musician.runtime.byhand.takeup import TakenUp, take_up
 
 __all__ = ["checkpoint", "claim"]
 

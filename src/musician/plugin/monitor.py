@@ -27,8 +27,8 @@ from musician.hooks.event import session_of
 from musician.hooks.place import Held, Place, find_database
 from musician.protocol.claim import Claim
 from musician.protocol.errors import MusicianError
-from musician.protocol.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.names import CONDUCTOR
+from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.settings import Settings
 from musician.protocol.states import TERMINAL, VERDICTS, WAITING, State
 from musician.store.bell import Bell

@@ -83,7 +83,7 @@ def _context(said: "Mapping[str, Any]", place: "Place") -> "list[str]":
     size = window.get("context_window_size")
     if not all(isinstance(each, int) for each in (*used, size)):
         return []
-    from musician.protocol.budget import reading_from_tokens
+    from musician.protocol.rules.budget import reading_from_tokens
 
     reading = reading_from_tokens(sum(used), size, set_window=place.settings().context.window_tokens)
     return [] if reading.used_pct is None else [f"context {reading.used_pct:.0f} %"]

@@ -8,7 +8,7 @@ unreadable one is never healthy, and a missing count is 0 and not "0 and 0".
 import re
 from dataclasses import dataclass
 
-from musician.protocol.deviations import Severity
+from musician.protocol.rules.deviations import Severity
 from musician.protocol.states import State
 
 __all__ = ["Inspection", "RowFacts", "TempFacts", "headroom", "no_database", "validate", "verify_temp"]

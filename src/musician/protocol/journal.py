@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from musician.protocol.corrections import Correction, is_correction, order_id
-from musician.protocol.deviations import Deviation, Severity
+from musician.protocol.messages.corrections import Correction, is_correction, order_id
+from musician.protocol.rules.deviations import Deviation, Severity
 
 __all__ = ["Entry", "Kind", "Progress", "deviation_in", "status_line"]
 

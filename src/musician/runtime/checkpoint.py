@@ -11,8 +11,8 @@ from musician import service
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Kind
-from musician.protocol.program import Check
-from musician.protocol.review import Verification
+from musician.protocol.musician.program import Check
+from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
 from musician.store.port import Store
 from musician.store.rows import JournalRow

@@ -17,15 +17,15 @@ import anyio.to_thread
 from musician import service
 from musician.plans.plan import parse_plan
 from musician.processes.signals import stop_requested
-from musician.protocol.conductor import Launch, decide
+from musician.protocol.conductor.engine import Launch, decide
 from musician.protocol.errors import ClaimBlocked
+from musician.protocol.musician.ready import End
 from musician.protocol.names import CONDUCTOR
-from musician.protocol.ready import End
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
-from musician.runtime.facts import Gatherer, Memory
+from musician.runtime.conductor.facts import Gatherer, Memory
+from musician.runtime.musician.work import play_task
 from musician.runtime.tasks import raising_one
-from musician.runtime.work import play_task
 from musician.service.plans import plans_of
 from musician.store.bell import Bell
 from musician.store.port import Store

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from musician.processes.output import one_line
 from musician.protocol.errors import GitFailed, NoRepository
-from musician.protocol.review import Verification
+from musician.protocol.rules.review import Verification
 from musician.service import TaskView
 from musician.store.rows import VerificationRow
 from musician.trees.git import Git

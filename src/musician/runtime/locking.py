@@ -19,8 +19,8 @@ from musician.plans.plan import MAX_FILE_BYTES, load_plan
 from musician.protocol.errors import InvalidPlan, PlanChanged, UnknownPlan
 from musician.protocol.settings import Settings
 from musician.protocol.states import TERMINAL, State
+from musician.runtime.conductor.sole import sole_conductor
 from musician.runtime.papers import write_whole
-from musician.runtime.sole import sole_conductor
 from musician.service.documents import keep_instructions, latest_document
 from musician.store.port import Store
 from musician.store.rows import PlanRow

@@ -15,7 +15,7 @@ from musician.processes.identity import (
     is_same_machine,
 )
 from musician.processes.vital import holder, is_held, lock_path
-from musician.protocol.liveness import Owner, heartbeat_status, owner_standing
+from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, State
 from musician.service import TaskView

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from musician.processes.output import printable
-from musician.protocol.deviations import Severity, parse_severity
 from musician.protocol.journal import Entry, Kind, deviation_in, status_line
+from musician.protocol.rules.deviations import Severity, parse_severity
 from musician.trees.root import Root
 
 __all__ = ["Papers", "completion_report", "error_report_text", "missing_lines", "write_whole"]

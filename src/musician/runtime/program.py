@@ -1,11 +1,26 @@
-"""A task's specification as the program its musician plays."""
+"""A task's instruction file, read, and the program its musician plays."""
 
+from musician.plans.instructions import read_instructions
 from musician.plans.model import AgentPiece, Checkpoint, Step, TaskSpec
-from musician.protocol.delegation import Extent
-from musician.protocol.program import Check, Play, Program
+from musician.protocol.errors import InvalidPlan
+from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.rules.delegation import Extent
+from musician.trees.root import Root
 from musician.verification.select import commands_for
 
-__all__ = ["program_of"]
+__all__ = ["load_task_file", "program_of"]
+
+
+def load_task_file(root: Root, task_id: str, path: str) -> TaskSpec:
+    """Read a task's instruction file by its project-relative path."""
+    place = (root.path / path).resolve()
+    if not place.is_relative_to(root.path):
+        raise InvalidPlan(problems=(f"{path}:1: outside the project; an instruction file lies in it",))
+    try:
+        text = place.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidPlan(problems=(f"{path}:1: cannot be read ({error}); a UTF-8 text file",)) from error
+    return read_instructions(text, path=path, task_id=task_id).task
 
 
 def program_of(task: TaskSpec) -> Program:

@@ -3,15 +3,15 @@
 from dataclasses import dataclass, replace
 
 from musician import service
-from musician.protocol import ready as r
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, Kind
-from musician.protocol.messages import ErrorReport, HandoffNotice
+from musician.protocol.messages.particulars import Counted, KeyOutput, OutputKind, SelfCorrection
+from musician.protocol.messages.types import ErrorReport, HandoffNotice
+from musician.protocol.musician import ready as r
 from musician.protocol.names import succession_number
-from musician.protocol.particulars import Counted, KeyOutput, OutputKind, SelfCorrection
-from musician.runtime.handoffs import handoff_of
 from musician.runtime.investigation import suggest
 from musician.runtime.papers import Papers, completion_report, error_report_text, write_whole
+from musician.runtime.resuming.handoffs import handoff_of
 from musician.runtime.tasktree import TaskTree
 from musician.store.port import Store
 from musician.trees.git import Git

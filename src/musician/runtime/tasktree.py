@@ -13,9 +13,9 @@ from typing import Protocol
 
 from musician.plans.model import Isolation, TaskSpec
 from musician.protocol.claim import Claim
-from musician.protocol.delegation import Extent
 from musician.protocol.errors import BadField, TreeNotReady
-from musician.protocol.particulars import KeyOutput, OutputKind
+from musician.protocol.messages.particulars import KeyOutput, OutputKind
+from musician.protocol.rules.delegation import Extent
 from musician.trees.branches import create_branch, full_ref, integration_branch, partial_ref, start_branch
 from musician.trees.git import Git
 from musician.trees.merge import Conflict, ensure_integration, take_in

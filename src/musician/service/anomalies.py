@@ -1,6 +1,6 @@
 """The signals of ``protocol.anomalies``, from what one look at a task shows."""
 
-from musician.protocol.anomalies import Anomaly, Noted, anomalies, in_journal
+from musician.protocol.conductor.anomalies import Anomaly, Noted, anomalies, in_journal
 from musician.protocol.states import State
 from musician.service.views import TaskView
 from musician.service.work import as_entry

@@ -5,8 +5,7 @@ from typing import cast
 
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimBlocked, ClaimLost, WhichTask
-from musician.protocol.liveness import Owner, heartbeat_status, owner_standing
-from musician.protocol.messages import ClaimBlockedNotice, MessageType
+from musician.protocol.messages.types import ClaimBlockedNotice, MessageType
 from musician.protocol.names import (
     CONDUCTOR,
     check_session_id,
@@ -14,6 +13,7 @@ from musician.protocol.names import (
     fallback_id,
     succession_name,
 )
+from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
 from musician.service.rowwork import is_fenced, load_owned, load_task, named, say

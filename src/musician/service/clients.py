@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from musician.processes.identity import ProcessIdentity, is_same_start
 from musician.protocol.claim import Claim
-from musician.protocol.deviations import worst
 from musician.protocol.errors import ClaimLost
 from musician.protocol.journal import Entry, Kind, Progress
-from musician.protocol.messages import MessageType, Resumption
+from musician.protocol.messages.particulars import Counted, Deviations, SelfCorrection
+from musician.protocol.messages.types import MessageType, Resumption
 from musician.protocol.names import check_session_id, succession_name
-from musician.protocol.particulars import Counted, Deviations, SelfCorrection
+from musician.protocol.rules.deviations import worst
 from musician.service.claims import claims_in
 from musician.service.rowwork import load_owned, named, say, write_entries
 from musician.service.work import as_entry

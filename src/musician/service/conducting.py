@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from musician.protocol.errors import ConductorRunning
-from musician.protocol.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.names import CONDUCTOR, check_session_id
+from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.port import Store

@@ -3,9 +3,9 @@
 from collections.abc import Collection
 
 from musician.protocol.claim import Claim
-from musician.protocol.forbidden import Act, worded_grants
-from musician.protocol.messages import MessageType
+from musician.protocol.messages.types import MessageType
 from musician.protocol.names import CONDUCTOR
+from musician.protocol.policy.forbidden import Act, worded_grants
 from musician.service.rowwork import load_owned, load_played, load_task, say
 from musician.store.port import Store
 from musician.store.rows import MessageRow, decode

@@ -1,8 +1,8 @@
 """What a musician may do only because the conductor granted it, and what is written down when it was refused (D21)."""
 
 from musician.protocol.claim import Claim
-from musician.protocol.forbidden import Act, Refusal
 from musician.protocol.journal import Entry, Kind
+from musician.protocol.policy.forbidden import Act, Refusal
 from musician.service.rowwork import load_owned, named, write_entries
 from musician.store.port import Store
 from musician.store.rows import MessageRow, decode

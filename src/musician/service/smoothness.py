@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from musician.protocol.errors import UnreadableMessage
-from musician.protocol.messages import MessageType
-from musician.protocol.review import Smoothness, summed_up
-from musician.protocol.submissions import Completion, ReviewRequest
+from musician.protocol.messages.submissions import Completion, ReviewRequest
+from musician.protocol.messages.types import MessageType
+from musician.protocol.rules.review import Smoothness, summed_up
 from musician.store.port import Store
 
 __all__ = ["PhaseSmoothness", "smoothness_by_phase"]

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from musician.protocol.deviations import Severity
 from musician.protocol.journal import Entry, Kind, status_line
+from musician.protocol.rules.deviations import Severity
 from musician.store.port import Store, Tx
 from musician.store.rows import HistoryRow, JournalRow, MessageRow, decode
 

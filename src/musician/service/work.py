@@ -2,8 +2,8 @@
 
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.claim import Claim
-from musician.protocol.deviations import Severity
 from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.rules.deviations import Severity
 from musician.service.rowwork import load_owned, load_task, named, write_entries
 from musician.store.port import Store
 from musician.store.rows import JournalRow, SessionRow, decode

@@ -14,5 +14,5 @@ Where do we …
 - hold a subagent's claim against what was found? ``claimed``
 - keep a result, and say it in a review's "Tests" field? ``result``; what earlier ones tell: ``earlier``
 
-What all of that means for the checkpoint is decided by ``musician.protocol.readiness``.
+What all of that means for the checkpoint is decided by ``musician.protocol.rules.readiness``.
 """

@@ -24,8 +24,8 @@ import anyio.to_thread
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
 from musician.protocol.errors import GitFailed, NoRepository
-from musician.protocol.readiness import Check, CoverageLevel, Facts, coverage_level, decide
-from musician.protocol.review import Verification
+from musician.protocol.rules.readiness import Check, CoverageLevel, Facts, coverage_level, decide
+from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
 from musician.trees.git import Git
 from musician.verification import claimed

@@ -7,7 +7,7 @@ silence never passes for a clean bill. All lists are bounded where they are made
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from musician.protocol.readiness import Check, Decision
+from musician.protocol.rules.readiness import Check, Decision
 
 __all__ = [
     "Category",

@@ -8,7 +8,7 @@ import pytest
 from musician import service
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, Kind
-from musician.protocol.messages import MessageType
+from musician.protocol.messages.types import MessageType
 from musician.protocol.states import State
 from musician.store.port import Store
 

@@ -9,7 +9,7 @@ import pytest
 
 from musician import service
 from musician.protocol.claim import Claim
-from musician.protocol.messages import ClaimBlockedNotice, MessageType
+from musician.protocol.messages.types import ClaimBlockedNotice, MessageType
 from musician.protocol.states import State
 from musician.store.port import Store
 

@@ -1,0 +1,105 @@
+"""Four mechanical signals that something is out of the ordinary, for the conductor's eyes.
+
+Knows journal entries and how long ago a task was last heard of; nothing an agent says of itself beyond that. Refuses to
+act: a self-correction that breaks the estimate and a High deviation go to a person by the rules of review (D17), a
+silence that lasts ends in a takeover (D23); everything else is only shown. The signals:
+
+- a self-correction: that session's estimates are off from then on (sources "Self-correction flag");
+- a High deviation (REF-5), until it is ruled;
+- between two context readings of one session, a rise by more than ``JUMP_OVER_PCT`` points;
+- ``SILENT_FROM_S`` or more without a word from a session that plays. One that waits is not silent.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from musician.protocol.journal import Entry, Kind
+from musician.protocol.musician.boundary import AWAITS_ANSWER
+from musician.protocol.rules.deviations import Severity
+
+__all__ = ["JUMP_OVER_PCT", "SILENT_FROM_S", "Anomaly", "Noted", "Signal", "anomalies", "in_journal"]
+
+JUMP_OVER_PCT = 15.0
+"""Points of context between two readings; more is a jump."""
+
+SILENT_FROM_S = 300.0
+"""Since a playing session was last heard of; so much is a silence."""
+
+
+class Signal(StrEnum):
+    SELF_CORRECTION = "self-correction"
+    HIGH_DEVIATION = "High deviation"
+    CONTEXT_JUMP = "context jump"
+    SILENCE = "silence"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """A journal entry with its id and the claim it was written under."""
+
+    id: int
+    epoch: int
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anomaly:
+    """``entry_id`` is the journal entry that shows it; of a silence the last one before it, 0 if there is none."""
+
+    signal: Signal
+    text: str
+    entry_id: int
+    epoch: int
+    is_settled: bool = False
+    """The deviation was ruled."""
+
+
+def in_journal(journal: Iterable[Noted]) -> Iterator[Anomaly]:
+    """Everything a task's journal shows, oldest first, over all its sessions."""
+    reading: tuple[int, float] | None = None
+    for each in journal:
+        entry = each.entry
+        if entry.kind is Kind.SELF_CORRECTION:
+            yield _shown(Signal.SELF_CORRECTION, each, _told(entry))
+        elif entry.kind is Kind.DEVIATION and entry.severity is Severity.HIGH:
+            yield _shown(Signal.HIGH_DEVIATION, each, _told(entry))
+        if entry.context_pct is None:
+            continue
+        before = reading[1] if reading is not None and reading[0] == each.epoch else entry.context_pct
+        if entry.context_pct - before > JUMP_OVER_PCT:
+            yield _shown(Signal.CONTEXT_JUMP, each, f"from {before:g} % to {entry.context_pct:g} %")
+        reading = (each.epoch, entry.context_pct)
+
+
+def anomalies(
+    journal: Sequence[Noted], *, epoch: int, is_played: bool, quiet_s: float | None
+) -> tuple[Anomaly, ...]:
+    """What is out of the ordinary now: of the claim ``epoch``, and every High deviation nobody has ruled.
+
+    ``is_played``: a session owns the task and is at work; ``quiet_s`` since anything was heard of it, None where nobody
+    can tell.
+    """
+    found = [
+        each
+        for each in in_journal(journal)
+        if not each.is_settled and (each.epoch == epoch or each.signal is Signal.HIGH_DEVIATION)
+    ]
+    last = journal[-1] if journal else Noted(id=0, epoch=epoch, entry=Entry(kind=Kind.CLAIMED))
+    if is_played and quiet_s is not None and quiet_s >= SILENT_FROM_S and not _waits(last.entry):
+        found.append(_shown(Signal.SILENCE, last, f"for {quiet_s // 60:.0f} minutes"))
+    return tuple(found)
+
+
+def _shown(signal: Signal, noted: Noted, text: str) -> Anomaly:
+    is_settled = signal is Signal.HIGH_DEVIATION and noted.entry.ruled
+    return Anomaly(signal=signal, text=text, entry_id=noted.id, epoch=noted.epoch, is_settled=is_settled)
+
+
+def _waits(last: Entry) -> bool:
+    """Standing still with its phase, or waiting for an answer."""
+    return last.kind is Kind.PAUSED or (last.kind is Kind.NOTE and last.text == AWAITS_ANSWER)
+
+
+def _told(entry: Entry) -> str:
+    return ": ".join(part for part in (entry.item, entry.text) if part)

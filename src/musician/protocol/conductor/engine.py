@@ -1,0 +1,340 @@
+"""The conductor: looks at everything and says what is missing, without doing anything itself.
+
+Theory. :func:`decide` is a pure function of one :class:`Orchestra`, what the database, the locks and git say at one
+moment. It keeps no memory between calls: a conductor that was killed and started again decides the same (D13).
+Every act moves the facts, so that the same act is not due a second time; an act that fails leaves the facts, and
+is due again. For each task the first rule of ``_RULES`` that has something to say speaks; where none does, an open
+task may be given a musician. So a task gets one act at most. A task that waits for a person (an open ask) is left as
+it is (D18). Before all rules comes the barrier, which concerns several tasks at once (``barrier``).
+"""
+
+from collections.abc import Callable, Collection, Iterator
+
+from musician.protocol.conductor.acts import (
+    Act,
+    AskHuman,
+    AskReviewer,
+    Finish,
+    GoOn,
+    Judge,
+    Launch,
+    Merge,
+    Pause,
+    Reopen,
+    RequestExit,
+    Standstill,
+    TakeOver,
+    TryMerge,
+    VerifyFully,
+)
+from musician.protocol.conductor.barrier import holder_of, is_held_up, pause_due
+from musician.protocol.conductor.opinion import before_asking, judge_by_opinion
+from musician.protocol.conductor.orchestra import (
+    Orchestra,
+    Report,
+    Reviewer,
+    Submitted,
+    TaskFacts,
+    Trial,
+    TrialOutcome,
+    current_phase,
+    is_at_work,
+    is_finished,
+    is_open,
+    waits_for_person,
+)
+from musician.protocol.rules.budget import answer_by_rule
+from musician.protocol.rules.deviations import open_deviations
+from musician.protocol.rules.liveness import Owner
+from musician.protocol.rules.review import Verdict, VerdictKind, judge_by_rule
+from musician.protocol.settings import Settings
+from musician.protocol.states import ACTIVE, CLAIMABLE, State
+
+__all__ = [
+    "MOST_FAILED_LAUNCHES",
+    "Act",
+    "AskHuman",
+    "AskReviewer",
+    "Finish",
+    "GoOn",
+    "Judge",
+    "Launch",
+    "Merge",
+    "Orchestra",
+    "Pause",
+    "Reopen",
+    "Report",
+    "RequestExit",
+    "Reviewer",
+    "Standstill",
+    "Submitted",
+    "TakeOver",
+    "TaskFacts",
+    "Trial",
+    "TrialOutcome",
+    "TryMerge",
+    "VerifyFully",
+    "current_phase",
+    "decide",
+    "is_finished",
+]
+
+MOST_FAILED_LAUNCHES = 3
+"""So many launches in a row without a claim, and a person is asked before each further one."""
+
+
+def decide(orchestra: Orchestra) -> tuple[Act, ...]:
+    """What is due now, in an order in which it can be done; empty: wait for the next event."""
+    due = {task.task_id: _due_for(task, orchestra) for task in orchestra.tasks}
+    acts: list[Act] = [act for act in due.values() if act is not None]
+    ready = list(_ready_to_play(orchestra, [task for task in orchestra.tasks if due[task.task_id] is None]))
+    acts.extend(Launch(task_id=task_id) for task_id in ready[: _places(orchestra)])
+    if acts:
+        return tuple(acts)
+    if all(is_finished(task) for task in orchestra.tasks):
+        return (Finish(),)
+    if orchestra.jobs == 0 and ready:
+        return ()  # whoever opens a session may claim them
+    return () if any(_goes_on(task, orchestra) for task in orchestra.tasks) else (Standstill(),)
+
+
+def _due_for(task: TaskFacts, orchestra: Orchestra) -> Act | None:
+    said = pause_due(task, orchestra.tasks)
+    if said is not None or is_finished(task) or task.has_open_ask or is_held_up(task, orchestra.tasks):
+        return said
+    for rule in _RULES:
+        act = rule(task, orchestra.settings)
+        if act is not None:
+            return act
+    return None
+
+
+def _goes_on(task: TaskFacts, orchestra: Orchestra) -> bool:
+    """Whether something will come of the task without anybody's doing; of a finished one, the place it takes."""
+    has_session = task.is_running or task.owner is Owner.LIVE
+    is_pausing = task.is_paused and task.is_told_to_pause
+    waits_for_others = is_pausing or is_held_up(task, orchestra.tasks)
+    return has_session and not waits_for_person(task) and not waits_for_others
+
+
+def _merge_complete(task: TaskFacts, _: Settings) -> Act | None:
+    return Merge(task_id=task.task_id) if task.state is State.COMPLETE else None
+
+
+def _ask_question(task: TaskFacts, _: Settings) -> Act | None:
+    if task.question is None:
+        return None
+    message_id, text = task.question
+    return AskHuman(task_id=task.task_id, kind="question", subject_id=message_id, text=text)
+
+
+def _answer_submission(task: TaskFacts, settings: Settings) -> Act | None:
+    found = task.submitted
+    if task.state is not State.NEEDS_REVIEW or found is None:
+        return None
+    verdict = _verdict_on(task.reviewer, found, settings)
+    if verdict is None:
+        return AskReviewer(task_id=task.task_id, message_id=found.message_id)
+    match verdict.kind:
+        case VerdictKind.ASK_HUMAN:
+            return _ask_review(task, found, "; ".join(verdict.reasons))
+        case VerdictKind.VERIFY_FULLY_FIRST:
+            return VerifyFully(task_id=task.task_id, message_id=found.message_id)
+        case VerdictKind.SEND_BACK:
+            return _judged(task, found, State.REVIEW_FAILED, _worded(verdict.reasons))
+        case VerdictKind.PROPOSE_FIX:
+            return _judged(task, found, State.FIX_PROPOSED, _worded(verdict.reasons))
+    return _approve(task, found)
+
+
+def _verdict_on(reviewer: Reviewer, found: Submitted, settings: Settings) -> Verdict | None:
+    """None: the reviewing agent is to be asked."""
+    match reviewer:
+        case Reviewer.HUMAN:
+            return Verdict(kind=VerdictKind.ASK_HUMAN, reasons=("the plan asks for a person's review",))
+        case Reviewer.AGENT:
+            decided = before_asking(found.submission, settings)
+            if decided is not None or found.opinion is None:
+                return decided
+            return judge_by_opinion(found.submission, found.opinion)
+    return judge_by_rule(found.submission, settings)
+
+
+def _approve(task: TaskFacts, found: Submitted) -> Act:
+    said = "" if found.opinion is None or not found.opinion.text else f" {found.opinion.text}"
+    if not found.submission.final or not task.is_isolated:
+        return _judged(task, found, State.REVIEW_APPROVED, f"Approved.{said}")
+    if found.trial is None:
+        return TryMerge(task_id=task.task_id, message_id=found.message_id)
+    if found.trial.outcome is TrialOutcome.GREEN:
+        text = f"Approved; merged and verified with the others' work.{said}"
+        return _judged(task, found, State.REVIEW_APPROVED, text)
+    if found.trial.earlier:
+        return _ask_review(task, found, found.trial.trouble)
+    return _judged(task, found, State.REVIEW_FAILED, found.trial.trouble)
+
+
+def _ask_review(task: TaskFacts, found: Submitted, why: str) -> AskHuman:
+    return AskHuman(task_id=task.task_id, kind="review", subject_id=found.message_id, text=why)
+
+
+def _judged(task: TaskFacts, found: Submitted, verdict: State, text: str) -> Judge:
+    return Judge(
+        task_id=task.task_id,
+        message_id=found.message_id,
+        verdict=verdict,
+        text=text,
+        rules=_ruled(found, verdict),
+    )
+
+
+def _ruled(found: Submitted, verdict: State) -> tuple[int, ...]:
+    """The deviations ruled by this verdict: all that are open, but those a reviewing agent has left for later."""
+    if found.opinion is None or verdict is State.REVIEW_APPROVED:
+        return found.deviation_ids if open_deviations(found.submission.work.deviations) else ()
+    return tuple(found.deviation_ids[number - 1] for number in sorted(found.opinion.ruled))
+
+
+def _worded(reasons: tuple[str, ...]) -> str:
+    return reasons[0] if len(reasons) == 1 and "\n" in reasons[0] else _numbered(reasons)
+
+
+def _numbered(reasons: tuple[str, ...]) -> str:
+    return "\n".join(f"{number}. {reason}" for number, reason in enumerate(reasons, start=1))
+
+
+def _answer_report(task: TaskFacts, settings: Settings) -> Act | None:
+    report = task.report
+    if task.state is not State.ERROR or report is None:
+        return None
+    if report.is_context:
+        answer = answer_by_rule(report.used_pct, report.projected_pct, settings)
+        if answer.state is State.EXIT_REQUESTED:
+            return RequestExit(task_id=task.task_id, text=answer.text)
+        return Judge(
+            task_id=task.task_id, message_id=report.message_id, verdict=answer.state, text=answer.text
+        )
+    if report.is_repeat and ("error", report.message_id) not in task.settled_asks:
+        return AskHuman(
+            task_id=task.task_id,
+            kind="error",
+            subject_id=report.message_id,
+            text=f"the same error twice: {report.text}",
+        )
+    return Judge(
+        task_id=task.task_id,
+        message_id=report.message_id,
+        verdict=State.FIX_PROPOSED,
+        text="Play it once more from the last finished state.",
+    )
+
+
+def _take_over_dead(task: TaskFacts, _: Settings) -> Act | None:
+    if task.state in ACTIVE and task.owner in (Owner.DEAD, Owner.STALE):
+        return TakeOver(task_id=task.task_id)
+    return None
+
+
+def _reopen_exited(task: TaskFacts, settings: Settings) -> Act | None:
+    if task.state is not State.EXITED:
+        return None
+    gave_up = task.exit_reason.startswith("retry exhaustion")
+    if gave_up and ("retries", task.epoch) not in task.settled_asks:
+        return AskHuman(
+            task_id=task.task_id,
+            kind="retries",
+            subject_id=task.epoch,
+            text=f"gave up after {task.exit_reason}",
+        )
+    return _ask_if_fruitless(task, settings) or Reopen(task_id=task.task_id)
+
+
+def _ask_if_fruitless(task: TaskFacts, settings: Settings) -> Act | None:
+    limit = settings.limits.sessions_without_progress
+    if task.empty_sessions < limit or ("progress", task.epoch) in task.settled_asks:
+        return None
+    return AskHuman(
+        task_id=task.task_id,
+        kind="progress",
+        subject_id=task.epoch,
+        text=f"{task.empty_sessions} sessions in a row ended without progress, the last: {task.exit_reason};"
+        f" see .musician/logs/{task.task_id}.musician.log",
+    )
+
+
+def _ask_before_relaunch(task: TaskFacts, settings: Settings) -> Act | None:
+    if not is_open(task):
+        return None
+    failed = task.failed_launches
+    if failed >= MOST_FAILED_LAUNCHES and ("launch", failed) not in task.settled_asks:
+        return AskHuman(
+            task_id=task.task_id,
+            kind="launch",
+            subject_id=failed,
+            text=f"{failed} musicians in a row ended before they claimed it;"
+            f" see .musician/logs/{task.task_id}.musician.log",
+        )
+    return _ask_if_fruitless(task, settings)
+
+
+def _flag_doubtful(task: TaskFacts, _: Settings) -> Act | None:
+    if task.state not in ACTIVE:
+        return None
+    if task.owner is Owner.DOUBTFUL:
+        text = "its owner's heartbeat cannot be read or lies in the future: nobody can tell whether it lives"
+    elif task.owner is None and task.state not in CLAIMABLE and not task.is_running:
+        text = f"it is {task.state}, and no session owns it: hand it off, and it goes on"
+    else:
+        return None
+    return AskHuman(task_id=task.task_id, kind="doubtful", subject_id=task.epoch, text=text)
+
+
+_RULES: tuple[Callable[[TaskFacts, Settings], Act | None], ...] = (
+    _merge_complete,
+    _ask_question,
+    _answer_submission,
+    _answer_report,
+    _take_over_dead,
+    _flag_doubtful,
+    _reopen_exited,
+    _ask_before_relaunch,
+)
+"""In this order: what a dead session submitted is judged before its task is taken over, for the verdict
+outlives it (D7)."""
+
+
+# -- who is given a musician --------------------------------------------------------------------------------------
+
+
+def _places(orchestra: Orchestra) -> int:
+    taken = sum(task.is_running and not waits_for_person(task) for task in orchestra.tasks)
+    return max(0, orchestra.jobs - taken)
+
+
+def _ready_to_play(orchestra: Orchestra, idle: Collection[TaskFacts]) -> Iterator[str]:
+    """Which of the tasks that nothing else is due for could be played now: by phase, in the plan's order."""
+    finished = frozenset(task.task_id for task in orchestra.tasks if is_finished(task))
+    phase = current_phase(orchestra.tasks)
+    played = [task for task in idle if task.phase == phase and is_open(task) and not task.has_open_ask]
+    at_work = {task.task_id for task in orchestra.tasks if is_at_work(task)}
+    for task in played:
+        if holder_of(task, orchestra.tasks) is not None:
+            continue
+        if task.after <= finished and not task.conflicts & (at_work | _holders(task, orchestra, finished)):
+            at_work.add(task.task_id)
+            yield task.task_id
+
+
+def _holders(task: TaskFacts, orchestra: Orchestra, finished: frozenset[str]) -> set[str]:
+    """Siblings between two sessions: their dangerous files are theirs until they are finished.
+
+    Where more than one has begun, by hand, the first of the plan goes on.
+    """
+    ids = [each.task_id for each in orchestra.tasks]
+    begun = [
+        each.task_id
+        for each in orchestra.tasks
+        if each.phase == task.phase and each.was_claimed and each.after <= finished
+    ]
+    earlier = ids[: ids.index(task.task_id)]
+    return {each for each in begun if each not in finished and (not task.was_claimed or each in earlier)}

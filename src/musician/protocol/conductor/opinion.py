@@ -1,0 +1,100 @@
+"""What a reviewing agent said of a submission, and how far it counts (D18.6).
+
+Theory. The agent takes the place of the rules' taste, not of their limits. Before it is asked, the rules have their
+say: what fails its verification is sent back, what cannot be verified or goes round for the fifth time is a person's,
+and what must be verified in full is. What the agent says then counts for this one submission (D7). It never approves by
+saying nothing: no verdict, two different ones, one without a reason, a crash and a time-out all go to a person, and so
+does an approval that leaves a Medium or High deviation unruled.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from musician.protocol.rules.deviations import Severity, open_deviations
+from musician.protocol.rules.review import (
+    Submission,
+    Verdict,
+    VerdictKind,
+    Verification,
+    judge_by_rule,
+    limits_of_review,
+    missing_evidence,
+)
+from musician.protocol.settings import Settings
+
+__all__ = ["Judgement", "Opinion", "before_asking", "form_opinion", "judge_by_opinion"]
+
+
+class Judgement(StrEnum):
+    APPROVE = "approve"
+    REJECT = "reject"
+    FIX = "fix"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opinion:
+    """``judgement`` None: the agent gave none that counts, and ``text`` says why not.
+
+    ``ruled`` are numbers from 1 of the open deviations it was shown.
+    """
+
+    judgement: Judgement | None
+    text: str
+    ruled: frozenset[int] = frozenset()
+
+
+def form_opinion(
+    given: Iterable[tuple[Judgement, str]], *, ruled: Collection[int] = (), shown: int = 0, trouble: str = ""
+) -> Opinion:
+    """From each verdict the agent told, in order; of one kind they are the points of one verdict.
+
+    ``shown`` deviations could be ruled; ``trouble`` is how the agent failed, "" if it did not.
+    """
+    points = list(given)
+    kinds = sorted({judgement for judgement, _ in points})
+    texts = [text for _, text in points if text]
+    unknown = sorted(number for number in ruled if not 1 <= number <= shown)
+    problem = trouble
+    if not problem and len(kinds) != 1:
+        problem = f"it says {' and '.join(kinds)}" if kinds else "it said none"
+    if not problem and kinds != [Judgement.APPROVE] and not texts:
+        problem = f"it says {kinds[0]} without a reason"
+    if not problem and unknown:
+        problem = f"it rules deviation {unknown[0]}, and there are {shown}"
+    if problem:
+        return Opinion(judgement=None, text=problem)
+    text = texts[0] if len(texts) == 1 else "\n".join(f"{n}. {each}" for n, each in enumerate(texts, start=1))
+    return Opinion(judgement=kinds[0], text=text, ruled=frozenset(ruled))
+
+
+def before_asking(submission: Submission, settings: Settings) -> Verdict | None:
+    """What is decided without the agent; None: it is to be asked."""
+    concerns = limits_of_review(submission, settings)
+    if concerns:
+        return Verdict(kind=VerdictKind.ASK_HUMAN, reasons=concerns)
+    evidence = submission.evidence
+    if evidence is not None and evidence.verification is Verification.RED:
+        return judge_by_rule(submission, settings)
+    unknown = missing_evidence(submission)
+    return None if unknown is None else Verdict(kind=VerdictKind.VERIFY_FULLY_FIRST, reasons=(unknown,))
+
+
+def judge_by_opinion(submission: Submission, opinion: Opinion) -> Verdict:
+    """What the agent's opinion comes to."""
+    shown = list(enumerate(open_deviations(submission.work.deviations), start=1))
+    ruled = tuple(each for number, each in shown if number in opinion.ruled)
+    left = tuple(each for number, each in shown if number not in opinion.ruled)
+    grave = [f"{each.severity} deviation ({each.text})" for each in left if each.severity is not Severity.LOW]
+    match opinion.judgement:
+        case None:
+            reason = f"the reviewing agent gave no verdict: {opinion.text}"
+            return Verdict(kind=VerdictKind.ASK_HUMAN, reasons=(reason,))
+        case Judgement.REJECT:
+            return Verdict(kind=VerdictKind.SEND_BACK, reasons=(opinion.text,), rules=ruled)
+        case Judgement.FIX:
+            return Verdict(kind=VerdictKind.PROPOSE_FIX, reasons=(opinion.text,), rules=ruled)
+    if grave:
+        reason = f"the reviewing agent approves and leaves unruled: {', '.join(grave)}"
+        return Verdict(kind=VerdictKind.ASK_HUMAN, reasons=(reason,))
+    return Verdict(kind=VerdictKind.APPROVE, rules=(*ruled, *left))

@@ -1,0 +1,107 @@
+"""The codec of each kind of value a message's field can have (D14)."""
+
+from functools import partial
+
+from musician.protocol.errors import BadField
+from musician.protocol.messages.forms import Codec
+from musician.protocol.messages.particulars import (
+    ABSENT,
+    AgentsRemaining,
+    Counted,
+    Deviations,
+    KeyOutput,
+    Nth,
+    SelfCorrection,
+    read_estimate,
+    read_int,
+    read_pct,
+    show_int,
+    show_pct,
+)
+
+__all__ = [
+    "BUDGET",
+    "COUNT",
+    "COUNTED",
+    "DEVIATIONS",
+    "ESTIMATE",
+    "IN_BRACKETS",
+    "KEY_OUTPUTS",
+    "LINE",
+    "NTH_BY_OF",
+    "NTH_BY_SLASH",
+    "OPTIONAL_LINE",
+    "OPTIONAL_PATH",
+    "PCT",
+    "REMAINING",
+    "SCORE",
+    "SELF_CORRECTION",
+    "TEXT",
+]
+
+
+def _show_nth(separator: str, value: Nth | None) -> str:
+    return show_int(None) if value is None else f"{value.number}{separator}{value.of}"
+
+
+def _show_score(value: int | None) -> str:
+    return f"{show_int(value)}/9"
+
+
+def _show_outputs(outputs: tuple[KeyOutput, ...]) -> str:
+    return "\n".join(("", *(output.render() for output in outputs))) if outputs else "none"
+
+
+def _read_outputs(text: str) -> tuple[KeyOutput, ...]:
+    lines = [line for line in text.split("\n") if line.strip()]
+    if [line.strip().lower() for line in lines] in ([], ["none"]):
+        return ()
+    return tuple(map(KeyOutput.parse, lines))
+
+
+def _read_optional(text: str) -> str | None:
+    return None if text.strip().lower() in ABSENT else text.strip()
+
+
+def _read_budget(text: str) -> float:
+    value = read_pct(text)
+    if value is None:
+        raise BadField(field="budget_pct", value=text, reason="use 0% to 100%")
+    return value
+
+
+def _same(text: str) -> str:
+    return text
+
+
+TEXT: Codec[str] = Codec(render=_same, parse=_same, unknown="")
+LINE: Codec[str] = Codec(render=_same, parse=str.strip, unknown="")
+IN_BRACKETS: Codec[str] = Codec(
+    render=lambda text: f" ({text})" if text else "", parse=lambda text: text[2:-1], unknown=""
+)
+OPTIONAL_LINE: Codec[str | None] = Codec(
+    render=lambda line: line or "unknown", parse=_read_optional, unknown=None
+)
+OPTIONAL_PATH: Codec[str | None] = Codec(
+    render=lambda path: path or "N/A", parse=_read_optional, unknown=None
+)
+COUNT: Codec[int | None] = Codec(render=show_int, parse=read_int, unknown=None)
+SCORE: Codec[int | None] = Codec(render=_show_score, parse=read_int, unknown=None)
+PCT: Codec[float | None] = Codec(render=show_pct, parse=read_pct, unknown=None)
+ESTIMATE: Codec[float | None] = Codec(
+    render=lambda pct: f"~{show_pct(pct)}", parse=read_estimate, unknown=None
+)
+BUDGET: Codec[float] = Codec(render=show_pct, parse=_read_budget, unknown=65.0)
+NTH_BY_OF: Codec[Nth | None] = Codec(render=partial(_show_nth, " of "), parse=Nth.parse, unknown=None)
+NTH_BY_SLASH: Codec[Nth | None] = Codec(render=partial(_show_nth, "/"), parse=Nth.parse, unknown=None)
+SELF_CORRECTION: Codec[SelfCorrection] = Codec(
+    render=SelfCorrection.render, parse=SelfCorrection.parse, unknown=SelfCorrection(happened=None)
+)
+DEVIATIONS: Codec[Deviations] = Codec(
+    render=Deviations.render, parse=Deviations.parse, unknown=Deviations(count=None)
+)
+REMAINING: Codec[AgentsRemaining] = Codec(
+    render=AgentsRemaining.render, parse=AgentsRemaining.parse, unknown=AgentsRemaining(count=None)
+)
+COUNTED: Codec[Counted] = Codec(render=Counted.render, parse=Counted.parse, unknown=Counted(count=None))
+KEY_OUTPUTS: Codec[tuple[KeyOutput, ...]] = Codec(render=_show_outputs, parse=_read_outputs, unknown=())

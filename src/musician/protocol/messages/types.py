@@ -1,0 +1,329 @@
+"""What sessions send each other: the types, and the small messages (sources "Message Format Standards").
+
+Knows which type of message goes with which act and what each text says; refuses to know who may send what
+when (that is the table in ``transitions``) and what becomes of it. A message that exists is valid. ``render``
+and ``parse`` are inverse (D14): ``parse(render(x)) == x`` for every message, whatever its texts contain.
+``parse`` also reads what people and models write by hand: what is not said there is unknown, what cannot be
+is :class:`UnreadableMessage`. How a text is laid out is in ``forms``, its values are in ``particulars``; the
+two submissions are in ``submissions``.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import ClassVar
+
+from musician.protocol.errors import BadField, BadId
+from musician.protocol.messages.codecs import (
+    BUDGET,
+    COUNTED,
+    DEVIATIONS,
+    ESTIMATE,
+    IN_BRACKETS,
+    KEY_OUTPUTS,
+    LINE,
+    NTH_BY_SLASH,
+    OPTIONAL_LINE,
+    OPTIONAL_PATH,
+    PCT,
+    REMAINING,
+    SELF_CORRECTION,
+    TEXT,
+)
+from musician.protocol.messages.forms import Field, Form, Message
+from musician.protocol.messages.particulars import (
+    MOST_PCT,
+    AgentsRemaining,
+    Counted,
+    Deviations,
+    KeyOutput,
+    Nth,
+    SelfCorrection,
+    check_line,
+    check_optional_line,
+    check_optional_path,
+    check_pct,
+    check_text,
+)
+from musician.protocol.names import check_task_id
+from musician.protocol.states import State
+
+__all__ = [
+    "REPORTS",
+    "SUBMISSIONS",
+    "VERDICT_OF",
+    "ClaimBlockedNotice",
+    "ContextWarning",
+    "ErrorReport",
+    "HandoffNotice",
+    "MessageType",
+    "Resumption",
+]
+
+
+class MessageType(StrEnum):
+    """What ``orchestration_messages`` says in its ``message_type`` column."""
+
+    INSTRUCTION = "instruction"
+    INSTRUCTION_SUPERSEDED = "instruction_superseded"
+    CLAIM_BLOCKED = "claim_blocked"
+    REVIEW_REQUEST = "review_request"
+    COMPLETION = "completion"
+    ERROR = "error"
+    CONTEXT_WARNING = "context_warning"
+    APPROVAL = "approval"
+    REJECTION = "rejection"
+    FIX_PROPOSAL = "fix_proposal"
+    EXIT_REQUEST = "exit_request"
+    HANDOFF = "handoff"
+    COMPLETED = "completed"
+    SYSTEM = "system"
+    EMERGENCY = "emergency"
+    NOTE = "note"
+    PAUSE = "pause"
+    """Stand still from the next boundary on, until ``go_on`` (PLAN-21)."""
+    GO_ON = "go_on"
+    QUESTION = "question"
+    RESUMPTION_STATUS = "resumption_status"
+
+
+SUBMISSIONS = frozenset({MessageType.REVIEW_REQUEST, MessageType.COMPLETION})
+"""The owner asks for a judgement of its work (D14)."""
+
+REPORTS = frozenset({MessageType.ERROR, MessageType.CONTEXT_WARNING})
+"""The owner asks what to do."""
+
+VERDICT_OF: Mapping[State, MessageType] = MappingProxyType(
+    {
+        State.REVIEW_APPROVED: MessageType.APPROVAL,
+        State.REVIEW_FAILED: MessageType.REJECTION,
+        State.FIX_PROPOSED: MessageType.FIX_PROPOSAL,
+    }
+)
+"""The message a conductor's verdict is written as."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorReport(Message):
+    """A failure that waits for an answer (D3). ``retry`` counts the task's reports, this one included."""
+
+    retry: Nth | None
+    context_usage_pct: float | None
+    self_correction: SelfCorrection
+    error: str
+    report: str | None
+    """Path of the detailed report."""
+    suggested_investigation: str = ""
+    key_outputs: tuple[KeyOutput, ...] = ()
+
+    type: ClassVar[MessageType] = MessageType.ERROR
+    form: ClassVar[Form] = Form(
+        heading="ERROR (Retry {retry}):",
+        heading_pattern=re.compile(r"ERROR \(Retry (?P<retry>[^)]*)\):?\s*"),
+        words={"retry": NTH_BY_SLASH},
+        fields=(
+            Field(label="Context Usage", attribute="context_usage_pct", codec=PCT),
+            Field(label="Self-Correction", attribute="self_correction", codec=SELF_CORRECTION),
+            Field(label="Error", attribute="error", codec=TEXT),
+            Field(label="Report", attribute="report", codec=OPTIONAL_PATH),
+            Field(label="Key Outputs", attribute="key_outputs", codec=KEY_OUTPUTS, optional=True),
+            Field(
+                label="Suggested Investigation",
+                attribute="suggested_investigation",
+                codec=TEXT,
+                optional=True,
+            ),
+        ),
+        closing="Awaiting conductor fix proposal",
+    )
+
+    def __post_init__(self) -> None:
+        check_pct("context_usage_pct", self.context_usage_pct)
+        check_text("error", self.error)
+        check_text("suggested_investigation", self.suggested_investigation)
+        check_optional_path("report", self.report)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextWarning(Message):
+    """The owner asks how to go on with the context it has left (D15).
+
+    ``budget_pct`` is the usage from which it hands off; ``agents_that_fit`` before that.
+    ``to_checkpoint_pct`` is what the way to the next checkpoint is estimated to cost.
+    """
+
+    context_usage_pct: float | None
+    self_correction: SelfCorrection
+    agents_remaining: AgentsRemaining
+    agents_that_fit: Counted
+    deviations: Deviations
+    to_checkpoint_pct: float | None
+    recommendation: str
+    budget_pct: float = 65.0
+
+    type: ClassVar[MessageType] = MessageType.CONTEXT_WARNING
+    form: ClassVar[Form] = Form(
+        heading="CONTEXT WARNING: {context_usage_pct} usage",
+        heading_pattern=re.compile(r"CONTEXT WARNING: (?P<context_usage_pct>\S*) usage:?\s*"),
+        words={"context_usage_pct": PCT, "budget_pct": BUDGET},
+        fields=(
+            Field(label="Self-Correction", attribute="self_correction", codec=SELF_CORRECTION),
+            Field(label="Agents Remaining", attribute="agents_remaining", codec=REMAINING),
+            Field(
+                label="Agents That Fit in {budget_pct} Budget",
+                attribute="agents_that_fit",
+                codec=COUNTED,
+                pattern=r"Agents That Fit in (?P<budget_pct>[\d.e-]+%) Budget",
+            ),
+            Field(label="Deviations", attribute="deviations", codec=DEVIATIONS),
+            Field(
+                label="Estimate to Checkpoint", attribute="to_checkpoint_pct", codec=ESTIMATE, optional=True
+            ),
+            Field(label="Recommendation", attribute="recommendation", codec=TEXT, optional=True),
+        ),
+        closing="Awaiting conductor instructions",
+    )
+
+    def __post_init__(self) -> None:
+        check_pct("context_usage_pct", self.context_usage_pct)
+        check_pct("to_checkpoint_pct", self.to_checkpoint_pct, most=MOST_PCT)
+        check_pct("budget_pct", self.budget_pct)
+        check_text("recommendation", self.recommendation)
+
+    @property
+    def projected_pct(self) -> float | None:
+        """The usage at the next checkpoint, None where either part is unknown."""
+        if self.context_usage_pct is None or self.to_checkpoint_pct is None:
+            return None
+        return self.context_usage_pct + self.to_checkpoint_pct
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimBlockedNotice(Message):
+    """A session could not claim a task and may end (D4, D9); ``reason`` "" where a text gives none."""
+
+    task_id: str
+    reason: str
+    context_usage_pct: float | None = None
+
+    type: ClassVar[MessageType] = MessageType.CLAIM_BLOCKED
+    form: ClassVar[Form] = Form(
+        heading="CLAIM BLOCKED: Guard prevented claim on {task_id}{reason}.",
+        heading_pattern=re.compile(
+            r"CLAIM BLOCKED: Guard prevented claim on (?P<task_id>\S+?)(?P<reason> \(.*\))?\."
+            r"(?: Conductor intervention needed\.)?\s*",
+            re.DOTALL,
+        ),
+        words={"task_id": LINE, "reason": IN_BRACKETS},
+        fields=(Field(label="Context Usage", attribute="context_usage_pct", codec=PCT),),
+        closing="Created fallback row to exit cleanly. Conductor intervention needed.",
+    )
+
+    def __post_init__(self) -> None:
+        check_pct("context_usage_pct", self.context_usage_pct)
+        check_text("reason", self.reason)
+        try:
+            check_task_id(self.task_id)
+        except BadId as error:
+            raise BadField(field="task_id", value=self.task_id, reason=error.remedy) from error
+
+
+_NO_PROPOSALS = Counted(count=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandoffNotice(Message):
+    """A session's last word before ``exited``: why, and where its successor finds what."""
+
+    reason: str
+    handoff_path: str | None
+    context_usage_pct: float | None
+    self_correction: SelfCorrection
+    last_completed_step: str
+    remaining_steps: str
+    proposals_pending: Counted = _NO_PROPOSALS
+    key_outputs: tuple[KeyOutput, ...] = ()
+
+    type: ClassVar[MessageType] = MessageType.HANDOFF
+    form: ClassVar[Form] = Form(
+        heading="EXITED: {reason}",
+        heading_pattern=re.compile(r"EXITED: (?P<reason>.*)", re.DOTALL),
+        words={"reason": TEXT},
+        fields=(
+            Field(label="HANDOFF", attribute="handoff_path", codec=OPTIONAL_PATH),
+            Field(label="Context Usage", attribute="context_usage_pct", codec=PCT),
+            Field(label="Self-Correction", attribute="self_correction", codec=SELF_CORRECTION),
+            Field(label="Last Completed Step", attribute="last_completed_step", codec=TEXT),
+            Field(label="Remaining Steps", attribute="remaining_steps", codec=TEXT),
+            Field(label="Proposals Pending", attribute="proposals_pending", codec=COUNTED),
+            Field(label="Key Outputs", attribute="key_outputs", codec=KEY_OUTPUTS, optional=True),
+        ),
+    )
+
+    def __post_init__(self) -> None:
+        check_pct("context_usage_pct", self.context_usage_pct)
+        for name in ("reason", "last_completed_step", "remaining_steps"):
+            check_text(name, getattr(self, name))
+        if not self.reason.strip():
+            raise BadField(field="reason", value=self.reason, reason="say why the session ends")
+        check_optional_path("handoff_path", self.handoff_path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumption(Message):
+    """What a successor found and where it goes on (sources "Verbose Resumption Status").
+
+    ``handoff`` is how the HANDOFF was found (present, missing, stale, torn, foreign), with remarks;
+    ``assessment`` clean handoff, needs verification or needs guidance.
+    """
+
+    worked_by: str
+    previous_session: str | None
+    handoff: str
+    context_usage_pct: float | None
+    deviations_found: Deviations
+    mismatches: Counted
+    pending_messages: Counted
+    previous_self_correction: SelfCorrection
+    assessment: str
+    verification: str
+    resuming_from: str
+    estimate: str = ""
+
+    type: ClassVar[MessageType] = MessageType.RESUMPTION_STATUS
+    form: ClassVar[Form] = Form(
+        heading="RESUMPTION: {worked_by} taking over",
+        heading_pattern=re.compile(r"RESUMPTION: (?P<worked_by>.*) taking over\s*"),
+        words={"worked_by": LINE},
+        fields=(
+            Field(label="Previous session", attribute="previous_session", codec=OPTIONAL_LINE),
+            Field(label="HANDOFF", attribute="handoff", codec=TEXT),
+            Field(
+                label="Context Usage (fresh session)",
+                attribute="context_usage_pct",
+                codec=PCT,
+                pattern=r"Context Usage(?: \(fresh session\))?",
+            ),
+            Field(label="Deviations found", attribute="deviations_found", codec=DEVIATIONS),
+            Field(label="Status/comms mismatches", attribute="mismatches", codec=COUNTED),
+            Field(label="Pending conductor messages", attribute="pending_messages", codec=COUNTED),
+            Field(
+                label="Self-correction in previous session",
+                attribute="previous_self_correction",
+                codec=SELF_CORRECTION,
+            ),
+            Field(label="Assessment", attribute="assessment", codec=TEXT),
+            Field(label="Verification tests", attribute="verification", codec=TEXT),
+            Field(label="Resuming from", attribute="resuming_from", codec=TEXT),
+            Field(label="Estimated remaining work", attribute="estimate", codec=TEXT, optional=True),
+        ),
+    )
+
+    def __post_init__(self) -> None:
+        check_line("worked_by", self.worked_by)
+        check_pct("context_usage_pct", self.context_usage_pct)
+        for name in ("handoff", "assessment", "verification", "resuming_from", "estimate"):
+            check_text(name, getattr(self, name))
+        check_optional_line("previous_session", self.previous_session)

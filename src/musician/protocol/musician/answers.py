@@ -1,0 +1,156 @@
+"""What a musician hears from its conductor: messages, verdicts, exit requests, and silence (D7, D11, D12, D15).
+
+A word of the conductor is handed to the piece that begins next and acknowledged when that piece is done, so that a
+session that dies in between leaves it unread for its successor. Any word answers an open question that was asked before
+it was said.
+"""
+
+from dataclasses import replace
+from typing import cast
+
+from musician.protocol.journal import Entry, Kind
+from musician.protocol.musician import inputs as i
+from musician.protocol.musician import ready as r
+from musician.protocol.musician.boundary import go_on, leave, leave_soon
+from musician.protocol.musician.program import Check
+from musician.protocol.musician.state import BUSY, Mode, Waiting, Word
+from musician.protocol.musician.turn import Turn
+from musician.protocol.musician.writing import timeout_report
+from musician.protocol.rules.deviations import REJECTED
+from musician.protocol.states import State
+
+__all__ = ["exit_requested", "judged", "message", "pause_asked", "pause_lifted", "timed_out"]
+
+
+def message(turn: Turn, given: i.MessageArrived) -> None:
+    """A note is heard at the next boundary; an emergency makes that boundary here."""
+    orders = turn.orders(given.text, given.message_id)
+    if orders:
+        turn.write(*orders)
+    turn.hear(Word(text=given.text, message_id=given.message_id, urgent=given.urgent))
+    turn.set(question_open=turn.state.question_open and not given.is_answer)
+    if turn.state.mode is Mode.AWAITING_ANSWER:
+        if given.is_answer:
+            go_on(turn)
+    elif given.urgent and turn.state.mode in BUSY:
+        turn.stop_what_runs()
+
+
+def pause_asked(turn: Turn, given: i.PauseAsked) -> None:
+    """What runs is played to its end; nothing is begun after it."""
+    turn.hear(Word(text="", message_id=given.message_id))
+    turn.set(pause=given.text or "the conductor says so")
+
+
+def pause_lifted(turn: Turn, given: i.PauseLifted) -> None:
+    turn.hear(Word(text="", message_id=given.message_id))
+    turn.set(pause="")
+    if turn.state.mode is Mode.PAUSED:
+        turn.write(turn.entry(Kind.NOTE, text="goes on after the pause"))
+        go_on(turn)
+
+
+def exit_requested(turn: Turn, given: i.ExitWasRequested) -> None:
+    """From here on this session may only exit (D2).
+
+    An urgent request is an emergency and an exit request of one text: by leaving both are dealt with.
+    """
+    heard = turn.state.heard
+    is_urgent = any(word.urgent and word.text and word.text == given.text for word in heard)
+    silenced = (replace(word, text="") if word.text == given.text else word for word in heard)
+    turn.set(heard=(*silenced, Word(text="", message_id=given.message_id)), question_open=False)
+    waits_for_context = turn.state.waiting is Waiting.CONTEXT
+    reason = (
+        "context exhaustion (exit requested by the conductor)" if waits_for_context else "conductor requested"
+    )
+    leave_soon(turn, reason, at_once=is_urgent)
+
+
+def judged(turn: Turn, given: i.VerdictArrived) -> None:
+    if given.state is State.EXIT_REQUESTED:
+        exit_requested(turn, i.ExitWasRequested(text=given.text, message_id=given.message_id))
+        return
+    waiting = turn.state.waiting
+    progress = replace(given.progress, agent_costs_pct=turn.state.progress.agent_costs_pct)
+    turn.set(progress=progress, waiting=None, question_open=False)
+    if waiting is Waiting.SUBMISSION:
+        _submission_judged(turn, given)
+    elif waiting is Waiting.CONTEXT:
+        _context_answered(turn, given)
+    else:
+        _error_answered(turn, given)
+
+
+def _submission_judged(turn: Turn, given: i.VerdictArrived) -> None:
+    check = cast("Check", turn.state.current)  # only a checkpoint is submitted
+    if given.state is not State.REVIEW_APPROVED:  # "apply feedback, re-run verification, re-submit"
+        sent_back = _sent_back(turn, check.item, given)
+        orders = turn.orders(given.text, given.message_id)
+        turn.records.append(r.Resume(entries=(sent_back, *orders)))
+        turn.hear(Word(text=given.text if orders else "", message_id=given.message_id))
+        turn.set(feedback="" if orders else given.text or "sent back")  # corrections are how it is mended
+    elif check.final:
+        turn.hear(Word(text=given.text, message_id=given.message_id))
+        turn.write(turn.entry(Kind.APPROVED, check.item, given.text))
+    else:
+        turn.records.append(r.Resume(entries=(turn.entry(Kind.APPROVED, check.item, given.text),)))
+        turn.hear(Word(text=given.text, message_id=given.message_id))
+        turn.set(granted=False, granted_pieces=None)
+        if turn.state.hand_off_at_checkpoint:
+            turn.set(leave_reason="context exhaustion (handoff at the checkpoint, as agreed)")
+    go_on(turn)
+
+
+def _sent_back(turn: Turn, item: str, given: i.VerdictArrived) -> Entry:
+    severity = REJECTED if given.state is State.REVIEW_FAILED else None
+    return turn.entry(Kind.SENT_BACK, item, given.text, severity=severity)
+
+
+def _context_answered(turn: Turn, given: i.VerdictArrived) -> None:
+    """``review_approved`` is as proposed, ``fix_proposed`` as changed, ``review_failed`` hands off now (D15)."""
+    is_as_proposed = given.state is State.REVIEW_APPROVED
+    pieces = turn.state.proposed_pieces if is_as_proposed else None
+    if given.state is State.REVIEW_FAILED or pieces == 0:
+        turn.hear(Word(text="", message_id=given.message_id))
+        how = "as agreed" if is_as_proposed else "as the conductor decided"
+        turn.set(leave_reason=f"context exhaustion (handoff now, {how})")
+        leave(turn)
+        return
+    turn.set(granted=True, granted_pieces=pieces, hand_off_at_checkpoint=True)
+    _resume(turn, given, of_session=True)
+
+
+def _error_answered(turn: Turn, given: i.VerdictArrived) -> None:
+    """``review_approved`` goes on as before; the others say what to do differently."""
+    if given.state is State.REVIEW_APPROVED:
+        turn.set(feedback="")
+    _resume(turn, given)
+
+
+def _resume(turn: Turn, given: i.VerdictArrived, *, of_session: bool = False) -> None:
+    note = turn.entry(Kind.NOTE, text=f"conductor: {given.text}")
+    orders = turn.orders(given.text, given.message_id)
+    turn.records.append(r.Resume(entries=(note, *orders)))
+    if orders:
+        turn.set(feedback="")
+    turn.hear(Word(text=given.text, message_id=given.message_id, of_session=of_session and not orders))
+    go_on(turn)
+
+
+def timed_out(turn: Turn, given: i.WaitTimedOut) -> None:
+    """A silent conductor that lives is waited for; one that does not is told so once, and then left (D11)."""
+    if given.conductor_is_fresh:
+        return
+    if turn.state.timeouts:
+        leave_soon(turn, "conductor unresponsive", at_once=True)
+        return
+    in_error = turn.state.waiting in (Waiting.ERROR, Waiting.CONTEXT)
+    report = r.Report(
+        message=timeout_report(turn.state),
+        last_error="conductor timeout",
+        entries=(turn.entry(Kind.NOTE, text="conductor timeout"),),
+        is_reminder=in_error,
+    )
+    turn.records.append(report)
+    waiting = turn.state.waiting if in_error else Waiting.ERROR  # what was submitted is submitted anew
+    turn.set(mode=Mode.AWAITING_VERDICT, waiting=waiting, timeouts=1)

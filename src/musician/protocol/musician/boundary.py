@@ -1,0 +1,209 @@
+"""Boundaries: what a musician does next, once nothing runs any more.
+
+Theory. Between two pieces, and nowhere else, a session decides how to go on, in this order: it leaves if it is to
+leave; it waits if it has asked something; it stands still while its whole phase pauses; it warns if the way to the next
+verification is too dear (before a checkpoint is verified, REF-4); and only then it begins what is next. Whatever begins
+is named by the journal alone, so a boundary reached again, after a stop, a failure or a verdict, begins the same thing
+again.
+"""
+
+from dataclasses import replace
+
+from musician.protocol.journal import Kind
+from musician.protocol.musician import ready as r
+from musician.protocol.musician.program import Check, Play
+from musician.protocol.musician.state import BUSY, Mode, MusicianState, Waiting
+from musician.protocol.musician.turn import Turn
+from musician.protocol.musician.writing import context_warning, cost_pct, error_report, leaving
+from musician.protocol.rules.budget import (
+    WARNING_STANCES,
+    Stance,
+    agents_that_fit,
+    evaluate,
+    project,
+)
+from musician.protocol.rules.delegation import Attempts, Failure
+
+__all__ = [
+    "AWAITS_ANSWER",
+    "go_on",
+    "leave",
+    "leave_soon",
+    "report_failure",
+    "stance_of",
+    "wait_for",
+    "warn",
+    "warn_if_tight",
+]
+
+AWAITS_ANSWER = "waits for the conductor's answer"
+"""The note in the journal from which on nothing of the session plays before its question is answered."""
+
+
+def go_on(turn: Turn) -> None:
+    """At a boundary: leave, wait, pause, warn, or begin what is next."""
+    state = turn.state
+    if state.leave_reason:
+        leave(turn)
+    elif state.question_open:
+        turn.write(turn.entry(Kind.NOTE, text=AWAITS_ANSWER))
+        turn.set(mode=Mode.AWAITING_ANSWER, timeouts=0)
+    elif state.pause and state.next_item is not None:
+        turn.write(turn.entry(Kind.PAUSED, text=state.pause))
+        turn.set(mode=Mode.PAUSED, timeouts=0)
+    elif not warn_if_tight(turn):
+        _begin_next(turn)
+
+
+def leave(turn: Turn) -> None:
+    """The terminal record, and nothing after it (D1).
+
+    What the conductor said and nobody has acted on stays unread: it is the successor's (D12).
+    """
+    turn.settle(_leading_silent(turn))
+    turn.records.append(leaving(turn.state))
+    turn.end(r.EndKind.EXITED, turn.state.leave_reason)
+
+
+def leave_soon(turn: Turn, reason: str, *, at_once: bool) -> None:
+    """Leave at the next boundary, which ``at_once`` makes here; the first reason to leave stands."""
+    if not turn.state.leave_reason:
+        turn.set(leave_reason=reason)
+    if turn.state.mode in BUSY:
+        if at_once:
+            turn.stop_what_runs()
+    elif turn.state.mode is not Mode.STOPPING:
+        leave(turn)
+
+
+def wait_for(turn: Turn, waiting: Waiting) -> None:
+    turn.set(mode=Mode.AWAITING_VERDICT, waiting=waiting, timeouts=0)
+
+
+def report_failure(turn: Turn, item: str, detail: str) -> None:
+    """A failure at work: the conductor's to answer, unless it was the last the task is allowed (D3)."""
+    what = f"{item}: {detail}"
+    turn.set(errors=turn.state.errors + 1)
+    if turn.state.errors >= turn.state.retry_limit and not turn.state.leave_reason:
+        turn.set(leave_reason=f"retry exhaustion: {what}")
+    if turn.state.leave_reason:
+        leave(turn)
+        return
+    message = error_report(turn.state, item=item, detail=detail)
+    entry = turn.entry(Kind.ERROR, item, what)
+    turn.records.append(r.Report(message=message, last_error=what, entries=(entry,)))
+    wait_for(turn, Waiting.ERROR)
+
+
+# -- what is next -------------------------------------------------------------------------------------------------
+
+
+def _begin_next(turn: Turn) -> None:
+    item = turn.state.next_item
+    turn.set(current=item)
+    if item is None:
+        _finish(turn)
+    elif isinstance(item, Play) and item.is_skip:
+        done = turn.entry(Kind.COMPLETED, item.item)
+        turn.write(done, *turn.counted(turn.state.program.done_with(item, turn.state.progress)))
+        go_on(turn)
+    elif isinstance(item, Play):
+        _play(turn, item)
+    elif turn.state.mends_next:
+        _rework(turn, item)
+    else:
+        turn.set(mode=Mode.VERIFYING)
+        turn.acts.append(r.Verify(check=item))
+
+
+def _play(turn: Turn, item: Play) -> None:
+    attempts = turn.state.attempts if item.is_agent else Attempts()
+    if attempts.absorbed:
+        item = replace(item, is_agent=False)
+        turn.set(current=item)
+        what = f"small and well-defined, after {len(attempts.failures)} failures"
+        turn.write(turn.entry(Kind.ABSORBED, item.item, what))
+    elif attempts.failures:
+        turn.write(turn.entry(Kind.RETRIED, item.item, _retry(attempts)))
+    else:
+        turn.write(turn.entry(Kind.LAUNCHED if item.is_agent else Kind.STARTED, item.item, item.title))
+    advice = _advice(turn)
+    turn.acts.append(r.PlayPiece(play=item, attempt=len(attempts.failures) + 1, advice=advice))
+    turn.set(mode=Mode.PLAYING, used_at_launch_pct=turn.state.used_pct)
+
+
+def _retry(attempts: Attempts) -> str:
+    prompt = "same prompt" if attempts.failures[-1] is Failure.LOST else "adjusted prompt"
+    return f"retry {len(attempts.failures)} launched ({prompt}: {attempts.last_words})"
+
+
+def _rework(turn: Turn, check: Check) -> None:
+    name = f"rework {check.number}.{turn.state.mended + 1}"
+    parts = (turn.state.feedback, _advice(turn))
+    feedback = "\n\n".join(part for part in parts if part)
+    turn.acts.append(r.ReworkPiece(check=check, item=name, feedback=feedback))
+    turn.set(mode=Mode.REWORKING, rework_item=name)
+
+
+def _advice(turn: Turn) -> str:
+    """Everything the conductor said that waits to be acted on; the piece that begins now carries it."""
+    heard = turn.state.heard
+    turn.set(carried=len(heard))
+    return "\n\n".join(word.text for word in heard if word.text)
+
+
+def _finish(turn: Turn) -> None:
+    turn.settle(len(turn.state.heard))
+    turn.records.append(r.Finish(entries=(turn.entry(Kind.NOTE, text="task complete"),)))
+    turn.end(r.EndKind.COMPLETE, "complete")
+
+
+def _leading_silent(turn: Turn) -> int:
+    """How many words, from the first, have nothing left that a successor could act on."""
+    count = 0
+    for word in turn.state.heard:
+        if word.text and not word.of_session:
+            break
+        count += 1
+    return count
+
+
+# -- the context budget -------------------------------------------------------------------------------------------
+
+
+def warn_if_tight(turn: Turn) -> bool:
+    """Report a context warning if the way ahead is too dear; True if the session now waits (D15)."""
+    if turn.state.granted or turn.state.next_item is None:
+        return False
+    stance = stance_of(turn.state)
+    if stance not in WARNING_STANCES:
+        return False
+    warn(turn, stance)
+    return True
+
+
+def stance_of(state: MusicianState) -> Stance:
+    """What the context budget asks of the session now."""
+    return evaluate(state.used_pct, _projected_pct(state), state.settings)
+
+
+def warn(turn: Turn, stance: Stance) -> None:
+    """Report a context warning with the estimate and a recommendation, and wait (D15)."""
+    turn.set(proposed_pieces=_proposal(turn, stance, cost_pct(turn.state)))
+    warning = context_warning(
+        turn.state, cost_pct=cost_pct(turn.state), projected_pct=_projected_pct(turn.state)
+    )
+    entry = turn.entry(Kind.CONTEXT, text=f"EVALUATION triggered: {stance.replace('_', ' ')}")
+    turn.records.append(r.Report(message=warning, last_error="context_exhaustion_warning", entries=(entry,)))
+    wait_for(turn, Waiting.CONTEXT)
+
+
+def _projected_pct(state: MusicianState) -> float | None:
+    return project(state.used_pct, state.pieces_ahead, cost_pct(state))
+
+
+def _proposal(turn: Turn, stance: Stance, cost_pct: float) -> int | None:
+    """How many pieces the session offers to play before it hands off; None: as far as the checkpoint."""
+    if stance is Stance.ASK:
+        return None
+    return agents_that_fit(turn.state.used_pct, cost_pct, turn.state.settings)

@@ -1,0 +1,168 @@
+"""The musician: one session playing one task, without doing anything itself.
+
+Theory. The engine is told what happened (``inputs``) and says what must be stored and then done (``ready``). It reads
+no clock and makes no ids; the same inputs give the same outputs. It is in one :class:`Mode` at a time, and
+:func:`takes` says which inputs a mode takes: any other raises :class:`UnexpectedInput` and changes nothing.
+
+Rules it keeps for every agent:
+
+- Items are played in document order, each once; what is written down as done is never played again.
+- One thing runs at a time. Between two of them lies a boundary, where the session leaves, waits for an answer, pauses
+  with its phase, weighs its context (before a checkpoint is verified, REF-4) or begins what is next, in this order
+  (``boundary``).
+- A checkpoint is verified by the program; a red one is mended by the agent before anybody reviews it (D16).
+- Whatever goes to the conductor is answered before anything else is played (D11).
+- What the conductor says is acknowledged when a piece that heard it is done; a session that leaves earlier leaves it
+  unread to its successor (D12).
+- Stopping: what runs is stopped first, its work is set aside by the driver, and only then comes the terminal record,
+  which is the last one (D1). A process that must end while a verdict is awaited ends without one: the submission
+  stays, and so will its verdict (D7). From ``exit_requested`` only the terminal record is written (D2).
+
+The rules lie where their inputs come from: ``playing`` (what runs), ``answers`` (the conductor), and here (the
+session's own beginning and end).
+"""
+
+from musician.protocol.errors import UnexpectedInput
+from musician.protocol.journal import Kind
+from musician.protocol.musician import inputs as i
+from musician.protocol.musician import ready as r
+from musician.protocol.musician.answers import (
+    exit_requested,
+    judged,
+    message,
+    pause_asked,
+    pause_lifted,
+    timed_out,
+)
+from musician.protocol.musician.boundary import go_on, leave_soon
+from musician.protocol.musician.playing import MOST_REWORKS, measure, piece_ended, told, verification_ended
+from musician.protocol.musician.program import Check
+from musician.protocol.musician.since import Since
+from musician.protocol.musician.state import BUSY, Mode, MusicianState, Waiting, Word
+from musician.protocol.musician.turn import Turn
+from musician.protocol.musician.writing import question, resumption_question
+from musician.protocol.states import VERDICTS, State
+
+__all__ = ["MOST_REWORKS", "Mode", "MusicianState", "Since", "Waiting", "step", "takes"]
+
+_RUNNING = BUSY | {Mode.STOPPING}
+_STARTED = frozenset(Mode) - {Mode.NEW, Mode.ENDED}
+_ACCEPTS: dict[type[object], frozenset[Mode]] = {
+    i.Started: frozenset({Mode.NEW}),
+    i.PieceEnded: _RUNNING,
+    i.VerificationEnded: frozenset({Mode.VERIFYING, Mode.STOPPING}),
+    i.ContextTold: _STARTED,
+    i.DeviationTold: _RUNNING,
+    i.SelfCorrectionTold: _RUNNING,
+    i.QuestionTold: _RUNNING,
+    i.PartialTold: _RUNNING,
+    i.AnswerTold: _RUNNING,
+    i.VerdictArrived: frozenset({Mode.AWAITING_VERDICT}),
+    i.MessageArrived: _STARTED,
+    i.PauseAsked: _STARTED,
+    i.PauseLifted: _STARTED,
+    i.ExitWasRequested: _STARTED,
+    i.WaitTimedOut: frozenset({Mode.AWAITING_VERDICT, Mode.AWAITING_ANSWER, Mode.PAUSED}),
+    i.StopAsked: _STARTED,
+    i.ClaimWasLost: _STARTED | {Mode.NEW},
+}
+
+
+def step(state: MusicianState, given: i.Input) -> tuple[MusicianState, r.Ready]:
+    """Take one input. The records of the answer are stored before its acts are begun."""
+    if not takes(state, given):
+        raise UnexpectedInput(what=type(given).__name__, mode=state.mode)
+    turn = Turn(state)
+    _take(turn, given)
+    return turn.state, r.Ready(records=tuple(turn.records), acts=tuple(turn.acts))
+
+
+def takes(state: MusicianState, given: i.Input) -> bool:
+    """Whether the input can happen now: its mode, and what it names is what runs."""
+    if state.mode not in _ACCEPTS[type(given)]:
+        return False
+    verifies = isinstance(state.current, Check) and not state.rework_item
+    match given:
+        case i.PieceEnded(ending=i.PieceEnding.STOPPED):
+            return state.mode is Mode.STOPPING
+        case i.PieceEnded():  # a verification that could not begin has failed; it is never done as a piece is
+            can_be = given.ending is not i.PieceEnding.DONE or not verifies
+            return can_be and given.item == state.item
+        case i.VerificationEnded():
+            return verifies
+        case i.VerdictArrived():
+            return given.state in VERDICTS or given.state is State.EXIT_REQUESTED
+        case _:
+            return True
+
+
+def _take(turn: Turn, given: i.Input) -> None:
+    match given:
+        case i.Started():
+            _start(turn, given)
+        case i.PieceEnded():
+            piece_ended(turn, given)
+        case i.VerificationEnded():
+            verification_ended(turn, given)
+        case i.ContextTold():
+            measure(turn, given)
+        case i.DeviationTold() | i.SelfCorrectionTold() | i.QuestionTold() | i.PartialTold() | i.AnswerTold():
+            told(turn, given)
+        case i.VerdictArrived():
+            judged(turn, given)
+        case i.MessageArrived():
+            message(turn, given)
+        case i.PauseAsked():
+            pause_asked(turn, given)
+        case i.PauseLifted():
+            pause_lifted(turn, given)
+        case i.ExitWasRequested():
+            exit_requested(turn, given)
+        case i.WaitTimedOut():
+            timed_out(turn, given)
+        case i.StopAsked():
+            _stop(turn, given.reason)
+        case _:
+            _lose(turn, given)
+
+
+def _start(turn: Turn, given: i.Started) -> None:
+    turn.set(
+        progress=given.progress,
+        earlier_self_corrections=len(given.progress.self_corrections),
+        errors=given.errors_so_far,
+        retry_limit=given.retry_limit,
+        report_path=given.report_path,
+        since=given.since,
+        pause=given.pause,
+    )
+    if given.advice or given.last_message_id:
+        turn.hear(Word(text=given.advice, message_id=given.last_message_id))
+    upcoming = turn.state.next_item
+    if isinstance(upcoming, Check):
+        turn.set(feedback=given.feedback)
+    text = resumption_question(turn.state, given.ownerless_tasks, given.doubts)
+    if upcoming is not None and text:
+        turn.records.append(
+            r.Ask(
+                text=question(turn.state, text),
+                entries=(turn.entry(Kind.QUESTION, text=text.splitlines()[0]),),
+            )
+        )
+        turn.set(question_open=True)
+    go_on(turn)
+
+
+def _stop(turn: Turn, reason: str) -> None:
+    """The process is to end: as an exit, or, while a verdict is awaited, as it stands (D7)."""
+    if turn.state.mode is Mode.AWAITING_VERDICT:
+        turn.end(r.EndKind.WAITING, reason)
+    else:
+        leave_soon(turn, reason, at_once=True)
+
+
+def _lose(turn: Turn, _: i.ClaimWasLost) -> None:
+    """Fenced off: nothing is written any more, not even a farewell (D2)."""
+    if turn.state.mode in BUSY:
+        turn.stop_what_runs()
+    turn.end(r.EndKind.LOST, "the claim was taken over")

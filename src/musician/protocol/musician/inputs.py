@@ -1,0 +1,213 @@
+"""What a musician's engine is told. Time, ids and everything measured come in here; the engine asks nobody."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from musician.protocol.journal import Progress
+from musician.protocol.messages.particulars import KeyOutput
+from musician.protocol.musician.since import Since
+from musician.protocol.rules.delegation import Extent
+from musician.protocol.rules.deviations import Severity
+from musician.protocol.rules.review import Verification
+from musician.protocol.states import State
+
+__all__ = [
+    "AnswerTold",
+    "ClaimWasLost",
+    "ContextTold",
+    "DeviationTold",
+    "ExitWasRequested",
+    "Input",
+    "MessageArrived",
+    "PartialTold",
+    "PauseAsked",
+    "PauseLifted",
+    "PieceEnded",
+    "PieceEnding",
+    "QuestionTold",
+    "SelfCorrectionTold",
+    "Started",
+    "StopAsked",
+    "VerdictArrived",
+    "VerificationEnded",
+    "WaitTimedOut",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """The claim is made and what was left is looked at. ``errors_so_far`` counts all sessions' reports (D3).
+
+    ``advice`` is what the conductor said for this session (a handoff message, a correction), up to
+    ``last_message_id``: acknowledged when it is acted on, 0 if that is done already. ``feedback`` is a rejection that
+    an earlier session had not acted on. ``since`` is folded from the journal. ``ownerless_tasks`` are at work without
+    a live owner (D17), and ``doubts`` what was found that the conductor must answer for (D20): of interest only to a
+    session that resumes. ``pause`` is why all of the phase stand still now, "" if they do not.
+    """
+
+    progress: Progress
+    errors_so_far: int
+    retry_limit: int
+    report_path: str
+    advice: str = ""
+    feedback: str = ""
+    last_message_id: int = 0
+    since: Since = field(default_factory=Since)
+    ownerless_tasks: int = 0
+    doubts: tuple[str, ...] = ()
+    pause: str = ""
+
+
+class PieceEnding(StrEnum):
+    DONE = "done"
+    FAILED = "failed"
+    LOST = "lost"
+    STOPPED = "stopped"
+    """Because the engine said so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PieceEnded:
+    """``commit_id`` is where git keeps a finished piece, None where nothing changed or there is no worktree.
+
+    ``detail`` is why it failed, or what a subagent that is done told of its work. ``left`` is what a failed one has
+    changed.
+    """
+
+    item: str
+    ending: PieceEnding
+    detail: str = ""
+    commit_id: str | None = None
+    left: Extent = field(default_factory=Extent)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextTold:
+    used_pct: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviationTold:
+    severity: Severity
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelfCorrectionTold:
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionTold:
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialTold:
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerTold:
+    """What was done for one point of what was sent back; ``number`` counts from 1."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationEnded:
+    """What the program found and stored. ``tests`` is the review's field; ``failing`` what to mend, for a rework."""
+
+    outcome: Verification
+    verification_id: int
+    tests: str
+    failing: str
+    files_modified: int
+    key_outputs: tuple[KeyOutput, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictArrived:
+    """The conductor answered what was submitted or reported. ``progress`` is read anew: rulings came with it.
+
+    ``state`` is a verdict or ``exit_requested``; ``message_id`` is the answer's own, 0 if it needs no acknowledgement.
+    """
+
+    state: State
+    text: str
+    progress: Progress
+    message_id: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageArrived:
+    """A note (``urgent`` False) or an emergency. ``is_answer``: it was said after what the session asked last."""
+
+    message_id: int
+    text: str
+    urgent: bool
+    is_answer: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseAsked:
+    """To stand still from the next boundary on; ``text`` says what for (PLAN-21)."""
+
+    text: str
+    message_id: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseLifted:
+    message_id: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExitWasRequested:
+    """To be left at the next boundary; at once if an emergency of the same text came before it (D12)."""
+
+    text: str
+    message_id: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitTimedOut:
+    """A wait of the full length, for a verdict or an answer, is over; ``conductor_is_fresh`` is what its heartbeat
+    says (D11).
+    """
+
+    conductor_is_fresh: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopAsked:
+    """The process is to end: a signal, or its conductor is gone. ``reason`` says which."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimWasLost:
+    """Fenced off: nothing may be written any more (D2)."""
+
+
+Input = (
+    Started
+    | PieceEnded
+    | ContextTold
+    | DeviationTold
+    | SelfCorrectionTold
+    | QuestionTold
+    | PartialTold
+    | AnswerTold
+    | VerificationEnded
+    | VerdictArrived
+    | MessageArrived
+    | PauseAsked
+    | PauseLifted
+    | ExitWasRequested
+    | WaitTimedOut
+    | StopAsked
+    | ClaimWasLost
+)

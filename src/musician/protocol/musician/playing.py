@@ -1,0 +1,200 @@
+"""What a musician hears from what it runs: pieces and verifications that end, and what is told meanwhile."""
+
+from dataclasses import replace
+from typing import cast
+
+from musician.protocol.journal import Entry, Kind
+from musician.protocol.musician import inputs as i
+from musician.protocol.musician import ready as r
+from musician.protocol.musician.boundary import go_on, leave_soon, report_failure, wait_for
+from musician.protocol.musician.program import Check, Play
+from musician.protocol.musician.state import Mode, Waiting, Word
+from musician.protocol.musician.turn import Turn
+from musician.protocol.musician.writing import question, submission
+from musician.protocol.rules.budget import Stance, evaluate, reading_from_pct
+from musician.protocol.rules.delegation import Attempts, Failure, NextAttempt, next_attempt
+from musician.protocol.rules.deviations import Severity, open_deviations
+from musician.protocol.rules.review import Verification
+
+__all__ = ["MOST_REWORKS", "measure", "piece_ended", "told", "verification_ended"]
+
+LOST = "it vanished and said nothing"
+
+MOST_REWORKS = 3
+"""A checkpoint that is still red after so many mendings in a row is an error for the conductor."""
+
+
+# -- pieces -------------------------------------------------------------------------------------------------------
+
+
+def piece_ended(turn: Turn, given: i.PieceEnded) -> None:
+    if given.ending is i.PieceEnding.DONE:
+        _note_done(turn, given)
+        go_on(turn)
+        return
+    was_stopping = turn.state.mode is Mode.STOPPING
+    if given.ending is not i.PieceEnding.STOPPED:
+        retries = len(turn.state.attempts.failures)
+        which = f" retry {retries}" if retries and not turn.state.attempts.absorbed else ""
+        turn.write(turn.entry(Kind.FAILED, f"{given.item}{which}", given.detail or LOST))
+    turn.set(rework_item="")
+    if was_stopping:  # it is begun anew, with what it was stopped for, if the session stays
+        go_on(turn)
+    elif not _try_agent_again(turn, given):
+        turn.set(attempts=Attempts())
+        report_failure(turn, given.item, given.detail or LOST)
+
+
+def _note_done(turn: Turn, given: i.PieceEnded) -> None:
+    current = turn.state.current
+    if turn.state.rework_item:
+        kind = Kind.REWORKED
+        turn.set(rework_item="", feedback="", mended=turn.state.mended + 1)
+    elif isinstance(current, Play) and current.is_agent:
+        kind = Kind.RETURNED
+        _note_cost(turn)
+    else:
+        kind = Kind.COMPLETED
+    attempts = turn.state.attempts
+    how = f"by musician (after {len(attempts.failures)} failures)" if attempts.absorbed else given.detail
+    done = turn.entry(kind, given.item, how, commit_id=given.commit_id)
+    also: tuple[Entry, ...] = ()
+    if isinstance(current, Play) and kind is not Kind.REWORKED:
+        also = turn.counted(turn.state.program.done_with(current, turn.state.progress))
+    turn.write(done, *also)
+    turn.set(attempts=Attempts())
+    turn.settle(turn.state.carried)
+    _count_down(turn)
+
+
+def _note_cost(turn: Turn) -> None:
+    used, before = turn.state.used_pct, turn.state.used_at_launch_pct
+    if used is not None and before is not None and used >= before:
+        costs = (*turn.state.progress.agent_costs_pct, used - before)
+        turn.set(progress=replace(turn.state.progress, agent_costs_pct=costs))
+
+
+def _count_down(turn: Turn) -> None:
+    """One of the pieces that were agreed on before a handoff is played."""
+    granted = turn.state.granted_pieces
+    if granted is None:
+        return
+    turn.set(granted_pieces=granted - 1)
+    if granted == 1 and not turn.state.leave_reason:
+        turn.set(leave_reason="context exhaustion (handoff after the pieces agreed on)")
+
+
+def _try_agent_again(turn: Turn, given: i.PieceEnded) -> bool:
+    """The retry ladder of D19; False for anything but a subagent, and once it ends in the conductor's hands."""
+    state = turn.state
+    if not (isinstance(state.current, Play) and state.current.is_agent):
+        return False
+    failure = Failure.LOST if given.ending is i.PieceEnding.LOST else Failure.EXPLAINED
+    attempts = replace(
+        state.attempts,
+        failures=(*state.attempts.failures, failure),
+        shown=state.attempts.shown.with_(given.left),
+        last_words=given.detail or LOST,
+    )
+    following = next_attempt(
+        attempts.failures,
+        extent=state.current.extent.with_(attempts.shown),
+        well_defined=_is_well_defined(state.current, attempts),
+        settings=state.settings,
+    )
+    if following is NextAttempt.ESCALATE or state.leave_reason:
+        return False
+    if following is not NextAttempt.SAME_PROMPT and given.detail:
+        turn.hear(Word(text=given.detail))
+    turn.set(attempts=replace(attempts, absorbed=following is NextAttempt.ABSORB))
+    go_on(turn)
+    return True
+
+
+def _is_well_defined(play: Play, attempts: Attempts) -> bool:
+    """As the plan says; where it does not, a piece with instructions of its own that nobody had to ask about."""
+    if play.well_defined is not None:
+        return play.well_defined
+    return bool(play.prose or play.scripts) and not attempts.asked
+
+
+# -- checkpoints --------------------------------------------------------------------------------------------------
+
+
+def verification_ended(turn: Turn, given: i.VerificationEnded) -> None:
+    check = cast("Check", turn.state.current)  # only a checkpoint is verified
+    is_red = given.outcome is Verification.RED
+    entry = turn.entry(Kind.NOT_VERIFIED if is_red else Kind.VERIFIED, check.item, given.tests)
+    if turn.state.mode is Mode.VERIFYING and not is_red and not turn.state.leave_reason:
+        _submit(turn, check, given, entry)
+        return
+    turn.write(entry)
+    if is_red:
+        _mend(turn, check, given.failing)
+    else:
+        go_on(turn)
+
+
+def _submit(turn: Turn, check: Check, given: i.VerificationEnded, entry: Entry) -> None:
+    message = submission(turn.state, check, given)
+    entries = (entry, turn.entry(Kind.SUBMITTED, check.item))
+    turn.records.append(r.Submit(message=message, verification_id=given.verification_id, entries=entries))
+    turn.set(reworks=0)
+    wait_for(turn, Waiting.SUBMISSION)
+
+
+def _mend(turn: Turn, check: Check, failing: str) -> None:
+    """A red checkpoint is mended before anybody reviews it, a bounded number of times (D16)."""
+    reworks = turn.state.reworks + 1
+    turn.set(reworks=reworks, feedback=failing or "the verification is red")
+    if reworks <= MOST_REWORKS or turn.state.leave_reason:
+        go_on(turn)
+        return
+    turn.set(reworks=0)
+    report_failure(turn, check.item, f"still red after {MOST_REWORKS} mendings: {failing}")
+
+
+# -- what an agent tells while it plays ---------------------------------------------------------------------------
+
+
+def told(
+    turn: Turn,
+    given: i.DeviationTold | i.SelfCorrectionTold | i.QuestionTold | i.PartialTold | i.AnswerTold,
+) -> None:
+    item = turn.state.item
+    match given:
+        case i.AnswerTold(number=number, text=text):
+            turn.write(turn.entry(Kind.ANSWER, item, f"{number}. {text}"))
+        case i.DeviationTold(severity=severity, text=text):
+            _deviate(turn, severity, text)
+        case i.SelfCorrectionTold(text=text):
+            turn.write(turn.entry(Kind.SELF_CORRECTION, item, text))
+        case i.QuestionTold(text=text):
+            entry = turn.entry(Kind.QUESTION, item, text)
+            turn.records.append(r.Ask(text=question(turn.state, text), entries=(entry,)))
+            turn.set(question_open=True, attempts=replace(turn.state.attempts, asked=True))
+        case _:
+            _accept_in_part(turn, given)
+
+
+def _deviate(turn: Turn, severity: Severity, text: str) -> None:
+    """A piece that is played again tells the same again: what is written down and not ruled is not written twice."""
+    known = open_deviations(turn.state.progress.deviations)
+    if not any(each.severity is severity and each.text == text for each in known):
+        turn.write(turn.entry(Kind.DEVIATION, turn.state.item, text, severity=severity))
+
+
+def _accept_in_part(turn: Turn, given: i.PartialTold) -> None:
+    """A partial result may be accepted as a deviation; what was left out is seen at the checkpoint (D17)."""
+    turn.write(turn.entry(Kind.PARTIAL, turn.state.item, given.text))
+    _deviate(turn, Severity.LOW, f"partial: {given.text}")
+
+
+def measure(turn: Turn, given: i.ContextTold) -> None:
+    """Context as it was measured; from ``exit_from_pct`` on the session stops and exits, whatever it is at (D15)."""
+    used_pct = reading_from_pct(given.used_pct).used_pct
+    if used_pct is None:
+        return  # a reading that cannot be is unknown and forces nothing; the last one stands (B28)
+    turn.set(used_pct=used_pct)
+    if evaluate(used_pct, None, turn.state.settings) is Stance.EXIT:
+        leave_soon(turn, "context exhaustion", at_once=True)

@@ -1,0 +1,134 @@
+"""A task as the musician plays it: one flat list of items in document order."""
+
+from dataclasses import dataclass, field
+
+from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.messages.corrections import Correction, Way, corrections_in
+from musician.protocol.rules.delegation import Extent
+
+__all__ = ["Check", "Play", "Program", "ordered"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Play:
+    """A step, or a subagent's piece of one. ``item`` names it in the journal and in git.
+
+    Of a subagent's piece the plan may say its ``extent``, and whether it is ``well_defined``; None where it does not.
+    """
+
+    item: str
+    title: str
+    prose: str
+    scripts: tuple[str, ...]
+    step: int
+    is_agent: bool = False
+    extent: Extent = field(default_factory=Extent)
+    well_defined: bool | None = None
+    correction: Correction | None = None
+    """The conductor's order this is, None for what the plan says itself (D17)."""
+
+    @property
+    def is_skip(self) -> bool:
+        """There is nothing to play: another item is left out."""
+        return self.correction is not None and self.correction.way is Way.SKIP
+
+    @property
+    def undoes(self) -> str:
+        """The finished item that the program undoes with git in its place; "" if this is played by the agent."""
+        reverts = self.correction is not None and self.correction.way in (Way.REVERT, Way.REVERT_AND_SKIP)
+        return self.correction.target if self.correction is not None and reverts else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A checkpoint: ``commands`` are what is verified, ``rework`` what mends it, gathered from its steps too."""
+
+    item: str
+    number: int
+    of: int
+    title: str
+    commands: tuple[str, ...]
+    rework: tuple[str, ...]
+    prose: str = ""
+    final: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """Items in the order they are played; the last is the final checkpoint."""
+
+    task_id: str
+    title: str
+    items: tuple[Play | Check, ...]
+
+    def __post_init__(self) -> None:
+        checks = [item for item in self.items if isinstance(item, Check)]
+        if not checks or not checks[-1].final or self.items[-1] is not checks[-1]:
+            raise ValueError("a task ends with its final checkpoint")
+        names = [item.item for item in self.items]
+        if len(set(names)) != len(names):
+            raise ValueError("each item has its own name")
+
+    def next_item(self, progress: Progress) -> Play | Check | None:
+        """The first item not done yet; None when the final checkpoint stands approved."""
+        return next(iter(self.ahead(progress)), None)
+
+    def ahead(self, progress: Progress) -> tuple[Play | Check, ...]:
+        """Everything still to be done, in order: the conductor's corrections come before the plan's items (D17)."""
+        corrections = [_as_play(each) for each in progress.corrections]
+        return (*corrections, *(item for item in self.items if not progress.is_done(item.item)))
+
+    def done_with(self, play: Play, progress: Progress) -> tuple[Entry, ...]:
+        """What else is to be written down when a correction is done: what it undid, and what counts as done for it."""
+        undone = self.undone_with(play.undoes, progress)
+        entries = [Entry(kind=Kind.UNDONE, item=item, text=f"by {play.item}") for item in undone]
+        if play.correction is not None and play.correction.way in (Way.SKIP, Way.REVERT_AND_SKIP):
+            entries.append(Entry(kind=Kind.SKIPPED, item=play.correction.target, text=f"by {play.item}"))
+        return tuple(entries)
+
+    def undone_with(self, item: str, progress: Progress) -> tuple[str, ...]:
+        """What is no longer done once ``item`` is undone: itself, and every approval that judged work which held it."""
+        names = [each.item for each in self.items]
+        later = names[names.index(item) :] if item in names else []
+        undone = [item] if item in progress.completed else []
+        return (*undone, *(name for name in later if name in progress.approved))
+
+    def check_after(self, item: str) -> Check:
+        """The checkpoint that an item lies before; the last one for what is no item."""
+        names = [each.item for each in self.items]
+        ahead = self.items[names.index(item) :] if item in names else self.items[-1:]
+        return next(each for each in ahead if isinstance(each, Check))
+
+    def pieces_to_checkpoint(self, progress: Progress) -> int:
+        """How many items are played before the next checkpoint."""
+        ahead = self.ahead(progress)
+        return next((n for n, item in enumerate(ahead) if isinstance(item, Check)), len(ahead))
+
+    def pieces_left(self, progress: Progress) -> int:
+        """How many items are still to be played in all."""
+        return sum(isinstance(item, Play) for item in self.ahead(progress))
+
+    def remaining(self, progress: Progress) -> tuple[str, ...]:
+        """What is still to be done, as ``step 3 (title)``."""
+        return tuple(f"{item.item} ({item.title})" for item in self.ahead(progress))
+
+
+def ordered(progress: Progress, text: str, message_id: int) -> tuple[Entry, ...]:
+    """What is written down when a message of the conductor is heard: its correction steps, each once (D17)."""
+    return tuple(
+        Entry(kind=Kind.CORRECTION, item=each.item, text=each.text)
+        for each in corrections_in(text, message_id)
+        if each.item not in progress.heard_corrections
+    )
+
+
+def _as_play(correction: Correction) -> Play:
+    """The shell agent runs its text, a model reads it."""
+    return Play(
+        item=correction.item,
+        title=correction.title,
+        prose=correction.text,
+        scripts=(correction.text,),
+        step=0,
+        correction=correction,
+    )

@@ -1,0 +1,161 @@
+"""What a step of the engine gives back: first what must be stored, then what is to be done.
+
+Order contract: every record of ``records`` is stored, each in one transaction and in this order, *before* any of
+``acts`` is begun. A crash in between loses no more than an act that a successor will begin anew.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from musician.protocol.journal import Entry
+from musician.protocol.messages.submissions import Completion, ReviewRequest
+from musician.protocol.messages.types import ContextWarning, ErrorReport
+from musician.protocol.musician.program import Check, Play
+
+__all__ = [
+    "Acknowledge",
+    "Act",
+    "Ask",
+    "End",
+    "EndKind",
+    "Finish",
+    "Leave",
+    "PlayPiece",
+    "Ready",
+    "Record",
+    "Report",
+    "Resume",
+    "ReworkPiece",
+    "StopPiece",
+    "Submit",
+    "Verify",
+    "Write",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Write:
+    """Journal entries; the heartbeat is refreshed with them."""
+
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submit:
+    message: ReviewRequest | Completion
+    verification_id: int
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Into ``error``. ``is_reminder``: there already, so that what is answered is still the report before (D11)."""
+
+    message: ErrorReport | ContextWarning
+    last_error: str
+    entries: tuple[Entry, ...]
+    is_reminder: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    text: str
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resume:
+    """Back to ``working`` after a verdict."""
+
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acknowledge:
+    """Everything the conductor said up to this message is dealt with: acted on, or nothing is left to act on."""
+
+    message_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leave:
+    """Terminal: HANDOFF and reason stored, then ``exited``. Nothing of this session is written after it (D1).
+
+    ``notes`` is what the session itself adds to its HANDOFF, "" if nothing.
+    """
+
+    reason: str
+    last_completed: str
+    remaining: tuple[str, ...]
+    context_pct: float | None
+    self_correction: str
+    entries: tuple[Entry, ...] = ()
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finish:
+    """Terminal: report stored, then ``complete``."""
+
+    entries: tuple[Entry, ...]
+
+
+Record = Write | Submit | Report | Ask | Resume | Acknowledge | Leave | Finish
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayPiece:
+    """Play an item from the last finished state of the tree.
+
+    ``attempt`` counts from 1; ``advice`` is what the conductor said that no finished piece has heard yet, and why the
+    attempt before this one failed.
+    """
+
+    play: Play
+    attempt: int
+    advice: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReworkPiece:
+    """Mend what a checkpoint or a review found; ``item`` names this rework in the journal and in git."""
+
+    check: Check
+    item: str
+    feedback: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verify:
+    check: Check
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopPiece:
+    """End the running piece or verification. One input follows that says how it ended: ``PieceEnded``, STOPPED
+    unless it was over before the stop reached it, or ``VerificationEnded``.
+    """
+
+
+class EndKind(StrEnum):
+    COMPLETE = "complete"
+    EXITED = "exited"
+    WAITING = "waiting"
+    """The process ends while a submission waits: the row stays as it is and the verdict will outlive us (D7)."""
+    LOST = "lost"
+    """The claim is a successor's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    kind: EndKind
+    reason: str
+
+
+Act = PlayPiece | ReworkPiece | Verify | StopPiece | End
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    records: tuple[Record, ...] = ()
+    acts: tuple[Act, ...] = ()

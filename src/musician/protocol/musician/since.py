@@ -1,0 +1,54 @@
+"""What a submission has to tell of the path to it, since the one before it: what made it rough (D14), and what was
+done for each point that was sent back.
+
+A fold over the journal like :class:`musician.protocol.journal.Progress`, so that a session that resumes, or one that
+is played by hand, scores what happened before it as the session that lived through it would have.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from musician.protocol.journal import Entry, Kind
+from musician.protocol.messages.feedback import numbered_answer, points_of
+
+__all__ = ["Since"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Since:
+    """``points`` are those of the rejection that is being mended, ``answers`` what the agent said to them, by number,
+    and ``mended_in`` the items played for them.
+    """
+
+    failed_verifications: int = 0
+    errors: int = 0
+    agent_retries: int = 0
+    self_corrected: bool = False
+    points: tuple[str, ...] = ()
+    answers: Mapping[int, str] = field(default_factory=dict)
+    mended_in: tuple[str, ...] = ()
+
+    def after(self, entries: Iterable[Entry]) -> "Since":
+        """This and some more entries; a submission or its approval starts anew."""
+        since = self
+        for entry in entries:
+            match entry.kind:
+                case Kind.SUBMITTED | Kind.APPROVED:
+                    since = Since()
+                case Kind.NOT_VERIFIED:
+                    since = replace(since, failed_verifications=since.failed_verifications + 1)
+                case Kind.ERROR:
+                    since = replace(since, errors=since.errors + 1)
+                case Kind.RETRIED:
+                    since = replace(since, agent_retries=since.agent_retries + 1)
+                case Kind.SELF_CORRECTION:
+                    since = replace(since, self_corrected=True)
+                case Kind.SENT_BACK:
+                    since = replace(since, points=points_of(entry.text), answers={}, mended_in=())
+                case Kind.ANSWER:
+                    since = replace(since, answers={**since.answers, **numbered_answer(entry.text)})
+                case Kind.REWORKED | Kind.COMPLETED | Kind.RETURNED if since.points:
+                    since = replace(since, mended_in=(*since.mended_in, entry.item))
+                case _:
+                    pass
+        return since

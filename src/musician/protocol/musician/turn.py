@@ -1,0 +1,63 @@
+"""One step of the musician being decided: the state as it becomes, and what will be given back.
+
+The rules change the state only through a turn, and every journal entry they write goes through :meth:`Turn.entry`:
+progress and roughness therefore always agree with what is stored.
+"""
+
+from dataclasses import replace
+
+from musician.protocol.journal import Entry, Kind
+from musician.protocol.musician import ready as r
+from musician.protocol.musician.program import ordered
+from musician.protocol.musician.state import Mode, MusicianState, Word
+
+__all__ = ["Turn"]
+
+
+class Turn:
+    def __init__(self, state: MusicianState) -> None:
+        self.state = state
+        self.records: list[r.Record] = []
+        self.acts: list[r.Act] = []
+
+    def set(self, **changes: object) -> None:
+        self.state = replace(self.state, **changes)  # type: ignore[arg-type]
+
+    def entry(self, kind: Kind, item: str = "", text: str = "", **more: object) -> Entry:
+        """A journal entry, already counted; it still has to be put into a record."""
+        entry = Entry(kind=kind, item=item, text=text, context_pct=self.state.used_pct, **more)  # type: ignore[arg-type]
+        self.set(progress=self.state.progress.after([entry]), since=self.state.since.after([entry]))
+        return entry
+
+    def write(self, *entries: Entry) -> None:
+        self.records.append(r.Write(entries=entries))
+
+    def counted(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Entries that a rule has made; they still have to be put into a record."""
+        return tuple(
+            self.entry(each.kind, each.item, each.text, commit_id=each.commit_id) for each in entries
+        )
+
+    def orders(self, text: str, message_id: int) -> tuple[Entry, ...]:
+        """The correction steps in a word of the conductor's, counted (D17)."""
+        return self.counted(ordered(self.state.progress, text, message_id))
+
+    def hear(self, word: Word) -> None:
+        self.set(heard=(*self.state.heard, word))
+
+    def settle(self, count: int) -> None:
+        """So many of the conductor's words, from the first, are dealt with; each is acknowledged once (D12)."""
+        heard = self.state.heard
+        latest_id = max((word.message_id for word in heard[:count]), default=0)
+        self.set(heard=heard[count:], carried=0)
+        if latest_id > self.state.acknowledged_id:
+            self.set(acknowledged_id=latest_id)
+            self.records.append(r.Acknowledge(message_id=latest_id))
+
+    def stop_what_runs(self) -> None:
+        self.set(mode=Mode.STOPPING)
+        self.acts.append(r.StopPiece())
+
+    def end(self, kind: r.EndKind, reason: str) -> None:
+        self.set(mode=Mode.ENDED)
+        self.acts.append(r.End(kind=kind, reason=reason))

@@ -1,0 +1,6 @@
+"""What the last session left, and how far it is believed (D20). Where do we …
+
+- write and read a HANDOFF? ``handoff``
+- read the files of a task, leniently? ``telling``
+- say what follows where they, git and the database disagree? ``mismatches``
+"""

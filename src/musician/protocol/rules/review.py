@@ -1,0 +1,270 @@
+"""Judging a submission by rule, and scoring how smoothly it came about (D14, D18).
+
+Knows facts the program found itself: what the verification it ran said, the tree's id, counts from
+history. It refuses to weigh anything the agent claims, with one exception: the agent may call its work
+rougher than the program scored it, never smoother. A human or a reviewing agent can take the place of
+:func:`judge_by_rule`.
+
+Smoothness runs from 0 (smooth) to 9 (rough). Each fact adds points, up to a cap of its own, and the sum
+ends at 9:
+
+    fact                                          points each   at most
+    earlier round on this checkpoint                    1           4
+    failed verification before the green one            1           3
+    error report                                        2           4
+    open Low deviation                                  1           2
+    open Medium deviation                               2           9
+    open High deviation                                 4           9
+    self-correction                                     2           2
+    subagent retry                                      1           2
+
+All but the rounds are counted since the last submission on the checkpoint, and a ruled deviation is no longer
+open: what was sent back for roughness can come back smooth. More of any fact never makes the score better.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from musician.protocol.rules.deviations import Deviation, Severity, escalates, open_deviations
+from musician.protocol.settings import Settings
+
+__all__ = [
+    "APPROVED_UP_TO",
+    "ROUGHEST",
+    "SENT_BACK_FROM",
+    "Evidence",
+    "Roughness",
+    "Smoothness",
+    "Submission",
+    "SubmittedWork",
+    "Verdict",
+    "VerdictKind",
+    "Verification",
+    "judge_by_rule",
+    "limits_of_review",
+    "missing_evidence",
+    "smoothness",
+    "summed_up",
+]
+
+ROUGHEST = 9
+APPROVED_UP_TO = 4
+"""Approved as it is; between this and ``SENT_BACK_FROM`` a full verification comes first (D18)."""
+SENT_BACK_FROM = 6
+
+
+class Verification(StrEnum):
+    """How the last verification of the submission ended (D16)."""
+
+    GREEN = "green"
+    """Flaky tests that passed all their re-runs included."""
+    RED = "red"
+    FLAKY = "flaky"
+    """Re-runs of a failing test came out mixed."""
+    CANNOT_RUN = "cannot_run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """``full``: everything was run, as the last checkpoint demands (REF-8); ``detail`` is one line."""
+
+    verification: Verification
+    full: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roughness:
+    """The facts of the table above: ``earlier_rounds`` on this checkpoint, the rest since the last round."""
+
+    earlier_rounds: int = 0
+    failed_verifications: int = 0
+    error_reports: int = 0
+    deviations: tuple[Deviation, ...] = ()
+    self_corrected: bool = False
+    subagent_retries: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Smoothness:
+    """Of several submissions: how many, and their scores' average and worst."""
+
+    submissions: int
+    mean: float
+    worst: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmittedWork:
+    """What a submission shows, to be compared with the one that was sent back.
+
+    ``tree_id`` is git's id of the submitted tree, None where there is none to compare.
+    """
+
+    tree_id: str | None
+    deviations: tuple[Deviation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """Everything the rules look at.
+
+    ``evidence`` is None if the program has not verified it; ``round`` counts the submissions on this
+    checkpoint from 1; ``smoothness`` is :func:`smoothness`'s 0 to 9; ``sent_back`` is the last one
+    rejected on this checkpoint; ``estimate_broken`` as for
+    :func:`musician.protocol.rules.deviations.escalates`.
+    """
+
+    work: SubmittedWork
+    evidence: Evidence | None
+    smoothness: int
+    round: int = 1
+    final: bool = False
+    sent_back: SubmittedWork | None = None
+    estimate_broken: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.smoothness <= ROUGHEST:
+            raise ValueError(f"smoothness is 0 to {ROUGHEST}, not {self.smoothness}")
+        if self.round < 1:
+            raise ValueError(f"rounds are counted from 1, not {self.round}")
+
+
+class VerdictKind(StrEnum):
+    APPROVE = "approve"
+    SEND_BACK = "send_back"
+    PROPOSE_FIX = "propose_fix"
+    """Only somebody else than the rules can (D18.6)."""
+    VERIFY_FULLY_FIRST = "verify_fully_first"
+    """Run the full verification, then judge again with its evidence."""
+    ASK_HUMAN = "ask_human"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """``reasons`` are texts to answer (none for an approval); ``rules`` are the deviations ruled by this
+    verdict.
+
+    What a human is asked rules nothing yet: the human's own verdict rules all that is open.
+    """
+
+    kind: VerdictKind
+    reasons: tuple[str, ...] = ()
+    rules: tuple[Deviation, ...] = ()
+
+
+def smoothness(facts: Roughness, *, claimed: int | None = None) -> int:
+    """The score 0 to 9 by the table above, or what the agent claimed if that is worse (D14)."""
+    severities = [each.severity for each in open_deviations(facts.deviations)]
+    points = (
+        min(4, facts.earlier_rounds)
+        + min(3, facts.failed_verifications)
+        + min(4, 2 * facts.error_reports)
+        + min(2, severities.count(Severity.LOW))
+        + 2 * severities.count(Severity.MEDIUM)
+        + 4 * severities.count(Severity.HIGH)
+        + (2 if facts.self_corrected else 0)
+        + min(2, facts.subagent_retries)
+    )
+    return min(ROUGHEST, max(points, claimed or 0))
+
+
+def summed_up(scores: Sequence[int]) -> Smoothness | None:
+    """The scores of a phase as one; None where there are none."""
+    if not scores:
+        return None
+    return Smoothness(submissions=len(scores), mean=sum(scores) / len(scores), worst=max(scores))
+
+
+def judge_by_rule(submission: Submission, settings: Settings) -> Verdict:
+    """The rules of D18: what only a human may decide, then what is sent back, then what is not yet known."""
+    concerns = (*_grave_deviations(submission), *limits_of_review(submission, settings))
+    if concerns:
+        return Verdict(kind=VerdictKind.ASK_HUMAN, reasons=concerns)
+    unruled = open_deviations(submission.work.deviations)
+    faults = _faults(submission)
+    if faults:
+        return Verdict(kind=VerdictKind.SEND_BACK, reasons=faults, rules=unruled)
+    unknown = missing_evidence(submission)
+    if unknown is not None:
+        return Verdict(kind=VerdictKind.VERIFY_FULLY_FIRST, reasons=(unknown,))
+    return Verdict(kind=VerdictKind.APPROVE, rules=unruled)
+
+
+def limits_of_review(submission: Submission, settings: Settings) -> tuple[str, ...]:
+    """What goes to a person whoever judges: it cannot be verified, it goes round in circles, its estimate is broken."""
+    concerns = []
+    evidence = submission.evidence
+    if evidence is not None and evidence.verification is Verification.CANNOT_RUN:
+        concerns.append(_with_detail("the verification cannot run", evidence))
+    if evidence is not None and evidence.verification is Verification.FLAKY:
+        concerns.append(_with_detail("a test passes and fails on the same code", evidence))
+    if submission.estimate_broken:
+        concerns.append("a self-correction made the way to the next checkpoint too dear")
+    if submission.round >= settings.limits.review_rounds:
+        concerns.append(f"round {submission.round} on one checkpoint")
+    if _is_unchanged(submission):
+        concerns.append("resubmitted unchanged after it was sent back")
+    return tuple(concerns)
+
+
+def _grave_deviations(submission: Submission) -> tuple[str, ...]:
+    """The open ones that are named where there are too many of them, or where anything escalates (D17)."""
+    if not escalates(submission.work.deviations, estimate_broken=submission.estimate_broken):
+        return ()
+    found = open_deviations(submission.work.deviations)
+    return tuple(_named(each) for each in found if each.severity is not Severity.LOW)
+
+
+def _faults(submission: Submission) -> tuple[str, ...]:
+    faults = []
+    evidence = submission.evidence
+    if evidence is not None and evidence.verification is Verification.RED:
+        faults.append(_with_detail("the verification fails", evidence))
+    faults.extend(
+        f"{_named(each)}: undo it, or show in the work that it is needed"
+        for each in open_deviations(submission.work.deviations)
+        if each.severity is not Severity.LOW
+    )
+    if submission.smoothness >= SENT_BACK_FROM:
+        faults.append(
+            f"smoothness {submission.smoothness} of {ROUGHEST}: go through the change once more"
+            " and mend what made it rough"
+        )
+    return tuple(faults)
+
+
+def missing_evidence(submission: Submission) -> str | None:
+    """Why everything is verified before it is judged; None if that is not needed (D18, REF-8)."""
+    evidence = submission.evidence
+    if evidence is None:
+        return "nothing has been verified yet"
+    if evidence.full:
+        return None
+    if submission.final:
+        return "the last checkpoint is verified in full"
+    if submission.smoothness > APPROVED_UP_TO:
+        return f"smoothness {submission.smoothness} of {ROUGHEST} is verified in full"
+    return None
+
+
+def _is_unchanged(submission: Submission) -> bool:
+    """The same tree and deviations as what was sent back; that they were ruled meanwhile is no change."""
+    before, now = submission.sent_back, submission.work
+    if before is None or before.tree_id is None or before.tree_id != now.tree_id:
+        return False
+    return _facts_of(before.deviations) == _facts_of(now.deviations)
+
+
+def _facts_of(deviations: tuple[Deviation, ...]) -> frozenset[tuple[str, str, int | None]]:
+    return frozenset((each.severity.value, each.text, each.step) for each in deviations)
+
+
+def _named(deviation: Deviation) -> str:
+    where = "" if deviation.step is None else f" in step {deviation.step}"
+    return f"{deviation.severity.value} deviation{where} ({deviation.text})"
+
+
+def _with_detail(what: str, evidence: Evidence) -> str:
+    return f"{what}: {evidence.detail}" if evidence.detail else what

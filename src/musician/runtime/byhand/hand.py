@@ -1,0 +1,341 @@
+"""A session that no driver plays: a person, a script, or an agent that calls the musician's verbs one by one.
+
+It goes the same way as a driven one: the same journal, the same files in ``temp/``, the same records of the same
+engine. What a driver remembers is found in the database here, at each verb anew. The program still runs the
+verification and fills in the submission; nobody's word stands for a run (D14, D16).
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TypeVar
+
+import anyio.to_thread
+
+from musician import service
+from musician.plans.model import TaskSpec
+from musician.processes.identity import ProcessIdentity
+from musician.protocol.claim import Claim
+from musician.protocol.errors import EvidenceMissing, InvalidPlan
+from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.messages.particulars import SelfCorrection
+from musician.protocol.messages.types import HandoffNotice
+from musician.protocol.musician import ready as r
+from musician.protocol.musician.engine import MusicianState, Since
+from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.musician.writing import error_report, leaving, question
+from musician.protocol.settings import Settings
+from musician.protocol.states import WAITING, State
+from musician.protocol.transitions import Actor, Event, find
+from musician.runtime.byhand.submitting import submit_checkpoint
+from musician.runtime.byhand.weighing import is_granted, used_in
+from musician.runtime.checkpoint import Found
+from musician.runtime.papers import Papers, write_whole
+from musician.runtime.program import load_task_file, program_of
+from musician.runtime.recording import Recorder
+from musician.runtime.resuming.resumption import unheard_orders, unheard_verdicts
+from musician.runtime.tasktree import SharedTree, TaskTree, open_tree
+from musician.store.port import Store
+from musician.store.rows import MessageRow
+from musician.trees.git import Git
+from musician.trees.root import Root
+
+__all__ = ["Hand"]
+
+T = TypeVar("T")
+
+
+class Hand:
+    """One claim with its task, tree and files, each opened when it is needed. All calls block but ``checkpoint``."""
+
+    def __init__(self, *, root: Root, store: Store, claim: Claim, settings: Settings) -> None:
+        self.root, self.store, self.claim, self.settings = root, store, claim, settings
+        self.papers = Papers(root, claim.task_id)
+
+    # -- what there is ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def view(self) -> service.TaskView:
+        return service.task_view(self.store, self.claim.task_id)
+
+    @cached_property
+    def task(self) -> TaskSpec:
+        """From its instruction file; :class:`InvalidPlan` where that cannot be read."""
+        return load_task_file(self.root, self.claim.task_id, self.view.row.instruction_path or "")
+
+    @cached_property
+    def program(self) -> Program:
+        """What is played; only a final checkpoint where nobody can tell (a task opened by raw SQL)."""
+        try:
+            return program_of(self.task)
+        except InvalidPlan:
+            only = Check(
+                item="checkpoint 1", number=1, of=1, title="final", commands=(), rework=(), final=True
+            )
+            title = self.view.row.title or self.claim.task_id
+            return Program(task_id=self.claim.task_id, title=title, items=(only,))
+
+    @cached_property
+    def tree(self) -> TaskTree:
+        """Where the task is played; made if it is not there. The user's own where nobody can tell."""
+        row = self.view.row
+        plan = None if row.plan_id is None else service.plan_row(self.store, row.plan_id)
+        base = None if plan is None else plan.base_commit
+        try:
+            return open_tree(self.root, self.task, self.claim, plan_id=row.plan_id, base=base)
+        except InvalidPlan:
+            head = base or Git(self.root.path).text("rev-parse", "HEAD")
+            return SharedTree(root=self.root, start=head)
+
+    @cached_property
+    def progress(self) -> Progress:
+        """What the journal adds up to, verdicts it has not heard of included."""
+        return Progress().after([*map(service.as_entry, self.view.journal), *self.news()])
+
+    @property
+    def current_item(self) -> str:
+        """The item that was started last and is not done; "" if there is none."""
+        started = [row.item for row in self.view.journal if row.kind in (Kind.STARTED, Kind.LAUNCHED)]
+        return started[-1] if started and not self.progress.is_done(started[-1]) else ""
+
+    @property
+    def open_question(self) -> str:
+        """What the conductor was asked and has not answered; "" if nothing."""
+        question = service.open_question(self.store, self.claim.task_id)
+        return "" if question is None else question.message
+
+    # -- what is written down -----------------------------------------------------------------------------------
+
+    def note(self, *entries: Entry) -> None:
+        """Into the journal and the files in ``temp/``."""
+        news = (*self.news(), *entries)
+        service.record(self.store, self.claim, *news)
+        self._note_in_files(news)
+
+    def start(self, item: str, context_pct: float | None) -> None:
+        """An item is begun; after a verdict that is going back to work.
+
+        Not while all of the phase pause: that the session has come to this boundary is written down then (PLAN-21).
+        """
+        self.stand_still()
+        missing = "its question to the conductor is not answered" if self.open_question else self.view.pause
+        if missing:
+            raise EvidenceMissing(
+                task_id=self.claim.task_id,
+                missing=missing,
+                remedy=f"`musician wait {self.claim.task_id}`, then read its inbox",
+            )
+        self.check_corrected()
+        kind = Kind.LAUNCHED if "agent" in item else Kind.STARTED
+        self._go_on(*self.news(), Entry(kind=kind, item=item, context_pct=context_pct))
+
+    def correct(self, context_pct: float | None) -> tuple[str, str | None]:
+        """The conductor's next correction step is done: which, and its commit's id (D17).
+
+        What is in the tree is committed as that step; a revert is done here, with git, in a tree without
+        unfinished work.
+        """
+        play = self.program.next_item(self.progress)
+        if not isinstance(play, Play) or play.correction is None:
+            raise EvidenceMissing(
+                task_id=self.claim.task_id,
+                missing="no correction step waits to be done",
+                remedy=f"`musician status {self.claim.task_id}` says where it stands",
+            )
+        service.beat(self.store, self.claim)  # a lost claim commits nothing
+        tree = self.tree
+        commit = None
+        if not play.is_skip:
+            commit = tree.undo(play.undoes, play.item) if play.undoes else tree.keep(play.item, play.title)
+        done = Entry(kind=Kind.COMPLETED, item=play.item, context_pct=context_pct, commit_id=commit)
+        self._go_on(*self.news(), done, *self.program.done_with(play, self.progress))
+        return play.item, commit
+
+    def _go_on(self, *entries: Entry) -> None:
+        """Write down at work; after a verdict that is going back to work."""
+        write = service.record if self.view.row.state is State.WORKING else service.resume
+        write(self.store, self.claim, *entries)
+        self._note_in_files(entries)
+
+    def check_corrected(self) -> None:
+        for first in self.progress.corrections[:1]:
+            raise EvidenceMissing(
+                task_id=self.claim.task_id,
+                missing=f"{first.item} comes before anything else: {first.title}",
+                remedy=f"`musician correction {self.claim.task_id}` once that is done; it does a revert itself",
+            )
+
+    def stand_still(self) -> None:
+        """The session is at a boundary; where all of its phase pause, that it does so too is written down, once."""
+        last = self.view.journal[-1].kind if self.view.journal else ""
+        if self.view.pause and self.view.row.state not in WAITING and last != Kind.PAUSED:
+            self.note(Entry(kind=Kind.PAUSED, text=self.view.pause))
+
+    def finish_item(
+        self, item: str, context_pct: float | None, *, commit: bool, claims: str = ""
+    ) -> str | None:
+        """An item is done; with ``commit`` its tree is committed first. The commit's id.
+
+        ``claims`` is what a subagent told of its piece; the next checkpoint holds it against what it finds (D19).
+        """
+        commit_id = None
+        if commit:
+            service.beat(self.store, self.claim)  # a lost claim commits nothing
+            titles = {each.item: each.title for each in self.program.items}
+            commit_id = self.tree.keep(item, titles.get(item, ""))
+        kind = Kind.RETURNED if "agent" in item else Kind.COMPLETED
+        self.note(Entry(kind=kind, item=item, text=claims, context_pct=context_pct, commit_id=commit_id))
+        return commit_id
+
+    def ask(self, text: str, *, context_pct: float | None) -> int:
+        """Ask the conductor something, to be answered before the next item is begun (D21); the message's id."""
+        said = question(self.state(context_pct), text)
+        entry = Entry(kind=Kind.QUESTION, item=self.current_item, text=text, context_pct=context_pct)
+        news = (*self.news(), entry)
+        message_id = service.ask(self.store, self.claim, said, *news)
+        self._note_in_files(news)
+        return message_id
+
+    def report(self, text: str, *, report: str | None, context_pct: float | None) -> int:
+        """Report a failure and wait for the answer; the message's id. The task's retries are bounded (D3)."""
+        state = self.state(context_pct)
+        if state.errors >= state.retry_limit:
+            raise EvidenceMissing(
+                task_id=self.claim.task_id,
+                missing=f"its {state.retry_limit} error reports are used up",
+                remedy="hand off: `musician exit --reason 'retry exhaustion'`",
+            )
+        state = replace(state, errors=state.errors + 1)
+        item = self.current_item or self.claim.task_id
+        message = replace(error_report(state, item=item, detail=text), report=report)
+        entry = Entry(kind=Kind.ERROR, item=item, text=text, context_pct=context_pct)
+        record = r.Report(message=message, last_error=f"{item}: {text}", entries=(*self.news(), entry))
+        return self.store_record(record) or 0
+
+    # -- the end ------------------------------------------------------------------------------------------------
+
+    def leave(self, reason: str, *, handoff: str | None, context_pct: float | None, notes: str = "") -> str:
+        """Exit; where the HANDOFF is: the session's own, or the program's with the session's ``notes``."""
+        service.beat(self.store, self.claim)  # before anything is set aside
+        leave = replace(leaving(replace(self.state(context_pct), leave_reason=reason)), notes=notes)
+        path = self.papers.relative(self.papers.handoff)
+        if handoff is None:
+            self.store_record(leave)
+            return path
+        self.tree.set_aside()
+        write_whole(self.papers.handoff, handoff)
+        notice = HandoffNotice(
+            reason=reason,
+            handoff_path=path,
+            context_usage_pct=context_pct,
+            self_correction=SelfCorrection(
+                happened=bool(leave.self_correction), details=leave.self_correction
+            ),
+            last_completed_step=leave.last_completed,
+            remaining_steps=", ".join(leave.remaining) or "none",
+        )
+        entry = Entry(kind=Kind.HANDOFF, text=path, context_pct=context_pct)
+        self._note_in_files((entry,))
+        service.exit_task(
+            self.store,
+            self.claim,
+            reason=reason,
+            notice=notice.render(),
+            handoff_path=path,
+            handoff=handoff,
+            context_pct=context_pct,
+            written_by="agent",
+            entries=(entry,),
+        )
+        return path
+
+    def finish(self) -> str:
+        """Complete; where the report is. The completion must stand approved."""
+        service.beat(self.store, self.claim)
+        find(self.view.row.state, Event.COMPLETE, task_id=self.claim.task_id, actor=Actor.OWNER)
+        if not service.approved_text(self.store, self.claim.task_id):
+            raise EvidenceMissing(
+                task_id=self.claim.task_id,
+                missing="no approved completion",
+                remedy="submit the last checkpoint with `musician checkpoint` and wait for its approval",
+            )
+        self.store_record(r.Finish(entries=tuple(self.news())))
+        return self.papers.relative(self.papers.completion)
+
+    # -- checkpoints --------------------------------------------------------------------------------------------
+
+    async def checkpoint(
+        self, number: int | None, *, context_pct: float | None, summary: str | None, smoothness: int | None
+    ) -> tuple[Found, int]:
+        """As :func:`musician.runtime.byhand.submitting.submit_checkpoint`."""
+        return await submit_checkpoint(
+            self, number, context_pct=context_pct, summary=summary, smoothness=smoothness
+        )
+
+    # -- what all of them need ----------------------------------------------------------------------------------
+
+    def state(self, context_pct: float | None) -> MusicianState:
+        """The engine's state, as far as the database tells it."""
+        row = self.view.row
+        return MusicianState(
+            program=self.program,
+            settings=self.settings,
+            progress=self.progress,
+            used_pct=used_in(self.view, self.claim.epoch) if context_pct is None else context_pct,
+            errors=self.view.error_count,
+            retry_limit=row.retry_limit,
+            report_path=self.papers.relative(self.papers.completion),
+            since=Since().after(map(service.as_entry, self.view.journal)),
+            earlier_self_corrections=sum(
+                row.kind == Kind.SELF_CORRECTION and row.claim_epoch != self.claim.epoch
+                for row in self.view.journal
+            ),
+            granted=is_granted(self.view, self.claim.epoch),
+        )
+
+    def news(self) -> tuple[Entry, ...]:
+        """What the conductor decided and ordered, and the journal has not heard of."""
+        verdicts = unheard_verdicts(self.view)
+        heard = Progress().after([*map(service.as_entry, self.view.journal), *verdicts])
+        return (*verdicts, *unheard_orders(heard, self._said))
+
+    @cached_property
+    def _said(self) -> tuple[MessageRow, ...]:
+        return service.messages_of(self.store, self.claim.task_id)
+
+    def store_record(self, record: r.Record) -> int | None:
+        self.papers.begin()
+        recorder = Recorder(
+            store=self.store,
+            claim=self.claim,
+            papers=self.papers,
+            tree=self.tree,
+            worked_by=self.view.row.worked_by or "",
+            title=self.program.title,
+        )
+        return recorder.store_record(record)
+
+    def _note_in_files(self, entries: Iterable[Entry]) -> None:
+        self.papers.begin()
+        self.papers.note(entries)
+
+    @property
+    def log(self) -> Path:
+        return self.root.logs_dir / f"{self.claim.task_id}.agent.log"
+
+    def environment(self, item: str) -> dict[str, str]:
+        return {
+            "MUSICIAN_TASK": self.claim.task_id,
+            "MUSICIAN_SESSION": self.claim.session_id,
+            "MUSICIAN_TREE": str(self.tree.path),
+            "MUSICIAN_ITEM": item,
+        }
+
+    async def record_process(self, identity: ProcessIdentity) -> None:
+        record = partial(service.record_process, self.store, self.claim, "agent", identity)
+        await _in_thread(record)
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    return await anyio.to_thread.run_sync(work)

@@ -1,0 +1,157 @@
+"""A checkpoint of a session that is played by hand: committed, verified by the program, and submitted (D14, D16)."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+import anyio.to_thread
+
+from musician import service
+from musician.protocol.errors import EvidenceMissing, NotGreen
+from musician.protocol.messages.feedback import answer_text, numbered_answers
+from musician.protocol.musician import ready as r
+from musician.protocol.musician.engine import Mode, Since, step
+from musician.protocol.musician.inputs import VerificationEnded
+from musician.protocol.musician.program import Check
+from musician.protocol.transitions import Actor, Event, find
+from musician.runtime.byhand.weighing import warn_if_too_dear
+from musician.runtime.checkpoint import Found, run_checkpoint
+from musician.runtime.heartbeat import beating
+from musician.runtime.preparing import prepare_tree
+from musician.runtime.tasks import raising_one
+from musician.runtime.tasktree import key_outputs
+
+if TYPE_CHECKING:
+    from musician.runtime.byhand.hand import Hand
+
+__all__ = ["submit_checkpoint"]
+
+T = TypeVar("T")
+
+
+async def submit_checkpoint(
+    hand: "Hand",
+    number: int | None,
+    *,
+    context_pct: float | None,
+    summary: str | None,
+    smoothness: int | None,
+) -> tuple[Found, int]:
+    """Commit what is there, verify it, and submit it: what was found, and the submission's message id.
+
+    ``number`` None is the next one. The agent may call its work rougher than it is scored, not smoother.
+    :class:`NotGreen` if the verification is red; that is noted, and nothing is submitted.
+    """
+    await _in_thread(partial(service.beat, hand.store, hand.claim))
+    find(hand.view.row.state, Event.SUBMIT, task_id=hand.claim.task_id, actor=Actor.OWNER)
+    hand.check_corrected()
+    await _in_thread(partial(_weigh, hand, context_pct))
+    _ = hand.task  # a task nobody can read has no checkpoint to verify
+    check = _check(hand, number)
+    with raising_one():
+        async with beating(hand.store, hand.claim, hand.settings):
+            await _in_thread(partial(hand.tree.keep, f"work for {check.item}", check.title))
+            await _set_up(hand)
+            found = await _verify(hand, check)
+    records = await _records(hand, check, found, context_pct)
+    for record in records:
+        if isinstance(record, r.Submit):
+            message = record.message
+            score = max(message.smoothness or 0, smoothness or 0)
+            message = replace(message, smoothness=score, summary=_summary(hand, summary, message.summary))
+            sent = replace(record, message=message, entries=(*hand.news(), *record.entries))
+            return found, await _in_thread(partial(hand.store_record, sent)) or 0
+        await _in_thread(partial(hand.store_record, record))
+    raise NotGreen(
+        task_id=hand.claim.task_id,
+        item=check.item,
+        found=found.result.tests_line(),
+        failing=found.result.to_mend(),
+    )
+
+
+def _summary(hand: "Hand", own: str | None, filled_in: str) -> str:
+    """In the session's own words, which may answer what was sent back by its numbers; what they leave is added."""
+    since = Since().after(map(service.as_entry, hand.view.journal))
+    if own is None or not since.points:
+        return own or filled_in
+    answers = numbered_answers(own)
+    if all(number in answers for number in range(1, len(since.points) + 1)):
+        return own
+    return f"{own}\n{answer_text(since.points, answers, since.mended_in)}"
+
+
+def _check(hand: "Hand", number: int | None) -> Check:
+    checks = [item for item in hand.program.items if isinstance(item, Check)]
+    for check in checks:
+        if check.number == number or (number is None and check.item not in hand.progress.approved):
+            return check
+    raise EvidenceMissing(
+        task_id=hand.claim.task_id,
+        missing="every checkpoint stands approved" if number is None else f"there is no checkpoint {number}",
+        remedy="`musician complete` is next" if number is None else f"there are 1 to {len(checks)}",
+    )
+
+
+async def _set_up(hand: "Hand") -> None:
+    problem = await prepare_tree(
+        hand.task.setup,
+        tree=hand.tree.path,
+        env=hand.environment("setup"),
+        time_limit_s=hand.settings.time.step_limit_s,
+        on_process=hand.record_process,
+    )
+    if problem:
+        raise EvidenceMissing(
+            task_id=hand.claim.task_id,
+            missing=problem,
+            remedy="mend the plan's setup command, or what it needs",
+        )
+
+
+async def _verify(hand: "Hand", check: Check) -> Found:
+    return await run_checkpoint(
+        hand.store,
+        hand.claim,
+        check,
+        tree=hand.tree.path,
+        tree_id=hand.tree.tree_id,
+        start=hand.tree.start,
+        log=hand.log,
+        env=hand.environment(check.item),
+        settings=hand.settings,
+        on_process=hand.record_process,
+    )
+
+
+async def _records(
+    hand: "Hand", check: Check, found: Found, context_pct: float | None
+) -> tuple[r.Record, ...]:
+    """What the engine wants stored of a checkpoint."""
+    changes = await _in_thread(hand.tree.changes)
+    state = replace(hand.state(context_pct), mode=Mode.VERIFYING, current=check)
+    ended = VerificationEnded(
+        outcome=found.outcome,
+        verification_id=found.verification_id,
+        tests=found.result.tests_line(),
+        failing=found.result.to_mend(),
+        files_modified=len(changes),
+        key_outputs=key_outputs(changes),
+    )
+    return step(state, ended)[1].records
+
+
+def _weigh(hand: "Hand", context_pct: float | None) -> None:
+    """A context check goes before the checkpoint it falls together with (REF-4, D15)."""
+    message_id = warn_if_too_dear(hand, context_pct)
+    if message_id is not None:
+        raise EvidenceMissing(
+            task_id=hand.claim.task_id,
+            missing=f"its context comes first: the conductor is warned by message {message_id}",
+            remedy=f"`musician wait {hand.claim.task_id}`, then do as it says",
+        )
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    return await anyio.to_thread.run_sync(work)

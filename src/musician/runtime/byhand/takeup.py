@@ -1,0 +1,167 @@
+"""Taking a task up by hand: the claim, and for a task that others have worked on the whole of a resumption (D20).
+
+A session that somebody opened goes the same way here as one that a driver plays: it looks back (``lookback``), and
+what it must not decide alone it asks the conductor before anything else (D17). What comes back is short: enough to
+know where to go on, whatever the task has been through.
+"""
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import anyio.to_thread
+
+from musician import service
+from musician.processes.output import one_line
+from musician.protocol.claim import Claim
+from musician.protocol.errors import ClaimLost, InvalidPlan, MusicianError
+from musician.protocol.journal import Kind
+from musician.protocol.messages.types import Resumption
+from musician.protocol.musician.writing import resumption_question
+from musician.protocol.settings import Settings
+from musician.runtime.byhand.hand import Hand
+from musician.runtime.resuming.lookback import Ground, Outlook, look_back
+from musician.service import Taken
+from musician.store.port import Store
+from musician.trees.root import Root
+
+__all__ = ["MOST_ITEMS", "MOST_TOLD_CHARS", "TakenUp", "take_up"]
+
+MOST_ITEMS = 40
+"""Of the items done, and of those still to do; ``done_count`` and ``pending_count`` say how many there are."""
+
+MOST_TOLD_CHARS = 1000
+"""Of each text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenUp:
+    """A claim that was made, or was the session's already, and where the task stands.
+
+    ``next_item`` and ``next_title`` are "" once everything is played and approved. ``resumption`` is what the session
+    has told the conductor, None for the first session of a task; ``question`` what it has asked, and waits for,
+    before anything is played, "" if nothing. ``unread`` messages wait in the inbox. ``tree`` is None, and
+    ``warning`` says why, where the task cannot be played yet: the claim stands, and claiming again does what is
+    missing.
+    """
+
+    claim: Claim
+    worked_by: str
+    number: int
+    is_new: bool
+    instruction_path: str
+    tree: str | None = None
+    next_item: str = ""
+    next_title: str = ""
+    done: tuple[str, ...] = ()
+    done_count: int = 0
+    pending: tuple[str, ...] = ()
+    pending_count: int = 0
+    unread: int = 0
+    resumption: Resumption | None = None
+    question: str = ""
+    warning: str = ""
+
+
+async def take_up(
+    root: Root,
+    store: Store,
+    task_id: str,
+    session_id: str | None,
+    *,
+    settings: Settings,
+    context_pct: float | None = None,
+    quiet: bool = False,
+) -> TakenUp:
+    """Claim a task for a session that is played by hand, and do what a resumption owes (D17, D20).
+
+    That may take as long as the tests of what stands approved; the heartbeat is kept fresh meanwhile. Called again by
+    the owner it changes nothing, but does what a call that was killed has left. :class:`ClaimBlocked` as
+    :func:`musician.service.claim`; :class:`ClaimLost` if the claim goes to another meanwhile.
+    """
+    claimed = partial(service.claim, store, task_id, session_id, quiet=quiet, settings=settings)
+    taken = await anyio.to_thread.run_sync(claimed)
+    hand = Hand(root=root, store=store, claim=taken.claim, settings=settings)
+    standing = TakenUp(
+        claim=taken.claim,
+        worked_by=taken.worked_by,
+        number=taken.number,
+        is_new=taken.is_new,
+        instruction_path=taken.instruction_path,
+    )
+    try:
+        if not await anyio.to_thread.run_sync(_has_looked_back, hand):
+            ground = await anyio.to_thread.run_sync(_ground, hand, taken)
+            found = await look_back(ground, is_new=taken.is_new, context_pct=context_pct)
+            hand = Hand(root=root, store=store, claim=taken.claim, settings=settings)
+            if found.notice is not None:
+                await anyio.to_thread.run_sync(_ask_first, hand, found, context_pct)
+            hand = Hand(root=root, store=store, claim=taken.claim, settings=settings)
+        return await anyio.to_thread.run_sync(_told, hand, standing)
+    except ClaimLost:
+        raise
+    except (MusicianError, OSError) as error:
+        return replace(standing, warning=one_line(str(error), MOST_TOLD_CHARS))
+
+
+def _ground(hand: Hand, taken: Taken) -> Ground:
+    """What a claim that was just made stands on. A task nobody can read has nothing to set up."""
+    try:
+        setup = hand.task.setup
+    except InvalidPlan:
+        setup = None
+    hand.papers.begin()
+    return Ground(
+        root=hand.root,
+        store=hand.store,
+        settings=hand.settings,
+        claim=hand.claim,
+        worked_by=taken.worked_by,
+        instruction_path=taken.instruction_path,
+        program=hand.program,
+        setup=setup,
+        tree=hand.tree,
+        papers=hand.papers,
+        environment=hand.environment("resumption"),
+        log=hand.log,
+    )
+
+
+def _ask_first(hand: Hand, found: Outlook, context_pct: float | None) -> None:
+    """Ask the conductor what a session must not decide alone (D17, D20)."""
+    state = hand.state(context_pct)
+    text = resumption_question(state, found.ownerless_tasks, found.doubts)
+    if text and hand.program.next_item(state.progress) is not None:
+        hand.ask(text, context_pct=context_pct)
+
+
+def _has_looked_back(hand: Hand) -> bool:
+    """Whether an earlier call did; the first session of a task has nothing to look back at."""
+    epoch = hand.claim.epoch
+    own = {row.kind for row in hand.view.journal if row.claim_epoch == epoch}
+    is_first = all(session.claim_epoch == epoch for session in hand.view.sessions)
+    return Kind.RESUMED in own or (is_first and Kind.CLAIMED in own)
+
+
+def _told(hand: Hand, standing: TakenUp) -> TakenUp:
+    progress, program = hand.progress, hand.program
+    upcoming = program.next_item(progress)
+    done = [item.item for item in program.items if progress.is_done(item.item)]
+    pending = program.remaining(progress)
+    announced = [
+        row.text
+        for row in hand.view.journal
+        if row.kind == Kind.RESUMED and row.claim_epoch == standing.claim.epoch
+    ]
+    return replace(
+        standing,
+        tree=str(hand.tree.path),
+        next_item="" if upcoming is None else upcoming.item,
+        next_title="" if upcoming is None else one_line(upcoming.title, MOST_TOLD_CHARS),
+        done=tuple(done[-MOST_ITEMS:]),
+        done_count=len(done),
+        pending=tuple(one_line(each, MOST_TOLD_CHARS) for each in pending[:MOST_ITEMS]),
+        pending_count=len(pending),
+        unread=hand.view.unread,
+        resumption=Resumption.parse(announced[-1]) if announced else None,
+        question=hand.open_question[:MOST_TOLD_CHARS],
+    )

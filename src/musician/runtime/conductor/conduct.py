@@ -1,0 +1,229 @@
+"""Conducting a plan: look at everything, do what is missing, wait for the next event (D13).
+
+It is level-triggered: what it does follows from what it sees, so that killing and restarting it at any moment is
+safe. Its own row is claimed by epoch and beats; a second conductor is refused. It wakes on the bell, on the end of
+a musician's process and on its own acts, and looks by itself now and then.
+"""
+
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+
+import anyio
+import anyio.to_thread
+
+from musician import service
+from musician.agents.registry import make_agent
+from musician.plans.model import Plan, Review
+from musician.processes.ending import become_subreaper, end_own_descendants
+from musician.processes.signals import stop_requested
+from musician.protocol.conductor import engine as c
+from musician.protocol.errors import PlanChanged
+from musician.protocol.names import CONDUCTOR
+from musician.protocol.rules.liveness import trusts_ages
+from musician.protocol.settings import Settings
+from musician.runtime.conductor.facts import Gatherer, Memory
+from musician.runtime.conductor.merging import Merger
+from musician.runtime.conductor.performing import Performer
+from musician.runtime.conductor.sole import sole_conductor
+from musician.runtime.tasks import raising_one
+from musician.runtime.wakeups import hang_bell, has_rung, rings
+from musician.service import Conducting, TaskView
+from musician.store.bell import Bell
+from musician.store.port import Store
+from musician.store.rows import HumanRow
+from musician.trees.base import FastForward, fast_forward
+from musician.trees.branches import integration_branch
+from musician.trees.root import Root
+
+__all__ = ["Ending", "Outcome", "conduct"]
+
+LOOK_EVERY_S = 2.0
+"""The slow look behind the bell."""
+
+GAP_FACTOR = 5.0
+"""A tick this many times late means that the machine slept (D10)."""
+
+CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""Goes on while the machine sleeps, where the system has such a clock; Linux' monotonic one stops."""
+
+OnLook = Callable[[tuple[TaskView, ...]], None]
+
+
+class Ending(StrEnum):
+    COMPLETE = "complete"
+    NEEDS_HUMAN = "needs human"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a run ended; ``asks`` is what waits for a person, ``moved`` what became of the user's branch."""
+
+    ending: Ending
+    asks: tuple[HumanRow, ...] = ()
+    moved: FastForward | None = None
+
+
+async def conduct(
+    root: Root,
+    store: Store,
+    plan: Plan,
+    *,
+    settings: Settings,
+    jobs: int,
+    agent: str | None = None,
+    review: Review | None = None,
+    on_look: OnLook = lambda _: None,
+) -> Outcome:
+    """Conduct a locked plan to its end, or to where a person is needed, or until this process is asked to stop.
+
+    ``agent`` and ``review`` override what the plan says; with ``jobs`` 0 nobody is launched. ``on_look`` gets every
+    task's view after each look. Raises :class:`ConductorRunning`, :class:`AgentUnavailable` before anything is
+    started, and :class:`PlanChanged` if ``plan`` is no longer what is locked.
+    """
+    for task in plan.tasks if jobs else ():
+        make_agent(agent or task.agent)
+    session_id = f"conductor-{uuid.uuid4().hex[:12]}"
+    with sole_conductor(root, session_id):
+        become_subreaper()
+        claim = partial(service.start_conducting, store, session_id, other_is_alive=False, settings=settings)
+        conducting = await anyio.to_thread.run_sync(claim)
+        try:
+            run = _Run(root, store, plan, settings, jobs, agent, review, on_look, conducting)
+            with raising_one():
+                return await run.to_the_end()
+        finally:
+            end_own_descendants(settings.time.shutdown_grace_s)
+
+
+class _Run:
+    """One run of one conductor."""
+
+    def __init__(
+        self,
+        root: Root,
+        store: Store,
+        plan: Plan,
+        settings: Settings,
+        jobs: int,
+        agent: str | None,
+        review: Review | None,
+        on_look: OnLook,
+        conducting: Conducting,
+    ) -> None:
+        self._root, self._store, self._plan, self._settings = root, store, plan, settings
+        self._agent, self._on_look, self._conducting = agent, on_look, conducting
+        self._memory = Memory()
+        self._gatherer = Gatherer(
+            root=root, plan=plan, memory=self._memory, settings=settings, jobs=jobs, review=review
+        )
+        self._stopping = False
+        self._wake = anyio.Event()
+        self._last_beat_s = _now_s()
+        self._gap_at_s: float | None = None
+
+    async def to_the_end(self) -> Outcome:
+        row = await anyio.to_thread.run_sync(partial(service.plan_row, self._store, self._plan.plan_id))
+        assert row is not None, "a plan is locked before it is conducted"  # noqa: S101
+        if row.sha256 != self._plan.sha256:  # amended after it was read and before we had the lock
+            raise PlanChanged(plan_id=row.plan_id, difference="")
+        merger = Merger(
+            root=self._root,
+            plan=self._plan,
+            base=row.base_commit,
+            settings=self._settings,
+            lock=anyio.Lock(),
+        )
+        with hang_bell(self._store.path, CONDUCTOR) as bell:
+            async with anyio.create_task_group() as group:
+                performer = Performer(
+                    root=self._root,
+                    store=self._store,
+                    plan=self._plan,
+                    settings=self._settings,
+                    memory=self._memory,
+                    merger=merger,
+                    group=group,
+                    wake=self.wake,
+                    agent=self._agent,
+                )
+                group.start_soon(self._heed_signals)
+                group.start_soon(self._hear, bell)
+                ending = await self._loop(performer)
+                await performer.stop_all()
+                group.cancel_scope.cancel()
+        return await self._leave(ending, row.base_branch)
+
+    async def _loop(self, performer: Performer) -> Ending:
+        while True:
+            self._wake = anyio.Event()
+            orchestra = await self._look()
+            if self._stopping:
+                return Ending.INTERRUPTED
+            acts = c.decide(orchestra)
+            if c.Finish() in acts:
+                return Ending.COMPLETE
+            if c.Standstill() in acts and not self._memory.busy:
+                return Ending.NEEDS_HUMAN
+            for act in acts:
+                await performer.perform(act)
+            await self._wait()
+
+    async def _look(self) -> c.Orchestra:
+        views, questions = await anyio.to_thread.run_sync(
+            partial(service.everything, self._store, self._plan.plan_id)
+        )
+        self._on_look(views)
+        since_gap_s = None if self._gap_at_s is None else _now_s() - self._gap_at_s
+        self._memory.is_asleep = not trusts_ages(since_gap_s, self._settings)
+        return await anyio.to_thread.run_sync(partial(self._gatherer.gather, views, questions))
+
+    async def _wait(self) -> None:
+        before_s = _now_s()
+        with anyio.move_on_after(LOOK_EVERY_S):
+            await self._wake.wait()
+        now_s = _now_s()
+        if now_s - before_s > LOOK_EVERY_S * GAP_FACTOR:
+            self._gap_at_s = now_s
+        if now_s - self._last_beat_s >= self._settings.conductor.beat_every_s:
+            self._last_beat_s = now_s
+            beat = partial(service.beat_conductor, self._store, self._conducting)
+            if not await anyio.to_thread.run_sync(beat):
+                self._stopping = True  # our row was taken: nothing is ours to conduct any more
+
+    def wake(self) -> None:
+        self._wake.set()
+
+    async def _heed_signals(self) -> None:
+        await stop_requested()
+        self._stopping = True
+        self._wake.set()
+
+    async def _hear(self, bell: Bell | None) -> None:
+        while True:
+            await rings(bell)
+            has_rung(bell)
+            self._wake.set()
+
+    async def _leave(self, ending: Ending, base_branch: str | None) -> Outcome:
+        if ending is Ending.COMPLETE:
+            moved = None
+            if any(task.isolation.value == "worktree" for task in self._plan.tasks):
+                forward = partial(
+                    fast_forward, self._root, base_branch, integration_branch(self._plan.plan_id)
+                )
+                moved = await anyio.to_thread.run_sync(forward)
+            finish = partial(service.finish_conducting, self._store, self._conducting, self._plan.plan_id)
+            await anyio.to_thread.run_sync(finish)
+            return Outcome(ending=ending, moved=moved)
+        await anyio.to_thread.run_sync(partial(service.interrupt_conducting, self._store, self._conducting))
+        asks = await anyio.to_thread.run_sync(partial(service.open_asks, self._store))
+        return Outcome(ending=ending, asks=asks)
+
+
+def _now_s() -> float:
+    return time.clock_gettime(CLOCK)

@@ -1,0 +1,276 @@
+"""Gathering what the conductor decides by: the database, the life locks and git, at one moment."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from musician import service
+from musician.plans.model import Isolation, Plan, Review, TaskSpec
+from musician.protocol.conductor.engine import Orchestra, Report, Reviewer, Submitted, TaskFacts, Trial
+from musician.protocol.conductor.opinion import Opinion
+from musician.protocol.errors import UnreadableMessage
+from musician.protocol.journal import Kind, Progress
+from musician.protocol.messages import submissions
+from musician.protocol.messages.submissions import Completion, ReviewRequest
+from musician.protocol.messages.types import ContextWarning, ErrorReport, MessageType
+from musician.protocol.musician.boundary import AWAITS_ANSWER
+from musician.protocol.rules.deviations import Deviation
+from musician.protocol.rules.liveness import Owner
+from musician.protocol.rules.review import ROUGHEST, Evidence, Submission, SubmittedWork, Verification
+from musician.protocol.settings import Settings
+from musician.protocol.states import State
+from musician.runtime.conductor.estimate import is_estimate_broken
+from musician.runtime.owners import is_about_to_play, owner_of
+from musician.runtime.program import program_of
+from musician.runtime.resuming.resumption import checkpoint_number
+from musician.service import TaskView
+from musician.store.rows import HistoryRow, MessageRow, SubmissionRow, VerificationRow
+from musician.trees.branches import branch_of, full_ref, integration_branch
+from musician.trees.git import Git
+from musician.trees.root import Root
+
+__all__ = ["Gatherer", "Memory"]
+
+T = TypeVar("T", ContextWarning, ErrorReport)
+
+_WORK = frozenset(
+    {Kind.COMPLETED, Kind.RETURNED, Kind.REWORKED, Kind.RECONCILED, Kind.SUBMITTED, Kind.APPROVED}
+)
+
+
+@dataclass(slots=True)
+class Memory:
+    """What a running conductor knows besides: its own processes, and results it can find anew at any time."""
+
+    running: set[str] = field(default_factory=set)
+    dead_sessions: set[str] = field(default_factory=set)
+    """Sessions whose process we saw end."""
+    busy: set[str] = field(default_factory=set)
+    """Tasks for which an act of ours is under way."""
+    trials: dict[int, Trial] = field(default_factory=dict)
+    full_evidence: dict[int, Evidence] = field(default_factory=dict)
+    opinions: dict[int, Opinion] = field(default_factory=dict)
+    merged: set[str] = field(default_factory=set)
+    failed_launches: dict[str, int] = field(default_factory=dict)
+    is_asleep: bool = False
+    """The machine has slept and its musicians have not had time to show themselves (D10)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gatherer:
+    """Makes an :class:`Orchestra` from what was just read. ``review`` overrides every task's own."""
+
+    root: Root
+    plan: Plan
+    memory: Memory
+    settings: Settings
+    jobs: int
+    review: Review | None = None
+
+    def gather(self, views: Iterable[TaskView], questions: Mapping[str, MessageRow]) -> Orchestra:
+        """Everything at one moment; ``questions`` are the unanswered ones by task. Blocks."""
+        specs = {task.task_id: task for task in self.plan.tasks}
+        tasks = tuple(
+            self._facts(view, specs[view.row.task_id], questions.get(view.row.task_id))
+            for view in views
+            if view.row.task_id in specs
+        )
+        return Orchestra(tasks=tasks, jobs=self.jobs, settings=self.settings)
+
+    def _facts(self, view: TaskView, spec: TaskSpec, question: MessageRow | None) -> TaskFacts:
+        row = view.row
+        owner = self._owner(view)
+        isolated = spec.isolation is Isolation.WORKTREE
+        return TaskFacts(
+            task_id=row.task_id,
+            state=row.state,
+            phase=row.phase or 0,
+            epoch=row.claim_epoch,
+            owner=owner,
+            is_running=row.task_id in self.memory.running
+            or (owner is None and is_about_to_play(self.root, row.task_id)),
+            is_playing=_plays_on(view),
+            is_told_to_pause=bool(view.pause),
+            is_paused=_is_paused(view),
+            after=frozenset(spec.after),
+            conflicts=self.plan.conflicts_of(spec),
+            is_isolated=isolated,
+            is_merged=isolated and row.state is State.COMPLETE and self._is_merged(row.task_id),
+            reviewer=Reviewer((self.review or spec.review).value),
+            submitted=self._submitted(view, spec) if row.state is State.NEEDS_REVIEW else None,
+            report=_report(view) if row.state is State.ERROR else None,
+            question=None if question is None else (question.id, question.message),
+            has_open_ask=bool(view.open_asks),
+            settled_asks=frozenset(
+                (ask.kind, ask.subject_id) for ask in view.asks if ask.resolved_at is not None
+            ),
+            empty_sessions=_empty_sessions(view, self.memory),
+            was_claimed=bool(view.sessions),
+            failed_launches=self.memory.failed_launches.get(row.task_id, 0),
+            exit_reason=(view.sessions[-1].exit_reason or "") if view.sessions else "",
+        )
+
+    def _submitted(self, view: TaskView, spec: TaskSpec) -> Submitted | None:
+        waiting = view.submissions[-1] if view.submissions else None
+        if (
+            waiting is None
+            or waiting.verdict is not None
+            or view.history[-1].message_id != waiting.message_id
+        ):
+            return None  # not whole yet: its message is still missing (D5)
+        message = _message_of(waiting)
+        number = checkpoint_number(waiting)
+        rounds = [each for each in view.submissions if checkpoint_number(each) == number]
+        evidence = _verification_of(view, waiting)
+        open_deviations = [row for row in view.journal if row.kind == Kind.DEVIATION and row.ruled_by is None]
+        last = max((item.number for item in spec.checkpoints), default=0)
+        final = waiting.message_type == MessageType.COMPLETION or number == last
+        return Submitted(
+            message_id=waiting.message_id,
+            submission=Submission(
+                work=SubmittedWork(
+                    tree_id=None if evidence is None else evidence.tree_id, deviations=_deviations(view)
+                ),
+                evidence=self.memory.full_evidence.get(waiting.message_id) or _evidence(evidence),
+                smoothness=_smoothness(message),
+                round=len(rounds),
+                final=final,
+                sent_back=_sent_back(view, rounds[:-1]),
+                estimate_broken=message is not None
+                and is_estimate_broken(view, program_of(spec), message, self.settings),
+            ),
+            deviation_ids=tuple(row.id for row in open_deviations),
+            trial=self.memory.trials.get(waiting.message_id),
+            opinion=self.memory.opinions.get(waiting.message_id),
+            is_barrier=(last if final else number) in spec.pause_siblings_at,
+        )
+
+    def _owner(self, view: TaskView) -> Owner | None:
+        standing = owner_of(self.root, view, self.settings)
+        if standing is not None and view.row.session_id in self.memory.dead_sessions:
+            return Owner.DEAD
+        return Owner.LIVE if standing is Owner.STALE and self.memory.is_asleep else standing
+
+    def _is_merged(self, task_id: str) -> bool:
+        if task_id not in self.memory.merged:
+            git, branch = Git(self.root.path), full_ref(branch_of(self.plan.plan_id, task_id))
+            tip = full_ref(integration_branch(self.plan.plan_id))
+            # A branch that somebody has tidied away has nothing left to merge.
+            if git.commit_id(branch) is None or git.succeeds("merge-base", "--is-ancestor", branch, tip):
+                self.memory.merged.add(task_id)
+        return task_id in self.memory.merged
+
+
+def _deviations(view: TaskView, *, ruled_only: bool = False) -> tuple[Deviation, ...]:
+    found = Progress().after(service.as_entry(row) for row in view.journal).deviations
+    return tuple(each for each in found if each.ruled or not ruled_only)
+
+
+def _verification_of(view: TaskView, submission: SubmissionRow) -> VerificationRow | None:
+    for row in reversed(view.verifications):
+        if row.submission_id == submission.message_id:
+            return row
+    return None
+
+
+def _evidence(row: VerificationRow | None) -> Evidence | None:
+    if row is None:
+        return None
+    return Evidence(verification=Verification(row.outcome), full=row.covers_all)
+
+
+def _sent_back(view: TaskView, earlier: list[SubmissionRow]) -> SubmittedWork | None:
+    rejected = [each for each in earlier if each.verdict is State.REVIEW_FAILED]
+    if not rejected:
+        return None
+    evidence = _verification_of(view, rejected[-1])
+    return SubmittedWork(
+        tree_id=None if evidence is None else evidence.tree_id, deviations=_deviations(view, ruled_only=True)
+    )
+
+
+def _message_of(submission: SubmissionRow) -> submissions.Submission | None:
+    """As it was written; None for a text that says no such thing."""
+    kind = Completion if submission.message_type == MessageType.COMPLETION else ReviewRequest
+    try:
+        return kind.parse(submission.message or "")
+    except UnreadableMessage:
+        return None
+
+
+def _smoothness(message: submissions.Submission | None) -> int:
+    """As its text says; one that does not say is rough, so that nobody gains by leaving it out (D14)."""
+    score = None if message is None else message.smoothness
+    return ROUGHEST if score is None else score
+
+
+def _report(view: TaskView) -> Report | None:
+    change = view.history[-1]
+    if change.message_id is None:
+        return None
+    text = view.report_texts.get(change.message_id, "")
+    if change.message_type == MessageType.CONTEXT_WARNING:
+        warning = _parsed(ContextWarning, text)
+        return Report(
+            message_id=change.message_id,
+            text=text,
+            is_context=True,
+            used_pct=None if warning is None else warning.context_usage_pct,
+            projected_pct=None if warning is None else warning.projected_pct,
+        )
+    errors = [each for each in view.history if each.message_type == MessageType.ERROR]
+    said = _error_of(view, change)
+    return Report(
+        message_id=change.message_id,
+        text=said,
+        is_context=False,
+        is_repeat=len(errors) > 1 and _error_of(view, errors[-2]) == said,
+    )
+
+
+def _error_of(view: TaskView, change: HistoryRow) -> str:
+    text = view.report_texts.get(change.message_id or 0, "")
+    report = _parsed(ErrorReport, text)
+    return text if report is None else report.error
+
+
+def _parsed(kind: type[T], text: str) -> T | None:
+    try:
+        return kind.parse(text)
+    except UnreadableMessage:
+        return None
+
+
+def _plays_on(view: TaskView) -> bool:
+    """Whether its session has asked something and not yet come to the boundary where it waits."""
+    for row in reversed(view.journal):
+        if row.kind == Kind.QUESTION:
+            return True
+        if row.kind == Kind.CLAIMED or (row.kind == Kind.NOTE and row.text == AWAITS_ANSWER):
+            return False
+    return False
+
+
+def _is_paused(view: TaskView) -> bool:
+    """Whether the last that its present session has written down is that it pauses."""
+    last = view.journal[-1] if view.journal else None
+    return last is not None and last.kind == Kind.PAUSED and last.claim_epoch == view.row.claim_epoch
+
+
+_NOT_ITS_FAULT = ("interrupted", "the conductor is gone")
+"""How the reasons of sessions begin that were ended from outside: they count neither way."""
+
+
+def _empty_sessions(view: TaskView, memory: Memory) -> int:
+    """How many sessions in a row, the latest backwards, ended by themselves without progress (D1).
+
+    One that a signal ended while this conductor goes on counts: its own work may have sent it, and would for ever.
+    """
+    fruitful = {row.claim_epoch for row in view.journal if row.kind in _WORK}
+    count = 0
+    for session in reversed(view.sessions):
+        if session.ended_at is None or session.claim_epoch in fruitful:
+            break
+        from_outside = (session.exit_reason or "").startswith(_NOT_ITS_FAULT)
+        count += not from_outside or session.session_id in memory.dead_sessions
+    return count

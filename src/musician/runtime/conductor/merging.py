@@ -1,0 +1,110 @@
+"""Bringing finished work together: merged on trial, verified there, and only then taken (D24).
+
+Order: the branch of the plan moves before the approval is written. A crash in between leaves a branch that holds
+the work and a submission that still waits; judging it again finds it merged already and approves it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+
+from musician.plans.model import Plan, TaskSpec
+from musician.processes.output import one_line
+from musician.protocol.conductor.engine import Trial, TrialOutcome
+from musician.protocol.errors import TreeNotReady
+from musician.protocol.settings import Settings
+from musician.runtime.preparing import prepare_tree
+from musician.runtime.verifying import nobody_records, python_environment, verify_by_hand
+from musician.trees import merge
+from musician.trees.root import Root
+from musician.verification.result import VerificationResult
+from musician.verification.select import all_commands
+
+__all__ = ["Merger"]
+
+_MOST_DETAIL_CHARS = 2000
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merger:
+    """Merges of one plan's tasks; one at a time, for they share a tree."""
+
+    root: Root
+    plan: Plan
+    base: str
+    settings: Settings
+    lock: anyio.Lock
+
+    async def try_merge(
+        self, task: TaskSpec, *, earlier: int, still_due: Callable[[], None] = lambda: None
+    ) -> Trial:
+        """Merge, verify with the task's own commands and the plan's, and take it if it is green.
+
+        ``still_due`` raises where that is no longer wanted: a person may have judged while the tests ran.
+        """
+        async with self.lock:
+            found = await _in_thread(
+                partial(
+                    merge.trial_merge,
+                    self.root,
+                    plan_id=self.plan.plan_id,
+                    task_id=task.task_id,
+                    title=task.title,
+                    base=self.base,
+                )
+            )
+            if isinstance(found, merge.AlreadyMerged):
+                return Trial(outcome=TrialOutcome.GREEN)
+            if isinstance(found, merge.Conflict):
+                detail = (
+                    f"{', '.join(found.paths)}\n  already merged: {found.ours}\n  this task: {found.theirs}"
+                )
+                return Trial(outcome=TrialOutcome.CONFLICT, detail=detail, earlier=earlier)
+            result = await self._verify(task, found)
+            if not result.passed:
+                await _in_thread(partial(merge.drop_trial, self.root, self.plan.plan_id))
+                return Trial(outcome=TrialOutcome.RED, detail=_told(result), earlier=earlier)
+            await _in_thread(still_due)
+            await _in_thread(
+                partial(merge.accept_merge, self.root, self.plan.plan_id, found.commit, found.onto)
+            )
+            return Trial(outcome=TrialOutcome.GREEN)
+
+    async def _verify(self, task: TaskSpec, trial: merge.Merged) -> VerificationResult:
+        await self._set_up(task, trial.tree_path)
+        return await verify_by_hand(
+            self.root,
+            task,
+            all_commands(task),
+            tree=trial.tree_path,
+            log=self.root.logs_dir / "merges.log",
+            checkpoint=len(task.checkpoints),
+            settings=self.settings,
+            since=trial.onto,
+        )
+
+    async def _set_up(self, task: TaskSpec, tree: Path) -> None:
+        problem = await prepare_tree(
+            task.setup,
+            tree=tree,
+            env=python_environment(),
+            time_limit_s=self.settings.time.step_limit_s,
+            on_process=nobody_records,
+        )
+        if problem:
+            raise TreeNotReady(reason=problem, paths=(str(tree),), remedy="mend the plan's setup command")
+
+
+def _told(result: VerificationResult) -> str:
+    tail = result.commands[-1].tail if result.commands else ""
+    return one_line(f"{result.tests_line()} {tail}", _MOST_DETAIL_CHARS)
+
+
+async def _in_thread(call: Callable[[], T]) -> T:
+    return await anyio.to_thread.run_sync(call)

@@ -1,0 +1,315 @@
+"""Doing what the conductor decided: one function per act, each safe to be done again after a crash."""
+
+import os
+import sys
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+
+from musician import service
+from musician.plans.model import Plan
+from musician.processes.ending import end_tree
+from musician.processes.identity import host_name, is_same_machine
+from musician.processes.running import Running, start_program
+from musician.protocol.conductor import engine as c
+from musician.protocol.conductor.orchestra import is_merge_trouble
+from musician.protocol.errors import ConductorError, MusicianError, SessionError, StaleVerdict
+from musician.protocol.rules.review import Evidence, Verification
+from musician.protocol.settings import Settings
+from musician.protocol.states import State
+from musician.runtime.checkpoint import outcome_of
+from musician.runtime.conductor.facts import Memory
+from musician.runtime.conductor.merging import Merger
+from musician.runtime.conductor.reviewing import ask_reviewer
+from musician.runtime.owners import last_epoch, lives, processes_of
+from musician.runtime.papers import Papers, write_whole
+from musician.runtime.program import program_of
+from musician.runtime.resuming.handoffs import handoff_after_crash
+from musician.runtime.verifying import verify_by_hand
+from musician.store.port import Store
+from musician.trees.branches import branch_of
+from musician.trees.git import Git
+from musician.trees.partial import set_aside_partial
+from musician.trees.root import Root
+from musician.trees.worktree import Worktree, place_of
+
+__all__ = ["Performer"]
+
+T = TypeVar("T")
+
+
+@dataclass(kw_only=True)
+class Performer:
+    """Acts of a running conductor. What takes long runs in tasks of ``group``; ``memory.busy`` says for which tasks."""
+
+    root: Root
+    store: Store
+    plan: Plan
+    settings: Settings
+    memory: Memory
+    merger: Merger
+    group: anyio.abc.TaskGroup
+    wake: Callable[[], None]
+    agent: str | None = None
+
+    def __post_init__(self) -> None:
+        self.processes: dict[str, Running] = {}
+        self._background: set[anyio.CancelScope] = set()
+
+    async def perform(self, act: c.Act) -> None:
+        """Do one act, or begin it. A refusal means that the facts have changed: the next look decides anew."""
+        task_id = getattr(act, "task_id", "")
+        if task_id in self.memory.busy:
+            return
+        match act:
+            case c.Launch():
+                try:
+                    self._launch(task_id)
+                except OSError as error:  # no room for another process, or for its log
+                    await _in_thread(
+                        partial(self._ask, task_id, "trouble", 0, f"no musician starts: {error}")
+                    )
+            case c.TryMerge():
+                self._in_background(task_id, partial(self._try_merge, act))
+            case c.Merge():
+                self._in_background(task_id, partial(self._merge, act))
+            case c.AskReviewer():
+                self._in_background(task_id, partial(self._ask_reviewer, act))
+            case c.VerifyFully():
+                self._in_background(task_id, partial(self._verify_fully, act))
+            case c.TakeOver():
+                self._in_background(task_id, partial(self._take_over, act))
+            case _:
+                await self._say(act)
+
+    async def _say(self, act: c.Act) -> None:
+        call: Callable[[], object]
+        match act:
+            case c.Judge():
+                call = partial(
+                    service.judge,
+                    self.store,
+                    act.task_id,
+                    act.verdict,
+                    act.text,
+                    submission_id=act.message_id,
+                    rules=act.rules,
+                )
+            case c.Pause():
+                call = partial(service.pause, self.store, act.task_id, act.text)
+            case c.GoOn():
+                call = partial(service.go_on, self.store, act.task_id)
+            case c.RequestExit():
+                call = partial(service.request_exit, self.store, act.task_id, act.text, urgent=False)
+            case c.AskHuman():
+                call = partial(self._ask, act.task_id, act.kind, act.subject_id, act.text)
+            case c.Reopen():
+                call = partial(service.reopen, self.store, act.task_id)
+            case _:
+                return
+        if await _unless_changed(call):
+            self.wake()
+
+    def _ask(self, task_id: str, kind: str, subject_id: int, text: str) -> None:
+        service.ask_human(self.store, task_id, kind=kind, subject_id=subject_id, text=text)
+
+    # -- musicians --------------------------------------------------------------------------------------------
+
+    def _launch(self, task_id: str) -> None:
+        session_id = f"musician-{uuid.uuid4().hex[:12]}"
+        arguments = ["work", task_id, "--session", session_id, "--quiet"]
+        if self.agent is not None:
+            arguments += ["--agent", self.agent]
+        running = start_program(
+            [sys.executable, "-m", "musician", "--db", str(self.store.path), *arguments],
+            cwd=self.root.path,
+            env=dict(os.environ),
+            log=self.root.logs_dir / f"{task_id}.musician.log",
+        )
+        self.processes[task_id] = running
+        self.memory.running.add(task_id)
+        self.group.start_soon(self._mind, task_id, session_id, running)
+
+    async def _mind(self, task_id: str, session_id: str, running: Running) -> None:
+        await running.wait()
+        view = await _in_thread(partial(service.task_view, self.store, task_id))
+        claimed = any(session.session_id == session_id for session in view.sessions)
+        failed = 0 if claimed else self.memory.failed_launches.get(task_id, 0) + 1
+        self.memory.failed_launches[task_id] = failed
+        self.memory.running.discard(task_id)
+        self.memory.dead_sessions.add(session_id)
+        self.processes.pop(task_id, None)
+        self.wake()
+
+    async def _take_over(self, act: c.TakeOver) -> None:
+        """Fence, end, save, reopen (D23). What cannot be ended from here is fenced, and a person asked to see to it."""
+        view = await _in_thread(partial(service.task_view, self.store, act.task_id))
+        epoch = last_epoch(view)
+        await _in_thread(partial(service.fence, self.store, act.task_id, epoch=epoch))
+        survivor = await _in_thread(partial(self._end_old, view))
+        if survivor and ("doubtful", epoch) not in {(ask.kind, ask.subject_id) for ask in view.asks}:
+            await _in_thread(partial(self._ask, act.task_id, "doubtful", epoch, survivor))
+            return
+        saved = await _in_thread(partial(self._save_work, act.task_id, epoch))
+        text = "The last session died. " + (
+            f"Its unfinished work is kept at {saved}." if saved else "It left no unfinished work."
+        )
+        handoff = await _in_thread(partial(self._write_handoff, view, saved))
+        await _in_thread(
+            partial(service.take_over, self.store, act.task_id, text, reason="died", handoff=handoff)
+        )
+
+    def _end_old(self, view: service.TaskView) -> str:
+        """End the old claim's processes; what a person must see to, "" if nothing of it can run any more."""
+        row = view.row
+        known = processes_of(self.root, view)
+        here = [identity for identity in known if is_same_machine(identity)]
+        ended = [end_tree(identity, grace_s=self.settings.time.shutdown_grace_s) for identity in here]
+        who = f"session {row.session_id} is silent and shut out"
+        if not all(ended) or lives(self.root, view):
+            numbers = ", ".join(str(identity.pid) for identity in here)
+            return f"{who}, but what it runs here does not end (process {numbers}): end it, then send a note"
+        if (not known and lives(self.root, view) is not False) or any(
+            identity.host != host_name() for identity in known
+        ):
+            return f"{who}; it is not this program's to end: see that it has ended, then send a note"
+        return ""
+
+    def _write_handoff(self, view: service.TaskView, saved: str | None) -> tuple[str, str]:
+        """What the dead session could not write; marked, so that nobody takes it for a clean exit (D20)."""
+        papers = Papers(self.root, view.row.task_id)
+        text = handoff_after_crash(
+            view,
+            program_of(self.plan.task(view.row.task_id)),
+            at=service.now(self.store),
+            commit=Git(self.root.path).commit_id(branch_of(self.plan.plan_id, view.row.task_id)) or "none",
+            set_aside=saved,
+        ).render()
+        write_whole(papers.handoff, text)
+        return papers.relative(papers.handoff), text
+
+    def _save_work(self, task_id: str, epoch: int) -> str | None:
+        branch = branch_of(self.plan.plan_id, task_id)
+        place = place_of(self.root, branch)
+        if not (place / ".git").exists():
+            return None
+        worktree = Worktree(root=self.root, path=place, branch=branch)
+        return set_aside_partial(worktree, task_id=task_id, epoch=epoch).ref
+
+    # -- reviewing --------------------------------------------------------------------------------------------
+
+    async def _try_merge(self, act: c.TryMerge) -> None:
+        view = await _in_thread(partial(service.task_view, self.store, act.task_id))
+        earlier = sum(1 for each in view.submissions if is_merge_trouble(each.verdict_text or ""))
+        trial = await self.merger.try_merge(
+            self.plan.task(act.task_id), earlier=earlier, still_due=partial(self._check_waits, act)
+        )
+        self.memory.trials[act.message_id] = trial
+
+    def _check_waits(self, act: c.TryMerge) -> None:
+        """What was judged meanwhile, or taken back by an exit, is not merged: :class:`StaleVerdict`."""
+        view = service.task_view(self.store, act.task_id)
+        latest = view.submissions[-1].message_id
+        if view.row.state is not State.NEEDS_REVIEW or latest != act.message_id:
+            raise StaleVerdict(task_id=act.task_id, judged=act.message_id, latest=latest)
+
+    async def _merge(self, act: c.Merge) -> None:
+        trial = await self.merger.try_merge(self.plan.task(act.task_id), earlier=0)
+        if trial.outcome is not c.TrialOutcome.GREEN:
+            text = f"complete, but its merge is {trial.outcome}: {trial.detail}"
+            await _in_thread(partial(self._ask, act.task_id, "merge", 0, text))
+
+    async def _ask_reviewer(self, act: c.AskReviewer) -> None:
+        task = self.plan.task(act.task_id)
+        view = await _in_thread(partial(service.task_view, self.store, act.task_id))
+        self.memory.opinions[act.message_id] = await ask_reviewer(
+            self.root,
+            task,
+            view,
+            act.message_id,
+            plan_id=self.plan.plan_id,
+            agent=self.agent or task.agent,
+            settings=self.settings,
+        )
+
+    async def _verify_fully(self, act: c.VerifyFully) -> None:
+        """Everything up to the submitted checkpoint, by the conductor's own hand (D18)."""
+        task = self.plan.task(act.task_id)
+        view = await _in_thread(partial(service.task_view, self.store, act.task_id))
+        number = view.verifications[-1].checkpoint if view.verifications else len(task.checkpoints)
+        commands = [
+            command
+            for checkpoint in task.checkpoints
+            if checkpoint.number <= number
+            for command in checkpoint.tests
+        ]
+        if task.test is not None and (not commands or number == len(task.checkpoints)):
+            commands.append(task.test)
+        place = place_of(self.root, branch_of(self.plan.plan_id, act.task_id))
+        tree = place if place.exists() else self.root.path
+        result = await verify_by_hand(
+            self.root,
+            task,
+            tuple(dict.fromkeys(commands)),
+            tree=tree,
+            log=self.root.logs_dir / f"{act.task_id}.review.log",
+            checkpoint=number,
+            settings=self.settings,
+        )
+        outcome = outcome_of(result)
+        detail = "" if outcome is Verification.GREEN else result.tests_line()
+        self.memory.full_evidence[act.message_id] = Evidence(verification=outcome, full=True, detail=detail)
+
+    # -- ending -----------------------------------------------------------------------------------------------
+
+    async def stop_all(self) -> None:
+        """End what is under way and ask every musician to end; those that do not are killed with all they started."""
+        for scope in tuple(self._background):
+            scope.cancel()
+        running = list(self.processes.values())
+        for process in running:
+            process.terminate()
+        with anyio.move_on_after(self.settings.time.shutdown_grace_s + 1):
+            for process in running:
+                await process.wait()
+            return
+        for process in running:
+            await _in_thread(partial(end_tree, process.identity, grace_s=0))
+
+    def _in_background(self, task_id: str, work: Callable[[], Awaitable[None]]) -> None:
+        self.memory.busy.add(task_id)
+        self.group.start_soon(self._finish_in_background, task_id, work)
+
+    async def _finish_in_background(self, task_id: str, work: Callable[[], Awaitable[None]]) -> None:
+        scope = anyio.CancelScope()
+        self._background.add(scope)
+        try:
+            with scope:
+                await work()
+            self.wake()
+        except (ConductorError, SessionError):
+            pass  # the row has moved on meanwhile: the next look decides anew
+        except MusicianError as error:
+            await _in_thread(partial(self._ask, task_id, "trouble", 0, str(error)))
+        finally:
+            self._background.discard(scope)
+            self.memory.busy.discard(task_id)
+
+
+async def _unless_changed(call: Callable[[], object]) -> bool:
+    """Whether it was done; a refusal means that the row has moved on meanwhile, which the next look shows."""
+    try:
+        await _in_thread(call)
+    except (ConductorError, SessionError):
+        return False
+    return True
+
+
+async def _in_thread(call: Callable[[], T]) -> T:
+    return await anyio.to_thread.run_sync(call)

@@ -1,0 +1,158 @@
+"""Asking a reviewing agent: in a scratch clone of what was submitted, bounded in time, believed only as far as it says.
+
+The clone has the task's history and exactly the submitted tree, and shares the repository's objects; whatever the agent
+does there is thrown away, and the task's own tree is never touched. The agent is one behind the same port as those that
+play, so that a model can take the shell agent's place.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+
+from musician.agents import port
+from musician.agents.registry import make_agent
+from musician.plans.model import TaskSpec
+from musician.processes.output import one_line
+from musician.protocol.conductor.opinion import Judgement, Opinion, form_opinion
+from musician.protocol.errors import MusicianError
+from musician.protocol.journal import Progress
+from musician.protocol.rules.deviations import Deviation, open_deviations
+from musician.protocol.settings import Settings
+from musician.runtime.verifying import nobody_records, python_environment
+from musician.service import TaskView
+from musician.service.work import as_entry
+from musician.store.rows import VerificationRow
+from musician.trees.branches import branch_of, full_ref, integration_branch
+from musician.trees.git import Git
+from musician.trees.root import Root
+
+__all__ = ["ask_reviewer"]
+
+T = TypeVar("T")
+_MOST_TROUBLE_CHARS = 500
+
+
+@dataclass(slots=True)
+class _Heard:
+    verdicts: list[tuple[Judgement, str]] = field(default_factory=list)
+    ruled: set[int] = field(default_factory=set)
+
+    async def hear(self, event: port.AgentEvent) -> None:
+        match event:
+            case port.VerdictGiven(judgement=judgement, text=text):
+                self.verdicts.append((Judgement(judgement), text))
+            case port.DeviationRuled(number=number):
+                self.ruled.add(number)
+
+
+async def ask_reviewer(
+    root: Root,
+    task: TaskSpec,
+    view: TaskView,
+    message_id: int,
+    *,
+    plan_id: str,
+    agent: str,
+    settings: Settings,
+) -> Opinion:
+    """What the agent says of submission ``message_id``; whatever keeps it from a verdict is in the opinion."""
+    found = next((row for row in view.verifications if row.submission_id == message_id), None)
+    text = next((each.message or "" for each in view.submissions if each.message_id == message_id), "")
+    if found is None:
+        return form_opinion((), trouble="nothing of it is verified")
+    shown = open_deviations(Progress().after(map(as_entry, view.journal)).deviations)
+    heard = _Heard()
+    try:
+        folder = await _in_thread(
+            partial(TemporaryDirectory, prefix="musician-review-", ignore_cleanup_errors=True)
+        )
+        try:
+            place = Path(folder.name).resolve()
+            base = await _in_thread(
+                partial(_lay_out, root, place / "tree", plan_id, task.task_id, found.tree_id)
+            )
+            env = await _in_thread(partial(_papers, place, text, found, shown))
+            env |= {"MUSICIAN_TASK": task.task_id, "MUSICIAN_BASE": base, **python_environment()}
+            stage = port.Stage(
+                tree=place / "tree",
+                log=root.logs_dir / f"{task.task_id}.reviewer.log",
+                env={
+                    **env,
+                    "MUSICIAN_TREE": str(place / "tree"),
+                    "MUSICIAN_CHECKPOINT": str(found.checkpoint),
+                },
+                time_limit_s=settings.time.review_limit_s,
+                on_process=nobody_records,
+                on_event=heard.hear,
+            )
+            outcome = await make_agent(agent).play(_piece(task, found.checkpoint, text, shown), stage)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await _in_thread(folder.cleanup)
+    except (MusicianError, OSError) as error:
+        return form_opinion((), trouble=one_line(str(error), _MOST_TROUBLE_CHARS))
+    trouble = "" if outcome.kind is port.OutcomeKind.DONE else outcome.detail or outcome.kind
+    return form_opinion(heard.verdicts, ruled=heard.ruled, shown=len(shown), trouble=trouble)
+
+
+def _piece(task: TaskSpec, checkpoint: int, text: str, shown: tuple[Deviation, ...]) -> port.Piece:
+    asked = (
+        f"Judge what was submitted at checkpoint {checkpoint} of {task.task_id}: {task.title}. Change nothing. Answer"
+        " with a line `::verdict approve`, or one `::verdict reject POINT` or `::verdict fix POINT` for each point, and"
+        " `::rule N` for each deviation N that you accept."
+    )
+    return port.Piece(
+        kind=port.PieceKind.REVIEW,
+        task_id=task.task_id,
+        label=f"review of checkpoint {checkpoint}",
+        title=task.title,
+        prose="\n\n".join(filter(None, (asked, task.overview, text, _listed(shown)))),
+        scripts=() if task.reviewer is None else (task.reviewer,),
+        feedback=text,
+    )
+
+
+def _papers(place: Path, text: str, found: VerificationRow, shown: tuple[Deviation, ...]) -> dict[str, str]:
+    """What the agent reads besides the tree, and where it finds it."""
+    papers = {
+        "MUSICIAN_SUBMISSION": ("submission.txt", text),
+        "MUSICIAN_VERIFICATION": (
+            "verification.json",
+            json.dumps({"outcome": found.outcome, "result": json.loads(found.result)}, ensure_ascii=False),
+        ),
+        "MUSICIAN_DEVIATIONS": ("deviations.txt", _listed(shown)),
+    }
+    for name, body in papers.values():
+        (place / name).write_text(body + "\n", encoding="utf-8", errors="replace")
+    return {variable: str(place / name) for variable, (name, _) in papers.items()}
+
+
+def _listed(deviations: tuple[Deviation, ...]) -> str:
+    return "\n".join(f"{n}. {each.text} ({each.severity})" for n, each in enumerate(deviations, start=1))
+
+
+def _lay_out(root: Root, tree: Path, plan_id: str, task_id: str, tree_id: str) -> str:
+    """Clone, and check out what was submitted; the commit its work began at."""
+    here = Git(root.path)
+    tip = here.commit_id(full_ref(branch_of(plan_id, task_id))) or here.text("rev-parse", "HEAD")
+    here.run("clone", "--quiet", "--shared", "--no-checkout", str(root.path), str(tree))
+    git = Git(tree)
+    commit = tip
+    if (
+        git.text("rev-parse", f"{tip}^{{tree}}") != tree_id
+    ):  # not committed (an isolation that is shared), or moved on
+        commit = git.text("commit-tree", tree_id, "-p", tip, "-m", "As submitted")
+    git.run("checkout", "--quiet", "--detach", commit)
+    onto = here.commit_id(full_ref(integration_branch(plan_id))) or commit
+    return git.text("merge-base", commit, onto)
+
+
+async def _in_thread(call: Callable[[], T]) -> T:
+    return await anyio.to_thread.run_sync(call)

@@ -1,0 +1,336 @@
+"""The driver of one session: feeds the engine, stores its records, then does its acts (``protocol.ready``).
+
+The database calls run in threads, one at a time. What plays runs in a task of its own, so that a message, a signal
+or a lost claim is heard while it plays. Whatever a piece tells reaches the engine before the piece's end does,
+because both go through one queue.
+"""
+
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from musician import service
+from musician.agents import port
+from musician.processes.identity import ProcessIdentity
+from musician.processes.output import one_line
+from musician.protocol.claim import Claim
+from musician.protocol.conductor.orchestra import is_merge_trouble
+from musician.protocol.errors import ClaimLost, IllegalEvent, MusicianError
+from musician.protocol.journal import Entry, Kind
+from musician.protocol.musician import inputs as i
+from musician.protocol.musician import ready as r
+from musician.protocol.musician.engine import Mode, MusicianState, step, takes
+from musician.protocol.musician.program import Play
+from musician.protocol.rules.delegation import Extent
+from musician.protocol.rules.deviations import parse_severity
+from musician.protocol.settings import Settings
+from musician.protocol.states import State
+from musician.runtime.checkpoint import run_checkpoint
+from musician.runtime.musician.watching import Watcher
+from musician.runtime.papers import Papers
+from musician.runtime.preparing import prepare_tree
+from musician.runtime.proposing import Desk, keep_made
+from musician.runtime.recording import Recorder
+from musician.runtime.tasktree import TaskTree, key_outputs
+from musician.store.port import Store
+
+__all__ = ["Session"]
+
+_OUTCOMES = {port.OutcomeKind.FAILED: i.PieceEnding.FAILED, port.OutcomeKind.LOST: i.PieceEnding.LOST}
+_MOST_TROUBLE_CHARS = 500
+_MOST_TOLD_CHARS = 4000
+"""Of what a subagent told at its end, kept to be held against what is found (D19)."""
+_PAUSED = frozenset({Mode.AWAITING_VERDICT, Mode.AWAITING_ANSWER, Mode.PAUSED})
+Work = Callable[[], Awaitable[i.Input]]
+T = TypeVar("T")
+
+
+@dataclass(kw_only=True)
+class Session:
+    """Everything one session needs, and its queue of inputs."""
+
+    store: Store
+    claim: Claim
+    agent: port.Agent
+    tree: TaskTree
+    papers: Papers
+    settings: Settings
+    state: MusicianState
+    recorder: Recorder
+    log: Path
+    environment: dict[str, str]
+    setup: str | None
+    """The command that must have succeeded once in this tree."""
+    _send: MemoryObjectSendStream[i.Input] = field(init=False)
+    _receive: MemoryObjectReceiveStream[i.Input] = field(init=False)
+    _playing: anyio.CancelScope | None = None
+    _watcher: Watcher = field(init=False)
+    _end: r.End | None = None
+    _asked_id: int = 0
+
+    def __post_init__(self) -> None:
+        self._send, self._receive = anyio.create_memory_object_stream[i.Input](math.inf)
+        self._watcher = Watcher(
+            store=self.store, claim=self.claim, settings=self.settings, tell=self._send.send
+        )
+
+    async def tell(self, given: i.Input) -> None:
+        """Something happened outside: a signal, a lost lease."""
+        await self._send.send(given)
+
+    async def run(self, started: i.Started, *, last_seen_id: int) -> r.End:
+        """Play to the end of the session. ``last_seen_id``: messages up to it were handed over with ``started``."""
+        self._watcher.last_seen_id = last_seen_id
+        with self._send, self._receive:
+            async with anyio.create_task_group() as group:
+                await self._take(started, group)
+                if self._end is None:
+                    group.start_soon(self._watcher.run)
+                    async for given in self._receive:
+                        if not self._is_overtaken(given):
+                            await self._take(given, group)
+                        if self._end is not None:
+                            break
+                group.cancel_scope.cancel()
+        assert self._end is not None  # noqa: S101  # the queue stays open until the end
+        return self._end
+
+    def _is_overtaken(self, given: i.Input) -> bool:
+        """What the watcher saw before we went on: a wait that is over, a verdict on what we have reported anew."""
+        if isinstance(given, i.VerdictArrived) and self._watcher.awaiting_id is not None:
+            return True
+        return isinstance(given, i.VerdictArrived | i.WaitTimedOut) and not takes(self.state, given)
+
+    async def _take(self, given: i.Input, group: anyio.abc.TaskGroup) -> None:
+        """One turn: decide, store, act. The new state counts only once its records are stored."""
+        if isinstance(given, i.MessageArrived):  # the watcher may have seen it before the question was asked
+            given = replace(given, is_answer=given.message_id > self._asked_id)
+        state, ready = step(self.state, given)
+        try:
+            for record in ready.records:
+                if isinstance(record, r.Acknowledge | r.Leave | r.Finish):
+                    await self._watcher.delivered()
+                message_id = await _in_thread(partial(self.recorder.store_record, record))
+                if isinstance(record, r.Ask):
+                    self._asked_id = message_id or 0
+                elif message_id is not None:
+                    self._watcher.wait_for(message_id)
+        except ClaimLost:
+            if isinstance(given, i.ClaimWasLost):
+                raise
+            await self._take(i.ClaimWasLost(), group)
+            return
+        except IllegalEvent as refused:
+            # The exit was requested since the watcher's last look; a session that leaves takes what happened.
+            if refused.state != State.EXIT_REQUESTED or isinstance(given, i.ExitWasRequested):
+                raise
+            await self._take(i.ExitWasRequested(text="", message_id=0), group)
+            if takes(self.state, given):
+                await self._take(given, group)
+            return
+        self.state = state
+        self._watcher.pause(state.mode in _PAUSED)
+        for act in ready.acts:
+            await self._act(act, group)
+
+    async def _act(self, act: r.Act, group: anyio.abc.TaskGroup) -> None:
+        match act:
+            case r.PlayPiece():
+                self._begin(group, partial(self._play, act))
+            case r.ReworkPiece():
+                self._begin(group, partial(self._rework, act))
+            case r.Verify():
+                self._begin(group, partial(self._verify, act))
+            case r.StopPiece():
+                if self._playing is not None:
+                    self._playing.cancel()
+            case r.End():
+                self._end = act
+
+    def _begin(self, group: anyio.abc.TaskGroup, work: Work) -> None:
+        # The scope exists before the task runs, so that a stop which comes first is not lost.
+        self._playing = anyio.CancelScope()
+        group.start_soon(self._busy, self._playing, work)
+
+    async def _busy(self, scope: anyio.CancelScope, work: Work) -> None:
+        """Run one piece or verification; tell how it ended, once and last."""
+        with scope:
+            ended = await self._attempt(work)
+            with anyio.CancelScope(shield=True):
+                await self._send.send(ended)
+        if scope.cancelled_caught:
+            await self._send.send(i.PieceEnded(item=self.state.item, ending=i.PieceEnding.STOPPED))
+
+    async def _attempt(self, work: Work) -> i.Input:
+        """What keeps a piece from being played or kept is a failure of the piece, for the conductor to hear of."""
+        try:
+            return await work()
+        except ClaimLost:
+            return i.ClaimWasLost()
+        except (MusicianError, OSError) as error:
+            detail = one_line(str(error), _MOST_TROUBLE_CHARS)
+            return i.PieceEnded(item=self.state.item, ending=i.PieceEnding.FAILED, detail=detail)
+
+    async def _play(self, act: r.PlayPiece) -> i.Input:
+        play = act.play
+        if play.undoes:
+            return await self._undo(play)
+        kind = port.PieceKind.AGENT if play.is_agent else port.PieceKind.STEP
+        return await self._perform(kind, play.item, play.title, play.prose, play.scripts, act.advice)
+
+    async def _undo(self, play: Play) -> i.Input:
+        """The program's own work: a new commit that takes a finished step's back."""
+        await self._restore_tree()
+        undo = partial(self.tree.undo, play.undoes, play.item)
+        with anyio.CancelScope(shield=True):
+            commit = await _in_thread(undo)
+        return i.PieceEnded(item=play.item, ending=i.PieceEnding.DONE, commit_id=commit)
+
+    async def _rework(self, act: r.ReworkPiece) -> i.Input:
+        check = act.check
+        return await self._perform(
+            port.PieceKind.REWORK,
+            act.item,
+            check.title,
+            check.prose,
+            check.rework,
+            act.feedback,
+            takes_in=is_merge_trouble(act.feedback),
+        )
+
+    async def _perform(
+        self,
+        kind: port.PieceKind,
+        item: str,
+        title: str,
+        prose: str,
+        scripts: tuple[str, ...],
+        feedback: str,
+        *,
+        takes_in: bool = False,
+    ) -> i.Input:
+        """From the last finished state of the tree to the next one, or to a reason why not.
+
+        ``takes_in``: what others have merged is taken in first.
+        """
+        await self._restore_tree()
+        if takes_in:
+            feedback += await self._take_in()
+        problem = await self._set_up_tree()
+        if problem:
+            return i.PieceEnded(item=item, ending=i.PieceEnding.FAILED, detail=problem)
+        piece = port.Piece(
+            kind=kind,
+            task_id=self.claim.task_id,
+            label=item,
+            title=title,
+            prose=prose,
+            scripts=scripts,
+            feedback=feedback,
+        )
+        outcome = await self.agent.play(piece, self._stage(item))
+        by_subagent = kind is port.PieceKind.AGENT
+        if outcome.kind is not port.OutcomeKind.DONE:
+            left = await _in_thread(self.tree.attempted) if by_subagent else Extent()
+            return i.PieceEnded(item=item, ending=_OUTCOMES[outcome.kind], detail=outcome.detail, left=left)
+        with anyio.CancelScope(shield=True):  # done is done: a stop that comes now finds it kept
+            commit = await _in_thread(partial(self.tree.keep, item, title))
+        told = outcome.tail[-_MOST_TOLD_CHARS:] if by_subagent else ""
+        return i.PieceEnded(item=item, ending=i.PieceEnding.DONE, detail=told, commit_id=commit)
+
+    async def _verify(self, act: r.Verify) -> i.Input:
+        await self._restore_tree()
+        problem = await self._set_up_tree()
+        if problem:
+            return i.PieceEnded(item=act.check.item, ending=i.PieceEnding.FAILED, detail=problem)
+        found = await run_checkpoint(
+            self.store,
+            self.claim,
+            act.check,
+            tree=self.tree.path,
+            tree_id=self.tree.tree_id,
+            start=self.tree.start,
+            log=self.log,
+            env=self._environment_for(act.check.item),
+            settings=self.settings,
+            on_process=self._record_agent,
+        )
+        changes = await _in_thread(self.tree.changes)
+        return i.VerificationEnded(
+            outcome=found.outcome,
+            verification_id=found.verification_id,
+            tests=found.result.tests_line(),
+            failing=found.result.to_mend(),
+            files_modified=len(changes),
+            key_outputs=key_outputs(changes),
+        )
+
+    async def _restore_tree(self) -> None:
+        ref = await _in_thread(self.tree.set_aside)
+        if ref is not None:
+            entry = Entry(kind=Kind.SET_ASIDE, text=ref)
+            await _in_thread(partial(self.recorder.store_record, r.Write(entries=(entry,))))
+
+    async def _take_in(self) -> str:
+        """What the agent must know of it besides."""
+        in_conflict = await _in_thread(self.tree.take_in)
+        if not in_conflict:
+            return "\n\nWhat is merged already is in your tree now."
+        paths = " ".join(in_conflict)
+        return f"\n\nThe other side is in your files now, with conflict markers: resolve them, then git add {paths}"
+
+    async def _set_up_tree(self) -> str:
+        """Run the plan's set-up once in this tree; what went wrong, "" if nothing."""
+        return await prepare_tree(
+            self.setup,
+            tree=self.tree.path,
+            env=self._environment_for("setup"),
+            time_limit_s=self.settings.time.step_limit_s,
+            on_process=self._record_agent,
+        )
+
+    def _stage(self, item: str) -> port.Stage:
+        return port.Stage(
+            tree=self.tree.path,
+            log=self.log,
+            env=self._environment_for(item),
+            time_limit_s=self.settings.time.step_limit_s,
+            on_process=self._record_agent,
+            on_event=self._heard,
+        )
+
+    def _environment_for(self, item: str) -> dict[str, str]:
+        return {**self.environment, "MUSICIAN_ITEM": item}
+
+    async def _record_agent(self, identity: ProcessIdentity) -> None:
+        await _in_thread(partial(service.record_process, self.store, self.claim, "agent", identity))
+
+    async def _heard(self, event: port.AgentEvent) -> None:
+        match event:
+            case port.ContextReported(used_pct=used):
+                await self._send.send(i.ContextTold(used_pct=used))
+            case port.DeviationReported(severity=severity, text=text):
+                await self._send.send(i.DeviationTold(severity=parse_severity(severity), text=text))
+            case port.SelfCorrectionReported(text=text):
+                await self._send.send(i.SelfCorrectionTold(text=text))
+            case port.QuestionAsked(text=text):
+                await self._send.send(i.QuestionTold(text=text))
+            case port.PartialReported(text=text):
+                await self._send.send(i.PartialTold(text=text))
+            case port.PointAnswered(number=number, text=text):
+                await self._send.send(i.AnswerTold(number=number, text=text))
+            case port.ProposalMade():  # kept at once: the engine has nothing to decide
+                desk = Desk(root=self.papers.root, store=self.store)
+                await _in_thread(partial(keep_made, desk, self.claim, self.tree.path, event))
+
+
+async def _in_thread(call: Callable[[], T]) -> T:
+    return await anyio.to_thread.run_sync(call)

@@ -1,0 +1,184 @@
+"""The two watchers as code (D11): they cost nothing, wake on the event itself, and look by themselves now and then.
+
+One coroutine serves both of a session's modes: *background* while it plays, *pause* while it waits; so there are
+never two of a kind, and it dies with its session. Each look compares what the database says with what the session
+has been told, and tells it the difference. The bell is opened before the first look, so no ring is lost.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+import anyio
+import anyio.to_thread
+
+from musician import service
+from musician.protocol.claim import Claim
+from musician.protocol.errors import ClaimLost
+from musician.protocol.messages.types import MessageType
+from musician.protocol.musician import inputs as i
+from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
+from musician.protocol.settings import Settings
+from musician.protocol.states import ACTIVE, State
+from musician.runtime.wakeups import hang_bell, has_rung, rings
+from musician.service import Look
+from musician.store.bell import Bell
+from musician.store.port import Store
+from musician.store.rows import MessageRow
+
+__all__ = ["Watcher"]
+
+_TOLD = frozenset({MessageType.NOTE, MessageType.EMERGENCY, MessageType.PAUSE, MessageType.GO_ON})
+
+COUNTER_EVERY_S = 5.0
+"""How often the database's change counter is looked at, for writers that do not ring."""
+
+_NEVER = -1
+"""No counter of a database: whatever it says, look."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Watcher:
+    """What the session was told already, and what it waits for."""
+
+    store: Store
+    claim: Claim
+    settings: Settings
+    tell: Callable[[i.Input], Awaitable[None]]
+    awaiting_id: int | None = None
+    """The submission or report whose verdict is awaited."""
+    is_paused: bool = False
+    """The session waits, for a verdict or an answer, and plays nothing meanwhile."""
+    last_seen_id: int = 0
+    exit_told: bool = False
+    waited_s: float = 0.0
+    _counter: int = _NEVER
+    _delivering: anyio.Lock = field(default_factory=anyio.Lock)
+
+    def wait_for(self, message_id: int) -> None:
+        """The verdict on this message is awaited."""
+        self.awaiting_id = message_id
+        self.waited_s = 0.0
+        self._counter = _NEVER  # its verdict may have been looked past before it was awaited
+
+    def pause(self, is_paused: bool) -> None:  # noqa: FBT001  # the mode itself
+        """Change between *background* and *pause*."""
+        if is_paused and not self.is_paused:
+            self.waited_s = 0.0
+        self.is_paused = is_paused
+
+    async def delivered(self) -> None:
+        """Return when everything that was told is written down as delivered, which comes before acknowledged (D12)."""
+        async with self._delivering:
+            return
+
+    async def run(self) -> None:
+        """Look until the claim is over."""
+        with hang_bell(self.store.path, self.claim.task_id) as bell:
+            while await self._look_once():
+                await self._wait(bell)
+
+    async def _wait(self, bell: Bell | None) -> None:
+        """Until the bell rings, somebody has written without ringing, or it is time to look anyway."""
+        since_look_s = 0.0
+        while since_look_s < self._poll_s():
+            before = anyio.current_time()
+            with anyio.move_on_after(min(COUNTER_EVERY_S, self._poll_s())):
+                await rings(bell)
+            passed_s = anyio.current_time() - before
+            since_look_s += passed_s
+            self.waited_s += passed_s
+            if has_rung(bell) or await anyio.to_thread.run_sync(self.store.change_counter) != self._counter:
+                return
+
+    def _poll_s(self) -> float:
+        waiting = self.settings.waiting
+        return waiting.pause_poll_s if self.is_paused else waiting.background_poll_s
+
+    async def _look_once(self) -> bool:
+        """As :meth:`_look`, for a claim that may be lost at any moment."""
+        try:
+            return await self._look()
+        except ClaimLost:
+            await self.tell(i.ClaimWasLost())
+            return False
+
+    async def _look(self) -> bool:
+        """Tell the session what is new; False if there is nothing more to watch."""
+        asked = self.awaiting_id
+        self._counter, look = await anyio.to_thread.run_sync(partial(self._see, asked))
+        if self.awaiting_id != asked:
+            self._counter = _NEVER
+        if not look.owns:
+            await self.tell(i.ClaimWasLost())
+            return False
+        await self._refresh(look)
+        async with self._delivering:
+            await self._hand_over(look, asked)
+        return look.state in ACTIVE
+
+    async def _hand_over(self, look: Look, asked: int | None) -> None:
+        """Tell what is new, and write down that it was; a verdict first, because somebody waits for it."""
+        fresh = [message for message in look.unread if message.id > self.last_seen_id]
+        notes = [message for message in fresh if message.message_type in _TOLD]
+        if notes:
+            await self._deliver(fresh)
+            await self._tell(notes)
+        if look.state is State.EXIT_REQUESTED and not self.exit_told:
+            self.exit_told, self.awaiting_id = True, None
+            await self.tell(i.ExitWasRequested(text=look.exit_text, message_id=look.exit_id))
+        elif look.verdict is not None:
+            if self.awaiting_id == asked:
+                self.awaiting_id = None
+            await self.tell(
+                i.VerdictArrived(
+                    state=look.verdict,
+                    text=look.verdict_text,
+                    progress=look.progress,
+                    message_id=look.verdict_id,
+                )
+            )
+        elif self.is_paused and not notes:
+            await self._mind_the_wait(look)
+        if fresh and not notes:
+            await self._deliver(fresh)
+
+    def _see(self, awaiting_id: int | None) -> tuple[int, Look]:
+        # The counter first: what is written between the two is looked at again.
+        counter = self.store.change_counter()
+        return counter, service.look(self.store, self.claim, awaiting_id=awaiting_id)
+
+    async def _refresh(self, look: Look) -> None:
+        if heartbeat_status(look.heartbeat_age_s, self.settings) is not HeartbeatStatus.OK:
+            await anyio.to_thread.run_sync(partial(service.beat, self.store, self.claim))
+
+    async def _deliver(self, messages: list[MessageRow]) -> None:
+        ids = tuple(message.id for message in messages)
+        await anyio.to_thread.run_sync(partial(service.deliver, self.store, self.claim, ids))
+        self.last_seen_id = ids[-1]
+
+    async def _tell(self, notes: list[MessageRow]) -> None:
+        for note in notes:
+            await self.tell(_heard(note))
+
+    async def _mind_the_wait(self, look: Look) -> None:
+        if look.waits_for_human or self.waited_s < self.settings.waiting.timeout_s:
+            if look.waits_for_human:
+                self.waited_s = 0.0
+            return
+        self.waited_s = 0.0
+        fresh = heartbeat_status(look.conductor_age_s, self.settings) in (
+            HeartbeatStatus.OK,
+            HeartbeatStatus.REFRESH,
+        )
+        await self.tell(i.WaitTimedOut(conductor_is_fresh=fresh))
+
+
+def _heard(note: MessageRow) -> i.Input:
+    match note.message_type:
+        case MessageType.PAUSE:
+            return i.PauseAsked(message_id=note.id, text=note.message)
+        case MessageType.GO_ON:
+            return i.PauseLifted(message_id=note.id)
+    urgent = note.message_type == MessageType.EMERGENCY
+    return i.MessageArrived(message_id=note.id, text=note.message, urgent=urgent)

@@ -1,0 +1,269 @@
+"""One musician session on one task: claim, find out where the last one stopped, play, end.
+
+Order: the life lock is held before the claim, so that a session that owns a task and has died is known to be dead
+at once; the process is recorded next; the tree and the journal are brought into agreement before anything is played.
+"""
+
+import os
+import sys
+from functools import partial
+
+import anyio
+import anyio.to_thread
+
+from musician import service
+from musician.agents.port import Agent
+from musician.agents.registry import make_agent
+from musician.processes.ending import become_subreaper, end_own_descendants
+from musician.processes.identity import ProcessIdentity, identify
+from musician.processes.kennel import close_kennel
+from musician.processes.lease import lease_lost
+from musician.processes.output import one_line
+from musician.processes.signals import stop_requested
+from musician.processes.vital import HeldBy, hold, lock_path
+from musician.protocol.errors import ClaimBlocked, ClaimLost, MusicianError
+from musician.protocol.messages.particulars import SelfCorrection
+from musician.protocol.messages.types import HandoffNotice, MessageType
+from musician.protocol.musician import inputs as i
+from musician.protocol.musician import ready as r
+from musician.protocol.musician.engine import MusicianState
+from musician.protocol.musician.since import Since
+from musician.protocol.settings import Settings
+from musician.runtime.musician.session import Session
+from musician.runtime.papers import Papers
+from musician.runtime.program import load_task_file, program_of
+from musician.runtime.recording import Recorder
+from musician.runtime.resuming.lookback import Ground, look_back
+from musician.runtime.tasks import raising_one
+from musician.runtime.tasktree import TaskTree, open_tree
+from musician.service import Taken
+from musician.store.port import Store
+from musician.store.rows import MessageRow
+from musician.trees.root import Root
+
+__all__ = ["play_task"]
+
+MOST_REASON_CHARS = 500
+"""Of why a session could not go on, in its message."""
+
+
+async def play_task(
+    root: Root,
+    store: Store,
+    task_id: str,
+    session_id: str,
+    *,
+    settings: Settings,
+    agent: str | None = None,
+    quiet: bool = False,
+) -> r.End:
+    """Play a task in a new session until it is complete, handed off, or somebody stops it.
+
+    Raises :class:`ClaimBlocked` if the task is not to be had (``quiet``: without leaving a fallback row), and
+    :class:`AgentUnavailable`, with nothing claimed, for an ``agent`` that is not.
+    """
+    if agent is not None:
+        make_agent(agent)
+    held = hold(lock_path(root.locks_dir, task_id), session_id=session_id)
+    if isinstance(held, HeldBy):
+        process = "" if held.identity is None else f" {held.identity.pid}"
+        reason = f"session {held.session_id} lives on it in another process{process}"
+        if not quiet:
+            await anyio.to_thread.run_sync(partial(service.block_claim, store, task_id, session_id, reason))
+        raise ClaimBlocked(task_id=task_id, state="held", reason=reason, owner=held.session_id)
+    become_subreaper()
+    stop = _Stop()
+    with held, raising_one():
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(stop.hear_signal)
+                group.start_soon(stop.hear_lease)
+                claimed = partial(service.claim, store, task_id, session_id, quiet=quiet, settings=settings)
+                taken = await anyio.to_thread.run_sync(claimed)
+                end = await _begin(root, store, taken, stop, settings=settings, agent=agent)
+                group.cancel_scope.cancel()
+            return end
+        finally:
+            close_kennel()
+            end_own_descendants(settings.time.shutdown_grace_s / 2)
+
+
+class _Stop:
+    """Whether this session is to end before its time, and why; known from its first moment on."""
+
+    def __init__(self) -> None:
+        self.reason = ""
+        self.asked = anyio.Event()
+        self.verifying = anyio.CancelScope()
+        """Around what a signal must not wait for while no engine listens yet (B32)."""
+
+    def ask(self, reason: str) -> None:
+        self.reason = self.reason or reason
+        self.verifying.cancel()
+        self.asked.set()
+
+    async def hear_signal(self) -> None:
+        received = await stop_requested()
+        self.ask(f"interrupted by {received.name}")
+
+    async def hear_lease(self) -> None:
+        await lease_lost()
+        self.ask("the conductor is gone")
+
+    async def tell(self, session: Session) -> None:
+        await self.asked.wait()
+        await session.tell(i.StopAsked(reason=self.reason))
+
+
+async def _begin(
+    root: Root, store: Store, taken: Taken, stop: _Stop, *, settings: Settings, agent: str | None
+) -> r.End:
+    """Play a claim. What it cannot begin or go on with it gives back, with the reason."""
+    try:
+        ground, planned = await anyio.to_thread.run_sync(partial(_prepare, root, store, taken, settings))
+        return await _play(ground, make_agent(agent or planned), stop)
+    except ClaimLost:
+        return r.End(kind=r.EndKind.LOST, reason="the claim was taken over")
+    except (MusicianError, OSError) as error:
+        await anyio.to_thread.run_sync(partial(_give_back, root, store, taken, str(error)))
+        return r.End(kind=r.EndKind.EXITED, reason=f"could not go on: {error}")
+
+
+def _prepare(root: Root, store: Store, taken: Taken, settings: Settings) -> tuple[Ground, str]:
+    """What the session stands on, and the agent that the plan wants."""
+    claim = taken.claim
+    identity = identify(os.getpid())
+    service.record_process(store, claim, "musician", identity)
+    task = load_task_file(root, claim.task_id, taken.instruction_path)
+    service.describe_session(store, claim, agent=task.agent)
+    row = service.task_row(store, claim.task_id)
+    plan = None if row.plan_id is None else service.plan_row(store, row.plan_id)
+    tree = open_tree(root, task, claim, plan_id=row.plan_id, base=None if plan is None else plan.base_commit)
+    papers = Papers(root, claim.task_id)
+    papers.begin()
+    ground = Ground(
+        root=root,
+        store=store,
+        settings=settings,
+        claim=claim,
+        worked_by=taken.worked_by,
+        instruction_path=taken.instruction_path,
+        program=program_of(task),
+        setup=task.setup,
+        tree=tree,
+        papers=papers,
+        environment=_environment(root, store, taken, tree, identity),
+        log=root.logs_dir / f"{claim.task_id}.agent.log",
+    )
+    return ground, task.agent
+
+
+def _environment(
+    root: Root, store: Store, taken: Taken, tree: TaskTree, identity: ProcessIdentity
+) -> dict[str, str]:
+    """What an agent, and whatever it starts, finds in its environment."""
+    scratch = root.musician_dir / "scratch" / taken.claim.task_id
+    scratch.mkdir(parents=True, exist_ok=True)
+    return {
+        "MUSICIAN_TASK": taken.claim.task_id,
+        "MUSICIAN_SESSION": taken.claim.session_id,
+        "MUSICIAN_EPOCH": str(taken.claim.epoch),
+        "MUSICIAN_WORKED_BY": taken.worked_by,
+        "MUSICIAN_DB": str(store.path),
+        "MUSICIAN_ROOT": str(root.path),
+        "MUSICIAN_TREE": str(tree.path),
+        "MUSICIAN_SCRATCH": str(scratch),
+        "MUSICIAN_PYTHON": sys.executable,
+        "MUSICIAN_PID": str(identity.pid),
+        # A step's own byte code would otherwise end up in the commit of a project without a .gitignore.
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def _give_back(root: Root, store: Store, taken: Taken, why: str) -> None:
+    """A session that cannot go on says why and ends its claim; what it has finished is kept."""
+    papers = Papers(root, taken.claim.task_id)
+    reason = f"could not go on: {why}"
+    about = f"- Session ID: {taken.claim.session_id}\n- Exit reason: {reason}\n"
+    path = papers.relative(papers.handoff)
+    notice = HandoffNotice(
+        reason=one_line(reason, MOST_REASON_CHARS),
+        handoff_path=path,
+        context_usage_pct=None,
+        self_correction=SelfCorrection(happened=None),
+        last_completed_step="unknown",
+        remaining_steps="unknown",
+    )
+    service.exit_task(
+        store,
+        taken.claim,
+        reason=reason,
+        notice=notice.render(),
+        handoff_path=path,
+        handoff=f"# HANDOFF: {taken.claim.task_id}\n\n## Session Info\n{about}",
+    )
+
+
+async def _play(ground: Ground, agent: Agent, stop: _Stop) -> r.End:
+    recorder = Recorder(
+        store=ground.store,
+        claim=ground.claim,
+        papers=ground.papers,
+        tree=ground.tree,
+        worked_by=ground.worked_by,
+        title=ground.program.title,
+    )
+    session = Session(
+        store=ground.store,
+        claim=ground.claim,
+        agent=agent,
+        tree=ground.tree,
+        papers=ground.papers,
+        settings=ground.settings,
+        state=MusicianState(program=ground.program, settings=ground.settings),
+        recorder=recorder,
+        log=ground.log,
+        environment=ground.environment,
+        setup=ground.setup,
+    )
+    with raising_one():
+        async with anyio.create_task_group() as group:
+            group.start_soon(stop.tell, session)
+            started, last_seen_id = await _find_start(ground, stop.verifying)
+            end = await session.run(started, last_seen_id=last_seen_id)
+            group.cancel_scope.cancel()
+    return end
+
+
+async def _find_start(ground: Ground, verifying: anyio.CancelScope) -> tuple[i.Started, int]:
+    """Where to go on. What the conductor said meanwhile is handed over with it."""
+    found = await look_back(ground, verifying=verifying)
+    view, resumed = found.view, found.resumed
+    if found.unread:  # acknowledged by the engine, once a piece has heard them (D12)
+        ids = tuple(message.id for message in found.unread)
+        await anyio.to_thread.run_sync(partial(service.deliver, ground.store, ground.claim, ids))
+    started = i.Started(
+        progress=resumed.progress,
+        errors_so_far=view.error_count,
+        retry_limit=view.row.retry_limit,
+        report_path=ground.papers.relative(ground.papers.completion),
+        advice=resumed.advice,
+        feedback=resumed.feedback,
+        last_message_id=resumed.last_message_id,
+        since=Since().after([*map(service.as_entry, view.journal), *resumed.entries]),
+        ownerless_tasks=found.ownerless_tasks,
+        doubts=found.doubts,
+        pause=_pause_in_force(view, found.unread),
+    )
+    return started, resumed.last_message_id
+
+
+def _pause_in_force(view: service.TaskView, unread: tuple[MessageRow, ...]) -> str:
+    """Why the phase stands still; what was said since the view was taken counts, for no watcher tells it again."""
+    why = view.pause
+    for message in unread:
+        if message.message_type == MessageType.PAUSE:
+            why = message.message
+        elif message.message_type == MessageType.GO_ON:
+            why = ""
+    return why

@@ -1,0 +1,276 @@
+"""The first thing a claimed session does, whoever plays it: look back at what the last one left (D17, D20).
+
+Order: what git and the database agree on is written down first; then what stands approved is verified anew, whatever
+anybody says of it; then the session says that it takes over, and what it found. A session that is killed in between
+does what is missing when it claims again, or leaves it to its successor. Nothing is set aside twice: what lies in the
+tree at a second look may be the session's own.
+"""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from musician import service
+from musician.processes.identity import ProcessIdentity
+from musician.processes.output import one_line
+from musician.protocol.claim import Claim
+from musician.protocol.journal import Entry, Kind
+from musician.protocol.messages.types import Resumption
+from musician.protocol.musician.program import Check, Program
+from musician.protocol.resumption.mismatches import Mismatch
+from musician.protocol.rules.review import Verification
+from musician.protocol.settings import Settings
+from musician.runtime.checkpoint import run_checkpoint
+from musician.runtime.heartbeat import beating
+from musician.runtime.owners import ownerless_tasks
+from musician.runtime.papers import Papers
+from musician.runtime.preparing import prepare_tree
+from musician.runtime.resuming.handoffs import Left, what_was_left
+from musician.runtime.resuming.reconciling import Settled, check_to_decide, compare, settle
+from musician.runtime.resuming.resumption import Resumed, reconcile, resumption_message
+from musician.runtime.tasks import raising_one
+from musician.runtime.tasktree import TaskTree
+from musician.service import TaskView
+from musician.store.port import Store
+from musician.store.rows import MessageRow
+from musician.trees.root import Root
+
+__all__ = ["Ground", "Outlook", "look_back"]
+
+_MOST_TOLD_CHARS = 500
+"""Of a verification or a mismatch, in the takeover message."""
+
+_MOST_TOLD = 20
+"""Of the mismatches, in the same place; the journal has them all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What a claimed session stands on. ``setup`` is the command that prepares its tree, None if there is none."""
+
+    root: Root
+    store: Store
+    settings: Settings
+    claim: Claim
+    worked_by: str
+    instruction_path: str
+    program: Program
+    setup: str | None
+    tree: TaskTree
+    papers: Papers
+    environment: dict[str, str]
+    log: Path
+
+    def note(self, *entries: Entry) -> None:
+        """Into the journal and the files in ``temp/``. Blocks."""
+        service.record(self.store, self.claim, *entries)
+        self.papers.note(entries)
+
+    async def record_agent(self, identity: ProcessIdentity) -> None:
+        record = partial(service.record_process, self.store, self.claim, "agent", identity)
+        await anyio.to_thread.run_sync(record)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What was found. ``view`` is from before; ``notice`` is None where nobody worked on the task before.
+
+    ``doubts`` are what a session does not go on with before the conductor has answered.
+    """
+
+    view: TaskView
+    unread: tuple[MessageRow, ...]
+    resumed: Resumed
+    notice: Resumption | None = None
+    doubts: tuple[str, ...] = ()
+    ownerless_tasks: int = 0
+
+
+async def look_back(
+    ground: Ground,
+    *,
+    is_new: bool = True,
+    context_pct: float | None = None,
+    verifying: anyio.CancelScope | None = None,
+) -> Outlook:
+    """Bring journal, git and verdicts into agreement, re-verify, and say that the session takes over.
+
+    ``is_new``: this process has just made the claim. Cancelling ``verifying`` ends a verification that somebody must
+    not wait for (B32). The heartbeat is kept fresh meanwhile; :class:`ClaimLost` once the claim is another's.
+    """
+    with raising_one():
+        async with beating(ground.store, ground.claim, ground.settings):
+            return await _look_back(
+                ground,
+                is_new=is_new,
+                context_pct=context_pct,
+                verifying=verifying or anyio.CancelScope(),
+            )
+
+
+async def _look_back(
+    ground: Ground, *, is_new: bool, context_pct: float | None, verifying: anyio.CancelScope
+) -> Outlook:
+    store, claim = ground.store, ground.claim
+    view = await anyio.to_thread.run_sync(partial(service.task_view, store, claim.task_id))
+    unread = await anyio.to_thread.run_sync(partial(service.unread, store, claim.task_id))
+    said = await anyio.to_thread.run_sync(partial(service.messages_of, store, claim.task_id))
+    find = partial(reconcile, view, unread, ground.program, ground.tree, said=said, set_aside=is_new)
+    resumed = await anyio.to_thread.run_sync(find)
+    status = ground.papers.found_status()  # before this session writes into it
+    entries = (*_beginning(ground, view), *resumed.entries)
+    await anyio.to_thread.run_sync(partial(ground.note, *entries))
+    left = what_was_left(view, ground.papers.found_handoff(), epoch=claim.epoch)
+    if left is None:
+        return Outlook(view=view, unread=unread, resumed=resumed)
+    mismatches = await anyio.to_thread.run_sync(partial(_compare, ground, view, resumed, left, status))
+    anew = await _verify_anew(ground, resumed, mismatches, verifying)
+    settled = await anyio.to_thread.run_sync(partial(_settle, ground, view, resumed, mismatches, anew))
+    doubts = (*settled.doubts, *anew.doubts)
+    corrected = replace(
+        resumed,
+        progress=resumed.progress.after(settled.entries),
+        entries=(*resumed.entries, *settled.entries),
+        advice="\n\n".join(filter(None, (resumed.advice, *settled.advice))),
+    )
+    notice = resumption_message(
+        view,
+        corrected,
+        left,
+        tuple(one_line(each, _MOST_TOLD_CHARS) for each in settled.told[:_MOST_TOLD]),
+        program=ground.program,
+        settings=ground.settings,
+        worked_by=ground.worked_by,
+        context_pct=context_pct,
+        verification=anew.told,
+        is_doubtful=bool(doubts),
+    )
+    say = partial(_announce, ground, view, notice, settled.entries, context_pct)
+    await anyio.to_thread.run_sync(say)
+    count = partial(ownerless_tasks, ground.root, store, claim.task_id, ground.settings)
+    return Outlook(
+        view=view,
+        unread=unread,
+        resumed=corrected,
+        notice=notice,
+        doubts=doubts,
+        ownerless_tasks=await anyio.to_thread.run_sync(count),
+    )
+
+
+def _beginning(ground: Ground, view: TaskView) -> tuple[Entry, ...]:
+    """That the claim was made, unless it is written down already."""
+    epoch = ground.claim.epoch
+    if any(row.claim_epoch == epoch and row.kind == Kind.CLAIMED for row in view.journal):
+        return ()
+    return (
+        Entry(kind=Kind.CLAIMED, text=ground.claim.session_id),
+        Entry(kind=Kind.LOADED, text=ground.instruction_path),
+    )
+
+
+def _compare(
+    ground: Ground, view: TaskView, resumed: Resumed, left: Left, status: list[str]
+) -> tuple[Mismatch, ...]:
+    tolerance_s = ground.settings.heartbeat.skew_tolerance_s
+    return compare(
+        view,
+        resumed,
+        left,
+        program=ground.program,
+        tree=ground.tree,
+        papers=ground.papers,
+        status=status,
+        future_messages=service.future_messages(ground.store, ground.claim.task_id, tolerance_s=tolerance_s),
+    )
+
+
+def _settle(
+    ground: Ground, view: TaskView, resumed: Resumed, mismatches: tuple[Mismatch, ...], anew: "_Anew"
+) -> Settled:
+    return settle(
+        mismatches,
+        resumed,
+        view,
+        program=ground.program,
+        tree=ground.tree,
+        papers=ground.papers,
+        verification=anew.outcome,
+    )
+
+
+def _announce(
+    ground: Ground, view: TaskView, notice: Resumption, entries: tuple[Entry, ...], context_pct: float | None
+) -> None:
+    """What was decided and that the session takes over are one act; the files follow."""
+    entry = Entry(kind=Kind.RESUMED, text=notice.render(), context_pct=context_pct)
+    service.announce(ground.store, ground.claim, notice.render(), *entries, entry)
+    ground.papers.restore(map(service.as_entry, view.journal))
+    ground.papers.note((*entries, entry))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Anew:
+    """What verifying anew came to, in one line, what it makes doubtful, and what decides the mismatches."""
+
+    told: str = "nothing approved yet to re-verify"
+    doubts: tuple[str, ...] = ()
+    outcome: Verification | None = None
+
+
+async def _verify_anew(
+    ground: Ground, resumed: Resumed, mismatches: tuple[Mismatch, ...], verifying: anyio.CancelScope
+) -> _Anew:
+    """Run what stands approved again, and the checkpoint that decides what is suspicious, if that is another."""
+    approved = _last_approved(ground.program, resumed)
+    deciding = check_to_decide(mismatches, ground.program) or approved
+    anew = _Anew()
+    if approved is not None:
+        anew = _Anew(told=f"{approved.item}: interrupted")
+        with verifying:  # a signal must not wait for the tests (B32)
+            told, outcome = await _verify(ground, approved)
+            told = one_line(f"{approved.item}: {told}", _MOST_TOLD_CHARS)
+            is_red = outcome is Verification.RED
+            doubts = (f"approved before, and red now: {told}",) if is_red else ()
+            anew = _Anew(told=told, doubts=doubts, outcome=outcome)
+    if deciding is not None and deciding is not approved:
+        anew = replace(anew, outcome=None)
+        with verifying:
+            anew = replace(anew, outcome=(await _verify(ground, deciding))[1])
+    return anew
+
+
+async def _verify(ground: Ground, check: Check) -> tuple[str, Verification]:
+    """What was found. What cannot be set up cannot be run, which is not red."""
+    problem = await prepare_tree(
+        ground.setup,
+        tree=ground.tree.path,
+        env=ground.environment,
+        time_limit_s=ground.settings.time.step_limit_s,
+        on_process=ground.record_agent,
+    )
+    if problem:
+        return problem, Verification.CANNOT_RUN
+    found = await run_checkpoint(
+        ground.store,
+        ground.claim,
+        check,
+        tree=ground.tree.path,
+        tree_id=ground.tree.tree_id,
+        start=ground.tree.start,
+        log=ground.log,
+        env=ground.environment,
+        settings=ground.settings,
+        on_process=ground.record_agent,
+    )
+    return found.result.tests_line(), found.outcome
+
+
+def _last_approved(program: Program, resumed: Resumed) -> Check | None:
+    approved = [
+        item for item in program.items if isinstance(item, Check) and item.item in resumed.progress.approved
+    ]
+    return approved[-1] if approved else None

@@ -1,0 +1,204 @@
+"""Comparing what a session left with what git and the database know, and carrying out what follows (D20).
+
+The rules are :mod:`musician.protocol.resumption.mismatches`; this gathers the witnesses and writes the corrections
+down. Order: the files get back what they have lost only after the session has said that it takes over, so that a
+session that is killed before that leaves its successor the same picture.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from musician import service
+from musician.protocol.journal import Entry, Kind, deviation_in
+from musician.protocol.messages.types import VERDICT_OF
+from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.resumption.handoff import HandoffKind
+from musician.protocol.resumption.mismatches import (
+    Class,
+    Decision,
+    Known,
+    Mismatch,
+    MismatchKind,
+    decide,
+    find_mismatches,
+)
+from musician.protocol.resumption.telling import told_by_handoff, told_by_status
+from musician.protocol.rules.deviations import Severity
+from musician.protocol.rules.review import Verification
+from musician.protocol.states import CLAIMABLE, State
+from musician.runtime.papers import Papers, missing_lines
+from musician.runtime.resuming.handoffs import Left
+from musician.runtime.resuming.resumption import Resumed
+from musician.runtime.tasktree import TaskTree
+from musician.service import TaskView
+from musician.store.rows import HistoryRow
+
+__all__ = ["Settled", "check_to_decide", "compare", "settle"]
+
+_BETWEEN_SESSIONS = CLAIMABLE | {State.EXITED}
+_CHANGED = frozenset({Kind.UNDONE, Kind.SKIPPED})
+_UNHEARD = frozenset({Kind.RECONCILED, Kind.REWORKED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What became of the mismatches: to be written down, told to whoever plays on, and asked before that.
+
+    ``told`` has one line for each.
+    """
+
+    told: tuple[str, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    advice: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+
+def compare(
+    view: TaskView,
+    resumed: Resumed,
+    left: Left,
+    *,
+    program: Program,
+    tree: TaskTree,
+    papers: Papers,
+    status: list[str],
+    future_messages: tuple[int, ...],
+) -> tuple[Mismatch, ...]:
+    """Every mismatch between the four witnesses. ``status`` are the status file's lines as they were. Blocks."""
+    steps = [item.item for item in program.items if isinstance(item, Play)]
+    entries = [service.as_entry(row) for row in view.journal]
+    upcoming = next((item for item in program.items if not resumed.progress.is_done(item.item)), None)
+    lines = len(papers.found_deviations())
+    known = Known(
+        items=tuple(item.item for item in program.items),
+        done=resumed.progress.skipped.union(resumed.progress.completed),
+        approved=resumed.progress.approved,
+        begun=frozenset(entry.item for entry in entries if entry.kind in (Kind.STARTED, Kind.LAUNCHED)),
+        next_item="" if upcoming is None else upcoming.item,
+        commit=tree.tip(),
+        unheard_items=tuple(entry.item for entry in resumed.entries if entry.kind in _UNHEARD),
+        unheard_verdicts=tuple(entry.item for entry in resumed.entries if entry.kind is Kind.APPROVED),
+        changed=frozenset(entry.item for entry in resumed.entries if entry.kind in _CHANGED),
+        moved_to=resumed.moved_to,
+        lost=_lost(view, resumed, tree, steps),
+        missing_lines=missing_lines(entries, status),
+        deviations=sum(deviation_in(entry) is not None for entry in entries),
+        deviation_lines=lines or None,
+        ended_in_error=_ended_in_error(view.history),
+        future_messages=future_messages,
+    )
+    text = papers.found_handoff()
+    is_whole = left.kind is HandoffKind.WHOLE and text is not None
+    return find_mismatches(
+        known,
+        status=told_by_status(status),
+        handoff=told_by_handoff(text, steps) if is_whole and text is not None else None,
+    )
+
+
+def check_to_decide(mismatches: tuple[Mismatch, ...], program: Program) -> Check | None:
+    """The checkpoint whose verification decides what is suspicious; None where the usual one will do."""
+    about = [item for each in mismatches if each.cls is Class.SUSPICIOUS for item in each.items]
+    if not about:
+        return None
+    names = [item.item for item in program.items]
+    return program.check_after(max(about, key=lambda item: names.index(item) if item in names else -1))
+
+
+def settle(
+    mismatches: tuple[Mismatch, ...],
+    resumed: Resumed,
+    view: TaskView,
+    *,
+    program: Program,
+    tree: TaskTree,
+    papers: Papers,
+    verification: Verification | None,
+) -> Settled:
+    """Correct what is benign, decide what is suspicious, ask what is contradictory. Blocks."""
+    traces = _Traces(view, resumed, tree)
+    entries: list[Entry] = []
+    advice: list[str] = []
+    lines: list[str] = []
+    for each in mismatches:
+        if each.cls is not Class.SUSPICIOUS:
+            lines.append(f"{each.cls}: {each}")
+            entries.append(Entry(kind=Kind.NOTE, text=f"mismatch, {lines[-1]}"))
+            continue
+        decision = decide(
+            each,
+            verification=verification,
+            has_commits=traces.has_commits(each),
+            has_unfinished=bool(traces.unfinished),
+        )
+        lines.append(f"{each.cls}, found {decision}: {each}")
+        entries.append(Entry(kind=Kind.DEVIATION, text=f"mismatch, {lines[-1]}", severity=Severity.LOW))
+        entries += _corrections(each, decision, resumed, program)
+        if decision is not Decision.DONE and each.items:
+            advice.append(_advice(each, decision, traces.unfinished))
+    if any(each.kind is MismatchKind.DEVIATIONS_DIFFER for each in mismatches):
+        known = [service.as_entry(row) for row in view.journal]
+        entries += [
+            Entry(kind=Kind.DEVIATION, severity=severity, text=f"found in the deviations file: {line}")
+            for severity, line in papers.untold_deviations(known)
+        ]
+    doubts = tuple(str(each) for each in mismatches if each.cls is Class.CONTRADICTORY)
+    return Settled(told=tuple(lines), entries=tuple(entries), advice=tuple(advice), doubts=doubts)
+
+
+class _Traces:
+    """What is left of work that is not written down."""
+
+    def __init__(self, view: TaskView, resumed: Resumed, tree: TaskTree) -> None:
+        self._tip, self._start = tree.tip(), tree.start
+        commits = [row.commit_id for row in view.journal if row.commit_id]
+        commits += [entry.commit_id for entry in resumed.entries if entry.commit_id]
+        self._last = commits[-1] if commits else tree.start
+        set_aside = [entry.text for entry in resumed.entries if entry.kind is Kind.SET_ASIDE]
+        earlier = [session.claim_epoch for session in view.sessions if session.ended_at is not None]
+        kept = tree.unfinished(earlier[-1]) if earlier else ()
+        self.unfinished = tuple(dict.fromkeys([*set_aside, *kept]))
+
+    def has_commits(self, mismatch: Mismatch) -> bool:
+        """Whether the branch holds work that the mismatch may be about."""
+        before = self._start if mismatch.kind is MismatchKind.WORK_LOST else self._last
+        return self._tip is not None and self._tip != before
+
+
+def _corrections(mismatch: Mismatch, decision: Decision, resumed: Resumed, program: Program) -> list[Entry]:
+    """How the log is corrected: what is done after all, or done no more."""
+    if mismatch.kind is MismatchKind.STEPS_AHEAD and decision is Decision.DONE:
+        return [Entry(kind=Kind.RECONCILED, item=item, text="by its verification") for item in mismatch.items]
+    if mismatch.kind is MismatchKind.WORK_LOST and decision is not Decision.DONE:
+        undone = [name for item in mismatch.items for name in program.undone_with(item, resumed.progress)]
+        return [
+            Entry(kind=Kind.UNDONE, item=name, text="its commit is gone") for name in dict.fromkeys(undone)
+        ]
+    return []
+
+
+def _advice(mismatch: Mismatch, decision: Decision, unfinished: tuple[str, ...]) -> str:
+    kept = f"; what was begun is kept at {', '.join(unfinished)}" if unfinished else ""
+    return f"{', '.join(mismatch.items)}: found {decision} done{kept}."
+
+
+def _lost(view: TaskView, resumed: Resumed, tree: TaskTree, steps: list[str]) -> tuple[str, ...]:
+    """Items written down as done whose commit git does not hold any more, in document order."""
+    commits: dict[str, str] = {}
+    for row in view.journal:
+        if row.commit_id and row.item in resumed.progress.completed:
+            commits[row.item] = row.commit_id
+    holds: Callable[[str], bool] = tree.holds
+    if not commits or holds(list(commits.values())[-1]):
+        return ()  # each finished item was committed on top of the one before
+    return tuple(item for item in steps if item in commits and not holds(commits[item]))
+
+
+def _ended_in_error(history: tuple[HistoryRow, ...]) -> bool:
+    """Whether the last session was in an error that no verdict had answered when it ended."""
+    for change in reversed(history):
+        if change.from_state is State.ERROR:
+            return change.message_type not in VERDICT_OF.values()
+        if change.from_state not in _BETWEEN_SESSIONS:
+            return False
+    return False

@@ -1,0 +1,258 @@
+"""Where the last session stopped, by git and the database; a file's word counts for less (D20).
+
+What a successor must not do twice: an item that git holds and the journal does not know was finished just before
+a crash, and is written down now. What it must not lose: an approval that outlives its session (D7), a rejection
+nobody has acted on yet, unfinished work in the tree.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from musician import service
+from musician.protocol.errors import UnreadableMessage
+from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.messages.corrections import corrections_in, order_id
+from musician.protocol.messages.particulars import Counted, Deviations, SelfCorrection
+from musician.protocol.messages.submissions import Completion, ReviewRequest
+from musician.protocol.messages.types import MessageType, Resumption
+from musician.protocol.musician.program import Check, Play, Program, ordered
+from musician.protocol.names import CONDUCTOR
+from musician.protocol.resumption.handoff import Ending
+from musician.protocol.rules.budget import average_agent_cost
+from musician.protocol.rules.deviations import REJECTED, Severity, worst
+from musician.protocol.settings import Settings
+from musician.protocol.states import State
+from musician.runtime.resuming.handoffs import Left
+from musician.runtime.tasktree import TaskTree
+from musician.service import TaskView
+from musician.store.rows import JournalRow, MessageRow, SubmissionRow
+from musician.verification.findings import counted
+
+__all__ = [
+    "Resumed",
+    "checkpoint_number",
+    "reconcile",
+    "resumption_message",
+    "unheard_orders",
+    "unheard_verdicts",
+]
+
+REWORK = "rework "
+"""How the items begin that mend a checkpoint."""
+
+_ADVICE = frozenset(
+    {
+        MessageType.HANDOFF,
+        MessageType.NOTE,
+        MessageType.EMERGENCY,
+        MessageType.FIX_PROPOSAL,
+        MessageType.REJECTION,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumed:
+    """What a session starts from. ``entries`` are to be written first; ``feedback`` is a rejection not acted on.
+
+    ``moved_to`` is where somebody had moved the task's branch, off the last finished item; it is back.
+    """
+
+    progress: Progress
+    entries: tuple[Entry, ...]
+    moved_to: str | None = None
+    advice: str
+    feedback: str
+    last_message_id: int
+
+
+def reconcile(
+    view: TaskView,
+    unread: tuple[MessageRow, ...],
+    program: Program,
+    tree: TaskTree,
+    *,
+    said: tuple[MessageRow, ...] = (),
+    set_aside: bool = True,
+) -> Resumed:
+    """Compare the journal with git and the verdicts, and correct it.
+
+    ``said`` is what everybody said about the task, read or not.
+    ``set_aside``: what no finished step covers is kept under a ref and taken out of the tree.
+    """
+    progress = Progress().after(service.as_entry(row) for row in view.journal)
+    found: list[Entry] = []
+    commits = [row.commit_id for row in view.journal if row.commit_id]
+    if commits:
+        tree.expect(commits[-1])
+    moved_to = tree.moved_off() if set_aside else None
+    ref = tree.set_aside() if set_aside else None
+    if ref is not None:
+        found.append(Entry(kind=Kind.SET_ASIDE, text=ref))
+    found += _kept_unheard(view, tree, program, progress)
+    progress = progress.after(found)
+    orders = unheard_orders(progress, said)
+    found += orders
+    progress = progress.after(orders)
+    approvals = [entry for entry in unheard_verdicts(view) if entry.kind is Kind.APPROVED]
+    found += approvals
+    progress = progress.after(approvals)
+    feedback = "" if _has_reworked(found) else _open_feedback(view, program, progress)
+    advice = [
+        message.message
+        for message in unread
+        if message.message_type in _ADVICE and message.message != feedback
+    ]
+    return Resumed(
+        progress=progress,
+        entries=tuple(found),
+        moved_to=moved_to,
+        advice="\n\n".join(advice),
+        feedback=feedback,
+        last_message_id=unread[-1].id if unread else 0,
+    )
+
+
+def _kept_unheard(view: TaskView, tree: TaskTree, program: Program, progress: Progress) -> list[Entry]:
+    """What git keeps as finished and the journal has not heard of: the session died between the two."""
+    plays = {item.item: item for item in program.ahead(progress) if isinstance(item, Play)}
+    heard = {row.commit_id for row in view.journal}
+    entries = []
+    for kept in tree.found_items():
+        if kept.commit in heard:
+            continue
+        if kept.item in plays:
+            kind = Kind.RECONCILED
+        elif kept.item.startswith(REWORK):
+            kind = Kind.REWORKED
+        else:
+            continue
+        entries.append(Entry(kind=kind, item=kept.item, text="by its commit", commit_id=kept.commit))
+        progress = progress.after(entries[-1:])
+        if kept.item in plays:
+            also = program.done_with(plays.pop(kept.item), progress)
+            entries += also
+            progress = progress.after(also)
+    return entries
+
+
+def _has_reworked(found: list[Entry]) -> bool:
+    return any(entry.kind is Kind.REWORKED for entry in found)
+
+
+def checkpoint_number(submission: SubmissionRow) -> int | None:
+    """Which checkpoint a submission is about; None where its text does not say."""
+    kind = Completion if submission.message_type == MessageType.COMPLETION else ReviewRequest
+    try:
+        message = kind.parse(submission.message or "")
+    except UnreadableMessage:
+        return None
+    return None if message.checkpoint is None else message.checkpoint.number
+
+
+def unheard_orders(progress: Progress, said: tuple[MessageRow, ...]) -> tuple[Entry, ...]:
+    """Correction steps that the conductor has ordered and the journal has not heard of (D17)."""
+    newest = max((order_id(item) for item in progress.heard_corrections), default=0)
+    entries: list[Entry] = []
+    for message in said:
+        if message.from_session == CONDUCTOR and message.id > newest:
+            entries += ordered(progress.after(entries), message.message, message.id)
+    return tuple(entries)
+
+
+def unheard_verdicts(view: TaskView) -> tuple[Entry, ...]:
+    """Verdicts that the journal has not heard of: an approval outlives its session (D7), as a rejection does.
+
+    Of approvals the one of a checkpoint's latest submission counts, and each once: one that was heard and taken away
+    again by a correction does not come back.
+    """
+    heard = Counter((row.kind, row.item) for row in view.journal)
+    given = [(f"checkpoint {checkpoint_number(each)}", each) for each in view.submissions]
+    latest = dict(given)
+    news = []
+    for item, each in given:
+        sent_back = each.verdict in (State.REVIEW_FAILED, State.FIX_PROPOSED)
+        kind = Kind.SENT_BACK if sent_back else Kind.APPROVED
+        if not sent_back and each.verdict is not State.REVIEW_APPROVED:
+            continue
+        heard[kind, item] -= 1
+        if heard[kind, item] < 0 and (sent_back or each is latest[item]):
+            severity = REJECTED if each.verdict is State.REVIEW_FAILED else None
+            news.append(Entry(kind=kind, item=item, text=each.verdict_text or "", severity=severity))
+    return tuple(news)
+
+
+def resumption_message(
+    view: TaskView,
+    resumed: Resumed,
+    left: Left,
+    mismatches: tuple[str, ...],
+    *,
+    program: Program,
+    settings: Settings,
+    worked_by: str,
+    context_pct: float | None,
+    verification: str,
+    is_doubtful: bool,
+) -> Resumption:
+    """The verbose takeover message of the sources. ``is_doubtful``: the conductor is asked before all else."""
+    progress = resumed.progress
+    is_clean = left.ending is Ending.CLEAN and not mismatches and not resumed.entries
+    remaining = program.remaining(progress)
+    assessment = "clean handoff" if is_clean else f"needs verification ({left.ending})"
+    return Resumption(
+        worked_by=worked_by,
+        previous_session=left.session_id,
+        handoff=left.described,
+        context_usage_pct=context_pct,
+        deviations_found=_breakdown(progress),
+        mismatches=Counted(count=len(mismatches), remark="; ".join(mismatches)),
+        pending_messages=Counted(count=view.unread),
+        previous_self_correction=SelfCorrection(
+            happened=bool(progress.self_corrections), details="; ".join(progress.self_corrections)
+        ),
+        assessment="needs guidance" if is_doubtful else assessment,
+        verification=verification,
+        resuming_from=remaining[0] if remaining else "the final report",
+        estimate=_estimate(program, progress, settings),
+    )
+
+
+def _breakdown(progress: Progress) -> Deviations:
+    found = progress.deviations
+    counted = Counter(each.severity for each in found)
+    parts = [f"{counted[severity]} {severity}" for severity in reversed(Severity) if counted[severity]]
+    return Deviations(
+        count=len(found), worst=worst(found), description=", ".join(parts) if len(parts) > 1 else ""
+    )
+
+
+def _estimate(program: Program, progress: Progress, settings: Settings) -> str:
+    """What is left, and what that costs a session that has corrected nothing of its own yet."""
+    pieces = program.pieces_left(progress)
+    checks = len(program.remaining(progress)) - pieces
+    cost_pct = average_agent_cost(progress.agent_costs_pct, self_corrected=False, settings=settings)
+    left = f"{counted(pieces, 'piece')} and {counted(checks, 'checkpoint')}"
+    return f"{left} (~{pieces * cost_pct:.0f}% context)"
+
+
+def _open_feedback(view: TaskView, program: Program, progress: Progress) -> str:
+    """The text of the last rejection, if nothing was reworked since."""
+    upcoming = program.next_item(progress)
+    if not view.submissions or not isinstance(upcoming, Check):
+        return ""
+    last = view.submissions[-1]
+    sent_back = last.verdict in (State.REVIEW_FAILED, State.FIX_PROPOSED)
+    if not sent_back or checkpoint_number(last) != upcoming.number or _reworked_since(view.journal):
+        return ""
+    text = last.verdict_text or "sent back"
+    return "" if corrections_in(text, 0) else text  # those are how it is mended
+
+
+def _reworked_since(journal: tuple[JournalRow, ...]) -> bool:
+    for row in reversed(journal):
+        if row.kind == Kind.REWORKED:
+            return True
+        if row.kind == Kind.SUBMITTED:
+            return False
+    return False

@@ -1,0 +1,541 @@
+"""The conductor's rules, each test named after the sentence it holds the decision to."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from musician.protocol.conductor import engine as c
+from musician.protocol.conductor.orchestra import is_merge_trouble
+from musician.protocol.rules.deviations import Deviation, Severity
+from musician.protocol.rules.liveness import Owner
+from musician.protocol.rules.review import Evidence, Submission, SubmittedWork, Verification
+from musician.protocol.settings import Settings
+from musician.protocol.states import ACTIVE, CLAIMABLE, State
+
+GREEN = Evidence(verification=Verification.GREEN, full=True)
+
+
+def task(name: str = "task-01", state: State = State.WATCHING, **more: object) -> c.TaskFacts:
+    facts = {"phase": 1, "epoch": 1, "is_isolated": False, **more}
+    return c.TaskFacts(task_id=name, state=state, **facts)  # type: ignore[arg-type]
+
+
+def decide(*tasks: c.TaskFacts, jobs: int = 2) -> tuple[c.Act, ...]:
+    return c.decide(c.Orchestra(tasks=tasks, jobs=jobs, settings=Settings()))
+
+
+def only(*tasks: c.TaskFacts) -> c.Act:
+    (act,) = decide(*tasks)
+    return act
+
+
+def submitted(
+    *, trial: c.Trial | None = None, ids: tuple[int, ...] = (), **submission: object
+) -> c.Submitted:
+    facts: dict[str, object] = {
+        "work": SubmittedWork(tree_id="t1"),
+        "evidence": GREEN,
+        "smoothness": 0,
+        **submission,
+    }
+    return c.Submitted(
+        message_id=7,
+        submission=Submission(**facts),  # type: ignore[arg-type]
+        deviation_ids=ids,
+        trial=trial,
+    )
+
+
+def reviewing(found: c.Submitted | None = None, **more: object) -> c.TaskFacts:
+    facts = {"submitted": found or submitted(), "owner": Owner.LIVE, "is_running": True, **more}
+    return task("task-01", State.NEEDS_REVIEW, was_claimed=True, **facts)
+
+
+def reporting(*, is_context: bool = False, is_repeat: bool = False, **report: object) -> c.TaskFacts:
+    found = c.Report(message_id=8, text="gone", is_context=is_context, is_repeat=is_repeat, **report)  # type: ignore[arg-type]
+    return task(state=State.ERROR, owner=Owner.LIVE, report=found, was_claimed=True)
+
+
+def kept(name: str, **more: object) -> c.TaskFacts:
+    """A task that is played and about which nothing is due."""
+    return task(name, State.WORKING, owner=Owner.LIVE, is_running=True, was_claimed=True, **more)
+
+
+# -- who is given a musician --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("state", sorted(CLAIMABLE))
+def test_a_task_that_may_be_claimed_and_nobody_owns_is_given_a_musician(state: State) -> None:
+    assert only(task(state=state)) == c.Launch(task_id="task-01")
+
+
+@pytest.mark.parametrize("owner", [Owner.LIVE, Owner.DOUBTFUL, Owner.STALE, Owner.DEAD])
+@pytest.mark.parametrize("state", sorted(CLAIMABLE))
+def test_a_task_with_an_owner_or_a_running_process_is_given_none(state: State, owner: Owner) -> None:
+    owned = decide(task(state=state, owner=owner, was_claimed=True))
+    assert c.Launch(task_id="task-01") not in owned
+    assert decide(task(state=state, is_running=True)) == ()
+
+
+def test_tasks_of_a_phase_run_in_parallel_up_to_jobs_in_the_plans_order() -> None:
+    tasks = [task(f"task-0{number}") for number in (3, 1, 2)]
+    assert decide(*tasks) == (c.Launch(task_id="task-03"), c.Launch(task_id="task-01"))
+    assert decide(kept("task-04"), *tasks) == (c.Launch(task_id="task-03"),)
+    assert decide(kept("task-04"), kept("task-05"), *tasks) == ()
+
+
+def test_a_musician_that_waits_for_a_person_takes_no_place() -> None:
+    waiting = reviewing(has_open_ask=True)
+    assert decide(waiting, task("task-02"), jobs=1) == (c.Launch(task_id="task-02"),)
+    assert decide(replace(waiting, is_playing=True), task("task-02"), jobs=1) == ()
+
+
+def test_a_finished_task_whose_process_is_still_ending_takes_its_place_until_it_has() -> None:
+    ending = task(state=State.COMPLETE, is_running=True)
+    assert decide(ending, task("task-02"), jobs=1) == ()
+
+
+def test_phases_are_played_in_order() -> None:
+    second = task("task-02", phase=2)
+    assert decide(kept("task-01"), second) == ()
+    assert decide(task("task-01", State.COMPLETE), second) == (c.Launch(task_id="task-02"),)
+    assert c.current_phase([second, task("task-01", State.COMPLETE)]) == 2
+    assert c.current_phase([]) is None
+
+
+def test_a_task_waits_for_those_it_comes_after_until_they_are_merged() -> None:
+    later = task("task-02", after=frozenset({"task-01"}))
+    assert decide(kept("task-01"), later) == ()
+    merged = task("task-01", State.COMPLETE, is_isolated=True, is_merged=True)
+    assert decide(merged, later) == (c.Launch(task_id="task-02"),)
+    assert decide(replace(merged, is_merged=False), later) == (c.Merge(task_id="task-01"),)
+
+
+def test_a_withdrawn_task_holds_nobody_up() -> None:
+    withdrawn = task("task-01", State.EXITED)
+    assert decide(withdrawn, task("task-02", after=frozenset({"task-01"}))) == (c.Launch(task_id="task-02"),)
+
+
+def dangerous(name: str, other: str, state: State = State.WATCHING, **more: object) -> c.TaskFacts:
+    return task(name, state, conflicts=frozenset({other}), **more)
+
+
+def test_of_two_that_share_a_dangerous_file_one_is_played_after_the_other() -> None:
+    first, second = dangerous("task-01", "task-02"), dangerous("task-02", "task-01")
+    assert decide(first, second) == (c.Launch(task_id="task-01"),)
+    assert decide(replace(first, is_running=True), second) == ()
+    at_work = replace(first, state=State.WORKING, owner=Owner.LIVE)
+    assert decide(at_work, second) == ()
+    assert decide(replace(first, state=State.COMPLETE), second) == (c.Launch(task_id="task-02"),)
+
+
+def test_a_dangerous_sibling_between_two_sessions_keeps_its_files() -> None:
+    begun = dangerous("task-02", "task-01", State.FIX_PROPOSED, was_claimed=True)
+    assert decide(dangerous("task-01", "task-02"), begun) == (c.Launch(task_id="task-02"),)
+    unmerged = replace(begun, state=State.COMPLETE, is_isolated=True)
+    assert decide(dangerous("task-01", "task-02"), unmerged) == (c.Merge(task_id="task-02"),)
+    waiting = replace(begun, has_open_ask=True)
+    assert decide(dangerous("task-01", "task-02"), waiting) == (c.Standstill(),)
+
+
+def test_of_two_dangerous_siblings_begun_by_hand_the_first_goes_on() -> None:
+    first = dangerous("task-01", "task-02", State.FIX_PROPOSED, was_claimed=True)
+    second = dangerous("task-02", "task-01", State.FIX_PROPOSED, was_claimed=True)
+    assert decide(first, second) == (c.Launch(task_id="task-01"),)
+
+
+def test_a_begun_sibling_that_cannot_go_on_yet_holds_nobody_up() -> None:
+    begun = dangerous(
+        "task-01", "task-02", State.FIX_PROPOSED, was_claimed=True, after=frozenset({"task-02"})
+    )
+    assert decide(begun, dangerous("task-02", "task-01")) == (c.Launch(task_id="task-02"),)
+    of_later_phase = dangerous("task-01", "task-02", State.FIX_PROPOSED, was_claimed=True, phase=2)
+    assert decide(of_later_phase, dangerous("task-02", "task-01")) == (c.Launch(task_id="task-02"),)
+
+
+def test_three_musicians_in_a_row_that_never_claimed_are_a_persons_business() -> None:
+    failing = task(failed_launches=3)
+    ask = only(failing)
+    assert isinstance(ask, c.AskHuman)
+    assert (ask.kind, ask.subject_id) == ("launch", 3)
+    assert only(replace(failing, failed_launches=2)) == c.Launch(task_id="task-01")
+    settled = replace(failing, settled_asks=frozenset({("launch", 3)}))
+    assert only(settled) == c.Launch(task_id="task-01")
+    assert isinstance(only(replace(settled, failed_launches=4)), c.AskHuman)
+
+
+# -- submissions --------------------------------------------------------------------------------------------------
+
+
+def test_green_and_smooth_work_is_approved() -> None:
+    assert only(reviewing()) == c.Judge(
+        task_id="task-01", message_id=7, verdict=State.REVIEW_APPROVED, text="Approved."
+    )
+
+
+def test_what_is_sent_back_says_why_and_rules_each_open_deviation_once() -> None:
+    medium = Deviation(severity=Severity.MEDIUM, text="other file")
+    found = submitted(work=SubmittedWork(tree_id="t", deviations=(medium,)), smoothness=6, ids=(31,))
+    act = only(reviewing(found))
+    assert isinstance(act, c.Judge)
+    assert (act.verdict, act.rules) == (State.REVIEW_FAILED, (31,))
+    assert act.text.startswith("1. Medium deviation (other file)")
+    assert "\n2. smoothness 6 of 9" in act.text
+    ruled = replace(medium, ruled=True)
+    found = submitted(work=SubmittedWork(tree_id="t", deviations=(ruled,)), ids=(31,))
+    approved = only(reviewing(found))
+    assert isinstance(approved, c.Judge)
+    assert approved.rules == ()
+
+
+def test_a_red_verification_is_sent_back_and_a_missing_one_is_run() -> None:
+    red = Evidence(verification=Verification.RED, full=True, detail="test_x")
+    act = only(reviewing(submitted(evidence=red)))
+    assert isinstance(act, c.Judge)
+    assert act.verdict is State.REVIEW_FAILED
+    for smoothness, evidence in ((0, None), (5, replace(GREEN, full=False))):
+        found = submitted(evidence=evidence, smoothness=smoothness)
+        assert only(reviewing(found)) == c.VerifyFully(task_id="task-01", message_id=7)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        submitted(round=5),
+        submitted(evidence=Evidence(verification=Verification.FLAKY, full=True)),
+        submitted(work=SubmittedWork(tree_id="t", deviations=(Deviation(severity=Severity.HIGH, text="x"),))),
+        submitted(sent_back=SubmittedWork(tree_id="t1")),
+    ],
+    ids=["fifth round", "flaky", "a High deviation", "unchanged"],
+)
+def test_what_only_a_person_may_decide_is_asked(found: c.Submitted) -> None:
+    act = only(reviewing(found))
+    assert isinstance(act, c.AskHuman)
+    assert (act.kind, act.subject_id) == ("review", 7)
+
+
+def test_a_person_can_take_the_place_of_the_rules() -> None:
+    act = only(reviewing(reviewer=c.Reviewer.HUMAN))
+    assert isinstance(act, c.AskHuman)
+    assert act.text == "the plan asks for a person's review"
+
+
+def test_a_task_that_waits_for_a_person_is_left_as_it_is() -> None:
+    for waiting in (reviewing(), reporting(), task(state=State.EXITED, was_claimed=True)):
+        assert decide(replace(waiting, has_open_ask=True)) == (c.Standstill(),)
+
+
+def test_what_a_dead_session_submitted_is_judged_before_its_task_is_taken_over() -> None:
+    act = only(reviewing(owner=Owner.DEAD, is_running=False))
+    assert isinstance(act, c.Judge)
+    answered = task(state=State.REVIEW_APPROVED, owner=Owner.DEAD, was_claimed=True)
+    assert only(answered) == c.TakeOver(task_id="task-01")
+
+
+def test_a_submission_whose_message_is_still_to_come_is_waited_for_unless_its_owner_is_gone() -> None:
+    torn = replace(reviewing(), submitted=None)
+    assert decide(torn) == ()
+    assert only(replace(torn, owner=Owner.STALE)) == c.TakeOver(task_id="task-01")
+
+
+# -- completions are merged on trial ------------------------------------------------------------------------------
+
+
+def test_before_a_completion_is_approved_it_is_merged_on_trial() -> None:
+    found = submitted(final=True)
+    assert only(reviewing(found, is_isolated=True)) == c.TryMerge(task_id="task-01", message_id=7)
+    shared = only(reviewing(found))
+    assert isinstance(shared, c.Judge)
+    assert shared.verdict is State.REVIEW_APPROVED
+    green = submitted(final=True, trial=c.Trial(outcome=c.TrialOutcome.GREEN))
+    act = only(reviewing(green, is_isolated=True))
+    assert isinstance(act, c.Judge)
+    assert act.verdict is State.REVIEW_APPROVED
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [(c.TrialOutcome.CONFLICT, "conflicts with"), (c.TrialOutcome.RED, "turns red together with")],
+)
+def test_a_conflict_or_a_red_merge_is_sent_back_and_then_goes_to_a_person(
+    outcome: c.TrialOutcome, said: str
+) -> None:
+    trial = c.Trial(outcome=outcome, detail="a.py")
+    act = only(reviewing(submitted(final=True, trial=trial), is_isolated=True))
+    assert isinstance(act, c.Judge)
+    assert act.verdict is State.REVIEW_FAILED
+    assert said in act.text
+    assert act.text.endswith("a.py")
+    again = replace(trial, earlier=1)
+    ask = only(reviewing(submitted(final=True, trial=again), is_isolated=True))
+    assert isinstance(ask, c.AskHuman)
+    assert ask.kind == "review"
+    assert is_merge_trouble(act.text)
+    assert not is_merge_trouble(f"1. {act.text}")
+
+
+def test_a_complete_task_that_is_not_merged_is_merged() -> None:
+    assert only(task(state=State.COMPLETE, is_isolated=True)) == c.Merge(task_id="task-01")
+
+
+# -- reports ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("used", "projected", "verdict"),
+    [
+        (55, 65, State.REVIEW_APPROVED),
+        (55, 70, State.REVIEW_APPROVED),
+        (55, 80, State.REVIEW_APPROVED),
+        (None, None, State.REVIEW_APPROVED),
+        (55, 81, State.EXIT_REQUESTED),
+        (65, 66, State.EXIT_REQUESTED),
+    ],
+)
+def test_a_context_warning_is_answered_by_rule(
+    used: float | None, projected: float | None, verdict: State
+) -> None:
+    act = only(reporting(is_context=True, used_pct=used, projected_pct=projected))
+    if verdict is State.EXIT_REQUESTED:
+        assert isinstance(act, c.RequestExit)
+        return
+    assert isinstance(act, c.Judge)
+    assert (act.verdict, act.message_id) == (verdict, 8)
+
+
+def test_an_error_is_played_once_more_and_the_same_one_twice_is_a_persons_business() -> None:
+    act = only(reporting())
+    assert isinstance(act, c.Judge)
+    assert (act.verdict, act.message_id) == (State.FIX_PROPOSED, 8)
+    ask = only(reporting(is_repeat=True))
+    assert isinstance(ask, c.AskHuman)
+    assert (ask.kind, ask.text) == ("error", "the same error twice: gone")
+
+
+def test_an_error_without_its_report_is_waited_for() -> None:
+    assert decide(replace(reporting(), report=None)) == ()
+
+
+def test_a_question_is_a_persons_to_answer_whatever_else_is_due() -> None:
+    act = only(replace(reporting(), question=(9, "which?")))
+    assert act == c.AskHuman(task_id="task-01", kind="question", subject_id=9, text="which?")
+
+
+def test_an_open_task_with_a_question_is_asked_about_and_not_launched() -> None:
+    assert only(task(question=(9, "which?"))) == c.AskHuman(
+        task_id="task-01", kind="question", subject_id=9, text="which?"
+    )
+
+
+# -- sessions that end --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("owner", [Owner.DEAD, Owner.STALE])
+@pytest.mark.parametrize("state", sorted(ACTIVE))
+def test_a_task_whose_owner_is_gone_is_taken_over(state: State, owner: Owner) -> None:
+    assert only(task(state=state, owner=owner, was_claimed=True)) == c.TakeOver(task_id="task-01")
+
+
+@pytest.mark.parametrize("state", sorted(ACTIVE))
+def test_an_owner_of_whom_nobody_can_tell_is_flagged_and_never_taken_over(state: State) -> None:
+    act = only(task(state=state, owner=Owner.DOUBTFUL, was_claimed=True))
+    assert isinstance(act, c.AskHuman)
+    assert act.kind == "doubtful"
+
+
+@pytest.mark.parametrize("state", sorted(ACTIVE - CLAIMABLE))
+def test_a_task_at_work_that_nobody_owns_is_flagged(state: State) -> None:
+    act = only(task(state=state, was_claimed=True))
+    assert isinstance(act, c.AskHuman)
+    assert act.text == f"it is {state}, and no session owns it: hand it off, and it goes on"
+    assert decide(task(state=state, is_running=True)) == ()
+
+
+def test_an_exited_task_is_reopened_for_its_next_session() -> None:
+    assert only(task(state=State.EXITED, was_claimed=True, exit_reason="context exhaustion")) == c.Reopen(
+        task_id="task-01"
+    )
+
+
+def test_retry_exhaustion_goes_to_a_person_once() -> None:
+    gave_up = task(state=State.EXITED, was_claimed=True, exit_reason="retry exhaustion: step 1: gone")
+    ask = only(gave_up)
+    assert isinstance(ask, c.AskHuman)
+    assert (ask.kind, ask.subject_id) == ("retries", 1)
+    settled = replace(gave_up, settled_asks=frozenset({("retries", 1)}))
+    assert only(settled) == c.Reopen(task_id="task-01")
+    assert isinstance(only(replace(settled, epoch=2)), c.AskHuman)
+
+
+@pytest.mark.parametrize("state", [State.EXITED, State.FIX_PROPOSED])
+def test_three_sessions_that_end_without_progress_go_to_a_person(state: State) -> None:
+    fruitless = task(state=state, was_claimed=True, empty_sessions=3, exit_reason="died")
+    ask = only(fruitless)
+    assert isinstance(ask, c.AskHuman)
+    assert (ask.kind, ask.subject_id) == ("progress", 1)
+    assert "the last: died; see .musician/logs/task-01.musician.log" in ask.text
+    assert not isinstance(only(replace(fruitless, empty_sessions=2)), c.AskHuman)
+    assert not isinstance(only(replace(fruitless, settled_asks=frozenset({("progress", 1)}))), c.AskHuman)
+
+
+# -- the end ------------------------------------------------------------------------------------------------------
+
+
+def test_the_run_is_finished_when_every_task_is_complete_and_merged_or_withdrawn() -> None:
+    tasks = (
+        task("task-01", State.COMPLETE),
+        task("task-02", State.COMPLETE, is_isolated=True, is_merged=True),
+        task("task-03", State.EXITED),
+    )
+    assert decide(*tasks) == (c.Finish(),)
+    assert decide() == (c.Finish(),)
+
+
+def test_while_anybody_can_go_on_there_is_no_standstill() -> None:
+    waiting = task("task-01", State.WORKING, owner=Owner.LIVE, is_running=True, has_open_ask=True)
+    assert decide(waiting) == (c.Standstill(),)
+    assert decide(waiting, kept("task-02")) == ()
+    assert decide(replace(waiting, is_playing=True)) == ()
+    by_hand = task("task-02", State.WORKING, owner=Owner.LIVE, was_claimed=True)
+    assert decide(waiting, by_hand) == ()
+
+
+def test_without_places_the_conductor_waits_for_what_others_may_claim_and_for_nothing_else() -> None:
+    open_task, later = task("task-01"), task("task-02", phase=2)
+    assert decide(open_task, later, jobs=0) == ()
+    asked = replace(open_task, has_open_ask=True)
+    assert decide(asked, later, jobs=0) == (c.Standstill(),)
+    by_hand = task("task-01", State.WORKING, owner=Owner.LIVE, was_claimed=True)
+    assert decide(by_hand, jobs=0) == ()
+    done = task("task-01", State.COMPLETE)
+    assert decide(done, task("task-02", State.EXITED, was_claimed=True, phase=2), jobs=0) == (
+        c.Reopen(task_id="task-02"),
+    )
+
+
+# -- whatever the facts are ---------------------------------------------------------------------------------------
+
+EVIDENCE = st.none() | st.builds(Evidence, verification=st.sampled_from(Verification), full=st.booleans())
+DEVIATIONS = st.lists(
+    st.builds(Deviation, severity=st.sampled_from(Severity), text=st.just("d"), ruled=st.booleans()),
+    max_size=2,
+).map(tuple)
+SUBMITTED = st.builds(
+    c.Submitted,
+    message_id=st.just(7),
+    submission=st.builds(
+        Submission,
+        work=st.builds(SubmittedWork, tree_id=st.sampled_from([None, "t"]), deviations=DEVIATIONS),
+        evidence=EVIDENCE,
+        smoothness=st.integers(0, 9),
+        round=st.integers(1, 6),
+        final=st.booleans(),
+        sent_back=st.none() | st.just(SubmittedWork(tree_id="t")),
+    ),
+    trial=st.none() | st.builds(c.Trial, outcome=st.sampled_from(c.TrialOutcome), earlier=st.integers(0, 1)),
+)
+REPORTS = st.builds(
+    c.Report,
+    message_id=st.just(8),
+    text=st.just("gone"),
+    is_context=st.booleans(),
+    is_repeat=st.booleans(),
+    used_pct=st.none() | st.floats(0, 100),
+    projected_pct=st.none() | st.floats(0, 150),
+)
+FACTS = st.builds(
+    c.TaskFacts,
+    task_id=st.just(""),
+    state=st.sampled_from(State),
+    phase=st.integers(1, 2),
+    epoch=st.integers(1, 3),
+    owner=st.none() | st.sampled_from(Owner),
+    is_running=st.booleans(),
+    is_playing=st.booleans(),
+    is_isolated=st.booleans(),
+    is_merged=st.booleans(),
+    reviewer=st.sampled_from(c.Reviewer),
+    submitted=st.none() | SUBMITTED,
+    report=st.none() | REPORTS,
+    question=st.none() | st.just((9, "which?")),
+    has_open_ask=st.booleans(),
+    settled_asks=st.frozensets(st.sampled_from([("retries", 1), ("progress", 1), ("launch", 3)]), max_size=2),
+    empty_sessions=st.integers(0, 4),
+    was_claimed=st.booleans(),
+    exit_reason=st.sampled_from(["", "died", "retry exhaustion: x"]),
+    failed_launches=st.integers(0, 4),
+)
+ANY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""Much is drawn for one orchestra."""
+
+
+@st.composite
+def orchestras(draw: st.DrawFn) -> c.Orchestra:
+    found = draw(st.lists(FACTS, min_size=1, max_size=5))
+    names = [f"task-0{number}" for number in range(1, len(found) + 1)]
+    some = st.frozensets(st.sampled_from(names), max_size=1)
+    conflicts = {name: draw(some) - {name} for name in names}
+    tasks = tuple(
+        replace(
+            facts,
+            task_id=name,
+            after=draw(some),
+            conflicts=conflicts[name] | {other for other in names if name in conflicts[other]},
+        )
+        for name, facts in zip(names, found, strict=True)
+    )
+    return c.Orchestra(tasks=tasks, jobs=draw(st.integers(1, 3)), settings=Settings())
+
+
+@given(orchestra=orchestras())
+@ANY
+def test_no_task_gets_two_acts_and_none_that_waits_for_a_person_gets_one(orchestra: c.Orchestra) -> None:
+    acts = c.decide(orchestra)
+    assert acts == c.decide(orchestra)
+    acted_on = [act.task_id for act in acts if not isinstance(act, c.Finish | c.Standstill)]
+    assert len(set(acted_on)) == len(acted_on)
+    facts = {each.task_id: each for each in orchestra.tasks}
+    assert not any(facts[name].has_open_ask or c.is_finished(facts[name]) for name in acted_on)
+
+
+@given(orchestra=orchestras())
+@ANY
+def test_a_musician_is_only_launched_where_it_may_play(orchestra: c.Orchestra) -> None:
+    launched = [act.task_id for act in c.decide(orchestra) if isinstance(act, c.Launch)]
+    facts = {each.task_id: each for each in orchestra.tasks}
+    finished = {name for name, each in facts.items() if c.is_finished(each)}
+    at_work = {
+        name
+        for name, each in facts.items()
+        if each.is_running or name in launched or (each.owner is not None and each.state in ACTIVE)
+    }
+    for name in launched:
+        each = facts[name]
+        assert each.state in CLAIMABLE
+        assert each.owner is None
+        assert not each.is_running
+        assert each.phase == c.current_phase(orchestra.tasks)
+        assert each.after <= finished
+        assert not each.conflicts & (at_work - {name})
+    busy = [
+        each for each in orchestra.tasks if each.is_running and (not each.has_open_ask or each.is_playing)
+    ]
+    assert not launched or len(busy) + len(launched) <= orchestra.jobs
+
+
+@given(orchestra=orchestras())
+@ANY
+def test_it_ends_only_where_all_is_finished_or_nothing_goes_on_without_a_person(
+    orchestra: c.Orchestra,
+) -> None:
+    acts = c.decide(orchestra)
+    if c.Finish() in acts:
+        assert acts == (c.Finish(),)
+        assert all(c.is_finished(each) for each in orchestra.tasks)
+    if c.Standstill() in acts:
+        assert acts == (c.Standstill(),)
+        for each in orchestra.tasks:
+            waits = each.has_open_ask and not each.is_playing and not c.is_finished(each)
+            assert waits or not (each.is_running or each.owner is Owner.LIVE)

@@ -1,0 +1,80 @@
+"""What was sent back, point by point."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from musician.protocol.journal import Entry, Kind
+from musician.protocol.messages.feedback import (
+    MOST_POINTS,
+    answer_text,
+    numbered_answer,
+    numbered_answers,
+    points_of,
+)
+from musician.protocol.musician.since import Since
+
+THREE = ("wrong link", "broad assertions", "no test for 2. rate input")
+
+
+@pytest.mark.parametrize(
+    ("text", "points"),
+    [
+        ("Three issues:\n1. wrong link\n2. broad assertions\n3. no test for 2. rate input\nResubmit.", THREE),
+        ("1) wrong link 2) broad assertions 3) no test for 2. rate input", THREE),
+        ("1. wrong\n   link\n2. broad assertions\n\n3. no test for 2. rate input", THREE),
+        ("- wrong link\n* broad assertions\n\nThank you.\n  - no test for 2. rate input", THREE),
+        ("Version 3.11 fails.\nLook again.", ("Version 3.11 fails. Look again.",)),
+        ("2. is not the first", ("2. is not the first",)),
+        ("1. \n2. so", ("so",)),
+        ("- ", ("-",)),
+        ("  \n", ()),
+    ],
+)
+def test_a_rejection_is_taken_apart_into_its_points(text: str, points: tuple[str, ...]) -> None:
+    assert points_of(text) == points
+
+
+def test_each_point_is_answered_in_the_agents_words_or_by_where_it_was_mended() -> None:
+    told = answer_text(THREE, {2: "asks for\nthe value", 9: "nobody asked"}, ("rework 1.1", "rework 1.2"))
+    assert told == (
+        "Resubmitted after it was sent back:\n"
+        '1. "wrong link": mended in rework 1.1, rework 1.2\n'
+        '2. "broad assertions": asks for the value\n'
+        '3. "no test for 2. rate input": mended in rework 1.1, rework 1.2'
+    )
+    assert (
+        answer_text(("x" * 400,), {}, ()).splitlines()[1] == f'1. "{"x" * 299}…": nothing was played for it'
+    )
+
+
+def test_answers_are_read_by_their_numbers() -> None:
+    assert numbered_answers("Done. 1. The link goes there. 2. Value asked for.") == {
+        1: "The link goes there.",
+        2: "Value asked for.",
+    }
+    assert numbered_answer("2. so") == {2: "so"}
+    assert numbered_answer("so") == {}
+
+
+def test_the_answers_begin_anew_with_each_rejection_and_end_with_the_submission() -> None:
+    entries = [
+        Entry(kind=Kind.COMPLETED, item="step 1"),
+        Entry(kind=Kind.SENT_BACK, item="checkpoint 1", text="a link"),
+        Entry(kind=Kind.ANSWER, item="rework 1.1", text="1. mended"),
+        Entry(kind=Kind.ANSWER, item="rework 1.1", text="1. mended twice"),
+        Entry(kind=Kind.REWORKED, item="rework 1.1"),
+    ]
+    since = Since().after(entries)
+    assert since == Since(points=("a link",), answers={1: "mended twice"}, mended_in=("rework 1.1",))
+    again = since.after([Entry(kind=Kind.SENT_BACK, item="checkpoint 1", text="a name")])
+    assert again == Since(points=("a name",))
+    assert again.after([Entry(kind=Kind.SUBMITTED, item="checkpoint 1")]) == Since()
+
+
+@given(st.text() | st.lists(st.sampled_from(["1. ", "2. ", "- ", "\n", "x", " "])).map("".join))
+def test_any_text_has_points_of_one_line_each_unless_it_says_nothing(text: str) -> None:
+    points = points_of(text)
+    assert len(points) <= MOST_POINTS
+    assert bool(points) == bool(text.split())
+    assert all(point == " ".join(point.split()) and point for point in points)

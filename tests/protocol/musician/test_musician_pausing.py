@@ -1,0 +1,152 @@
+"""A session that is told to stand still with its phase, and to go on (PLAN-21, S-PAR-3)."""
+
+from typing import TypeVar
+
+import pytest
+
+from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.musician import inputs as i
+from musician.protocol.musician import ready as r
+from musician.protocol.musician.engine import Mode, MusicianState, step
+from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.rules.review import Verification
+from musician.protocol.settings import Settings
+from musician.protocol.states import State
+
+R = TypeVar("R")
+CHECK = Check(item="checkpoint 1", number=1, of=1, title="it works", commands=(), rework=(), final=True)
+STEPS = tuple(Play(item=f"step {number}", title="t", prose="", scripts=(), step=number) for number in (1, 2))
+PROGRAM = Program(task_id="task-01", title="Greet", items=(*STEPS, CHECK))
+WHY = "task-02 has come to a checkpoint"
+
+
+class Story:
+    """A session being told things; ``records`` and ``acts`` are what the last input led to."""
+
+    def __init__(self, *, pause: str = "", done: tuple[str, ...] = ()) -> None:
+        self.state = MusicianState(program=PROGRAM, settings=Settings())
+        progress = Progress().after(Entry(kind=Kind.COMPLETED, item=item) for item in done)
+        self.tell(
+            i.Started(progress=progress, errors_so_far=0, retry_limit=5, report_path="r.md", pause=pause)
+        )
+
+    def tell(self, given: i.Input) -> "Story":
+        self.state, ready = step(self.state, given)
+        self.records, self.acts = ready.records, ready.acts
+        return self
+
+    def done(self) -> "Story":
+        return self.tell(i.PieceEnded(item=self.state.item, ending=i.PieceEnding.DONE))
+
+    def pause(self, text: str = WHY, message_id: int = 11) -> "Story":
+        return self.tell(i.PauseAsked(text=text, message_id=message_id))
+
+    def lift(self, message_id: int = 12) -> "Story":
+        return self.tell(i.PauseLifted(message_id=message_id))
+
+    def verified(self) -> "Story":
+        return self.tell(
+            i.VerificationEnded(
+                outcome=Verification.GREEN,
+                verification_id=7,
+                tests="3 passed",
+                failing="",
+                files_modified=2,
+                key_outputs=(),
+            )
+        )
+
+    def judged(self, state: State) -> "Story":
+        return self.tell(i.VerdictArrived(state=state, text="v", progress=self.state.progress))
+
+    def only(self, kind: type[R]) -> R:
+        (found,) = [each for each in (*self.records, *self.acts) if isinstance(each, kind)]
+        return found
+
+    @property
+    def entries(self) -> list[Entry]:
+        return [entry for record in self.records for entry in getattr(record, "entries", ())]
+
+
+def test_what_runs_is_played_to_its_end_and_nothing_is_begun_after_it() -> None:
+    story = Story().pause()
+    assert (story.records, story.acts) == ((), ())
+    assert story.state.mode == "playing"
+    story.done()
+    assert [entry.kind for entry in story.entries] == [Kind.COMPLETED, Kind.PAUSED]
+    assert story.entries[-1].text == WHY
+    assert story.acts == ()
+    assert story.state.mode is Mode.PAUSED
+
+
+def test_it_goes_on_where_it_was_as_soon_as_it_may_and_says_so() -> None:
+    story = Story().pause().done().lift()
+    assert story.entries[0] == Entry(kind=Kind.NOTE, text="goes on after the pause")
+    assert story.only(r.PlayPiece).play.item == "step 2"
+    assert story.done().only(r.Acknowledge).message_id == 12
+
+
+def test_a_pause_that_is_lifted_before_the_boundary_leaves_no_trace() -> None:
+    story = Story().pause().lift().done()
+    assert story.only(r.PlayPiece).play.item == "step 2"
+    assert Kind.PAUSED not in [entry.kind for entry in story.entries]
+
+
+def test_a_session_that_begins_during_a_pause_begins_with_it() -> None:
+    story = Story(pause=WHY)
+    assert story.state.mode is Mode.PAUSED
+    assert story.lift().only(r.PlayPiece).play.item == "step 1"
+
+
+def test_a_pause_without_a_reason_is_one() -> None:
+    assert Story().pause("").done().state.mode is Mode.PAUSED
+
+
+@pytest.mark.parametrize("verdict", [State.REVIEW_FAILED, State.FIX_PROPOSED])
+def test_after_a_verdict_it_pauses_before_it_plays(verdict: State) -> None:
+    story = Story(done=("step 1", "step 2")).verified().pause().judged(verdict)
+    assert story.state.mode is Mode.PAUSED
+    assert story.acts == ()
+    assert isinstance(story.lift().only(r.ReworkPiece), r.ReworkPiece)
+
+
+def test_an_approved_task_is_completed_without_a_pause() -> None:
+    story = Story(done=("step 1", "step 2")).verified().pause().judged(State.REVIEW_APPROVED)
+    assert story.only(r.End).kind is r.EndKind.COMPLETE
+
+
+def test_a_note_does_not_end_a_pause_and_is_heard_after_it() -> None:
+    story = Story().pause().done().tell(i.MessageArrived(message_id=13, text="use v2", urgent=True))
+    assert story.state.mode is Mode.PAUSED
+    assert story.lift(message_id=14).only(r.PlayPiece).advice == "use v2"
+
+
+def test_a_question_is_answered_first_and_then_it_pauses() -> None:
+    story = Story().tell(i.QuestionTold(text="which?")).pause().done()
+    assert story.state.mode == "awaiting answer"
+    story.tell(i.MessageArrived(message_id=13, text="this", urgent=False))
+    assert story.state.mode is Mode.PAUSED
+
+
+@pytest.mark.parametrize(
+    "leaves",
+    [
+        i.StopAsked(reason="interrupted by SIGTERM"),
+        i.ExitWasRequested(text="hand off", message_id=13),
+        i.ContextTold(used_pct=80.0),
+    ],
+)
+def test_a_pause_keeps_nobody_from_leaving(leaves: i.Input) -> None:
+    story = Story().pause().done().tell(leaves)
+    assert story.only(r.Leave)
+    assert story.only(r.End).kind is r.EndKind.EXITED
+
+
+def test_a_conductor_that_is_silent_while_all_pause_is_reported_and_at_last_left() -> None:
+    story = Story().pause().done().tell(i.WaitTimedOut(conductor_is_fresh=True))
+    assert (story.records, story.acts) == ((), ())
+    story.tell(i.WaitTimedOut(conductor_is_fresh=False))
+    assert story.only(r.Report).last_error == "conductor timeout"
+    again = Story().pause().done().tell(i.WaitTimedOut(conductor_is_fresh=False))
+    assert again.judged(State.FIX_PROPOSED).state.mode is Mode.PAUSED, "nobody has lifted it"
+    assert story.tell(i.WaitTimedOut(conductor_is_fresh=False)).only(r.Leave)

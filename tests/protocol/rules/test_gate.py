@@ -1,0 +1,139 @@
+"""Whether a session may stop, waits, or is kept and told what is next (B01, D11)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from musician.protocol.rules.gate import (
+    CLIENT_CAP,
+    Duty,
+    Keep,
+    Leave,
+    Patience,
+    Wait,
+    decide,
+    patience,
+    spent,
+)
+from musician.protocol.settings import Settings
+from musician.protocol.states import ACTIVE, TERMINAL, WAITING, State
+
+TASK = "task-03"
+
+
+def said(state: State, **more: object) -> str:
+    """Why a session in this state is kept; "" if it is not."""
+    decision = decide([Duty(task_id=TASK, state=state, **more)], is_woken=False)  # type: ignore[arg-type]
+    return decision.reason if isinstance(decision, Keep) else ""
+
+
+@pytest.mark.parametrize("is_woken", [True, False])
+@pytest.mark.parametrize("state", sorted(TERMINAL))
+def test_what_is_over_keeps_nobody(state: State, *, is_woken: bool) -> None:
+    """S-HOOK-2."""
+    assert decide([], is_woken=is_woken) == Leave()
+    assert decide([Duty(task_id=TASK, state=state)], is_woken=is_woken) == Leave()
+
+
+@pytest.mark.parametrize("state", sorted(WAITING))
+def test_waiting_for_the_conductor_is_no_reason_to_be_prodded(state: State) -> None:
+    """Somebody who is woken stops; nobody else would wake the session, so that it waits in the hook."""
+    duty = Duty(task_id=TASK, state=state)
+    assert decide([duty], is_woken=True) == Leave()
+    assert decide([duty], is_woken=False) == Wait(duty=duty)
+
+
+def test_an_open_question_is_waited_with_as_for_a_verdict() -> None:
+    duty = Duty(task_id=TASK, state=State.WORKING, asks=True)
+    assert decide([duty], is_woken=False) == Wait(duty=duty)
+    assert not Duty(task_id=TASK, state=State.EXIT_REQUESTED, asks=True).waits
+
+
+@pytest.mark.parametrize(
+    ("state", "item", "call"),
+    [
+        (State.WORKING, "step 2", '`step(n=2, act="done")`'),
+        (State.WORKING, "step 2 agent 1", "step 2 agent 1 is begun: finish it; `claim()`"),
+        (State.WORKING, "", '`step(n=…, act="start")`'),
+        (State.REVIEW_APPROVED, "", "`complete()`"),
+        (State.REVIEW_FAILED, "", '`checkpoint(summary="…")`'),
+        (State.FIX_PROPOSED, "", '`checkpoint(summary="…")`'),
+        (State.EXIT_REQUESTED, "step 2", '`handoff(reason="exit requested", notes="…")`'),
+    ],
+)
+def test_who_is_kept_is_told_the_exact_next_call(state: State, item: str, call: str) -> None:
+    reason = said(state, item=item)
+    assert reason.startswith(f"{TASK} is {state}. ")
+    assert call in reason
+
+
+def test_messages_are_pointed_at_and_wake_a_waiting_session() -> None:
+    assert "Message 7, 8 from the conductor: call `inbox()` first." in said(State.WORKING, message_ids=(7, 8))
+    assert "1, 2, 3, 4, 5 and 2 more" in said(State.NEEDS_REVIEW, message_ids=tuple(range(1, 8)))
+    assert "still waits" in said(State.ERROR, message_ids=(9,))
+
+
+def test_of_several_claims_the_one_that_owes_something_decides() -> None:
+    waits, owes = Duty(task_id="task-04", state=State.ERROR), Duty(task_id=TASK, state=State.WORKING)
+    kept = decide([waits, owes], is_woken=True)
+    assert isinstance(kept, Keep)
+    assert kept.duty is owes
+
+
+def test_a_conductor_leaves_when_it_is_done_or_asked_to() -> None:
+    """S-HOOK-2."""
+    conducts = decide([Duty(task_id="task-00", state=State.WORKING)], is_woken=True)
+    assert isinstance(conducts, Keep)
+    assert "`exit_requested`" in conducts.reason
+    for state in (State.EXIT_REQUESTED, State.COMPLETE):
+        assert decide([Duty(task_id="task-00", state=state)], is_woken=False) == Leave()
+
+
+@pytest.mark.parametrize(("task_id", "most"), [(TASK, 500), ("task-00", 1000)])
+def test_after_so_many_stops_without_progress_nobody_is_kept(task_id: str, most: int) -> None:
+    """S-HOOK-3."""
+    duty = Duty(task_id=task_id, state=State.WORKING)
+    assert spent(duty, stops=most, in_a_row=1, cap=CLIENT_CAP) == ""
+    assert f"{most + 1} times" in spent(duty, stops=most + 1, in_a_row=1, cap=CLIENT_CAP)
+
+
+def test_b01_the_clients_own_cap_does_not_end_a_session_as_if_all_were_well() -> None:
+    duty = Duty(task_id=TASK, state=State.WORKING)
+    assert spent(duty, stops=8, in_a_row=8, cap=8) == ""
+    assert "8 times in a row" in spent(duty, stops=9, in_a_row=9, cap=8)
+    assert spent(duty, stops=9, in_a_row=9, cap=0) == ""
+    assert spent(duty, stops=9, in_a_row=9, cap=600) == ""
+
+
+@pytest.mark.parametrize(
+    ("waited_s", "age_s", "human", "reported", "expected"),
+    [
+        (899, 9999, False, False, Patience.WAIT),
+        (900, 9999, False, False, Patience.REPORT),
+        (900, None, False, False, Patience.REPORT),
+        (900, 9999, False, True, Patience.HAND_OFF),
+        (900, 30, False, True, Patience.WAIT),
+        (900, 500, False, False, Patience.WAIT),
+        (900, 9999, True, True, Patience.WAIT),
+    ],
+)
+def test_a_silent_conductor_is_reported_once_and_then_left(
+    waited_s: float, age_s: float | None, *, human: bool, reported: bool, expected: Patience
+) -> None:
+    """D11.6, D11.7."""
+    found = patience(
+        waited_s=waited_s,
+        conductor_age_s=age_s,
+        waits_for_human=human,
+        has_reported=reported,
+        settings=Settings(),
+    )
+    assert found is expected
+
+
+@given(st.sampled_from(sorted(ACTIVE)), st.booleans(), st.booleans())
+def test_a_session_that_is_told_of_nothing_to_do_is_never_kept(
+    state: State, asks: bool, is_woken: bool
+) -> None:
+    decision = decide([Duty(task_id=TASK, state=state, asks=asks)], is_woken=is_woken)
+    assert isinstance(decision, Keep) == (not Duty(task_id=TASK, state=state, asks=asks).waits)
