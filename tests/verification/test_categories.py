@@ -8,6 +8,7 @@ from musician.verification.findings import Category
 
 if TYPE_CHECKING:
     import pytest
+
     from tests.verification.conftest import Workshop
 
 FILES = {

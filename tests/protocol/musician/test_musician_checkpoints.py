@@ -1,0 +1,137 @@
+"""Checkpoints: verified, submitted, sent back and mended."""
+
+from dataclasses import replace
+
+import pytest
+
+from musician.protocol.journal import Entry, Kind
+from musician.protocol.messages.submissions import Completion
+from musician.protocol.musician import inputs as i
+from musician.protocol.musician import ready as r
+from musician.protocol.musician.engine import MOST_REWORKS, Since
+from musician.protocol.rules.deviations import Deviation, Severity
+from musician.protocol.rules.review import Verification
+from musician.protocol.states import State
+from tests.protocol.musician.story import Story, at_checkpoint, final_submitted, submitted
+
+
+@pytest.mark.parametrize("verdict", [State.REVIEW_FAILED, State.FIX_PROPOSED])
+def test_what_is_sent_back_is_mended_verified_and_submitted_again(verdict: State) -> None:
+    story = submitted().judged(verdict, "cross reference", message_id=31)
+    assert story.only(r.ReworkPiece).feedback == "cross reference"
+    assert story.kinds() == [Kind.SENT_BACK]
+    assert story.done().only(r.Verify).check.item == "checkpoint 1"
+    assert story.kinds() == [Kind.REWORKED]
+    assert story.only(r.Acknowledge).message_id == 31
+    message = story.verified().only(r.Submit).message
+    assert message.smoothness == 1
+    assert story.state.progress.rounds == {"checkpoint 1": 2}
+
+
+def test_a_completion_that_is_sent_back_loops_back_to_the_final_verification() -> None:
+    story = final_submitted().judged(State.REVIEW_FAILED)
+    assert story.only(r.ReworkPiece).feedback == "sent back"
+    assert isinstance(story.done().verified().only(r.Submit).message, Completion)
+
+
+def test_the_notes_of_an_approval_are_heard_by_the_next_step() -> None:
+    assert submitted().approved("rename it next").only(r.PlayPiece).advice == "rename it next"
+
+
+def test_rulings_that_came_with_a_verdict_count_and_the_measured_costs_stay() -> None:
+    story = Story().context(10).done().context(14).done().verified()
+    ruled = replace(
+        story.state.progress,
+        agent_costs_pct=(),
+        deviations=(Deviation(severity=Severity.LOW, text="x", ruled=True),),
+    )
+    story.tell(i.VerdictArrived(state=State.REVIEW_APPROVED, text="", progress=ruled))
+    assert story.state.progress.deviations[0].ruled
+    assert story.state.progress.agent_costs_pct == (4.0,)
+
+
+# -- verification -------------------------------------------------------------------------------------------------
+
+
+def test_a_red_checkpoint_is_mended_before_anybody_reviews_it() -> None:
+    story = at_checkpoint().verified(Verification.RED)
+    assert story.names() == ["Write", "ReworkPiece"]
+    assert story.only(r.ReworkPiece).feedback == "test_x fails"
+    assert story.kinds() == [Kind.NOT_VERIFIED]
+
+
+@pytest.mark.parametrize("outcome", [Verification.FLAKY, Verification.CANNOT_RUN])
+def test_flaky_and_what_cannot_run_is_submitted_for_somebody_to_decide(outcome: Verification) -> None:
+    assert at_checkpoint().verified(outcome).only(r.Submit)
+
+
+def test_every_rework_of_a_session_has_a_name_of_its_own() -> None:
+    story, names = at_checkpoint(), []
+    for _ in range(MOST_REWORKS):
+        names.append(story.verified(Verification.RED).only(r.ReworkPiece).item)
+        story.done()
+    story.verified().judged(State.REVIEW_FAILED, "no")
+    names.append(story.only(r.ReworkPiece).item)
+    assert len(set(names)) == len(names)
+
+
+def test_a_checkpoint_still_red_after_three_mendings_is_an_error_and_then_mended_again() -> None:
+    story = at_checkpoint()
+    for _ in range(MOST_REWORKS):
+        story.verified(Verification.RED).done()
+    report = story.verified(Verification.RED).only(r.Report)
+    assert report.last_error == "checkpoint 1: still red after 3 mendings: test_x fails"
+    assert story.judged(State.FIX_PROPOSED, "pin the version").only(r.ReworkPiece).feedback == (
+        "test_x fails\n\npin the version"
+    )
+
+
+def test_an_error_at_a_checkpoint_that_is_approved_verifies_it_again_without_mending() -> None:
+    story = at_checkpoint().verified(Verification.RED).failed().approved("the network is back")
+    assert story.only(r.Verify).check.item == "checkpoint 1"
+
+
+def test_a_rework_that_failed_is_begun_anew_with_its_feedback() -> None:
+    story = submitted().judged(State.REVIEW_FAILED, "too broad").failed().judged(State.FIX_PROPOSED, "again")
+    assert story.only(r.ReworkPiece).feedback == "too broad\n\nagain"
+
+
+def test_a_verification_that_could_not_begin_is_an_error() -> None:
+    story = at_checkpoint().failed("set-up ended with exit code 1")
+    assert story.only(r.Report).last_error == "checkpoint 1: set-up ended with exit code 1"
+    assert story.judged(State.FIX_PROPOSED).only(r.Verify)
+
+
+def test_smoothness_counts_what_made_the_path_rough_since_the_last_submission() -> None:
+    story = Story().failed().judged(State.FIX_PROPOSED).tell(i.SelfCorrectionTold(text="rewrote it")).done()
+    story.lost().done().verified(Verification.RED).done().verified()
+    assert story.only(r.Submit).message.smoothness == 2 + 2 + 1 + 1  # error, self-correction, retry, red
+    assert story.approved().done().verified().only(r.Submit).message.smoothness == 0
+
+
+def test_a_session_that_resumes_scores_what_the_one_before_lived_through() -> None:
+    before = [
+        Entry(kind=Kind.NOT_VERIFIED),
+        Entry(kind=Kind.SUBMITTED, item="checkpoint 1"),
+        Entry(kind=Kind.ERROR),
+        Entry(kind=Kind.NOT_VERIFIED),
+        Entry(kind=Kind.SELF_CORRECTION),
+        Entry(kind=Kind.RETRIED),
+        Entry(kind=Kind.NOTE),
+    ]
+    since = Since().after(before)
+    assert since == Since(failed_verifications=1, errors=1, agent_retries=1, self_corrected=True)
+    assert Story(since=since).done().done().verified().only(r.Submit).message.smoothness == 6
+
+
+def test_what_is_submitted_again_answers_each_point_that_was_sent_back() -> None:
+    story = submitted().judged(State.REVIEW_FAILED, "1. wrong link\n2. broad assertions")
+    story.tell(i.AnswerTold(number=2, text="asks for the value"))
+    assert story.kinds() == [Kind.ANSWER]
+    summary = story.done().verified().only(r.Submit).message.summary
+    assert summary.splitlines()[1:] == [
+        "Resubmitted after it was sent back:",
+        '1. "wrong link": mended in rework 1.1',
+        '2. "broad assertions": asks for the value',
+    ]
+    assert "sent back" not in story.approved().done().verified().only(r.Submit).message.summary
