@@ -1,7 +1,7 @@
 """What a run tells: every row once, in order, however often or seldom somebody looks."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,128 +9,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from musician import service
-from musician.cli.run_events import Event, Reporter
+from musician.cli.run_events import Event
 from musician.cli.run_lines import line_of
 from musician.protocol.journal import Entry, Kind
-from musician.protocol.messages.particulars import AgentsRemaining, Counted, Deviations, Nth, SelfCorrection
-from musician.protocol.messages.submissions import Completion, ReviewRequest
+from musician.protocol.messages.particulars import AgentsRemaining, Counted, Nth
 from musician.protocol.messages.types import ContextWarning, ErrorReport, MessageType, Resumption
 from musician.protocol.rules.deviations import Severity
-from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.service import TaskView
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
-
-T = "task-01"
-NO = SelfCorrection(happened=False)
-NONE = Deviations(count=0)
-
-
-def entry(kind: Kind, item: str = "", text: str = "", **more: object) -> Entry:
-    return Entry(kind=kind, item=item, text=text, **more)  # type: ignore[arg-type]
-
-
-def submitted(number: int, of: int) -> ReviewRequest | Completion:
-    kind = Completion if number == of else ReviewRequest
-    more = {"report": "docs/r.md"} if number == of else {"reason": "checkpoint"}
-    return kind(
-        checkpoint=Nth(number=number, of=of),
-        context_usage_pct=34,
-        self_correction=NO,
-        deviations=NONE,
-        agents_remaining=AgentsRemaining(count=0, each_pct=8, total_pct=0),
-        proposal=None,
-        summary="done",
-        files_modified=1,
-        tests="All passing (4 tests)",
-        smoothness=2,
-        key_outputs=(),
-        **more,
-    )
-
-
-@dataclass
-class Play:
-    """Plays a task by the service's verbs, and keeps what a look would have seen after each."""
-
-    store: Store
-    views: list[TaskView] = field(default_factory=list)
-
-    def look(self) -> None:
-        self.views.append(service.task_view(self.store, T))
-
-    def open(self) -> None:
-        service.open_task(self.store, T, title="Find the way", instruction_path="docs/i.md")
-        self.look()
-
-    def claim(self, session: str) -> None:
-        self.owner = service.claim(self.store, T, session, settings=Settings()).claim
-        self.look()
-
-    def write(self, *entries: Entry) -> None:
-        service.record(self.store, self.owner, *entries)
-        self.look()
-
-    def submit(self, number: int, of: int) -> None:
-        verification = service.store_verification(
-            self.store,
-            self.owner,
-            checkpoint=number,
-            covers_all=True,
-            outcome="green",
-            tree_id="t",
-            result="{}",
-        )
-        message = submitted(number, of)
-        item = f"checkpoint {number}"
-        service.submit(
-            self.store,
-            self.owner,
-            message.type,
-            message.render(),
-            verification_id=verification,
-            entries=(entry(Kind.VERIFIED, item, "All passing (4 tests)"), entry(Kind.SUBMITTED, item)),
-        )
-        self.look()
-
-    def judge(self, verdict: State, text: str) -> None:
-        service.judge(self.store, T, verdict, text)
-        self.look()
-
-    def resume(self, *entries: Entry) -> None:
-        service.resume(self.store, self.owner, *entries)
-        self.look()
-
-    def exit(self, reason: str) -> None:
-        service.exit_task(
-            self.store,
-            self.owner,
-            reason=reason,
-            notice="EXITED",
-            handoff_path="temp/h",
-            handoff="next: all",
-            entries=(entry(Kind.HANDOFF, text="temp/h"),),
-        )
-        self.look()
-
-    def complete(self) -> None:
-        service.complete(
-            self.store,
-            self.owner,
-            report_path="docs/r.md",
-            report="done",
-            notice="COMPLETED",
-            entries=(entry(Kind.APPROVED, "checkpoint 2"), entry(Kind.NOTE, text="task complete")),
-        )
-        self.look()
-
-
-def reporter(store: Store) -> Reporter:
-    def texts(task_id: str) -> dict[int, str]:
-        return {message.id: message.message for message in service.messages_of(store, task_id)}
-
-    return Reporter(plan_id="greeter", texts=texts)
+from tests.cli.played import NO, NONE, Play, T, entry, reporter
 
 
 def told(store: Store, views: Sequence[TaskView]) -> list[Event]:

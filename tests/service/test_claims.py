@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Protocol
 
 import pytest
 
@@ -14,19 +13,10 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, State
 from musician.store.bell import Bell
 from musician.store.port import Store
+from tests.conftest import GrowOld, Walk
 
 SETTINGS = Settings()
 Untouched = Callable[[], AbstractContextManager[None]]
-
-
-class Walk(Protocol):
-    def __call__(
-        self, store: Store, task_id: str, state: State, *, session_id: str = ...
-    ) -> Claim | None: ...
-
-
-class GrowOld(Protocol):
-    def __call__(self, store: Store, task_id: str, seconds: int) -> None: ...
 
 
 def claim(

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Protocol
 
 import pytest
 
@@ -13,12 +12,9 @@ from musician.protocol.states import State
 from musician.service import Conducting
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
+from tests.conftest import GrowOld
 
 Untouched = Callable[[], AbstractContextManager[None]]
-
-
-class GrowOld(Protocol):
-    def __call__(self, store: Store, task_id: str, seconds: int) -> None: ...
 
 
 def start(store: Store, session_id: str, *, other_is_alive: bool | None = None) -> Conducting:

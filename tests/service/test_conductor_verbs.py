@@ -2,12 +2,10 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Protocol
 
 import pytest
 
 from musician import service
-from musician.protocol.claim import Claim
 from musician.protocol.errors import (
     BadField,
     BadId,
@@ -24,23 +22,10 @@ from musician.protocol.states import ACTIVE, VERDICTS, WAITING, State
 from musician.store.bell import Bell
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
+from tests.conftest import Verified, Walk
 
 SETTINGS = Settings()
 Untouched = Callable[[], AbstractContextManager[None]]
-
-
-class Walk(Protocol):
-    def __call__(
-        self, store: Store, task_id: str, state: State, *, session_id: str = ...
-    ) -> Claim | None: ...
-
-
-class Verified(Protocol):
-    def __call__(self, store: Store, claim: Claim, *, outcome: str = ...) -> int: ...
-
-
-class GrowOld(Protocol):
-    def __call__(self, store: Store, task_id: str, seconds: int) -> None: ...
 
 
 Act = Callable[[Store, str], object]

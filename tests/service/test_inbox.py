@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Protocol
 
 import pytest
 
@@ -16,6 +15,7 @@ from musician.service.inbox import MOST_UNREAD
 from musician.store.bell import Bell
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
+from tests.conftest import Walk
 
 BODIES = [
     "it's done",
@@ -29,12 +29,6 @@ BODIES = [
     "naïve — 日本語 🎼 \u2028 \x00 nul",
     "x" * 1_000_000,
 ]
-
-
-class Walk(Protocol):
-    def __call__(
-        self, store: Store, task_id: str, state: State, *, session_id: str = ...
-    ) -> Claim | None: ...
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from typing import Protocol
 
 import pytest
 
@@ -19,16 +18,7 @@ from musician.protocol.states import State
 from musician.store.bell import Bell
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
-
-
-class Walk(Protocol):
-    def __call__(
-        self, store: Store, task_id: str, state: State, *, session_id: str = ...
-    ) -> Claim | None: ...
-
-
-class Verified(Protocol):
-    def __call__(self, store: Store, claim: Claim, *, outcome: str = ...) -> int: ...
+from tests.conftest import Verified, Walk
 
 
 def test_siblings_are_the_other_tasks(store: Store, walk: Walk) -> None:

@@ -1,12 +1,10 @@
 """A session's own SQL: what the sources print for musicians works, and nothing beyond the session's claim (D6, B12)."""
 
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 
 from musician import service
-from musician.protocol.claim import Claim
 from musician.protocol.errors import (
     BeyondClaim,
     DatabaseUnusable,
@@ -19,6 +17,7 @@ from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
 from musician.store.bell import Bell
 from musician.store.port import Store
+from tests.conftest import Walk
 
 ME = "5f2c-a"
 
@@ -64,12 +63,6 @@ WHERE task_id = 'task-03';"""
 APPROVE = "UPDATE orchestration_tasks SET state = 'review_approved' WHERE task_id = 'task-03';"
 
 HEARTBEAT = "UPDATE orchestration_tasks SET last_heartbeat = datetime('now') WHERE task_id = 'task-03';"
-
-
-class Walk(Protocol):
-    def __call__(
-        self, store: Store, task_id: str, state: State, *, session_id: str = ...
-    ) -> Claim | None: ...
 
 
 def message(kind: str, text: str = "text", *, task_id: str = "task-03", sender: str = ME) -> str:

@@ -2,13 +2,11 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Protocol
 
 import pytest
 
 from musician import service
 from musician.plans.model import Checkpoint, Isolation, Phase, Plan, Review, TaskSpec
-from musician.protocol.claim import Claim
 from musician.protocol.errors import BadId, ClaimBlocked, IllegalEvent, PlanChanged, UnknownPlan
 from musician.protocol.messages.types import MessageType
 from musician.protocol.settings import Settings
@@ -16,14 +14,9 @@ from musician.protocol.states import State
 from musician.service.plans import plans_of
 from musician.store.bell import Bell
 from musician.store.port import Store
+from tests.conftest import Walk
 
 Untouched = Callable[[], AbstractContextManager[None]]
-
-
-class Walk(Protocol):
-    def __call__(
-        self, store: Store, task_id: str, state: State, *, session_id: str = ...
-    ) -> Claim | None: ...
 
 
 def task(task_id: str, *, after: tuple[str, ...] = (), danger: tuple[str, ...] = ()) -> TaskSpec:

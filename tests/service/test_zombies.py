@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Protocol
 
 import pytest
 
@@ -16,6 +15,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
+from tests.conftest import Walk
 
 Untouched = Callable[[], AbstractContextManager[None]]
 Verb = Callable[[Store, Claim], object]
@@ -42,12 +42,6 @@ VERBS: dict[str, Verb] = {
     ),
     "complete": lambda store, claim: service.complete(store, claim, report_path="p", report="r", notice="n"),
 }
-
-
-class Walk(Protocol):
-    def __call__(
-        self, store: Store, task_id: str, state: State, *, session_id: str = ...
-    ) -> Claim | None: ...
 
 
 def fenced(store: Store, claim: Claim) -> None:

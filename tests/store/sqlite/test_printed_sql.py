@@ -3,15 +3,14 @@
 The statements are the sources' own text; ``{session_id}`` and ``{NN}`` are the placeholders they use.
 """
 
-from typing import Protocol
-
 import pytest
 
 from musician import service
-from musician.protocol.claim import Claim
 from musician.protocol.messages.types import ClaimBlockedNotice, MessageType
 from musician.protocol.states import State
 from musician.store.port import Store
+from tests.conftest import GrowOld, Walk
+from tests.store.sqlite.conftest import Raw
 
 CLAIM = """UPDATE orchestration_tasks
 SET state = 'working',
@@ -151,22 +150,6 @@ CONDUCTOR_HEALTH = """SELECT state, last_heartbeat,
        (julianday('now') - julianday(last_heartbeat)) * 86400 as seconds_stale
 FROM orchestration_tasks
 WHERE task_id = 'task-00';"""
-
-
-class Walk(Protocol):
-    def __call__(
-        self, store: Store, task_id: str, state: State, *, session_id: str = ...
-    ) -> Claim | None: ...
-
-
-class GrowOld(Protocol):
-    def __call__(self, store: Store, task_id: str, seconds: int) -> None: ...
-
-
-class Raw(Protocol):
-    def __call__(self, sql: str) -> int: ...
-    def ask(self, query: str) -> list[tuple[object, ...]]: ...
-    def last_change(self, task_id: str) -> tuple[object, ...]: ...
 
 
 def printed(sql: str, session_id: str = "5f2c-a", **other: str) -> str:

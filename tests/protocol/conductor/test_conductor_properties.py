@@ -1,0 +1,136 @@
+"""Whatever the facts are, the conductor's decisions keep these."""
+
+from dataclasses import replace
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from musician.protocol.conductor import engine as c
+from musician.protocol.rules.deviations import Deviation, Severity
+from musician.protocol.rules.liveness import Owner
+from musician.protocol.rules.review import Evidence, Submission, SubmittedWork, Verification
+from musician.protocol.settings import Settings
+from musician.protocol.states import ACTIVE, CLAIMABLE, State
+
+EVIDENCE = st.none() | st.builds(Evidence, verification=st.sampled_from(Verification), full=st.booleans())
+DEVIATIONS = st.lists(
+    st.builds(Deviation, severity=st.sampled_from(Severity), text=st.just("d"), ruled=st.booleans()),
+    max_size=2,
+).map(tuple)
+SUBMITTED = st.builds(
+    c.Submitted,
+    message_id=st.just(7),
+    submission=st.builds(
+        Submission,
+        work=st.builds(SubmittedWork, tree_id=st.sampled_from([None, "t"]), deviations=DEVIATIONS),
+        evidence=EVIDENCE,
+        smoothness=st.integers(0, 9),
+        round=st.integers(1, 6),
+        final=st.booleans(),
+        sent_back=st.none() | st.just(SubmittedWork(tree_id="t")),
+    ),
+    trial=st.none() | st.builds(c.Trial, outcome=st.sampled_from(c.TrialOutcome), earlier=st.integers(0, 1)),
+)
+REPORTS = st.builds(
+    c.Report,
+    message_id=st.just(8),
+    text=st.just("gone"),
+    is_context=st.booleans(),
+    is_repeat=st.booleans(),
+    used_pct=st.none() | st.floats(0, 100),
+    projected_pct=st.none() | st.floats(0, 150),
+)
+FACTS = st.builds(
+    c.TaskFacts,
+    task_id=st.just(""),
+    state=st.sampled_from(State),
+    phase=st.integers(1, 2),
+    epoch=st.integers(1, 3),
+    owner=st.none() | st.sampled_from(Owner),
+    is_running=st.booleans(),
+    is_playing=st.booleans(),
+    is_isolated=st.booleans(),
+    is_merged=st.booleans(),
+    reviewer=st.sampled_from(c.Reviewer),
+    submitted=st.none() | SUBMITTED,
+    report=st.none() | REPORTS,
+    question=st.none() | st.just((9, "which?")),
+    has_open_ask=st.booleans(),
+    settled_asks=st.frozensets(st.sampled_from([("retries", 1), ("progress", 1), ("launch", 3)]), max_size=2),
+    empty_sessions=st.integers(0, 4),
+    was_claimed=st.booleans(),
+    exit_reason=st.sampled_from(["", "died", "retry exhaustion: x"]),
+    failed_launches=st.integers(0, 4),
+)
+ANY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""Much is drawn for one orchestra."""
+
+
+@st.composite
+def orchestras(draw: st.DrawFn) -> c.Orchestra:
+    found = draw(st.lists(FACTS, min_size=1, max_size=5))
+    names = [f"task-0{number}" for number in range(1, len(found) + 1)]
+    some = st.frozensets(st.sampled_from(names), max_size=1)
+    conflicts = {name: draw(some) - {name} for name in names}
+    tasks = tuple(
+        replace(
+            facts,
+            task_id=name,
+            after=draw(some),
+            conflicts=conflicts[name] | {other for other in names if name in conflicts[other]},
+        )
+        for name, facts in zip(names, found, strict=True)
+    )
+    return c.Orchestra(tasks=tasks, jobs=draw(st.integers(1, 3)), settings=Settings())
+
+
+@given(orchestra=orchestras())
+@ANY
+def test_no_task_gets_two_acts_and_none_that_waits_for_a_person_gets_one(orchestra: c.Orchestra) -> None:
+    acts = c.decide(orchestra)
+    assert acts == c.decide(orchestra)
+    acted_on = [act.task_id for act in acts if not isinstance(act, c.Finish | c.Standstill)]
+    assert len(set(acted_on)) == len(acted_on)
+    facts = {each.task_id: each for each in orchestra.tasks}
+    assert not any(facts[name].has_open_ask or c.is_finished(facts[name]) for name in acted_on)
+
+
+@given(orchestra=orchestras())
+@ANY
+def test_a_musician_is_only_launched_where_it_may_play(orchestra: c.Orchestra) -> None:
+    launched = [act.task_id for act in c.decide(orchestra) if isinstance(act, c.Launch)]
+    facts = {each.task_id: each for each in orchestra.tasks}
+    finished = {name for name, each in facts.items() if c.is_finished(each)}
+    at_work = {
+        name
+        for name, each in facts.items()
+        if each.is_running or name in launched or (each.owner is not None and each.state in ACTIVE)
+    }
+    for name in launched:
+        each = facts[name]
+        assert each.state in CLAIMABLE
+        assert each.owner is None
+        assert not each.is_running
+        assert each.phase == c.current_phase(orchestra.tasks)
+        assert each.after <= finished
+        assert not each.conflicts & (at_work - {name})
+    busy = [
+        each for each in orchestra.tasks if each.is_running and (not each.has_open_ask or each.is_playing)
+    ]
+    assert not launched or len(busy) + len(launched) <= orchestra.jobs
+
+
+@given(orchestra=orchestras())
+@ANY
+def test_it_ends_only_where_all_is_finished_or_nothing_goes_on_without_a_person(
+    orchestra: c.Orchestra,
+) -> None:
+    acts = c.decide(orchestra)
+    if c.Finish() in acts:
+        assert acts == (c.Finish(),)
+        assert all(c.is_finished(each) for each in orchestra.tasks)
+    if c.Standstill() in acts:
+        assert acts == (c.Standstill(),)
+        for each in orchestra.tasks:
+            waits = each.has_open_ask and not each.is_playing and not c.is_finished(each)
+            assert waits or not (each.is_running or each.owner is Owner.LIVE)

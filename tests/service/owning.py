@@ -1,0 +1,54 @@
+"""An owner's acts in their shortest form."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from musician import service
+from musician.protocol.claim import Claim
+from musician.protocol.messages.types import MessageType
+from musician.protocol.states import State
+from musician.store.port import Store
+from tests.conftest import Walk
+
+Untouched = Callable[[], AbstractContextManager[None]]
+
+
+def at(walk: Walk, store: Store, state: State, *, session_id: str = "a") -> Claim:
+    claim = walk(store, "task-01", state, session_id=session_id)
+    assert claim is not None
+    return claim
+
+
+def submit(store: Store, claim: Claim, kind: MessageType = MessageType.REVIEW_REQUEST) -> int:
+    return service.submit(store, claim, kind, "REVIEW REQUEST")
+
+
+def report(store: Store, claim: Claim, kind: MessageType = MessageType.ERROR) -> int:
+    return service.report(store, claim, kind, "ERROR", last_error="it broke")
+
+
+def leave(store: Store, claim: Claim, *, reason: str = "context", handoff: str = "next: step 2") -> None:
+    service.exit_task(
+        store,
+        claim,
+        reason=reason,
+        notice="EXITED",
+        handoff_path="temp/HANDOFF",
+        handoff=handoff,
+        context_pct=66,
+    )
+
+
+def finish(store: Store, claim: Claim, *, text: str = "done") -> None:
+    service.complete(store, claim, report_path="docs/report.md", report=text, notice="COMPLETED")
+
+
+def state_of(store: Store) -> State:
+    return service.task_row(store, "task-01").state
+
+
+def error_reports(store: Store) -> int:
+    with store.read() as tx:
+        counted = tx.one("count_error_reports", task_id="task-01")
+    assert counted is not None
+    return int(counted["n"] or 0)
