@@ -122,13 +122,13 @@ def test_a_script_may_be_longer_than_an_argument(theatre: Theatre) -> None:
 @pytest.mark.parametrize(
     ("kind", "detail"),
     [
-        (PieceKind.STEP, "it cannot be played: it has no run block for the shell agent"),
-        (PieceKind.AGENT, "it cannot be played: it has no run block for the shell agent"),
-        (PieceKind.REWORK, "it cannot be played: the plan has no rework block"),
+        (PieceKind.STEP, "the plan has no `run` block for it"),
+        (PieceKind.AGENT, "the plan has no `run` block for it"),
+        (PieceKind.REWORK, "the plan has no `rework` block for it"),
     ],
 )
 def test_a_piece_of_prose_alone_cannot_be_played(theatre: Theatre, kind: PieceKind, detail: str) -> None:
-    assert theatre.perform(kind=kind) == Outcome(kind=OutcomeKind.FAILED, detail=detail)
+    assert theatre.perform(kind=kind) == Outcome(kind=OutcomeKind.UNPLAYABLE, detail=detail)
 
 
 def test_tags_are_told_in_order(theatre: Theatre) -> None:

@@ -77,6 +77,27 @@ def test_a_step_that_fails_is_tried_once_more_and_then_a_person_is_asked(
     assert stage.merged("one.txt") == "one\n"
 
 
+def test_a_red_checkpoint_that_the_plan_cannot_mend_says_what_failed_and_what_to_add_and_is_not_retried(
+    stage: "Stage",
+) -> None:
+    text = plan("echo two > two.txt")
+    stage.write(text)
+    assert stage.conduct().code == 1
+    ((kind, said),) = asks(stage)
+    line = 1 + text.splitlines().index("#### Step 1: Begin")
+    assert kind == "error"
+    assert said.splitlines()[0] == (
+        "checkpoint 1: exit code 1 from `test -s one.txt`; nothing mends it:"
+        f" the plan has no `rework` block for it; add one at PLAN.md:{line}"
+    )
+    assert kinds(stage) == ["completed", "error"]
+    mended = f"{text}```bash rework\necho one > one.txt\n```\n"
+    stage.plan.write_text(mended, encoding="utf-8")
+    assert stage.run("plan", "amend", "PLAN.md").code == 0
+    assert stage.run("review", "fix", TASK, "there is one now").code == 0
+    stage.to_the_end()
+
+
 SUBAGENT = """
 ```
 ##### Agent 1: Write it

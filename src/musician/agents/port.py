@@ -141,6 +141,8 @@ class OutcomeKind(StrEnum):
     """It said no: an explanation is in ``detail``."""
     LOST = "lost"
     """It vanished or ran out of time; nothing is known."""
+    UNPLAYABLE = "unplayable"
+    """The plan gives this agent nothing to play it with: to ask again changes nothing before the plan is changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,8 @@ be of any length and its error messages name a file and a line. The first that f
 agent knows nothing of tasks' states and believes nothing: what a script prints is kept in the log, tags in
 it are told as they come, and the exit code alone says whether the piece is done.
 
-A script that fails has said no (FAILED). One that was killed or ran out of time has not said anything (LOST).
+A script that fails has said no (FAILED). One that was killed or ran out of time has not said anything (LOST). Where
+the plan has no script there is nothing to run (UNPLAYABLE).
 """
 
 import os
@@ -37,7 +38,7 @@ _KILLED = {
 
 
 _MISSING = {
-    PieceKind.REWORK: "the plan has no rework block",
+    PieceKind.REWORK: "the plan has no `rework` block for it",
     PieceKind.REVIEW: "the plan names no `reviewer`",
 }
 
@@ -48,8 +49,8 @@ class ShellAgent:
     async def play(self, piece: Piece, stage: Stage) -> Outcome:
         """Run the piece's scripts; cancelling ends them and everything they started."""
         if not piece.scripts:
-            what = _MISSING.get(piece.kind, "it has no run block for the shell agent")
-            return Outcome(kind=OutcomeKind.FAILED, detail=f"it cannot be played: {what}")
+            what = _MISSING.get(piece.kind, "the plan has no `run` block for it")
+            return Outcome(kind=OutcomeKind.UNPLAYABLE, detail=what)
         try:
             with (
                 OutputLog(stage.log) as log,

@@ -25,6 +25,8 @@ class Kind(StrEnum):
     STARTED = "started"
     COMPLETED = "completed"
     FAILED = "failed"
+    UNPLAYABLE = "unplayable"
+    """As the plan stands; only a changed plan helps."""
     LAUNCHED = "launched"
     RETRIED = "retried"
     ABSORBED = "absorbed"
@@ -184,6 +186,7 @@ _PHRASES = {
     Kind.ABSORBED: "{item} absorbed: {text}",
     Kind.RETURNED: "{item} returned",
     Kind.FAILED: "{item} FAILED: {text}",
+    Kind.UNPLAYABLE: "{item} cannot be played: {text}",
     Kind.REWORKED: "{item} reworked",
     Kind.DEVIATION: "{item} deviation: {text} ({severity})",
     Kind.SELF_CORRECTION: "{item} self-correction: {text}",

@@ -1,14 +1,17 @@
 """A task's instruction file, read, and the program its musician plays."""
 
+from collections.abc import Iterator
+
 from musician.plans.instructions import read_instructions
 from musician.plans.model import AgentPiece, Checkpoint, Step, TaskSpec
+from musician.plans.plan import load_plan
 from musician.protocol.errors import InvalidPlan
 from musician.protocol.musician.program import Check, Play, Program
 from musician.protocol.rules.delegation import Extent
 from musician.trees.root import Root
 from musician.verification.select import commands_for
 
-__all__ = ["load_task_file", "program_of"]
+__all__ = ["load_task_file", "place_in_plan", "program_of"]
 
 
 def load_task_file(root: Root, task_id: str, path: str) -> TaskSpec:
@@ -21,6 +24,34 @@ def load_task_file(root: Root, task_id: str, path: str) -> TaskSpec:
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidPlan(problems=(f"{path}:1: cannot be read ({error}); a UTF-8 text file",)) from error
     return read_instructions(text, path=path, task_id=task_id).task
+
+
+def place_in_plan(
+    root: Root, item: str, *, task_id: str, plan_path: str | None, instruction_path: str
+) -> str:
+    """Where a person would change what is played as ``item``, as ``file:line``.
+
+    It is looked for in the plan as it is on disk now, or in the task's own file where it belongs to no plan; the file
+    alone where that cannot be read or says no such thing any more.
+    """
+    path = plan_path or instruction_path
+    try:
+        if plan_path is None:
+            task = load_task_file(root, task_id, instruction_path)
+        else:
+            task = load_plan(root.path / plan_path, root=root.path).task(task_id)
+    except (InvalidPlan, KeyError):
+        return path
+    line = next((line for name, line in _lines(task) if name == item), task.line)
+    return f"{task.source_path}:{line}"
+
+
+def _lines(task: TaskSpec) -> Iterator[tuple[str, int]]:
+    for item in task.items:
+        kind = "step" if isinstance(item, Step) else "checkpoint"
+        yield f"{kind} {item.number}", item.line
+        for agent in item.agents if isinstance(item, Step) else ():
+            yield f"step {item.number} agent {agent.number}", agent.line
 
 
 def program_of(task: TaskSpec) -> Program:

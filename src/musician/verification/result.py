@@ -146,7 +146,7 @@ class VerificationResult:
             tail = self.commands[-1].tail if self.commands else ""
             return f"{self.tests_line()}{likely}\n{tail}".strip()
         faults = () if self.stages is None else self.stages.faults()
-        return "\n".join((self.tests_line(), *faults))
+        return "\n".join((*faults, self.tests_line()))
 
     def _besides(self) -> str:
         said = () if self.stages is None else self.stages.said()

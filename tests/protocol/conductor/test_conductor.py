@@ -263,6 +263,14 @@ def test_an_error_is_played_once_more_and_the_same_one_twice_is_a_persons_busine
     assert (ask.kind, ask.text) == ("error", "the same error twice: gone")
 
 
+def test_what_cannot_be_played_as_the_plan_stands_is_a_persons_business_at_once() -> None:
+    stuck = reporting(is_unplayable=True)
+    ask = only(stuck)
+    assert isinstance(ask, c.AskHuman)
+    assert (ask.kind, ask.text) == ("error", "gone")
+    assert isinstance(only(replace(stuck, settled_asks=frozenset({("error", 8)}))), c.Judge)
+
+
 def test_an_error_without_its_report_is_waited_for() -> None:
     assert decide(replace(reporting(), report=None)) == ()
 

@@ -60,6 +60,10 @@ class Story:
     def failed(self, detail: str = "no such file") -> "Story":
         return self.tell(i.PieceEnded(item=self.state.item, ending=i.PieceEnding.FAILED, detail=detail))
 
+    def unplayable(self) -> "Story":
+        detail = "there is no block"
+        return self.tell(i.PieceEnded(item=self.state.item, ending=i.PieceEnding.UNPLAYABLE, detail=detail))
+
     def lost(self) -> "Story":
         return self.tell(i.PieceEnded(item=self.state.item, ending=i.PieceEnding.LOST))
 

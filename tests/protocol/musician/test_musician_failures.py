@@ -8,12 +8,12 @@ from musician.protocol.journal import Kind, Progress, status_line
 from musician.protocol.messages.types import ErrorReport
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.program import Play
+from musician.protocol.musician.program import Play, Program
 from musician.protocol.rules.delegation import Extent
 from musician.protocol.rules.deviations import Deviation, Severity
 from musician.protocol.rules.review import Verification
 from musician.protocol.states import State
-from tests.protocol.musician.story import PROGRAM, Story, at_checkpoint
+from tests.protocol.musician.story import PROGRAM, Story, at_checkpoint, check, play
 
 
 def test_a_failing_step_is_an_error_that_is_answered_before_anything_else_is_played() -> None:
@@ -131,8 +131,8 @@ def test_an_attempt_that_has_changed_more_than_the_plan_said_is_believed() -> No
 
 def test_a_piece_that_a_subagent_had_to_ask_about_is_not_well_defined_unless_the_plan_says_so() -> None:
     small = replace(PIECE, extent=Extent(lines=20, files=frozenset({"a.py"})))
-    for play, expected in ((small, Kind.ERROR), (replace(small, well_defined=True), Kind.ABSORBED)):
-        story = agent_story(play).question().lost().note("that one").lost().lost()
+    for piece, expected in ((small, Kind.ERROR), (replace(small, well_defined=True), Kind.ABSORBED)):
+        story = agent_story(piece).question().lost().note("that one").lost().lost()
         assert story.kinds() == [Kind.FAILED, expected]
 
 
@@ -194,3 +194,28 @@ def test_a_piece_that_is_played_again_does_not_deviate_twice() -> None:
     assert story.tell(replace(told, text="yet another")).kinds() == [Kind.DEVIATION]
     ruled = Progress(deviations=(Deviation(severity=Severity.MEDIUM, text="another way", ruled=True),))
     assert Story(progress=ruled).tell(told).kinds() == [Kind.DEVIATION]
+
+
+def test_a_red_checkpoint_that_nothing_mends_is_reported_with_what_failed_first() -> None:
+    story = at_checkpoint().verified(Verification.RED).unplayable()
+    written, report = story.records
+    assert isinstance(written, r.Write)
+    assert isinstance(report, r.Report)
+    assert [entry.kind for entry in written.entries] == [Kind.UNPLAYABLE]
+    assert report.last_error == "checkpoint 1: test_x fails; nothing mends it: there is no block"
+    assert story.judged(State.FIX_PROPOSED).acts == (
+        r.ReworkPiece(check=check(1), item="rework 1.1", feedback="test_x fails"),
+    )
+
+
+@pytest.mark.parametrize("is_agent", [False, True])
+def test_a_piece_that_the_plan_gives_no_means_for_is_reported_and_not_tried_again(is_agent: bool) -> None:
+    """Neither the ladder of a subagent's retries nor absorbing it could change anything (D19)."""
+    program = Program(
+        task_id="task-01", title="Greet", items=(play("step 1", is_agent=is_agent), check(1, of=1))
+    )
+    story = Story(program=program).unplayable()
+    report = story.records[-1]
+    assert isinstance(report, r.Report)
+    assert report.last_error == "step 1: there is no block"
+    assert story.acts == ()

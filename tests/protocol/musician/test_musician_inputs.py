@@ -51,15 +51,15 @@ def ended(item: str, ending: i.PieceEnding) -> i.PieceEnded:
     return i.PieceEnded(item=item, ending=ending, detail="d")
 
 
-DONE, FAILED, LOST, STOPPED = i.PieceEnding
+DONE, FAILED, LOST, UNPLAYABLE, STOPPED = i.PieceEnding
 TAKEN: list[tuple[i.Input, list[str]]] = [
     (i.Started(progress=Progress(), errors_so_far=0, retry_limit=5, report_path=""), ["new"]),
-    *((ended("step 1", each), STEPS) for each in (DONE, FAILED, LOST)),
-    *((ended("rework 1.1", each), REWORKS) for each in (DONE, FAILED, LOST)),
+    *((ended("step 1", each), STEPS) for each in (DONE, FAILED, LOST, UNPLAYABLE)),
+    *((ended("rework 1.1", each), REWORKS) for each in (DONE, FAILED, LOST, UNPLAYABLE)),
     (ended("checkpoint 1", DONE), []),
-    *((ended("checkpoint 1", each), CHECKS) for each in (FAILED, LOST)),
+    *((ended("checkpoint 1", each), CHECKS) for each in (FAILED, LOST, UNPLAYABLE)),
     *((ended(item, STOPPED), STOPPING) for item in ("step 1", "checkpoint 1", "rework 1.1", "")),
-    *((ended("step 9", each), []) for each in (DONE, FAILED, LOST)),
+    *((ended("step 9", each), []) for each in (DONE, FAILED, LOST, UNPLAYABLE)),
     *(
         (
             i.VerificationEnded(

@@ -156,7 +156,7 @@ class World:
     def endings(self) -> list[st.SearchStrategy[i.Input]]:
         found: list[st.SearchStrategy[i.Input]] = []
         is_check = isinstance(self.engine.current, Check) and not self.engine.rework_item
-        kinds = [i.PieceEnding.FAILED] if is_check else [i.PieceEnding.DONE] * 6 + [*i.PieceEnding][:3]
+        kinds = [i.PieceEnding.FAILED] if is_check else [i.PieceEnding.DONE] * 6 + [*i.PieceEnding][:4]
         if self.engine.mode is Mode.STOPPING:
             kinds.append(i.PieceEnding.STOPPED)
         for kind in kinds:

@@ -214,12 +214,13 @@ def _answer_report(task: TaskFacts, settings: Settings) -> Act | None:
         return Judge(
             task_id=task.task_id, message_id=report.message_id, verdict=answer.state, text=answer.text
         )
-    if report.is_repeat and ("error", report.message_id) not in task.settled_asks:
+    is_hopeless = report.is_repeat or report.is_unplayable
+    if is_hopeless and ("error", report.message_id) not in task.settled_asks:
         return AskHuman(
             task_id=task.task_id,
             kind="error",
             subject_id=report.message_id,
-            text=f"the same error twice: {report.text}",
+            text=report.text if report.is_unplayable else f"the same error twice: {report.text}",
         )
     return Judge(
         task_id=task.task_id,

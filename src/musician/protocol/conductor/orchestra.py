@@ -86,12 +86,17 @@ class Submitted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """An error report or a context warning that waits. ``is_repeat``: the report before it said the same."""
+    """An error report or a context warning that waits.
+
+    ``is_repeat``: the report before it said the same. ``is_unplayable``: the plan lacks what it takes, and to play on
+    as it stands is of no use.
+    """
 
     message_id: int
     text: str
     is_context: bool
     is_repeat: bool = False
+    is_unplayable: bool = False
     used_pct: float | None = None
     projected_pct: float | None = None
 

@@ -62,6 +62,8 @@ class PieceEnding(StrEnum):
     DONE = "done"
     FAILED = "failed"
     LOST = "lost"
+    UNPLAYABLE = "unplayable"
+    """Nothing was played, nor would be another time: the plan lacks what the agent needs."""
     STOPPED = "stopped"
     """Because the engine said so."""
 

@@ -33,6 +33,9 @@ def piece_ended(turn: Turn, given: i.PieceEnded) -> None:
         go_on(turn)
         return
     was_stopping = turn.state.mode is Mode.STOPPING
+    if given.ending is i.PieceEnding.UNPLAYABLE and not was_stopping:
+        _report_unplayable(turn, given)
+        return
     if given.ending is not i.PieceEnding.STOPPED:
         retries = len(turn.state.attempts.failures)
         which = f" retry {retries}" if retries and not turn.state.attempts.absorbed else ""
@@ -43,6 +46,18 @@ def piece_ended(turn: Turn, given: i.PieceEnded) -> None:
     elif not _try_agent_again(turn, given):
         turn.set(attempts=Attempts())
         report_failure(turn, given.item, given.detail or LOST)
+
+
+def _report_unplayable(turn: Turn, given: i.PieceEnded) -> None:
+    """Nothing is tried again; what was to be mended comes first in what is reported."""
+    current, feedback = turn.state.current, turn.state.feedback
+    turn.write(turn.entry(Kind.UNPLAYABLE, given.item, given.detail))
+    turn.set(rework_item="", attempts=Attempts())
+    if isinstance(current, Check) and feedback:
+        first, _, rest = feedback.partition("\n")
+        report_failure(turn, current.item, f"{first}; nothing mends it: {given.detail}\n{rest}".rstrip())
+    else:
+        report_failure(turn, given.item, given.detail)
 
 
 def _note_done(turn: Turn, given: i.PieceEnded) -> None:

@@ -225,7 +225,14 @@ def _report(view: TaskView) -> Report | None:
         text=said,
         is_context=False,
         is_repeat=len(errors) > 1 and _error_of(view, errors[-2]) == said,
+        is_unplayable=_is_unplayable(view),
     )
+
+
+def _is_unplayable(view: TaskView) -> bool:
+    """Whether the last error report was written down right after that the plan lacks something."""
+    errors = [number for number, row in enumerate(view.journal) if row.kind == Kind.ERROR]
+    return bool(errors) and any(row.kind == Kind.UNPLAYABLE for row in view.journal[: errors[-1]][-1:])
 
 
 def _error_of(view: TaskView, change: HistoryRow) -> str:

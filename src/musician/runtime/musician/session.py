@@ -37,6 +37,7 @@ from musician.runtime.checkpoint import run_checkpoint
 from musician.runtime.musician.watching import Watcher
 from musician.runtime.papers import Papers
 from musician.runtime.preparing import prepare_tree
+from musician.runtime.program import place_in_plan
 from musician.runtime.proposing import Desk, keep_made
 from musician.runtime.recording import Recorder
 from musician.runtime.tasktree import TaskTree, key_outputs
@@ -44,7 +45,11 @@ from musician.store.port import Store
 
 __all__ = ["Session"]
 
-_OUTCOMES = {port.OutcomeKind.FAILED: i.PieceEnding.FAILED, port.OutcomeKind.LOST: i.PieceEnding.LOST}
+_OUTCOMES = {
+    port.OutcomeKind.FAILED: i.PieceEnding.FAILED,
+    port.OutcomeKind.LOST: i.PieceEnding.LOST,
+    port.OutcomeKind.UNPLAYABLE: i.PieceEnding.UNPLAYABLE,
+}
 _MOST_TROUBLE_CHARS = 500
 _MOST_TOLD_CHARS = 4000
 """Of what a subagent told at its end, kept to be held against what is found (D19)."""
@@ -240,11 +245,27 @@ class Session:
         by_subagent = kind is port.PieceKind.AGENT
         if outcome.kind is not port.OutcomeKind.DONE:
             left = await _in_thread(self.tree.attempted) if by_subagent else Extent()
-            return i.PieceEnded(item=item, ending=_OUTCOMES[outcome.kind], detail=outcome.detail, left=left)
+            detail = outcome.detail
+            if outcome.kind is port.OutcomeKind.UNPLAYABLE:
+                detail += f"; add one at {await _in_thread(self._place)}"
+            return i.PieceEnded(item=item, ending=_OUTCOMES[outcome.kind], detail=detail, left=left)
         with anyio.CancelScope(shield=True):  # done is done: a stop that comes now finds it kept
             commit = await _in_thread(partial(self.tree.keep, item, title))
         told = outcome.tail[-_MOST_TOLD_CHARS:] if by_subagent else ""
         return i.PieceEnded(item=item, ending=i.PieceEnding.DONE, detail=told, commit_id=commit)
+
+    def _place(self) -> str:
+        """Where in the plan that is which is played, or mended, now."""
+        row = service.task_row(self.store, self.claim.task_id)
+        plan = None if row.plan_id is None else service.plan_row(self.store, row.plan_id)
+        item = "" if self.state.current is None else self.state.current.item
+        return place_in_plan(
+            self.papers.root,
+            item,
+            task_id=row.task_id,
+            plan_path=None if plan is None else plan.path,
+            instruction_path=row.instruction_path or "",
+        )
 
     async def _verify(self, act: r.Verify) -> i.Input:
         await self._restore_tree()
