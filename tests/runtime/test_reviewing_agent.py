@@ -110,8 +110,9 @@ def test_an_agent_judges_in_a_tree_of_its_own_and_whatever_is_no_clear_approval_
 
 def test_an_agent_that_takes_too_long_or_does_not_exist_approves_nothing(stage: "Stage") -> None:
     nameless = task(2, "x").replace("reviewer: |\n  x\n", "labels: []\n")
-    stage.write(HEAD + task(1, 'echo "::verdict approve"; exec sleep 1000') + nameless, settings=SHORT)
-    assert stage.conduct("--jobs", "2").code == 1, stage.told()
+    plan = HEAD + task(1, 'echo "::verdict approve"; exec sleep 1000') + nameless
+    stage.write(plan.replace("review: agent\n", ""), settings=SHORT)
+    assert stage.conduct("--jobs", "2", "--review", "agent").code == 1, stage.told()
     told = asks(stage)
     assert "ran out of time" in told["task-01"]
     assert "the plan names no `reviewer`" in told["task-02"]

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from musician.plans.body import Body
 from musician.plans.keys import Defaults, TaskKeys
 from musician.plans.markdown import Document
-from musician.plans.model import Checkpoint, Step, TaskSpec
+from musician.plans.model import Checkpoint, Review, Step, TaskSpec
 from musician.plans.problems import Report
 
-__all__ = ["check_characters", "check_pauses", "check_steps", "resolve_task"]
+__all__ = ["check_characters", "check_pauses", "check_reviewer", "check_steps", "resolve_task"]
 
 
 def check_characters(document: Document, report: Report) -> None:
@@ -35,6 +35,16 @@ def check_pauses(keys: TaskKeys, items: Sequence[Step | Checkpoint], report: Rep
                 f"`pause-siblings-at` names checkpoint {number}",
                 f"the numbers of checkpoints of this task ({known})",
             )
+
+
+def check_reviewer(task: TaskSpec, line: int, report: Report) -> None:
+    """Report a task that the shell agent is to judge without a script to judge by (D18.6)."""
+    if task.review is Review.AGENT and task.agent == "shell" and task.reviewer is None:
+        report(
+            line,
+            f"{task.task_id} with `review: agent` and no `reviewer`",
+            "the script the shell agent judges by, `reviewer: |`, in the task's keys or the plan's",
+        )
 
 
 def resolve_task(
