@@ -136,3 +136,16 @@ def test_a_conductor_that_is_killed_while_an_agent_judges_asks_it_again(stage: "
     stage.to_the_end()
     stage.check_whole()
     assert (stage.hall / "judged").read_text() == "judged\n"
+
+
+def test_what_an_agent_has_said_outlives_the_conductor_and_it_is_not_asked_twice(stage: "Stage") -> None:
+    judged = 'echo judged >> "$MUSICIAN_TEST_HALL/judged"\n'
+    stage.write(HEAD + task(1, judged + 'echo "::verdict approve"') + task(2, judged + "echo hm"))
+    stage.conduct("--jobs", "2", **stage.armed("run", "before:musician.service:judge"))
+    assert stage.killed_at == "before judge"
+    stage.until(lambda: not stage.processes())
+    assert stage.state("task-01") is State.NEEDS_REVIEW
+    assert stage.conduct().code == 1
+    assert stage.states() == {"task-01": "complete", "task-02": "needs_review"}
+    assert asks(stage) == {"task-02": "the reviewing agent gave no verdict: it said none"}
+    assert (stage.hall / "judged").read_text() == "judged\n" * 2

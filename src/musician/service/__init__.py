@@ -17,6 +17,7 @@ waiters are rung after the commit. Where do we …
 - decide whether a client's session may stop? ``gating``
 - record what a person must decide? ``people``
 - propose what is worth keeping, and decide on it? ``proposals``; near-duplicates: ``likeness``
+- keep what a reviewing agent said? ``opinions``
 - have a phase stand still, and go on? ``pausing``
 - see what is out of the ordinary? ``anomalies``; how smoothly it goes? ``smoothness``
 - look? ``views``; a watcher's look: ``looking``
@@ -50,6 +51,7 @@ from musician.service.endings import approved_text, complete, exit_task
 from musician.service.gating import Stop, Stops, count_stop, duty_of, let_go
 from musician.service.inbox import acknowledge, deliver, future_messages, send, undelivered, unread
 from musician.service.looking import Look, look
+from musician.service.opinions import as_opinion, keep_opinion
 from musician.service.pausing import go_on, pause
 from musician.service.people import ask_human, open_asks, resolve_asks
 from musician.service.permits import grants_of, note_refusal, urgent_messages, was_taken
@@ -112,6 +114,7 @@ __all__ = [
     "anomalies_now",
     "approved_text",
     "as_entry",
+    "as_opinion",
     "ask",
     "ask_human",
     "beat",
@@ -147,6 +150,7 @@ __all__ = [
     "interrupt_conducting",
     "journal_of",
     "judge",
+    "keep_opinion",
     "let_go",
     "list_proposals",
     "lock_plan",

@@ -15,6 +15,7 @@ from musician.store.rows import (
     HumanRow,
     JournalRow,
     MessageRow,
+    OpinionRow,
     ProcessRow,
     SessionRow,
     SubmissionRow,
@@ -55,6 +56,8 @@ class TaskView:
     report_texts: dict[int, str]
     """The texts of the error reports and context warnings, by message id."""
     unread: int
+    opinions: tuple[OpinionRow, ...] = ()
+    """What a reviewing agent said of its submissions."""
     client: ClientRow | None = None
     """What runs the owner's session, where somebody opened that by hand."""
     at: str = ""
@@ -127,6 +130,7 @@ def view_in(tx: Tx, row: TaskRow) -> TaskView:
         journal=tuple(decode(JournalRow, each) for each in tx.all("journal_of_task", **of)),
         submissions=tuple(decode(SubmissionRow, each) for each in tx.all("judged_submissions", **of)),
         verifications=tuple(decode(VerificationRow, each) for each in tx.all("verifications_of_task", **of)),
+        opinions=tuple(decode(OpinionRow, each) for each in tx.all("opinions_of_task", **of)),
         asks=tuple(decode(HumanRow, each) for each in tx.all("needs_human_of_task", **of)),
         report_texts={int(each["id"] or 0): str(each["message"]) for each in tx.all("report_texts", **of)},
         unread=int((counted or {}).get("n") or 0),

@@ -175,6 +175,18 @@ class VerificationRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OpinionRow:
+    """``judgement`` is None where the agent gave none that counts; ``ruled`` is a JSON array of numbers from 1."""
+
+    submission_id: int
+    task_id: str
+    judgement: str | None
+    text: str
+    ruled: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentRow:
     id: int
     task_id: str

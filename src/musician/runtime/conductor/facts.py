@@ -49,7 +49,6 @@ class Memory:
     """Tasks for which an act of ours is under way."""
     trials: dict[int, Trial] = field(default_factory=dict)
     full_evidence: dict[int, Evidence] = field(default_factory=dict)
-    opinions: dict[int, Opinion] = field(default_factory=dict)
     merged: set[str] = field(default_factory=set)
     failed_launches: dict[str, int] = field(default_factory=dict)
     is_asleep: bool = False
@@ -141,7 +140,7 @@ class Gatherer:
             ),
             deviation_ids=tuple(row.id for row in open_deviations),
             trial=self.memory.trials.get(waiting.message_id),
-            opinion=self.memory.opinions.get(waiting.message_id),
+            opinion=_opinion_on(view, waiting),
             is_barrier=(last if final else number) in spec.pause_siblings_at,
         )
 
@@ -171,6 +170,11 @@ def _verification_of(view: TaskView, submission: SubmissionRow) -> VerificationR
         if row.submission_id == submission.message_id:
             return row
     return None
+
+
+def _opinion_on(view: TaskView, submission: SubmissionRow) -> Opinion | None:
+    found = next((row for row in view.opinions if row.submission_id == submission.message_id), None)
+    return None if found is None else service.as_opinion(found)
 
 
 def _evidence(row: VerificationRow | None) -> Evidence | None:

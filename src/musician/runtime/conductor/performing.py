@@ -228,7 +228,7 @@ class Performer:
     async def _ask_reviewer(self, act: c.AskReviewer) -> None:
         task = self.plan.task(act.task_id)
         view = await _in_thread(partial(service.task_view, self.store, act.task_id))
-        self.memory.opinions[act.message_id] = await ask_reviewer(
+        opinion = await ask_reviewer(
             self.root,
             task,
             view,
@@ -237,6 +237,7 @@ class Performer:
             agent=self.agent or task.agent,
             settings=self.settings,
         )
+        await _in_thread(partial(service.keep_opinion, self.store, act.task_id, act.message_id, opinion))
 
     async def _verify_fully(self, act: c.VerifyFully) -> None:
         """Everything up to the submitted checkpoint, by the conductor's own hand (D18)."""

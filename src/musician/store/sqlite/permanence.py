@@ -18,12 +18,14 @@ _KEYS = {
     "proposals": ("id",),
     "verifications": ("id",),
     "rulings": ("journal_id",),
+    "opinions": ("submission_id",),
     "sessions": ("task_id", "claim_epoch"),
 }
 _MAY_CHANGE = {
     "journal": "0",
     "documents": "0",
     "rulings": "0",
+    "opinions": "0",
     "proposals": "OLD.status = 'open' AND "
     + " AND ".join(
         f"NEW.{column} IS OLD.{column}"

@@ -224,6 +224,18 @@ CREATE TABLE verifications (
 
 CREATE INDEX verifications_by_task ON verifications (task_id, id);
 
+-- What a reviewing agent said of a submission, kept before the conductor acts on it (D18.6).
+CREATE TABLE opinions (
+    submission_id INTEGER NOT NULL PRIMARY KEY,
+    task_id       TEXT NOT NULL,
+    judgement     TEXT CHECK (judgement IN ('approve', 'reject', 'fix')),  -- NULL: none that counts; text says why
+    text          TEXT NOT NULL,
+    ruled         TEXT NOT NULL CHECK (json_valid(ruled)),  -- numbers, from 1, of the deviations it was shown
+    at            TEXT NOT NULL DEFAULT (datetime('now'))
+);
+
+CREATE INDEX opinions_by_task ON opinions (task_id);
+
 -- What waits for a person, beside an unchanged state (D18).
 CREATE TABLE needs_human (
     id          INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id > 0),

@@ -52,3 +52,12 @@ VALUES (:task_id, :claim_epoch, :kind, :path, :body, :written_by);
 
 -- name: latest_document
 SELECT * FROM documents WHERE task_id = :task_id AND kind = :kind ORDER BY id DESC LIMIT 1;
+
+-- name: keep_opinion
+-- A submission is judged once by the reviewing agent; what is said later is not kept.
+INSERT INTO opinions (task_id, submission_id, judgement, text, ruled)
+SELECT :task_id, :submission_id, :judgement, :text, :ruled
+WHERE NOT EXISTS (SELECT 1 FROM opinions WHERE submission_id = :submission_id);
+
+-- name: opinions_of_task
+SELECT * FROM opinions WHERE task_id = :task_id;

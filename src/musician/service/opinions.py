@@ -1,0 +1,33 @@
+"""What a reviewing agent said of a submission, kept before anything comes of it: it is asked once (D18.6)."""
+
+import json
+
+from musician.protocol.conductor.opinion import Judgement, Opinion
+from musician.service.rowwork import load_played
+from musician.store.port import Store
+from musician.store.rows import OpinionRow
+
+__all__ = ["as_opinion", "keep_opinion"]
+
+
+def keep_opinion(store: Store, task_id: str, submission_id: int, opinion: Opinion) -> None:
+    """Keep what was said of the submission with this message; a second opinion on one changes nothing."""
+    with store.write() as tx:
+        load_played(tx, task_id)
+        tx.run(
+            "keep_opinion",
+            task_id=task_id,
+            submission_id=submission_id,
+            judgement=opinion.judgement,
+            text=opinion.text,
+            ruled=json.dumps(sorted(opinion.ruled)),
+        )
+
+
+def as_opinion(row: OpinionRow) -> Opinion:
+    """The inverse of :func:`keep_opinion`."""
+    return Opinion(
+        judgement=None if row.judgement is None else Judgement(row.judgement),
+        text=row.text,
+        ruled=frozenset(json.loads(row.ruled)),
+    )
