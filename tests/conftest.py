@@ -12,12 +12,14 @@ import hypothesis
 import pytest
 
 from musician import service
+from musician.__main__ import main
 from musician.protocol.claim import Claim
 from musician.protocol.messages.types import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import VERDICTS, State
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
+from tests.surroundings import Call, Result, settle
 
 # How long an example takes says something about the machine and nothing about the code.
 hypothesis.settings.register_profile(
@@ -53,6 +55,28 @@ class Verified(Protocol):
 
 class GrowOld(Protocol):
     def __call__(self, store: Store, task_id: str, seconds: int) -> None: ...
+
+
+@pytest.fixture(scope="session", autouse=True)
+def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nothing of the machine's or its user's own has a say in any test."""
+    with pytest.MonkeyPatch.context() as patch:
+        settle(patch, tmp_path_factory.mktemp("home"))
+        yield
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]) -> Call:
+    """Run a command in this process."""
+
+    def run(*arguments: str, expect: int | None = 0) -> Result:
+        capsys.readouterr()
+        code = main(list(arguments))
+        out, err = capsys.readouterr()
+        assert expect is None or code == expect, (code, out, err)
+        return Result(code, out, err)
+
+    return run
 
 
 @pytest.fixture(params=BACKENDS)

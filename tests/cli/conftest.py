@@ -1,18 +1,16 @@
 """A repository of one's own, and two ways to run a command: the real program, and its ``main`` in this process."""
 
-import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from musician.__main__ import main
+from tests.surroundings import Call, Result, begin
 
 PLAN = """\
 ---
@@ -54,64 +52,12 @@ class Greeting(unittest.TestCase):
 """
 
 
-@dataclass(frozen=True)
-class Result:
-    """How a command ended, and what it said."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Call = Callable[..., Result]
-
-
-def git(folder: Path, *arguments: str) -> str:
-    """Run git as some user."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    env |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    argv = ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *arguments]
-    return subprocess.run(argv, cwd=folder, env=env, check=True, capture_output=True, text=True).stdout
-
-
-@pytest.fixture(autouse=True)
-def own_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever runs the tests may be a musician too."""
-    for name in [name for name in os.environ if name.startswith(("MUSICIAN_", "GIT_"))]:
-        if name != "MUSICIAN_REWRITE":
-            monkeypatch.delenv(name)
-
-
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """One commit with a plan and a test, and we stand in it. Nothing of Musician's yet."""
-    folder = tmp_path / "My Proj (é) $x"
-    folder.mkdir()
-    git(folder, "init", "-q", "-b", "trunk")
-    (folder / "PLAN.md").write_text(PLAN, encoding="utf-8")
-    (folder / "test_greeter.py").write_text(TEST, encoding="utf-8")
-    git(folder, "add", "-A")
-    git(folder, "commit", "-qm", "begin")
+    folder = begin(tmp_path / "My Proj (é) $x", {"PLAN.md": PLAN, "test_greeter.py": TEST})
     monkeypatch.chdir(folder)
     return folder
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]) -> Call:
-    """Run a command in this process."""
-
-    def run(*arguments: str, expect: int | None = 0) -> Result:
-        capsys.readouterr()
-        code = main(list(arguments))
-        out, err = capsys.readouterr()
-        assert expect is None or code == expect, (code, out, err)
-        return Result(code, out, err)
-
-    return run
 
 
 @pytest.fixture

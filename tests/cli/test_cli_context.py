@@ -1,12 +1,10 @@
 """The context budget of a session by hand: the program weighs what it is told with any verb (D15)."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-Call = Callable[..., Any]
+from tests.surroundings import Call
 
 
 def told(call: Call, message_type: str) -> list[str]:

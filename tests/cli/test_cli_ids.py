@@ -1,13 +1,11 @@
 """Ids are checked before anything is touched, on every command (B43, B18, D8)."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-Call = Callable[..., Any]
+from tests.surroundings import Call
 
 ESCAPING = [
     "../../outside",

@@ -2,13 +2,11 @@
 
 import os
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-Call = Callable[..., Any]
+from tests.surroundings import Call
 
 STATUS = """\
 bootstrap started [ctx: 5%]

@@ -2,12 +2,10 @@
 
 import signal
 import subprocess
-from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
-Call = Callable[..., Any]
+from tests.surroundings import Call
 
 MARKUP = [
     "<img src=x onerror=\"fetch('/api/x')\">",

@@ -7,7 +7,6 @@ and has handed off, and session s2 takes over.
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
@@ -17,8 +16,7 @@ from typing import Any
 import pytest
 
 from musician.__main__ import main
-
-Call = Callable[..., Any]
+from tests.surroundings import Call
 
 PLAN = """\
 ---

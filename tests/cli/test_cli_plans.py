@@ -1,13 +1,11 @@
 """``plan check``, ``plan lock``, ``plan amend`` and ``task add`` (DESIGN 7)."""
 
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-Call = Callable[..., Any]
+from tests.surroundings import Call
 
 
 def commit(folder: Path) -> None:

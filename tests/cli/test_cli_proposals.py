@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,7 @@ from musician.protocol.landing import LANDS, render_page, render_section
 from musician.protocol.proposals import Draft, Proposal, ProposalType, read_draft
 from musician.runtime.proposing import Desk
 from musician.store.opening import open_store
-
-Call = Callable[..., Any]
+from tests.surroundings import Call
 
 BODIES = [
     "it's done",

@@ -1,17 +1,14 @@
 """A session played by hand, verb by verb, from the claim to complete or to the exit."""
 
 import subprocess
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from musician import service
 from musician.store.sqlite.store import SqliteStore
-
-Call = Callable[..., Any]
+from tests.surroundings import Call
 
 
 def tree_of(folder: Path) -> Path:

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,7 @@ from musician.cli.doctor import is_affected_sqlite
 from musician.cli.init import network_warnings
 from musician.config import load_settings
 from musician.protocol.settings import Settings
-
-Call = Callable[..., Any]
+from tests.surroundings import Call
 
 
 def test_init_makes_everything_and_says_what_is_next(repository: Path, call: Call) -> None:

@@ -9,15 +9,13 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
 
 from musician.cli.faults import explain
 from musician.protocol.errors import UnknownTask
-
-Call = Callable[..., Any]
+from tests.surroundings import Call
 
 C_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 LONG_S = 30.0

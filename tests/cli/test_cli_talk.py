@@ -3,13 +3,11 @@
 import os
 import sqlite3
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-Call = Callable[..., Any]
+from tests.surroundings import Call
 
 BODIES = [
     "it's done",

@@ -5,11 +5,9 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-Call = Callable[..., Any]
+from tests.surroundings import Call
 
 LONG_S = 60.0
 OWN = "# Own\n## Step 1: Do\n```bash run\necho done > {name}\n```\n## Checkpoint 1: Done\n- test: `test -e {name}`\n"

@@ -21,6 +21,7 @@ from musician.protocol.settings import Settings
 from musician.runtime.locking import lock_plan_file
 from musician.store.sqlite.store import SqliteStore
 from musician.trees.root import exclude_private, find_root
+from tests.surroundings import begin, git
 
 PLAN = """\
 ---
@@ -77,36 +78,15 @@ class Answered:
         return str((self.document or {}).get("systemMessage", ""))
 
 
-def git(folder: Path, *arguments: str) -> str:
-    """Run git as some user."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    env |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    argv = ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *arguments]
-    return subprocess.run(argv, cwd=folder, env=env, check=True, capture_output=True, text=True).stdout
-
-
 @pytest.fixture(name="git")
 def git_command() -> Callable[..., str]:
     return git
 
 
-@pytest.fixture(autouse=True)
-def own_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever runs the tests may be a musician, or a client's session, too."""
-    for name in [name for name in os.environ if name.startswith(("MUSICIAN_", "GIT_", "CLAUDE"))]:
-        if name != "MUSICIAN_REWRITE":
-            monkeypatch.delenv(name)
-
-
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """One commit with a plan, and we stand in it. Nothing of Musician's yet."""
-    folder = tmp_path / "My Proj (é) $x"
-    folder.mkdir()
-    git(folder, "init", "-q", "-b", "trunk")
-    (folder / "PLAN.md").write_text(PLAN, encoding="utf-8")
-    git(folder, "add", "-A")
-    git(folder, "commit", "-qm", "begin")
+    folder = begin(tmp_path / "My Proj (é) $x", {"PLAN.md": PLAN})
     monkeypatch.chdir(folder)
     return folder
 

@@ -29,6 +29,7 @@ from musician.runtime.locking import lock_plan_file
 from musician.store.rows import MessageRow
 from musician.store.sqlite.store import SqliteStore
 from musician.trees.root import exclude_private, find_root
+from tests.surroundings import begin
 
 HANG_S = 60.0
 """Only a guard: nothing that works waits this long."""
@@ -64,30 +65,11 @@ if test -p "$gate"; then echo $$ > "$gate.here"; read -r _ < "$gate"; fi
 """The project's tests; they stand at the gate, a FIFO, while there is one."""
 
 
-def git(folder: Path, *arguments: str) -> None:
-    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    env |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    argv = ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *arguments]
-    subprocess.run(argv, cwd=folder, env=env, check=True, capture_output=True)
-
-
-@pytest.fixture(autouse=True)
-def own_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in set(os.environ) - set(_surroundings()) - {"MUSICIAN_REWRITE"}:
-        monkeypatch.delenv(name)
-
-
 class Project:
     """A repository that is set up, with its plan locked."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder / "My Proj (é) $x"
-        self.folder.mkdir()
-        git(self.folder, "init", "-q", "-b", "main")
-        (self.folder / "PLAN.md").write_text(PLAN, encoding="utf-8")
-        (self.folder / "check.sh").write_text(CHECK, encoding="utf-8")
-        git(self.folder, "add", "-A")
-        git(self.folder, "commit", "-qm", "begin")
+        self.folder = begin(folder / "My Proj (é) $x", {"PLAN.md": PLAN, "check.sh": CHECK})
         self.root = find_root(self.folder)
         self.root.temp_dir.mkdir()
         exclude_private(self.root)
@@ -181,12 +163,6 @@ def tools(seated: Callable[..., Tools]) -> Tools:
     return mine
 
 
-def _surroundings() -> dict[str, str]:
-    """Whoever runs the tests may be a musician in a client too."""
-    theirs = ("MUSICIAN_", "GIT_", "CLAUDE")
-    return {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
-
-
 class Server:
     """The server as a client starts it, spoken to line by line. Every line it writes is kept."""
 
@@ -194,7 +170,7 @@ class Server:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "musician", "mcp"],
             cwd=folder,
-            env={**_surroundings(), **environ},
+            env={**os.environ, **environ},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

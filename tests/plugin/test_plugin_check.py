@@ -17,7 +17,7 @@ from musician.plugin.rendering import this_program
 from musician.plugin.selfcheck import check_plugin
 
 if TYPE_CHECKING:
-    from tests.plugin.conftest import Call
+    from tests.surroundings import Call
 
 
 @pytest.fixture

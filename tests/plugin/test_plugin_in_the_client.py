@@ -16,7 +16,7 @@ from musician.store.sqlite.store import SqliteStore
 from musician.testing import ClientHome, PrintClient, ScriptedModel, TerminalClient, say, until
 
 if TYPE_CHECKING:
-    from tests.plugin.conftest import Call
+    from tests.surroundings import Call
 
 
 class Played:

@@ -12,7 +12,7 @@ from musician.plugin.rendering import TEMPLATE, Program, render, this_program
 from musician.protocol.errors import TreeNotReady
 
 if TYPE_CHECKING:
-    from tests.plugin.conftest import Call
+    from tests.surroundings import Call
 
 OTHERS = '{\n   "model": "opus",\n   "env": {"A": 1.50},\n   "enabledPlugins": {}\n}'
 LINE = '{"statusLine": {"type": "command", "command": "mine"}}'
@@ -63,7 +63,7 @@ def test_what_was_installed_is_taken_away_exactly(
 
 def test_a_projects_plugin_is_never_committed(call: "Call", repository: Path) -> None:
     """Its settings name paths of this machine (D25)."""
-    from tests.plugin.conftest import git
+    from tests.surroundings import git
 
     call("init")
     git(repository, "add", "-A")

@@ -1,0 +1,83 @@
+"""Where tests stand: nothing of the machine's or its user's own has a say; and what a person does there."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_STRANGERS = ("ANTHROPIC_", "CLAUDE", "CLICOLOR", "GIT_", "MUSICIAN_", "PYTEST_ADDOPTS")
+"""Whoever runs the tests may be a musician, a client's session or a git hook."""
+
+_STRANGE = {
+    "BASH_ENV",
+    "CI",
+    "COLUMNS",
+    "ENV",
+    "FORCE_COLOR",
+    "LINES",
+    "NO_COLOR",
+    "PYTHONDONTWRITEBYTECODE",
+    "TTY_COMPATIBLE",
+    "TTY_INTERACTIVE",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+}
+
+_KEPT = {"MUSICIAN_EXHAUSTIVE", "MUSICIAN_REWRITE"}
+"""What is said to the tests themselves."""
+
+_PERSON = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+
+_NO_CONFIGURATION = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+
+
+def settle(patch: pytest.MonkeyPatch, home: Path) -> None:
+    """Leave in our environment what a machine must say, with a home that has nothing in it."""
+    for name in list(os.environ):
+        if name not in _KEPT and (name in _STRANGE or name.startswith(_STRANGERS)):
+            patch.delenv(name)
+    for name, value in {**_NO_CONFIGURATION, "HOME": str(home)}.items():
+        patch.setenv(name, value)
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git as some user whose configuration says nothing; what it printed."""
+    argv = ["git", *_PERSON, *arguments]
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return subprocess.run(
+        argv, cwd=folder, env=environ | _NO_CONFIGURATION, check=True, capture_output=True, encoding="utf-8"
+    ).stdout
+
+
+def begin(folder: Path, files: Mapping[str, str], *, branch: str = "trunk") -> Path:
+    """Make a folder a repository with these files in its one commit."""
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", branch)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "begin")
+    return folder
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a command ended, and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Call = Callable[..., Result]
+"""``call("status", "--json", expect=0)``."""
