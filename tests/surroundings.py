@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-_STRANGERS = ("ANTHROPIC_", "CLAUDE", "CLICOLOR", "GIT_", "MUSICIAN_", "PYTEST_ADDOPTS")
+_STRANGERS = ("ANTHROPIC_", "CLAUDE", "CLICOLOR", "GIT_", "LC_", "MUSICIAN_", "PYTEST_ADDOPTS")
 """Whoever runs the tests may be a musician, a client's session or a git hook."""
 
 _STRANGE = {
@@ -19,6 +19,7 @@ _STRANGE = {
     "COLUMNS",
     "ENV",
     "FORCE_COLOR",
+    "LANGUAGE",
     "LINES",
     "NO_COLOR",
     "PYTHONDONTWRITEBYTECODE",
@@ -42,7 +43,7 @@ def settle(patch: pytest.MonkeyPatch, home: Path) -> None:
     for name in list(os.environ):
         if name not in _KEPT and (name in _STRANGE or name.startswith(_STRANGERS)):
             patch.delenv(name)
-    for name, value in {**_NO_CONFIGURATION, "HOME": str(home)}.items():
+    for name, value in {**_NO_CONFIGURATION, "HOME": str(home), "LANG": "C.UTF-8"}.items():
         patch.setenv(name, value)
 
 

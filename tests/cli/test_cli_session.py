@@ -8,7 +8,7 @@ import pytest
 
 from musician import service
 from musician.store.sqlite.store import SqliteStore
-from tests.surroundings import Call
+from tests.surroundings import Call, git
 
 
 def tree_of(folder: Path) -> Path:
@@ -168,7 +168,7 @@ def test_a_task_without_a_plan_starts_from_the_tree_as_it_is(ready: Path, call: 
     def commit(name: str) -> None:
         (ready / name).write_text("# Add it\n\n## Step 1: Add it\n")
         for arguments in (("add", "-A"), ("commit", "-qm", name)):
-            subprocess.run(["git", "-c", "user.name=A", "-c", "user.email=a@b", *arguments], check=True)
+            git(ready, *arguments)
 
     trees = {}
     for number in ("8", "9"):
@@ -179,7 +179,7 @@ def test_a_task_without_a_plan_starts_from_the_tree_as_it_is(ready: Path, call: 
     assert (trees["9"] / "extra-9.md").exists()
     (trees["8"] / "made").touch()
     call("step", "8", "done", "1", "--commit", "--session", "s8")
-    subprocess.run(["git", "merge", "-q", "musician/tasks/task-08"], check=True)
+    git(ready, "merge", "-q", "musician/tasks/task-08")
     call("release", "8", "--session", "s8")
     assert "step 1 (Add it)" not in (ready / "temp" / "task-08-HANDOFF").read_text().split("Pending")[1]
 

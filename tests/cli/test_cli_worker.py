@@ -7,7 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from tests.surroundings import Call
+from tests.surroundings import Call, git
 
 LONG_S = 60.0
 OWN = "# Own\n## Step 1: Do\n```bash run\necho done > {name}\n```\n## Checkpoint 1: Done\n- test: `test -e {name}`\n"
@@ -67,7 +67,7 @@ def test_a_conductor_that_launches_nobody_conducts_the_worker_that_somebody_star
 ) -> None:
     call("init")
     (repository / "PLAN.md").write_text(TWO)
-    subprocess.run(["git", "commit", "-qam", "Two tasks, one after the other"], check=True)
+    git(repository, "commit", "-qam", "Two tasks, one after the other")
     call("plan", "lock", "PLAN.md")
     conducting = subprocess.Popen([*command, "run", "PLAN.md", "--jobs", "0"], stdout=subprocess.PIPE)
     working = subprocess.run([*command, "worker", "--json"], capture_output=True, text=True, timeout=LONG_S)

@@ -1,6 +1,7 @@
 """Testing the tests, with real runs of pytest and unittest on the code as it was."""
 
 import os
+import shutil
 import sys
 import textwrap
 from functools import partial
@@ -12,7 +13,7 @@ import pytest
 
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.rules.readiness import Check
-from musician.verification import validity
+from musician.verification import oldtree, validity
 from musician.verification.commands import command_runner
 from musician.verification.findings import Validity
 from musician.verification.validity import changed_tests, try_the_tests
@@ -312,6 +313,17 @@ class TestCodeThatIsInstalled:
         )
         command = f"PYTHONPATH=lib {python}" if how == "in the command" else python
         assert try_them(workshop, command, env=env) == Validity(examined=2)
+
+
+def test_the_guard_is_found_wherever_the_program_is_installed(
+    workshop: "Workshop", monkeypatch: "pytest.MonkeyPatch"
+) -> None:
+    guard = workshop.tree.parent / "it's (é) $x" / "guard"
+    shutil.copytree(Path(oldtree.__file__).with_name("guard"), guard)
+    monkeypatch.setattr(oldtree, "_GUARD", guard)
+    workshop.before({"greet.py": CODE_BEFORE})
+    workshop.now({"new.py": "x = 1\n", "test_it.py": "def test_a():\n    import new\n    assert new.x\n"})
+    assert try_them(workshop, f"PYTHONPATH=lib {PYTEST}") == Validity(examined=1)
 
 
 def test_a_finder_of_an_editable_install_is_guarded(workshop: "Workshop") -> None:

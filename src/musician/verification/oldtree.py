@@ -9,6 +9,7 @@ tree is not touched, and a kill leaves a folder in the temporary directory and n
 
 import os
 import re
+import shlex
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -38,7 +39,9 @@ class OldTree:
 
     def command(self, command: str) -> str:
         """``command`` so that a PYTHONPATH of its own does not lose the guard."""
-        return re.sub(r"(^|\s)PYTHONPATH=", lambda found: f"{found[1]}PYTHONPATH={_GUARD}:", command)
+        return re.sub(
+            r"(^|\s)PYTHONPATH=", lambda found: f"{found[1]}PYTHONPATH={shlex.quote(str(_GUARD))}:", command
+        )
 
 
 @asynccontextmanager
