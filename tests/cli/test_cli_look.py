@@ -2,9 +2,12 @@
 
 import signal
 import subprocess
+from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
 
+from musician import service
+from musician.store.opening import open_store
 from tests.surroundings import Call
 
 MARKUP = [
@@ -93,15 +96,27 @@ def test_what_is_out_of_the_ordinary_and_how_smooth_each_phase_was_is_shown(
 
 
 def test_what_waits_for_a_person_is_shown_everywhere(claimed: Path, call: Call) -> None:
-    from musician import service
-    from musician.store.opening import open_store
-
     store = open_store(claimed / ".musician" / "comms.db")
     service.ask_human(store, "task-01", kind="review", subject_id=1, text="which way?")
     store.close()
     for words in (["status"], ["status", "1"], ["review", "list"], ["review", "show", "1"]):
         assert "which way?" in call(*words).out
     assert call("review", "list", "--json").json["waiting"][0]["needs_human"] == "which way?"
+
+
+def test_a_question_that_no_conductor_has_handed_on_is_listed_until_it_is_answered(
+    claimed: Path, call: Call
+) -> None:
+    with closing(open_store(claimed / ".musician" / "comms.db")) as store:
+        claim = service.sole_claim(store, "s1")
+        service.ask(store, claim, "which file?\n  Context Usage: unknown")
+    listed = call("review", "list", "--json").json["waiting"]
+    assert [(each["task_id"], each["needs_human"]) for each in listed] == [
+        ("task-01", "asks: which file? Context Usage: unknown")
+    ]
+    assert "needs a person: asks: which file?" in call("review", "show", "1").out
+    call("send", "1", "the first")
+    assert call("review", "list").out == "nothing waits\n"
 
 
 def test_nothing_to_review_is_said(ready: Path, call: Call) -> None:

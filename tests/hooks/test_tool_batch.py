@@ -104,9 +104,9 @@ def test_so_many_messages_are_pointed_at_in_turns(batch: Callable[..., Any], sto
     ("used", "says"),
     [
         (49.99, ""),
-        (50, "Estimate before every read"),
-        (64.99, "Estimate"),
-        (65, "begin no other, call `error` without text"),
+        (50, "estimate before every read"),
+        (64.99, "estimate"),
+        (65, "finish this step only"),
         (75, "now"),
     ],
 )
@@ -176,7 +176,7 @@ def test_b28_a_window_that_is_set_wins(batch: Callable[..., Any], transcript: Pa
     config = repository / ".musician" / "config.toml"
     config.write_text("[context]\nwindow_tokens = 400000\n", encoding="utf-8")
     transcript.write_text(spoken(360_236, model="claude-sonnet-4-5"), encoding="utf-8")
-    assert batch().context.startswith("Context: 90 % used. Stop here")
+    assert batch().context.startswith("Context: 90 % used: stop now")
 
 
 def test_settings_that_are_wrong_are_told_and_change_nothing(

@@ -9,6 +9,7 @@ from musician.cli.context import App
 from musician.cli.hand import hand_of, tell
 from musician.cli.options import command, context_option, parse_text, session_options, task_argument
 from musician.protocol.messages.submissions import ROUGHEST
+from musician.runtime.byhand.submitting import submit_checkpoint
 
 __all__ = ["checkpoint"]
 
@@ -42,7 +43,9 @@ def checkpoint(
     When they fail nothing is submitted. N is the next checkpoint if it is not given.
     """
     hand = hand_of(app, task_id, session, epoch)
-    play = partial(hand.checkpoint, number, context_pct=context_pct, summary=summary, smoothness=smoothness)
+    play = partial(
+        submit_checkpoint, hand, number, context_pct=context_pct, summary=summary, smoothness=smoothness
+    )
     found, message_id = anyio.run(play)
     document = {
         "task_id": task_id,

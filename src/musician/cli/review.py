@@ -8,12 +8,15 @@ from musician import service
 from musician.cli.context import App
 from musician.cli.options import command, correct_option, task_argument, text_argument
 from musician.cli.render import fields, indented, lines, show, table
+from musician.processes.output import one_line
 from musician.protocol.messages.corrections import with_corrections
-from musician.protocol.states import WAITING, State
+from musician.protocol.states import TERMINAL, WAITING, State
 from musician.service import TaskView
 from musician.store.rows import MessageRow, VerificationRow
 
 __all__ = ["review"]
+
+_MOST_QUESTION_CHARS = 500
 
 _message_option = click.option(
     "--message",
@@ -33,7 +36,7 @@ def review() -> None:
 @click.pass_obj
 def list_command(app: App) -> None:
     """What waits for a judgement or for a person."""
-    found = [_waiting(service.task_view(app.store, row.task_id)) for row in service.tasks_of(app.store)]
+    found = [_waiting(app, row.task_id) for row in service.tasks_of(app.store)]
     waiting = [each for each in found if each is not None]
     show(app, {"waiting": waiting})
     if app.json:
@@ -48,8 +51,10 @@ def list_command(app: App) -> None:
     table(("TASK", "STATE", "MESSAGE", "TYPE", "NEEDS A PERSON"), rows)
 
 
-def _waiting(view: TaskView) -> dict[str, object] | None:
-    if view.row.state not in WAITING and not view.open_asks:
+def _waiting(app: App, task_id: str) -> dict[str, object] | None:
+    view = service.task_view(app.store, task_id)
+    asked = _asked(app, view)
+    if view.row.state not in WAITING and not asked:
         return None
     latest = _latest_change(view)
     return {
@@ -57,8 +62,17 @@ def _waiting(view: TaskView) -> dict[str, object] | None:
         "state": view.row.state,
         "message_id": latest[0],
         "message_type": latest[1],
-        "needs_human": "; ".join(ask.text for ask in view.open_asks),
+        "needs_human": "; ".join(asked),
     }
+
+
+def _asked(app: App, view: TaskView) -> list[str]:
+    """What waits for a person; a musician's question too where no conductor has handed it on (D21)."""
+    found = [ask.text for ask in view.open_asks]
+    question = None if view.row.state in TERMINAL else service.open_question(app.store, view.row.task_id)
+    if question is not None and not any(ask.kind == "question" for ask in view.open_asks):
+        found.append(f"asks: {one_line(question.message, _MOST_QUESTION_CHARS)}")
+    return found
 
 
 def _latest_change(view: TaskView) -> tuple[int | None, str | None]:
@@ -90,7 +104,7 @@ def show_command(app: App, task_id: str) -> None:
         "needs_human": [fields(ask) for ask in view.open_asks],
     }
     deviations = [f"open deviation ({row.severity}): {row.text}" for row in open_deviations]
-    asks = [f"needs a person: {ask.text}" for ask in view.open_asks]
+    asks = [f"needs a person: {text}" for text in _asked(app, view)]
     show(
         app,
         document,

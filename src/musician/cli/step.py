@@ -4,7 +4,14 @@ import click
 
 from musician.cli.context import App
 from musician.cli.hand import hand_of, tell
-from musician.cli.options import command, context_option, session_options, task_argument, text_argument
+from musician.cli.options import (
+    command,
+    context_option,
+    parse_text,
+    session_options,
+    task_argument,
+    text_argument,
+)
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.rules.deviations import Severity, parse_severity
 
@@ -17,6 +24,12 @@ __all__ = ["correction", "deviation", "self_correction", "step"]
 @click.argument("number", metavar="N", type=click.IntRange(min=1))
 @click.option("--agent", type=click.IntRange(min=1), metavar="K", help="The step's piece K for a subagent.")
 @click.option("--commit", is_flag=True, help="With done: commit the task's working tree first.")
+@click.option(
+    "--said",
+    metavar="TEXT",
+    callback=parse_text,
+    help="With done and --agent: what the subagent said that it did. The checkpoint compares it with what it finds.",
+)
 @context_option
 @session_options
 @click.pass_obj
@@ -27,6 +40,7 @@ def step(
     number: int,
     agent: int | None,
     commit: bool,
+    said: str | None,
     context_pct: float | None,
     session: str | None,
     epoch: int | None,
@@ -37,16 +51,18 @@ def step(
     """
     if commit and act == "start":
         raise click.UsageError("--commit belongs to done")
+    if said is not None and (act == "start" or agent is None):
+        raise click.UsageError("--said belongs to done with --agent")
     item = f"step {number}" if agent is None else f"step {number} agent {agent}"
     hand = hand_of(app, task_id, session, epoch)
     if act == "start":
         hand.start(item, context_pct)
         commit_id = None
     else:
-        commit_id = hand.finish_item(item, context_pct, commit=commit)
+        commit_id = hand.finish_item(item, context_pct, commit=commit, claims=said or "")
     document = {"task_id": task_id, "item": item, "done": act == "done", "commit_id": commit_id}
-    said = f"{task_id}: {item} {'started' if act == 'start' else 'done'}"
-    tell(app, hand, context_pct, document, said + (f" at {commit_id}" if commit_id else ""))
+    noted = f"{task_id}: {item} {'started' if act == 'start' else 'done'}"
+    tell(app, hand, context_pct, document, noted + (f" at {commit_id}" if commit_id else ""))
 
 
 def _severity(ctx: click.Context, param: click.Parameter, value: str) -> Severity:

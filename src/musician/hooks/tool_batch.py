@@ -117,11 +117,12 @@ def _weighed(event: "HookEvent", place: "Place", numbers: "Numbers", used_pct: "
 
 
 def _asked(used_pct: float, reached: float, numbers: "Numbers") -> str:
-    economy, handoff, leave = numbers.thresholds_pct
-    asks = {
-        economy: "Estimate before every read, read nothing on speculation, and weigh the way to the next checkpoint:"
-        " if it would come to 70 % or more, call `error` without text first.",
-        handoff: "Finish the step you are at, begin no other, call `error` without text, and hand off as answered.",
-        leave: "Stop here and call `handoff` now.",
-    }
-    return f"Context: {used_pct:.0f} % used. {asks[reached]}"
+    """In the words every session hears, with the tools that do it."""
+    from musician.protocol.musician.writing import context_advice
+    from musician.protocol.rules.budget import Stance
+
+    warning = "`error` without text is that warning"
+    stances = (Stance.GO_ON_SPARINGLY, Stance.PREPARE_HANDOFF, Stance.EXIT)
+    tools = (warning, warning, "`handoff` does both")
+    which = numbers.thresholds_pct.index(reached)
+    return f"Context: {used_pct:.0f} % used: {context_advice(stances[which])}. {tools[which]}."

@@ -13,6 +13,7 @@ from musician.mcp_server.seat import Seat
 from musician.mcp_server.table import cut
 from musician.protocol.errors import NotGreen
 from musician.protocol.names import parse_launch_reference
+from musician.runtime.byhand.submitting import submit_checkpoint
 from musician.runtime.byhand.takeup import TakenUp, take_up
 
 __all__ = ["checkpoint", "claim"]
@@ -65,8 +66,8 @@ async def checkpoint(seat: Seat, *, summary: str, smoothness: int | None = None)
     hand = await _in_thread(lambda: seat.hand)
     context_pct = await _in_thread(partial(seat.context_pct, hand.claim))
     try:
-        found, message_id = await hand.checkpoint(
-            None, context_pct=context_pct, summary=summary, smoothness=smoothness
+        found, message_id = await submit_checkpoint(
+            hand, None, context_pct=context_pct, summary=summary, smoothness=smoothness
         )
     except NotGreen as red:
         failing = cut(red.failing, MOST_FAILING_BYTES)

@@ -168,7 +168,8 @@ def _self_correction(state: "MusicianState") -> SelfCorrection:
 
 _CONTEXT_ADVICE = {
     Stance.GO_ON: "",
-    Stance.GO_ON_SPARINGLY: "estimate before every read, read nothing on speculation",
+    Stance.GO_ON_SPARINGLY: "estimate before every read, read nothing on speculation, and weigh the way to the next"
+    " checkpoint: if it is too dear, report a context warning first",
     Stance.ASK: "the next checkpoint can perhaps be reached: report a context warning and wait",
     Stance.PAUSE: "the next checkpoint cannot be reached: report a context warning and wait",
     Stance.PREPARE_HANDOFF: "finish this step only, prepare the HANDOFF, report a context warning and wait",

@@ -3,5 +3,7 @@
 - take a task up? ``takeup``
 - note steps, pieces, deviations, the end? ``hand``
 - verify and submit a checkpoint? ``submitting``
-- weigh the context it is told? ``weighing``
+- weigh the context it is told? ``weighing``, from ``readings``
+
+Imports point one way: ``takeup``, ``submitting``, ``weighing``, ``hand``, ``readings``.
 """

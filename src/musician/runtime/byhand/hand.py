@@ -28,9 +28,7 @@ from musician.protocol.musician.writing import error_report, leaving, question
 from musician.protocol.settings import Settings
 from musician.protocol.states import WAITING, State
 from musician.protocol.transitions import Actor, Event, find
-from musician.runtime.byhand.submitting import submit_checkpoint
-from musician.runtime.byhand.weighing import is_granted, used_in
-from musician.runtime.checkpoint import Found
+from musician.runtime.byhand.readings import is_granted, used_in
 from musician.runtime.papers import Papers, write_whole
 from musician.runtime.program import load_task_file, program_of
 from musician.runtime.recording import Recorder
@@ -47,7 +45,7 @@ T = TypeVar("T")
 
 
 class Hand:
-    """One claim with its task, tree and files, each opened when it is needed. All calls block but ``checkpoint``."""
+    """One claim with its task, tree and files, each opened when it is needed. All calls block."""
 
     def __init__(self, *, root: Root, store: Store, claim: Claim, settings: Settings) -> None:
         self.root, self.store, self.claim, self.settings = root, store, claim, settings
@@ -262,16 +260,6 @@ class Hand:
             )
         self.store_record(r.Finish(entries=tuple(self.news())))
         return self.papers.relative(self.papers.completion)
-
-    # -- checkpoints --------------------------------------------------------------------------------------------
-
-    async def checkpoint(
-        self, number: int | None, *, context_pct: float | None, summary: str | None, smoothness: int | None
-    ) -> tuple[Found, int]:
-        """As :func:`musician.runtime.byhand.submitting.submit_checkpoint`."""
-        return await submit_checkpoint(
-            self, number, context_pct=context_pct, summary=summary, smoothness=smoothness
-        )
 
     # -- what all of them need ----------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import anyio.to_thread
 
@@ -15,6 +15,7 @@ from musician.protocol.musician.engine import Mode, Since, step
 from musician.protocol.musician.inputs import VerificationEnded
 from musician.protocol.musician.program import Check
 from musician.protocol.transitions import Actor, Event, find
+from musician.runtime.byhand.hand import Hand
 from musician.runtime.byhand.weighing import warn_if_too_dear
 from musician.runtime.checkpoint import Found, run_checkpoint
 from musician.runtime.heartbeat import beating
@@ -22,16 +23,13 @@ from musician.runtime.preparing import prepare_tree
 from musician.runtime.tasks import raising_one
 from musician.runtime.tasktree import key_outputs
 
-if TYPE_CHECKING:
-    from musician.runtime.byhand.hand import Hand
-
 __all__ = ["submit_checkpoint"]
 
 T = TypeVar("T")
 
 
 async def submit_checkpoint(
-    hand: "Hand",
+    hand: Hand,
     number: int | None,
     *,
     context_pct: float | None,
@@ -71,7 +69,7 @@ async def submit_checkpoint(
     )
 
 
-def _summary(hand: "Hand", own: str | None, filled_in: str) -> str:
+def _summary(hand: Hand, own: str | None, filled_in: str) -> str:
     """In the session's own words, which may answer what was sent back by its numbers; what they leave is added."""
     since = Since().after(map(service.as_entry, hand.view.journal))
     if own is None or not since.points:
@@ -82,7 +80,7 @@ def _summary(hand: "Hand", own: str | None, filled_in: str) -> str:
     return f"{own}\n{answer_text(since.points, answers, since.mended_in)}"
 
 
-def _check(hand: "Hand", number: int | None) -> Check:
+def _check(hand: Hand, number: int | None) -> Check:
     checks = [item for item in hand.program.items if isinstance(item, Check)]
     for check in checks:
         if check.number == number or (number is None and check.item not in hand.progress.approved):
@@ -94,7 +92,7 @@ def _check(hand: "Hand", number: int | None) -> Check:
     )
 
 
-async def _set_up(hand: "Hand") -> None:
+async def _set_up(hand: Hand) -> None:
     problem = await prepare_tree(
         hand.task.setup,
         tree=hand.tree.path,
@@ -110,7 +108,7 @@ async def _set_up(hand: "Hand") -> None:
         )
 
 
-async def _verify(hand: "Hand", check: Check) -> Found:
+async def _verify(hand: Hand, check: Check) -> Found:
     return await run_checkpoint(
         hand.store,
         hand.claim,
@@ -125,9 +123,7 @@ async def _verify(hand: "Hand", check: Check) -> Found:
     )
 
 
-async def _records(
-    hand: "Hand", check: Check, found: Found, context_pct: float | None
-) -> tuple[r.Record, ...]:
+async def _records(hand: Hand, check: Check, found: Found, context_pct: float | None) -> tuple[r.Record, ...]:
     """What the engine wants stored of a checkpoint."""
     changes = await _in_thread(hand.tree.changes)
     state = replace(hand.state(context_pct), mode=Mode.VERIFYING, current=check)
@@ -142,7 +138,7 @@ async def _records(
     return step(state, ended)[1].records
 
 
-def _weigh(hand: "Hand", context_pct: float | None) -> None:
+def _weigh(hand: Hand, context_pct: float | None) -> None:
     """A context check goes before the checkpoint it falls together with (REF-4, D15)."""
     message_id = warn_if_too_dear(hand, context_pct)
     if message_id is not None:

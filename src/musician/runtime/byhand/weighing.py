@@ -4,25 +4,18 @@ A driven session weighs its context at each boundary; one by hand says what it h
 that asks of it, and warns the conductor by the same rules and in the same words.
 """
 
-from typing import TYPE_CHECKING
-
 from musician.protocol.errors import BadField
-from musician.protocol.journal import Kind
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.boundary import stance_of, warn, warn_if_tight
 from musician.protocol.musician.turn import Turn
 from musician.protocol.musician.writing import context_advice
 from musician.protocol.rules.budget import WARNING_STANCES, Stance
-from musician.protocol.states import State
-from musician.service import TaskView
+from musician.runtime.byhand.hand import Hand
 
-if TYPE_CHECKING:
-    from musician.runtime.byhand.hand import Hand
-
-__all__ = ["advise", "is_granted", "used_in", "warn_by_hand", "warn_if_too_dear"]
+__all__ = ["advise", "warn_by_hand", "warn_if_too_dear"]
 
 
-def advise(hand: "Hand", context_pct: float | None) -> str:
+def advise(hand: Hand, context_pct: float | None) -> str:
     """What a reading asks of the session now; "" if nothing, or if there is none."""
     if context_pct is None:
         return ""
@@ -33,7 +26,7 @@ def advise(hand: "Hand", context_pct: float | None) -> str:
     return context_advice(stance)
 
 
-def warn_by_hand(hand: "Hand", context_pct: float | None) -> int:
+def warn_by_hand(hand: Hand, context_pct: float | None) -> int:
     """Report a context warning with the program's estimate and recommendation, and wait; the message's id.
 
     :class:`BadField` without a reading: a warning says how much is used (D12).
@@ -49,26 +42,13 @@ def warn_by_hand(hand: "Hand", context_pct: float | None) -> int:
     return _store(hand, turn)
 
 
-def warn_if_too_dear(hand: "Hand", context_pct: float | None) -> int | None:
+def warn_if_too_dear(hand: Hand, context_pct: float | None) -> int | None:
     """Warn, if the way ahead is too dear and nobody has answered that yet; the message's id, None if it is not."""
     turn = Turn(hand.state(context_pct))
     return _store(hand, turn) if warn_if_tight(turn) else None
 
 
-def is_granted(view: TaskView, epoch: int) -> bool:
-    """Whether the conductor has answered a context warning of this claim since its last approved checkpoint."""
-    kinds = [row.kind for row in view.journal if row.claim_epoch == epoch]
-    warned = [kind for kind in kinds if kind in (Kind.CONTEXT, Kind.APPROVED)][-1:] == [Kind.CONTEXT]
-    return warned and view.row.state is not State.ERROR
-
-
-def used_in(view: TaskView, epoch: int) -> float | None:
-    """The claim's own last reading: a successor's context is a fresh one."""
-    readings = [row.context_pct for row in view.journal if row.claim_epoch == epoch]
-    return next((each for each in reversed(readings) if each is not None), None)
-
-
-def _store(hand: "Hand", turn: Turn) -> int:
+def _store(hand: Hand, turn: Turn) -> int:
     for record in turn.records:
         if isinstance(record, r.Report):
             return hand.store_record(record) or 0
