@@ -9,18 +9,18 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import musician
 from benchmarks.figures import Figure
 from benchmarks.measuring import in_turn, seconds
 from benchmarks.orchestra import SETTINGS, scratch
 from benchmarks.task import prepare, surroundings
 from musician import service
 from musician.hooks import place
+from musician.plugin.places import for_user
+from musician.plugin.rendering import render, this_program
 from musician.processes.identity import identify
 from musician.store.sqlite.store import SqliteStore
 
@@ -36,9 +36,7 @@ TINY = Size(rounds=1)
 
 _MOST = 1.6
 _PYTHON = os.path.realpath(sys.executable)
-_ISOLATED = (_PYTHON, "-I", "-S", "-X", "utf8")
 _BARE = (_PYTHON, "-I", "-S", "-c", "pass")
-_BOOT = "import sys; sys.path += {paths!r}; from musician.hooks.entry import program; sys.exit(program(sys.argv[1:]))"
 _OWNER, _STRANGER = "session-owner", "session-stranger"
 _USAGE = {"input_tokens": 1000, "cache_read_input_tokens": 100_000, "cache_creation_input_tokens": 1000}
 _ANSWER = {
@@ -70,7 +68,9 @@ def measure(size: Size) -> tuple[Figure, ...]:
         database = prepare(project, steps=1)
         elsewhere.mkdir()
         said = _set_up(project, database)
-        boot = (*_ISOLATED, "-c", _BOOT.format(paths=_paths()))
+        plugin = for_user({"HOME": str(folder)})
+        render(plugin, this_program())
+        boot = ("/bin/sh", str(plugin.plugin / "hooks" / "hook.sh"))
         environment = {k: v for k, v in surroundings(folder).items() if not k.startswith("CLAUDE")}
         arms = {
             "bare": partial(_run, _BARE, project, environment, b""),
@@ -147,11 +147,6 @@ def _set_up(project: Path, database: Path) -> dict[str, bytes]:
         session: json.dumps({**common, "session_id": session, "source": source}).encode()
         for session, source in ((_OWNER, "resume"), (_STRANGER, "startup"))
     }
-
-
-def _paths() -> list[str]:
-    """As the plugin's boot file has them."""
-    return [str(Path(musician.__file__).parents[1]), sysconfig.get_path("platlib")]
 
 
 def _script(path: Path, database: Path) -> Path:

@@ -158,6 +158,19 @@ def test_a_hooks_folder_of_the_users_own_and_what_else_is_configured_stay(
     )
 
 
+@pytest.mark.usefixtures("claim")
+def test_a_guard_whose_python_is_gone_stops_nobodys_git(
+    shell: Shell, remote: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """B10: a session that was opened before it went has the guard in its shell still."""
+    with monkeypatch.context() as patched:
+        patched.setattr("sys.executable", "/nowhere/python3")
+        done = shell("git push -q origin trunk", session="sess-zzz")
+    assert done.returncode == 0, done.stderr
+    assert "musician is gone" in done.stderr
+    assert "trunk" in branches(remote)
+
+
 def test_a_broken_database_stops_nobodys_git(shell: Shell, claim: Claim, store: SqliteStore) -> None:
     """B10: it is said, and git goes on."""
     started = shell("true")

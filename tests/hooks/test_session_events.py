@@ -151,9 +151,10 @@ def test_a_failed_turn_is_recorded(hook: "Hook", store: SqliteStore, known: Clai
 
 
 def test_a_subagent_is_noted_and_nothing_of_its_parent_is_touched(
-    hook: "Hook", store: SqliteStore, known: Claim
+    hook: "Hook", store: SqliteStore, known: Claim, repository: Path
 ) -> None:
-    """The client names the parent's session there."""
+    """The client names the parent's session there. The log is the journal, and the task's file."""
+    (repository / "temp").mkdir()
     before = service.task_view(store, "task-03")
     for event in ("SubagentStart", "SubagentStop"):
         assert hook(event, agent_id="a72", agent_type="general-purpose").document is None
@@ -164,6 +165,8 @@ def test_a_subagent_is_noted_and_nothing_of_its_parent_is_touched(
         (Kind.NOTE, "subagent a72 (general-purpose) started"),
         (Kind.NOTE, "subagent a72 (general-purpose) stopped"),
     ]
+    log = (repository / "temp" / "task-03-status").read_text(encoding="utf-8")
+    assert log.splitlines() == [text for _, text in noted]
     assert (after.row.state, after.client, after.unread) == (before.row.state, before.client, before.unread)
 
 

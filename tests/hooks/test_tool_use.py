@@ -72,6 +72,27 @@ def test_a_session_without_a_claim_is_left_alone(hook: "Hook") -> None:
 
 
 @pytest.mark.usefixtures("claim")
+@pytest.mark.parametrize(
+    ("tool", "is_let_through"),
+    [
+        (OWN_TOOL, True),
+        ("mcp__comms-link__inbox", False),
+        ("mcp__plugin_musician_comms-link_2__inbox", False),
+        ("Bash", False),
+    ],
+)
+def test_where_nobody_can_be_asked_a_stranger_may_claim_by_the_plugins_tool(
+    hook: "Hook", monkeypatch: pytest.MonkeyPatch, tool: str, is_let_through: bool
+) -> None:
+    """A server of the user's that happens to have the same name is none of ours."""
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ATTENDED", "0")
+    answered = hook("PreToolUse", session_id="sess-zzz", tool_name=tool, tool_input={"command": OWN_TOOL})
+    specific = (answered.document or {}).get("hookSpecificOutput", {})
+    assert (specific.get("permissionDecision") == "allow") is is_let_through
+    assert not answered.denies
+
+
+@pytest.mark.usefixtures("claim")
 def test_the_protocols_own_tools_are_let_through(hook: "Hook") -> None:
     answered = hook("PreToolUse", tool_name=OWN_TOOL, tool_input={})
     assert (answered.document or {})["hookSpecificOutput"]["permissionDecision"] == "allow"

@@ -1,19 +1,26 @@
 """The installed plugin in the real client: found by its settings, valid, and gone when it is uninstalled."""
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from musician import service
+from musician.hooks.entry import EVENTS
+from musician.plugin.finding import Level
+from musician.plugin.places import for_user
+from musician.plugin.rendering import render, this_program
+from musician.plugin.selfcheck import check_plugin
 from musician.protocol.messages.types import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.sqlite.store import SqliteStore
-from musician.testing import ClientHome, PrintClient, ScriptedModel, TerminalClient, say, until
+from musician.testing import ClientHome, PrintClient, Reply, ScriptedModel, TerminalClient, say, until, use
 
 if TYPE_CHECKING:
     from tests.surroundings import Call
@@ -22,8 +29,9 @@ if TYPE_CHECKING:
 class Played:
     """Sessions of one prompt in the repository, with the home's settings."""
 
-    def __init__(self, home: ClientHome, model: ScriptedModel, cwd: Path) -> None:
+    def __init__(self, home: ClientHome, model: ScriptedModel, cwd: Path, steps: list[Reply]) -> None:
         self._home, self.model, self._cwd = home, model, cwd
+        self.steps = steps  # what the model does before it is done
 
     def printing(self, prompt: str) -> PrintClient:
         return PrintClient(self._home, self._cwd, prompt)
@@ -57,10 +65,11 @@ class Played:
 @pytest.fixture
 def played(home: Path, repository: Path, call: "Call", monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
     call("init")
-    with ScriptedModel(lambda _: say("done")) as model:
-        client_home = ClientHome(home, model_url=model.url, trusts=[repository])
+    steps: list[Reply] = []
+    with ScriptedModel(lambda _: steps.pop(0) if steps else say("done")) as model:
+        client_home = ClientHome(home, model_url=model.url, trusts=[repository], allows=["Bash"])
         monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(client_home.config))
-        yield Played(client_home, model, repository)
+        yield Played(client_home, model, repository, steps)
 
 
 @pytest.mark.parametrize("scope", ["user", "project"])
@@ -122,6 +131,44 @@ def test_an_idle_session_is_woken_by_the_plugins_monitor_and_has_its_status_line
         woken = until(lambda: [each for each in played.model.main[1:] if "call inbox" in each.news_text])
         assert f"task-03 is fix_proposed: message {newest}, call inbox" in woken[0].news_text
         client.wait_for("task-03 fix_proposed")
+
+
+def test_where_what_the_plugin_runs_on_is_gone_nobody_is_blocked_and_the_person_is_told(
+    played: Played, call: "Call", store: SqliteStore
+) -> None:
+    """B10: a stranger's session works on, and one that is called for does not play unclaimed."""
+    call("plugin", "install")
+    gone = replace(this_program(), python="/nowhere/python3")
+    plugin = for_user(os.environ)
+    render(plugin, gone)
+    played.steps.append(use("Bash", command="echo worked on"))
+    with played.printing("/musician task-03") as client:
+        assert client.end().text == "done"
+        told = json.dumps(client.events)
+    first, second = played.model.main
+    assert "NOT CLAIMED: musician" in first.news_text
+    assert [(answer.text, answer.is_error) for answer in second.answers] == [("worked on", False)]
+    assert "no session is guarded as a musician" in told
+    assert service.task_row(store, "task-03").session_id is None
+    dead = {each.check for each in check_plugin(plugin, gone) if each.level is Level.FAIL}
+    assert {"python", *(f"hook {event}" for event in EVENTS)} <= dead
+
+
+def test_a_session_that_nobody_can_be_asked_in_claims_by_the_tool_without_a_permission(
+    played: Played, call: "Call", store: SqliteStore
+) -> None:
+    """The client refuses in `-p` what nobody allowed; the plugin's own tools are let through by its hook."""
+    call("plugin", "install")
+    tool = "mcp__plugin_musician_comms-link__"
+    played.steps += [use(f"{tool}claim", task="task-03"), use(f"{tool}handoff", reason="enough")]
+    with played.printing("play task-03") as client:
+        assert client.end().text == "done"
+        session = client.session_id
+    claimed, handed_off = (request.answers[0] for request in played.model.main[1:3])
+    assert "task-03" in claimed.text
+    assert [claimed.is_error, handed_off.is_error] == [False, False], (claimed.text, handed_off.text)
+    row = service.task_row(store, "task-03")
+    assert (row.state, row.session_id) == (State.EXITED, session)
 
 
 LAUNCH = """/musician

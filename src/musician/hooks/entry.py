@@ -37,6 +37,8 @@ EVENTS = {
 _FOR_STRANGERS = ("SessionStart", "UserPromptExpansion")
 """Also answered for a session that has never claimed anything: here it may become a musician."""
 
+_OUR_TOOL = b"mcp__plugin_musician_comms-link__"
+
 _MOST_BYTES = 64 * 1024 * 1024
 """Of standard input; an event with more is not read to its end, and so is none."""
 
@@ -90,11 +92,16 @@ def _answer(name: str, document: bytes) -> "Answer | None":
     try:
         if place.exists:
             place.look(event.session_id)
-        return _ask(event, place) if place.held or name in _FOR_STRANGERS else None
+        return _ask(event, place) if place.held or _is_for_strangers(event) else None
     except Exception as error:  # whatever goes wrong, the client gets an answer (B10)
         return _trouble(event, place, error)
     finally:
         place.close()
+
+
+def _is_for_strangers(event: "HookEvent") -> bool:
+    """So is a tool of ours: a session in which nobody can be asked could never claim a task with one."""
+    return event.name in _FOR_STRANGERS or (event.name == "PreToolUse" and event.mentions(_OUR_TOOL))
 
 
 def _asks_for_us(name: str, document: bytes) -> bool:

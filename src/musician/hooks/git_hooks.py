@@ -5,7 +5,10 @@
 found as git would find it without us. Nothing in the repository's configuration changes; other sessions, the user's
 terminal and this program's own git (which takes no ``GIT_*`` along) never meet it.
 
-It cannot see ``git push --no-verify`` in a script, nor a program that clears its environment.
+It cannot see ``git push --no-verify`` in a script, nor a program that clears its environment. ``url.*.pushInsteadOf``
+with a remote helper of ours was tried against the first and left: it does not hold for a remote with a ``pushurl``,
+shows in ``git remote -v`` and to the user's own hooks, and would carry every push of every session here, for the
+environment of a session is made before anybody knows whether it will be a musician's.
 """
 
 import os
@@ -101,16 +104,18 @@ def _read(path: str) -> "str | None":
 
 
 def _guard() -> str:
-    """Starts the guard as the plugin starts a hook: no site, no environment, the folders it needs."""
+    """Starts the guard as the plugin starts a hook: no site, no environment, and only where all of it is there."""
     import apsw
 
     import musician
 
-    paths = [
-        os.path.dirname(os.path.dirname(os.path.abspath(str(module.__file__)))) for module in (musician, apsw)
-    ]
+    packages = [os.path.dirname(os.path.abspath(str(module.__file__))) for module in (musician, apsw)]
+    paths = [os.path.dirname(package) for package in packages]
+    needed = " ".join(map(quoted, (sys.executable, *packages)))
     code = (
         f"import sys; sys.path[:0] = {paths!r}; "
         "from musician.hooks.git_guard import main; sys.exit(main(sys.argv[1:]))"
     )
-    return f'exec {quoted(sys.executable)} -I -S -X utf8 -c {quoted(code)} "$@"\n'
+    gone = "{ echo 'musician is gone: git asks nobody' >&2; exit 0; }"
+    tried = f'for each in {needed}; do [ -x "$each" ] || {gone}; done\n'
+    return tried + f'exec {quoted(sys.executable)} -I -S -X utf8 -c {quoted(code)} "$@"\n'

@@ -1,13 +1,16 @@
-"""A subagent starts or stops: one line of the status log.
+"""A subagent starts or stops: one line of the status log, in the journal and in the task's file (D25).
 
 The client names the parent's session here. Nothing of the parent's own is touched: no gate, no message, no answer.
 """
+
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from musician.hooks.answers import Answer
     from musician.hooks.event import HookEvent
     from musician.hooks.place import Place
+    from musician.protocol.journal import Entry
 
 __all__ = ["answer"]
 
@@ -24,4 +27,22 @@ def answer(event: "HookEvent", place: "Place") -> "Answer | None":
     entry = Entry(kind=Kind.NOTE, text=f"subagent {event.agent_id} ({kind}) {act}")
     for held in place.played:
         service.record(place.store(), claim_of(held, event.session_id or ""), entry)
+        _log(place, held.task_id, entry)
     return None
+
+
+def _log(place: "Place", task_id: str, entry: "Entry") -> None:
+    """A line that cannot be written is in the journal, and restored from there."""
+    if place.root is None:
+        return
+    from pathlib import Path
+
+    from musician.protocol.journal import status_line
+    from musician.trees.root import Root
+
+    path = Root(path=Path(place.root)).status_file(task_id)
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(f"{status_line(entry)}\n")
+    except OSError as error:
+        sys.stderr.write(f"musician hook: {error}\n")

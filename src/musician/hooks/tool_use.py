@@ -1,6 +1,7 @@
 """A tool is about to be used: may it be, and is there something the session must hear first (D21, D12)?
 
-Decided in this order. Our own tools are let through; their server checks what they do. A session whose claim was taken
+Decided in this order. Our own tools are let through; their server checks what they do. (A stranger's first is left to
+the person at the client, where there is one.) A session whose claim was taken
 over writes nothing more. An urgent message stops the next call, once, and says where it is to be read; a subagent is
 stopped for as long as its session has not heard it. Then the policy: what is refused is written down. Whatever is wrong
 with the database, a forbidden act is not waved through: where nobody can tell whose session this is, the person at the
@@ -35,10 +36,15 @@ def answer(event: "HookEvent", place: "Place") -> "Answer | None":
     tool = event.text("tool_name")
     played = tuple(held for held in place.live if held.task_id != "task-00")
     if tool.startswith(OWN_TOOLS):
-        return allow(event.name, "the protocol's own tool") if place.held else None
+        return allow(event.name, "the protocol's own tool") if place.held or _is_alone(tool) else None
     if not played:
         return _after_the_end(event, place, tool)
     return _interrupted(event, place, played) or _judged(event, place, tool, played)
+
+
+def _is_alone(tool: str) -> bool:
+    """Nobody is there to be asked, so that the client would refuse it; and it is the plugin's, not a namesake's."""
+    return tool.startswith(OWN_TOOLS[0]) and os.environ.get("CLAUDE_CODE_SESSION_ATTENDED") == "0"
 
 
 def trouble(event: "HookEvent", place: "Place", problem: str) -> "Answer | None":

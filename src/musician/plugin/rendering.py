@@ -6,7 +6,8 @@ dollar sign or letter of a path can change what a file says (B09). The client fi
 program is named, and knows no way to escape it: an interpreter with that in its path is refused.
 
 The interpreter is the one that ours was made from, not ours: it starts faster, and it is still there when somebody
-has removed the virtual environment; the boot file then says so and steps aside. Rendering again writes only what is
+has removed the virtual environment. What starts a hook looks whether all is there and steps aside where it is not: a
+shell, which is on every machine and costs a millisecond. Rendering again writes only what is
 different and removes what no longer belongs; sessions that run meanwhile find the old file or the new one.
 """
 
@@ -96,6 +97,7 @@ def outdated(installation: Installation, program: Program) -> tuple[str, ...]:
 def _wanted(installation: Installation, program: Program) -> dict[str, bytes]:
     facts = {
         "python": program.python,
+        "needed": " ".join(map(shell_word, (program.python, *program.packages))),
         "program_python": program.program_python,
         "boot": str(installation.plugin / "boot.py"),
         "version": program.version,
@@ -121,6 +123,8 @@ def _filled(path: Path, facts: Mapping[str, str], program: Program) -> bytes:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".json":
         return (json.dumps(_fill(json.loads(text), facts), ensure_ascii=False, indent=1) + "\n").encode()
+    if path.suffix == ".sh":
+        text = str(_fill(text, facts))
     if path.name == "boot.py":
         constants = {"PACKAGES": program.packages, "VERSION": program.version}
         text = _CONSTANT.sub(lambda found: f"{found[1]} = {constants[found[1]]!a}", text)

@@ -34,7 +34,7 @@ class Papers:
     def __init__(self, root: Root, task_id: str) -> None:
         self.root = root
         self._task_id = task_id
-        self.status = root.temp_dir / f"{task_id}-status"
+        self.status = root.status_file(task_id)
         self.deviations = root.temp_dir / f"{task_id}-deviations"
         self.handoff = root.temp_dir / f"{task_id}-HANDOFF"
         self.completion = root.reports_dir / f"{task_id}-completion.md"

@@ -82,6 +82,10 @@ class Root:
         """May be a symlink (B43)."""
         return self.path / "temp"
 
+    def status_file(self, task_id: str) -> Path:
+        """The task's status log, which the sources' scripts and its successors read."""
+        return self.temp_dir / f"{task_id}-status"
+
     @property
     def reports_dir(self) -> Path:
         return self.path / "docs" / "implementation" / "reports"
