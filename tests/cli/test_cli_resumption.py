@@ -3,13 +3,14 @@
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from musician.testing import until
 
 Call = Callable[..., Any]
 
@@ -40,13 +41,6 @@ def status_lines(folder: Path) -> list[str]:
 def told(call: Call, message_type: str) -> list[str]:
     found = call("messages", "1", "--json").json["messages"]
     return [each["message"] for each in found if each["message_type"] == message_type]
-
-
-def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + HANG_S
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
 
 
 def reached(gate: Path) -> int:

@@ -6,8 +6,6 @@ import re
 import signal
 import sqlite3
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -15,6 +13,7 @@ import pytest
 
 from musician.cli.faults import explain
 from musician.protocol.errors import UnknownTask
+from musician.testing import until
 from tests.surroundings import Call
 
 C_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -23,13 +22,6 @@ LONG_S = 30.0
 
 def is_one_line(text: str) -> bool:
     return text.startswith("musician: ") and text.count("\n") == 1 and "Traceback" not in text
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end_s = time.monotonic() + LONG_S
-    while not condition():
-        assert time.monotonic() < end_s
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("arguments", ["status", "plan check PLAN.md", "plan lock PLAN.md", "timeline"])

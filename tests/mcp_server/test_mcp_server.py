@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from musician.processes.vital import is_held
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
 from musician.store.bell import ring
+from musician.testing import until
 
 Served = Callable[..., Any]
 
@@ -28,14 +28,6 @@ EXIT_S = 6.0
 
 HANG_S = 60.0
 PRIVATE = "made-up-messaging-token"
-
-
-def until(condition: Callable[[], object], bound_s: float = HANG_S) -> None:
-    """Where the system gives no event: look again and again, up to a bound."""
-    deadline = time.monotonic() + bound_s
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def test_the_servers_own_bound_on_its_end_is_well_within_the_two_seconds() -> None:
@@ -116,7 +108,7 @@ def test_b17_the_end_of_input_ends_a_running_checkpoint_and_its_processes(
     code, took_s = served_s1.end()
     assert code == 0
     assert took_s < EXIT_S
-    until(lambda: not psutil.pid_exists(tests), bound_s=5)
+    until(lambda: not psutil.pid_exists(tests))
     assert project.state() is State.WORKING
     assert not project.view().submissions
 
@@ -176,7 +168,7 @@ def test_a_message_is_acknowledged_after_it_was_written(shared: tuple[Any, Any])
 
 
 def test_a_claim_that_a_hook_makes_gets_its_life_lock_when_the_bell_rings(
-    project: Any, served: Served
+    project: Any, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """D2.5: long before the slow look; and a killed client's lock is free at once."""
     server = served(project.folder, CLAUDE_CODE_SESSION_ID="s1")
@@ -185,14 +177,14 @@ def test_a_claim_that_a_hook_makes_gets_its_life_lock_when_the_bell_rings(
     server.call("conductor_health")
     assert not is_held(project.lock)
     service.claim(project.store, "task-01", "s1", settings=project.settings)
+    # The bells of a server hang where its environment says; ours may be elsewhere.
+    monkeypatch.setenv("XDG_RUNTIME_DIR", server.bells)
 
     def is_taken_up() -> bool:
-        # The bells of a server hang where its environment says; ours may be elsewhere.
-        os.environ["XDG_RUNTIME_DIR"] = server.bells
         ring(project.store.path, [CONDUCTOR])
         return is_held(project.lock)
 
-    until(is_taken_up, bound_s=10)
+    until(is_taken_up)
     server.process.kill()
     server.process.wait()
     assert not is_held(project.lock)

@@ -83,7 +83,7 @@ def stubborn() -> str:
 
 @pytest.fixture
 def until() -> Callable[..., None]:
-    def wait(condition: Callable[[], object], *, bound_s: float = 10.0) -> None:
+    def wait(condition: Callable[[], object], *, bound_s: float = 60.0) -> None:
         """Where the system gives no event: look again and again, up to a bound."""
         deadline = time.monotonic() + bound_s
         while not condition():

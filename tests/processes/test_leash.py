@@ -40,7 +40,7 @@ class Leashed:
 
     def end(self) -> tuple[int, bytes]:
         output = self.popen.stdout.read()
-        return self.popen.wait(10), output
+        return self.popen.wait(60), output
 
 
 def test_nothing_is_executed_before_the_go(trees: Any) -> None:

@@ -122,7 +122,7 @@ def test_sigkill_of_the_conductor_is_noticed_by_its_musician(trees: Any, until: 
     assert not trees.exists("lost")
     conductor.kill()
     conductor.wait()
-    until(lambda: trees.exists("lost"), bound_s=3)
+    until(lambda: trees.exists("lost"))
     until(lambda: [process.name() for process in trees.living()] == ["sleep"])
 
 

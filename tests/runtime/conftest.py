@@ -277,7 +277,7 @@ class Stage:
 
     def check_quiet(self) -> None:
         """Nothing of this stage runs any more, or will in a moment."""
-        self.until(lambda: not self.processes(), bound_s=10)
+        self.until(lambda: not self.processes())
 
     def check_whole(self) -> None:
         """All that must hold after the end, whatever was killed on the way."""

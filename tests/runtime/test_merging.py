@@ -193,10 +193,14 @@ def test_what_a_person_rejects_while_its_merge_is_verified_is_not_merged(stage: 
 def test_a_branch_somebody_tidied_away_after_its_merge_is_not_missed(stage: "Stage") -> None:
     stage.write(plan(task(1, "echo one > song.txt"), task(2, "echo two > other.txt")))
     stage.to_the_end()
+    merged = stage.git("rev-parse", "main", "musician/pair/_integration")
     for number in (1, 2):
         stage.git("worktree", "remove", "--force", f".musician/trees/pair/task-0{number}")
         stage.git("branch", "-D", f"musician/pair/task-0{number}")
     stage.to_the_end()
+    assert stage.git("rev-parse", "main", "musician/pair/_integration") == merged
+    assert stage.git("branch", "--list", "musician/pair/task-*") == ""
+    assert (stage.merged("song.txt"), stage.merged("other.txt")) == ("one\n", "two\n")
 
 
 def test_a_merge_that_git_cannot_take_waits_for_a_person(stage: "Stage") -> None:

@@ -101,8 +101,11 @@ def test_a_verdict_that_came_before_it_was_awaited_is_told_all_the_same(scene: S
         submission_id = scene.submit()
         verdict_id = scene.approve()
         async with watched(scene) as (watcher, told):
-            while verdict_id not in scene.delivered():  # by then the watcher has looked, and looked past it
-                await anyio.sleep(0.01)
+            with anyio.fail_after(60):
+                while (
+                    verdict_id not in scene.delivered()
+                ):  # by then the watcher has looked, and looked past it
+                    await anyio.sleep(0.01)
             watcher.wait_for(submission_id)
             assert isinstance(await told.receive(), i.VerdictArrived)
 

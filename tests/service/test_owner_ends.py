@@ -57,7 +57,7 @@ def test_an_approved_completion_completes_the_task(store: Store, walk: Walk, res
     assert service.approved_text(store, "task-01") == "TASK COMPLETE"
     with Bell(store.path, "task-00") as bell:
         finish(store, claim)
-        assert bell.wait(5)
+        assert bell.wait(60)
     view = service.task_view(store, "task-01")
     assert (view.row.state, view.row.report_path) == (State.COMPLETE, "docs/report.md")
     assert view.row.completed_at is not None

@@ -161,8 +161,9 @@ def test_a_host_says_steers_and_interrupts(place: Place) -> None:
         async with HostedClient(home, place.work) as client:
             assert (await client.turn("good morning")).result == "hello"
             await client.say("sleep long")
-            while not started.exists():
-                await anyio.sleep(0.05)
+            with anyio.fail_after(60):
+                while not started.exists():
+                    await anyio.sleep(0.05)
             await client.interrupt()
             await client.wait_for(lambda message: isinstance(message, ResultMessage))
             assert (await client.turn("go on")).result == "stopped"

@@ -147,7 +147,7 @@ def test_a_half_done_operation_is_ended(
         git(tree.path, "cherry-pick", "side", "side~1", may_fail=True)
     else:
         git(tree.path, command, "-q", "side", may_fail=True)
-    assert git(tree.path, "status", "--porcelain") or command == "am"
+    assert bool(git(tree.path, "status", "--porcelain")) is (command != "am")
     set_aside_partial(tree, task_id="task-01", epoch=2)
     assert git(tree.path, "rev-parse", "HEAD") == tip == git(tree.path, "rev-parse", tree.branch)
     _restored(tree, git)
