@@ -19,7 +19,7 @@ from musician.protocol.states import State
 from musician.service import TaskView
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
-from tests.cli.played import NO, NONE, Play, T, entry, reporter
+from tests.cli.played import NO, NONE, Play, T, entry, reporter, submitted
 
 
 def told(store: Store, views: Sequence[TaskView]) -> list[Event]:
@@ -74,14 +74,14 @@ LIFE = [
     ("working", "checkpoint 1 verified: All passing (4 tests)"),
     (
         "needs_review",
-        "submitted for review (checkpoint 1 of 2): All passing (4 tests), smoothness 2 of 9",
+        "submitted for review (checkpoint 1 of 2), smoothness 2 of 9",
     ),
     ("review_failed", "sent back: 1. undo it"),
     ("working", "checkpoint 1 reworked [context 30 %]"),
     ("working", "checkpoint 1 verified: All passing (4 tests)"),
     (
         "needs_review",
-        "submitted for review (checkpoint 1 of 2): All passing (4 tests), smoothness 2 of 9",
+        "submitted for review (checkpoint 1 of 2), smoothness 2 of 9",
     ),
     ("review_approved", "Approved."),
     ("working", "step 2 started: Measure"),
@@ -98,7 +98,7 @@ LIFE = [
     ("working", "checkpoint 2 verified: All passing (4 tests)"),
     (
         "needs_review",
-        "submitted for completion (checkpoint 2 of 2): All passing (4 tests), smoothness 2 of 9",
+        "submitted for completion (checkpoint 2 of 2), smoothness 2 of 9",
     ),
     ("review_approved", "Approved; merged."),
     ("complete", "complete; report in docs/r.md"),
@@ -262,6 +262,19 @@ def test_what_cannot_be_read_is_told_as_it_is(play: Play) -> None:
         "reports: it broke",
         "approved: go on then",
     ]
+
+
+def test_a_submission_tells_what_its_tests_said_where_no_line_before_it_does(play: Play) -> None:
+    play.claim("s1")
+    verification = service.store_verification(
+        play.store, play.owner, checkpoint=1, covers_all=True, outcome="green", tree_id="t", result="{}"
+    )
+    message = submitted(1, 2)
+    service.submit(play.store, play.owner, message.type, message.render(), verification_id=verification)
+    play.look()
+    assert told(play.store, play.views)[-1].text == (
+        "submitted for review (checkpoint 1 of 2): All passing (4 tests), smoothness 2 of 9"
+    )
 
 
 def test_a_session_that_only_knows_sql_is_told_from_its_states(play: Play) -> None:

@@ -91,7 +91,7 @@ def test_every_line_of_a_pipe_is_an_event_and_the_end_says_what_was_merged(
         "task-01  working          step 1 started: Make it",
         "task-01  working          step 1 completed",
         "task-01  working          checkpoint 1 verified: green",
-        "task-01  needs_review     submitted for completion (checkpoint 1 of 1): green, smoothness 0 of 9",
+        "task-01  needs_review     submitted for completion (checkpoint 1 of 1), smoothness 0 of 9",
         "task-01  review_approved  Approved; merged and verified with the others' work.",
         "task-01  complete         complete; report in docs/implementation/reports/task-01-completion.md",
     ]

@@ -118,3 +118,21 @@ def test_a_conductor_that_is_killed_at_a_barrier_finds_it_up_and_goes_on_after_a
     stage.check_whole()
     assert not stage.view("task-02").pause
     assert messages(stage, "task-02", MessageType.PAUSE)[1:] == []
+
+
+def test_a_session_by_hand_that_has_nothing_under_way_holds_nobody_up(stage: "Stage") -> None:
+    """What it has begun is waited for, and what it would begin is refused (PLAN-21)."""
+    stage.write(PLAN.format(one="", two="", review="rules"))
+    stage.lock()
+    by_hand = {"MUSICIAN_SESSION": "s1"}
+    assert stage.run("claim", "task-02", **by_hand).code == 0
+    assert stage.run("step", "task-02", "start", "1", **by_hand).code == 0
+    run = stage.start("run", "PLAN.md", "--jobs", "1")
+    stage.until(lambda: messages(stage, "task-02", MessageType.PAUSE))
+    assert stage.state("task-01") is State.NEEDS_REVIEW
+    assert messages(stage, "task-01", MessageType.APPROVAL) == []
+    assert stage.run("step", "task-02", "done", "1", "--commit", **by_hand).code == 0
+    stage.until(lambda: messages(stage, "task-02", MessageType.GO_ON))
+    assert len(messages(stage, "task-01", MessageType.APPROVAL)) >= 1
+    assert stage.run("release", "task-02", **by_hand).code == 0
+    assert stage.end(run).code == 0, stage.told()

@@ -36,7 +36,7 @@ def say_change(change: HistoryRow, view: TaskView, text: Text) -> str:
         case _, State.WORKING:
             return _claimed(change, view)
         case _, State.NEEDS_REVIEW:
-            return _submitted(change, text(change.message_id))
+            return _submitted(change, view, text(change.message_id))
         case _, State.ERROR:
             return _reported(change, text(change.message_id))
         case State.NEEDS_REVIEW | State.ERROR, State.REVIEW_APPROVED:
@@ -174,7 +174,8 @@ def _exited(change: HistoryRow, view: TaskView) -> str:
     return f"{_name(session)} handed off: {session.exit_reason or 'no reason given'}"
 
 
-def _submitted(change: HistoryRow, text: str) -> str:
+def _submitted(change: HistoryRow, view: TaskView, text: str) -> str:
+    """What was verified is not said again where the line before, of the same transaction, says it."""
     kind = Completion if change.message_type == MessageType.COMPLETION else ReviewRequest
     what = "completion" if kind is Completion else "review"
     try:
@@ -187,7 +188,10 @@ def _submitted(change: HistoryRow, text: str) -> str:
         else f" (checkpoint {found.checkpoint.number} of {found.checkpoint.of})"
     )
     score = "" if found.smoothness is None else f", smoothness {found.smoothness} of 9"
-    return f"submitted for {what}{point}: {found.tests or found.summary}{score}"
+    verified = [row.text for row in view.journal if row.kind == Kind.VERIFIED and row.at <= change.at]
+    is_told = found.tests and verified[-1:] == [found.tests]
+    said = "" if is_told else f": {found.tests or found.summary}"
+    return f"submitted for {what}{point}{said}{score}"
 
 
 def _reported(change: HistoryRow, text: str) -> str:

@@ -9,6 +9,7 @@ again. While it is up:
 - the submission is judged as soon as all of them stand still, and not before.
 
 Whoever plays nothing stands still: nobody owns it, it waits for a verdict or a person, it has ended, or it has paused.
+A session by hand with nothing under way has paused as soon as it is told to, for it may not begin anything then.
 Therefore nothing waits in a circle: two checkpoints that name each other stand still for one another, and whatever a
 sibling plays ends, at the latest at its time limit. When no barrier holds a task that was told to pause, it is told to
 go on, whatever has become of its session meanwhile, lest its successor begin with a pause.

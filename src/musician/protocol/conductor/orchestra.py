@@ -117,7 +117,7 @@ class TaskFacts:
     is_told_to_pause: bool = False
     """The conductor's last word on pausing was that it should, whoever owns it now."""
     is_paused: bool = False
-    """Its session stands at a boundary because of that, and plays nothing."""
+    """Its session stands at a boundary because of that, and plays nothing; by hand, whether it says so or not."""
     after: frozenset[str] = frozenset()
     conflicts: frozenset[str] = frozenset()
     """Tasks that touch the same dangerous files: never played at the same time."""

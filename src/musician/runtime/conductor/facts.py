@@ -90,7 +90,7 @@ class Gatherer:
             or (owner is None and is_about_to_play(self.root, row.task_id)),
             is_playing=_plays_on(view),
             is_told_to_pause=bool(view.pause),
-            is_paused=_is_paused(view),
+            is_paused=_is_paused(view) or (bool(view.pause) and _rests_by_hand(view)),
             after=frozenset(spec.after),
             conflicts=self.plan.conflicts_of(spec),
             is_isolated=isolated,
@@ -266,6 +266,29 @@ def _is_paused(view: TaskView) -> bool:
     """Whether the last that its present session has written down is that it pauses."""
     last = view.journal[-1] if view.journal else None
     return last is not None and last.kind == Kind.PAUSED and last.claim_epoch == view.row.claim_epoch
+
+
+def _rests_by_hand(view: TaskView) -> bool:
+    """Whether nothing is under way in a session that no process of ours plays.
+
+    It begins nothing either while it is told to pause: that is refused. One that was sent back, or whose verification
+    was not green, may be mending without a word.
+    """
+    epoch = view.row.claim_epoch
+    if any(row.role == "musician" and row.claim_epoch == epoch for row in view.processes):
+        return False
+    begun: set[str] = set()
+    is_mending = view.row.state in (State.REVIEW_FAILED, State.FIX_PROPOSED)
+    for row in view.journal:
+        if row.claim_epoch != epoch:
+            continue
+        if row.kind in (Kind.STARTED, Kind.LAUNCHED):
+            begun.add(row.item)
+        elif row.kind in (Kind.COMPLETED, Kind.RETURNED):
+            begun.discard(row.item)
+        elif row.kind in (Kind.NOT_VERIFIED, Kind.VERIFIED):
+            is_mending = row.kind == Kind.NOT_VERIFIED
+    return not begun and not is_mending
 
 
 _NOT_ITS_FAULT = ("interrupted", "the conductor is gone")
