@@ -22,79 +22,86 @@ waiters are rung after the commit. Where do we …
 - see what is out of the ordinary? ``anomalies``; how smoothly it goes? ``smoothness``
 - look? ``views``; a watcher's look: ``looking``
 - run a session's own SQL? ``rawwork``
+
+A verb's module is imported when the verb is first asked for: a hook or a short command uses two or three of them, and
+importing all would take longer than all that it does.
 """
 
-from musician.service.anomalies import anomalies_in, anomalies_now
-from musician.service.claims import Taken, beat, block_claim, claim, claims_of, current_claim, sole_claim
-from musician.service.clients import (
-    CLEARED,
-    Met,
-    claims_of_process,
-    client_identity,
-    client_of,
-    current_session,
-    end_client,
-    meet_client,
-    note_client_failure,
-    rebind,
-    session_of_process,
-    warn_client,
-)
-from musician.service.conducting import (
-    Conducting,
-    beat_conductor,
-    finish_conducting,
-    interrupt_conducting,
-    start_conducting,
-)
-from musician.service.endings import approved_text, complete, exit_task
-from musician.service.gating import Stop, Stops, count_stop, duty_of, let_go
-from musician.service.inbox import acknowledge, deliver, future_messages, send, undelivered, unread
-from musician.service.looking import Look, look
-from musician.service.opinions import as_opinion, keep_opinion
-from musician.service.pausing import go_on, pause
-from musician.service.people import ask_human, open_asks, resolve_asks
-from musician.service.permits import grants_of, note_refusal, urgent_messages, was_taken
-from musician.service.plans import amend_plan, lock_plan, open_task, plan_row
-from musician.service.proposals import (
-    accept_proposal,
-    find_proposal,
-    list_proposals,
-    merge_proposal,
-    open_proposals_of,
-    propose,
-    reject_proposal,
-    unsubmitted_proposals,
-)
-from musician.service.rawwork import execute, query
-from musician.service.smoothness import PhaseSmoothness, smoothness_by_phase
-from musician.service.submissions import announce, ask, report, resume, submit
-from musician.service.takeover import fence, hand_over, reopen, take_over, withdraw
-from musician.service.verdicts import grant_retries, judge, request_exit
-from musician.service.views import (
-    TaskView,
-    conductor_row,
-    everything,
-    history_of,
-    messages_of,
-    now,
-    open_question,
-    siblings,
-    task_row,
-    task_view,
-    tasks_of,
-)
-from musician.service.work import (
-    as_entry,
-    context_of,
-    describe_session,
-    journal_of,
-    measure_context,
-    progress_of,
-    record,
-    record_process,
-    store_verification,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from musician.service.anomalies import anomalies_in, anomalies_now
+    from musician.service.claims import Taken, beat, block_claim, claim, claims_of, current_claim, sole_claim
+    from musician.service.clients import (
+        CLEARED,
+        Met,
+        claims_of_process,
+        client_identity,
+        client_of,
+        current_session,
+        end_client,
+        meet_client,
+        note_client_failure,
+        rebind,
+        session_of_process,
+        warn_client,
+    )
+    from musician.service.conducting import (
+        Conducting,
+        beat_conductor,
+        finish_conducting,
+        interrupt_conducting,
+        start_conducting,
+    )
+    from musician.service.endings import approved_text, complete, exit_task
+    from musician.service.gating import Stop, Stops, count_stop, duty_of, let_go
+    from musician.service.inbox import acknowledge, deliver, future_messages, send, undelivered, unread
+    from musician.service.looking import Look, look
+    from musician.service.opinions import as_opinion, keep_opinion
+    from musician.service.pausing import go_on, pause
+    from musician.service.people import ask_human, open_asks, resolve_asks
+    from musician.service.permits import grants_of, note_refusal, urgent_messages, was_taken
+    from musician.service.plans import amend_plan, lock_plan, open_task, plan_row
+    from musician.service.proposals import (
+        accept_proposal,
+        find_proposal,
+        list_proposals,
+        merge_proposal,
+        open_proposals_of,
+        propose,
+        reject_proposal,
+        unsubmitted_proposals,
+    )
+    from musician.service.rawwork import execute, query
+    from musician.service.smoothness import PhaseSmoothness, smoothness_by_phase
+    from musician.service.submissions import announce, ask, report, resume, submit
+    from musician.service.takeover import fence, hand_over, reopen, take_over, withdraw
+    from musician.service.verdicts import grant_retries, judge, request_exit
+    from musician.service.views import (
+        TaskView,
+        conductor_row,
+        everything,
+        history_of,
+        messages_of,
+        now,
+        open_question,
+        siblings,
+        task_row,
+        task_view,
+        tasks_of,
+    )
+    from musician.service.work import (
+        as_entry,
+        context_of,
+        describe_session,
+        journal_of,
+        measure_context,
+        progress_of,
+        record,
+        record_process,
+        store_verification,
+    )
 
 __all__ = [
     "CLEARED",
@@ -200,3 +207,88 @@ __all__ = [
     "was_taken",
     "withdraw",
 ]
+
+_HOMES = {
+    "anomalies": ("anomalies_in", "anomalies_now"),
+    "claims": ("Taken", "beat", "block_claim", "claim", "claims_of", "current_claim", "sole_claim"),
+    "clients": (
+        "CLEARED",
+        "Met",
+        "claims_of_process",
+        "client_identity",
+        "client_of",
+        "current_session",
+        "end_client",
+        "meet_client",
+        "note_client_failure",
+        "rebind",
+        "session_of_process",
+        "warn_client",
+    ),
+    "conducting": (
+        "Conducting",
+        "beat_conductor",
+        "finish_conducting",
+        "interrupt_conducting",
+        "start_conducting",
+    ),
+    "endings": ("approved_text", "complete", "exit_task"),
+    "gating": ("Stop", "Stops", "count_stop", "duty_of", "let_go"),
+    "inbox": ("acknowledge", "deliver", "future_messages", "send", "undelivered", "unread"),
+    "looking": ("Look", "look"),
+    "opinions": ("as_opinion", "keep_opinion"),
+    "pausing": ("go_on", "pause"),
+    "people": ("ask_human", "open_asks", "resolve_asks"),
+    "permits": ("grants_of", "note_refusal", "urgent_messages", "was_taken"),
+    "plans": ("amend_plan", "lock_plan", "open_task", "plan_row"),
+    "proposals": (
+        "accept_proposal",
+        "find_proposal",
+        "list_proposals",
+        "merge_proposal",
+        "open_proposals_of",
+        "propose",
+        "reject_proposal",
+        "unsubmitted_proposals",
+    ),
+    "rawwork": ("execute", "query"),
+    "smoothness": ("PhaseSmoothness", "smoothness_by_phase"),
+    "submissions": ("announce", "ask", "report", "resume", "submit"),
+    "takeover": ("fence", "hand_over", "reopen", "take_over", "withdraw"),
+    "verdicts": ("grant_retries", "judge", "request_exit"),
+    "views": (
+        "TaskView",
+        "conductor_row",
+        "everything",
+        "history_of",
+        "messages_of",
+        "now",
+        "open_question",
+        "siblings",
+        "task_row",
+        "task_view",
+        "tasks_of",
+    ),
+    "work": (
+        "as_entry",
+        "context_of",
+        "describe_session",
+        "journal_of",
+        "measure_context",
+        "progress_of",
+        "record",
+        "record_process",
+        "store_verification",
+    ),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+if not TYPE_CHECKING:  # where types are checked, a name that is not listed above is a mistake
+
+    def __getattr__(name: str) -> object:
+        """A verb, from its module; remembered, so that this is asked once for each name."""
+        module = _HOME_OF.get(name)
+        if module is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
+        return found

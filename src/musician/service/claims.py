@@ -20,7 +20,7 @@ from musician.service.rowwork import is_fenced, load_owned, load_task, named, sa
 from musician.store.port import Store, Tx
 from musician.store.rows import TaskRow
 
-__all__ = ["Taken", "beat", "block_claim", "claim", "claims_in", "claims_of", "current_claim"]
+__all__ = ["Taken", "beat", "block_claim", "claim", "claims_in", "claims_of", "current_claim", "sole_claim"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
