@@ -74,7 +74,7 @@ def test_every_line_of_a_pipe_is_an_event_and_the_end_says_what_was_merged(
     with_plan: Call, program: Call
 ) -> None:
     with_plan(QUICK)
-    done = program("run", "PLAN.md", "--jobs", "2")
+    done = program("run", "PLAN.md", "--jobs", "2", env={**os.environ, "TZ": "UTC"})
     assert (done.code, done.err) == (0, "")
     assert "\x1b" not in done.out
     head, story, table, summary = re.split(r"\n\n|(?<=UTC)\n", done.out.rstrip("\n"), maxsplit=3)

@@ -108,6 +108,21 @@ def test_an_urgent_message_stops_a_running_step_at_once(stage: "Stage") -> None:
     assert "half.txt" not in stage.git("ls-tree", "--name-only", f"musician/solo/{TASK}")
 
 
+def test_while_a_session_waits_nothing_that_it_had_running_goes_on(stage: "Stage") -> None:
+    """D11.4: not after a step that failed, nor after one that is done; not even what left its group."""
+    leaving = "setsid sleep 4711 & sleep 4711 & "
+    begin(stage, leaving + '[ -n "$MUSICIAN_FEEDBACK" ] || exit 1')
+    musician = stage.start("work", TASK)
+    stage.until(lambda: stage.state(TASK) is State.ERROR)
+    assert stage.processes("4711") == []
+    service.judge(stage.store, TASK, State.FIX_PROPOSED, "again")
+    stage.until(lambda: stage.state(TASK) is State.NEEDS_REVIEW)
+    assert stage.processes("4711") == []
+    approve(stage)
+    assert stage.end(musician).code == 0
+    assert tree_file(stage) == "one again\ntwo \n"
+
+
 def test_a_note_is_told_at_the_next_boundary(stage: "Stage") -> None:
     begin(stage, stage.gate("step"))
     musician = stage.start("work", TASK)

@@ -17,7 +17,8 @@ from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
 from musician.store.bell import Bell
 from musician.store.port import Store
-from tests.conftest import Walk
+from musician.store.sqlite.store import SqliteStore
+from tests.conftest import GrowOld, Walk
 
 ME = "5f2c-a"
 
@@ -182,6 +183,18 @@ def test_what_is_not_the_sessions_is_taken_back_whole(working: Store, name: str)
         run(working, BEYOND[name])
     assert refused.value.what
     assert snapshot(working) == before
+
+
+@pytest.mark.parametrize(
+    "name", ["another's row", "the conductor's voice", "another's voice", "another's task"]
+)
+def test_raw_sql_believes_the_name_that_is_written(working: Store, grow_old: GrowOld, name: str) -> None:
+    """D6.5: what is taken back from a session, whoever has the file may write; nobody promises more."""
+    grow_old(working, "task-04", 60)
+    before = snapshot(working)
+    assert isinstance(working, SqliteStore)
+    working.connection.execute(BEYOND[name])
+    assert snapshot(working) != before
 
 
 REFUSED = (
