@@ -111,10 +111,8 @@ def test_a_question_that_no_conductor_has_handed_on_is_listed_until_it_is_answer
         claim = service.sole_claim(store, "s1")
         service.ask(store, claim, "which file?\n  Context Usage: unknown")
     listed = call("review", "list", "--json").json["waiting"]
-    assert [(each["task_id"], each["needs_human"]) for each in listed] == [
-        ("task-01", "asks: which file? Context Usage: unknown")
-    ]
-    assert "needs a person: asks: which file?" in call("review", "show", "1").out
+    assert [(each["task_id"], each["needs_human"]) for each in listed] == [("task-01", "which file?")]
+    assert "needs a person: question: which file?" in call("review", "show", "1").out
     call("send", "1", "the first")
     assert call("review", "list").out == "nothing waits\n"
 
@@ -197,3 +195,12 @@ def test_the_page_shows_what_was_said_as_text_and_nothing_else(ready: Path, call
 
 def test_a_page_that_cannot_be_written_is_told(ready: Path, call: Call) -> None:
     assert call("timeline", "--html", "/proc/page.html", expect=1).err.count("\n") == 1
+
+
+def test_what_waits_for_a_person_is_one_line_with_its_kind(claimed: Path, call: Call) -> None:
+    """A text of several lines would pass for several things; what was stopped says so once."""
+    call("stop", "1", "enough\nfor today")
+    for words in (["status"], ["status", "1"], ["review", "list"], ["review", "show", "1"]):
+        [line] = [line for line in call(*words).out.splitlines() if "enough" in line]
+        assert "stopped: enough for today" in line
+        assert "stopped: stopped" not in line

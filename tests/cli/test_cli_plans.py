@@ -1,5 +1,6 @@
 """``plan check``, ``plan lock``, ``plan amend`` and ``task add`` (DESIGN 7)."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -124,3 +125,19 @@ def test_a_file_that_is_no_instruction_opens_nothing(
         (repository / name).write_bytes(data)
     assert call("task", "add", "7", "--instructions", name, expect=2).err.count("\n") >= 1
     assert call("status", "--json").json["tasks"] == []
+
+
+def test_several_problems_are_listed_and_then_counted_not_told_twice(repository: Path, call: Call) -> None:
+    (repository / "bad.md").write_text("# No front matter\n## Phase 2: late\n", encoding="utf-8")
+    told = call("plan", "check", "bad.md", expect=2).err.splitlines()
+    assert len(told) == len(set(told)) > 2
+    assert told[-1] == f"musician: {len(told) - 1} problems: mend them and run `musician plan check`"
+
+
+def test_a_long_difference_is_cut_and_its_rest_counted(ready: Path, call: Call) -> None:
+    plan = ready / "PLAN.md"
+    plan.write_text(plan.read_text(encoding="utf-8") + "more\n" * 5000, encoding="utf-8")
+    told = call("run", "PLAN.md", expect=2).err.splitlines()
+    assert len(told) < 210
+    assert re.fullmatch(r"\(and 48\d\d more lines\)", told[-2])
+    assert "plan amend" in told[-1]

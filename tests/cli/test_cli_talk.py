@@ -166,7 +166,7 @@ def test_stop_and_handoff_request_the_exit(claimed: Path, call: Call) -> None:
 def test_a_stopped_task_waits_for_a_person_and_goes_on_when_told(claimed: Path, call: Call) -> None:
     call("stop", "task-01", "enough")
     [ask] = call("status", "--json").json["needs_human"]
-    assert (ask["task_id"], ask["kind"], ask["text"]) == ("task-01", "stopped", "stopped: enough")
+    assert (ask["task_id"], ask["kind"], ask["text"]) == ("task-01", "stopped", "enough")
     call("send", "task-01", "go on")
     assert call("status", "--json").json["needs_human"] == []
 

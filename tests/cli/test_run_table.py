@@ -11,7 +11,8 @@ from rich.cells import cell_len
 
 from musician import service
 from musician.cli.run_events import Reporter
-from musician.cli.run_table import LiveTable
+from musician.cli.run_standing import standing_of
+from musician.cli.run_table import LiveTable, final_table
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.musician.program import Check, Play, Program
@@ -144,3 +145,21 @@ def test_a_frame_that_has_not_changed_is_not_drawn_again(
     table.close()
     assert capsys.readouterr().out.count("\x1b[2K") > 3
     assert Path(store.path).exists()
+
+
+@pytest.mark.parametrize("width", [40, 80, 100])
+def test_the_hint_below_the_table_is_whole_or_shorter_never_cut(crowd: LiveTable, width: int) -> None:
+    last = plain(crowd.frame(width, 24)).splitlines()[-1]
+    assert "…" not in last
+    assert last.startswith("0 of 40 tasks complete · 0:0")
+    assert ("Ctrl-C" in last) == (width > 40)
+
+
+def test_what_was_withdrawn_is_no_part_of_the_plan_any_more(store: Store, walk: Walk) -> None:
+    walk(store, "task-01", State.COMPLETE)
+    service.open_task(store, "task-02", title="gone", instruction_path="i.md")
+    service.withdraw(store, "task-02", "out of the plan")
+    assert "1 of 1 task complete (1 withdrawn)" in plain(table_of(store).frame(80, 24))
+    views = [service.task_view(store, task_id) for task_id in ("task-01", "task-02")]
+    rows = final_table([standing_of(view, None) for view in views])
+    assert list(rows.columns[0].cells) == ["task-01"]

@@ -121,3 +121,8 @@ def test_an_act_without_a_task_says_why_none_is_meant() -> None:
     assert "owns task-01, task-02" in said(("task-01", "task-02"), ("task-01", "task-02"))
     assert "task-01 has ended or been taken over" in said((), ("task-01",))
     assert "owns no task" in said((), ())
+
+
+def test_problems_in_the_plural_are_mended_in_the_plural() -> None:
+    assert errors.InvalidPlan(problems=("p.md:1: a",)).remedy.startswith("mend it ")
+    assert errors.InvalidPlan(problems=("p.md:1: a", "p.md:9: b")).remedy.startswith("mend them ")

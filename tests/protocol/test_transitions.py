@@ -119,7 +119,8 @@ def test_an_illegal_event_names_the_state_the_actor_and_the_ways_out() -> None:
     with pytest.raises(IllegalEvent) as refused:
         find(State.COMPLETE, Event.REOPEN, task_id="task-09", actor=Actor.CONDUCTOR)
     assert str(refused.value) == (
-        "task-09 is complete: reopen by the conductor is not possible: from here: nothing"
+        "task-09 is complete: reopen by the conductor is not possible:"
+        " from here: nothing; a correction is a new task (`musician task add`)"
     )
     with pytest.raises(IllegalEvent, match="task-09 is not there: claim by a claiming session"):
         find(None, Event.CLAIM, task_id="task-09", actor=Actor.CLAIMANT)

@@ -245,7 +245,7 @@ def test_a_task_stopped_by_a_person_waits_for_one(store: Store, walk: Walk) -> N
         "task-01",
         "stopped",
         message_id,
-        "stopped: enough",
+        "enough",
     )
 
 
@@ -422,3 +422,24 @@ def test_a_claimed_task_is_not_withdrawn(
     walk(store, "task-01", state)
     with untouched(), pytest.raises(IllegalEvent):
         service.withdraw(store, "task-01", "x")
+
+
+def test_nothing_is_said_to_a_complete_task_for_nobody_would_read_it(store: Store, walk: Walk) -> None:
+    """A correction is a new task."""
+    walk(store, "task-01", State.COMPLETE)
+    before = service.messages_of(store, "task-01")
+    with pytest.raises(IllegalEvent, match="a correction is a new task"):
+        service.send(store, "task-01", "one more thing")
+    assert service.messages_of(store, "task-01") == before
+
+
+def test_a_task_that_waits_for_its_next_session_is_not_asked_to_hand_off(store: Store, walk: Walk) -> None:
+    """Nobody is there who could exit; the next session is told, and what waited for a person is settled."""
+    walk(store, "task-01", State.EXITED)
+    service.reopen(store, "task-01")
+    service.ask_human(store, "task-01", kind="stopped", subject_id=1, text="enough")
+    message_id, state = service.hand_over(store, "task-01", "mind the gap")
+    assert state == service.task_view(store, "task-01").row.state == State.FIX_PROPOSED
+    assert service.messages_of(store, "task-01")[-1].id == message_id
+    assert service.messages_of(store, "task-01")[-1].message == "mind the gap"
+    assert service.open_asks(store) == ()

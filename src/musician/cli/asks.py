@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from musician.processes.output import one_line
 from musician.store.rows import HumanRow
 
-__all__ = ["ANSWERS", "JUDGED", "Answer", "answers_to", "next_command"]
+__all__ = ["ANSWERS", "JUDGED", "Answer", "answers_to", "asked", "next_command", "worded"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +20,8 @@ class Answer:
     command: str
     effect: str
 
+
+_MOST = 1000
 
 _LOOK = ("musician review show {task}", "look at what it says")
 _SEND_BACK = ('musician review reject {task} "what is wrong"', "send it back")
@@ -70,6 +73,17 @@ ANSWERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
 
 JUDGED = frozenset({"review", "error"})
 """Kinds that a verdict answers; the others are answered by a message."""
+
+
+def asked(ask: HumanRow) -> str:
+    """``question: Red or blue?``, on one line."""
+    return worded((ask.kind, ask.text))
+
+
+def worded(ask: tuple[str, str]) -> str:
+    """The same, of a kind and a text."""
+    kind, text = ask
+    return f"{kind}: {one_line(text, _MOST)}"
 
 
 def answers_to(ask: HumanRow, *, plan_id: str) -> tuple[Answer, ...]:

@@ -23,6 +23,8 @@ INTERNAL = 70
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 """As a shell reports a program that SIGPIPE ended."""
+_MOST_DIFFERENCE = 200
+"""Lines of a plan's difference that are shown."""
 
 
 def explain(error: BaseException) -> int:
@@ -43,7 +45,7 @@ def explain(error: BaseException) -> int:
             return INTERRUPTED
         case MusicianError():
             _say(_details(error))
-            _complain(str(error))
+            _complain(_closing(error))
             return error.exit_code
         case BrokenPipeError():
             _forget_output()
@@ -63,7 +65,17 @@ def _usage(error: click.UsageError) -> str:
 def _details(error: MusicianError) -> str:
     if isinstance(error, InvalidPlan) and len(error.problems) > 1:
         return "\n".join(error.problems)
-    return error.difference.rstrip("\n") if isinstance(error, PlanChanged) else ""
+    if not isinstance(error, PlanChanged):
+        return ""
+    lines = error.difference.splitlines()
+    rest = [f"(and {len(lines) - _MOST_DIFFERENCE} more lines)"] if len(lines) > _MOST_DIFFERENCE else []
+    return "\n".join([*lines[:_MOST_DIFFERENCE], *rest])
+
+
+def _closing(error: MusicianError) -> str:
+    if isinstance(error, InvalidPlan) and len(error.problems) > 1:
+        return f"{len(error.problems)} problems: {error.remedy}"
+    return str(error)
 
 
 def _surroundings(error: OSError) -> str:

@@ -5,11 +5,13 @@ import json
 import click
 
 from musician import service
+from musician.cli.asks import worded
 from musician.cli.context import App
 from musician.cli.options import command, correct_option, task_argument, text_argument
 from musician.cli.render import fields, indented, lines, show, table
 from musician.processes.output import one_line
 from musician.protocol.messages.corrections import with_corrections
+from musician.protocol.musician.writing import question_asked
 from musician.protocol.states import TERMINAL, WAITING, State
 from musician.service import TaskView
 from musician.store.rows import MessageRow, VerificationRow
@@ -36,42 +38,39 @@ def review() -> None:
 @click.pass_obj
 def list_command(app: App) -> None:
     """What waits for a judgement or for a person."""
-    found = [_waiting(app, row.task_id) for row in service.tasks_of(app.store)]
-    waiting = [each for each in found if each is not None]
-    show(app, {"waiting": waiting})
+    views = [service.task_view(app.store, row.task_id) for row in service.tasks_of(app.store)]
+    found = [(view, _asked(app, view)) for view in views]
+    waiting = [(view, asks) for view, asks in found if view.row.state in WAITING or asks]
+    show(app, {"waiting": [_waiting(view, asks) for view, asks in waiting]})
     if app.json:
         return
     if not waiting:
         lines("nothing waits")
         return
     rows = [
-        (each["task_id"], each["state"], each["message_id"], each["message_type"], each["needs_human"])
-        for each in waiting
+        (view.row.task_id, view.row.state, *_latest_change(view), "; ".join(map(worded, asks)))
+        for view, asks in waiting
     ]
     table(("TASK", "STATE", "MESSAGE", "TYPE", "NEEDS A PERSON"), rows)
 
 
-def _waiting(app: App, task_id: str) -> dict[str, object] | None:
-    view = service.task_view(app.store, task_id)
-    asked = _asked(app, view)
-    if view.row.state not in WAITING and not asked:
-        return None
+def _waiting(view: TaskView, asks: list[tuple[str, str]]) -> dict[str, object]:
     latest = _latest_change(view)
     return {
         "task_id": view.row.task_id,
         "state": view.row.state,
         "message_id": latest[0],
         "message_type": latest[1],
-        "needs_human": "; ".join(asked),
+        "needs_human": "; ".join(text for _, text in asks),
     }
 
 
-def _asked(app: App, view: TaskView) -> list[str]:
-    """What waits for a person; a musician's question too where no conductor has handed it on (D21)."""
-    found = [ask.text for ask in view.open_asks]
+def _asked(app: App, view: TaskView) -> list[tuple[str, str]]:
+    """Kind and text of what waits for a person; a musician's question too where no conductor has handed it on (D21)."""
+    found = [(ask.kind, ask.text) for ask in view.open_asks]
     question = None if view.row.state in TERMINAL else service.open_question(app.store, view.row.task_id)
     if question is not None and not any(ask.kind == "question" for ask in view.open_asks):
-        found.append(f"asks: {one_line(question.message, _MOST_QUESTION_CHARS)}")
+        found.append(("question", one_line(question_asked(question.message), _MOST_QUESTION_CHARS)))
     return found
 
 
@@ -104,7 +103,7 @@ def show_command(app: App, task_id: str) -> None:
         "needs_human": [fields(ask) for ask in view.open_asks],
     }
     deviations = [f"open deviation ({row.severity}): {row.text}" for row in open_deviations]
-    asks = [f"needs a person: {text}" for text in _asked(app, view)]
+    asks = [f"needs a person: {worded(ask)}" for ask in _asked(app, view)]
     show(
         app,
         document,

@@ -3,21 +3,17 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from musician.cli.asks import answers_to
+from musician.cli.asks import answers_to, asked
 from musician.cli.render import fields
-from musician.cli.run_standing import Standing
+from musician.cli.run_standing import Standing, counted
 from musician.cli.run_time import duration
 from musician.cli.run_wording import many, say_smoothness
-from musician.processes.output import one_line
-from musician.protocol.states import State
 from musician.runtime.conductor.conduct import Ending, Outcome
 from musician.service import PhaseSmoothness
 from musician.store.rows import HumanRow
 from musician.trees.base import FastForward, Move
 
 __all__ = ["End"]
-
-_MOST_ASK = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +76,8 @@ class End:
                 yield f"Run the same command again to go on: {self.again}"
 
     def _counted(self) -> str:
-        complete = sum(1 for each in self.standings if each.state is State.COMPLETE)
         sessions = sum(each.sessions for each in self.standings)
-        return f"{complete} of {many(len(self.standings), 'task')} complete, {many(sessions, 'session')}"
+        return f"{counted(self.standings)}, {many(sessions, 'session')}"
 
     def _merged(self) -> Iterator[str]:
         match self.outcome.moved:
@@ -102,7 +97,7 @@ class End:
         for ask in self.asks:
             answers = answers_to(ask, plan_id=self.plan_id)
             width = max(len(each.command) for each in answers)
-            yield f"\n  {ask.task_id}, {ask.kind}: {one_line(ask.text, _MOST_ASK)}"
+            yield f"\n  {ask.task_id}, {asked(ask)}"
             for each in answers:
                 yield f"    {each.command:<{width}}  {each.effect}"
 

@@ -1,8 +1,10 @@
 """Where a task stands, in the few facts that a table shows."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from musician import service
+from musician.cli.run_wording import many
 from musician.protocol.conductor.anomalies import Anomaly
 from musician.protocol.journal import Progress
 from musician.protocol.musician.program import Check, Play, Program
@@ -10,7 +12,7 @@ from musician.protocol.states import State
 from musician.service import TaskView
 from musician.store.rows import HumanRow
 
-__all__ = ["Standing", "standing_of"]
+__all__ = ["Standing", "counted", "standing_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +38,13 @@ class Standing:
 
     @property
     def is_over(self) -> bool:
-        """Complete, or withdrawn before anybody claimed it."""
-        return self.state is State.COMPLETE or (self.state is State.EXITED and self.sessions == 0)
+        """Complete or withdrawn."""
+        return self.state is State.COMPLETE or self.is_withdrawn
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """Taken out of the plan before anybody claimed it."""
+        return self.state is State.EXITED and self.sessions == 0
 
 
 def standing_of(view: TaskView, program: Program | None) -> Standing:
@@ -63,6 +70,15 @@ def standing_of(view: TaskView, program: Program | None) -> Standing:
         asks=view.open_asks,
         anomalies=service.anomalies_now(view),
     )
+
+
+def counted(standings: Iterable[Standing]) -> str:
+    """``2 of 4 tasks complete``; what was withdrawn is no part of the plan any more and counted apart."""
+    all_of_them = tuple(standings)
+    withdrawn = sum(1 for each in all_of_them if each.is_withdrawn)
+    complete = sum(1 for each in all_of_them if each.state is State.COMPLETE)
+    apart = f" ({withdrawn} withdrawn)" if withdrawn else ""
+    return f"{complete} of {many(len(all_of_them) - withdrawn, 'task')} complete{apart}"
 
 
 def _numbered(item: Play | Check | None, items: tuple[Play | Check, ...]) -> str:

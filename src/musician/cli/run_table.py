@@ -21,12 +21,12 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from musician.cli.asks import next_command
+from musician.cli.asks import asked, next_command
 from musician.cli.run_events import Event, Reporter
 from musician.cli.run_stage import write
-from musician.cli.run_standing import Standing, standing_of
+from musician.cli.run_standing import Standing, counted, standing_of
 from musician.cli.run_time import duration, local_time
-from musician.cli.run_wording import many, say_anomaly
+from musician.cli.run_wording import say_anomaly
 from musician.processes.output import one_line
 from musician.protocol.musician.program import Program
 from musician.protocol.names import succession_name
@@ -58,6 +58,7 @@ _BAR_WIDTHS = ((92, 12), (80, 8))
 _STATE_WIDTH = max(map(len, State))
 _STEP_WIDTH = len("checkpoint 1 of 1")
 _STEADY_WHO = 24
+_HINTS = ("Ctrl-C stops; the same command goes on", "Ctrl-C stops, run again goes on", "Ctrl-C stops")
 _MOST_LAST = 500
 _MOST_LATEST = 5
 _MOST_ASKS = 4
@@ -115,7 +116,7 @@ class LiveTable:
 
     def frame(self, width: int, height: int) -> list[str]:
         """At most ``height`` lines: as many tasks as fit, then as much of what happened last as there is room for."""
-        footer = self._lines(width, ["", _fitting(Text(self._footer(), style="dim"))])
+        footer = self._lines(width, ["", _fitting(Text(self._footer(width), style="dim"))])
         room = max(1, height - len(footer))
         if self._kept is None or self._kept[0] != (width, room):
             self._kept = ((width, room), self._above(width, room))
@@ -163,9 +164,7 @@ class LiveTable:
             yield ""
             yield Text("needs you", style="bold yellow")
         for ask in asks[:_MOST_ASKS]:
-            yield _fitting(
-                Text.assemble(f"{ask.task_id}  ", (f"{ask.kind}: {one_line(ask.text, 200)}", "yellow"))
-            )
+            yield _fitting(Text.assemble(f"{ask.task_id}  ", (asked(ask), "yellow")))
             yield Text(f"    {next_command(ask, plan_id=self._plan_id)}", style="bold", overflow="fold")
         if len(asks) > _MOST_ASKS:
             yield Text(f"and {len(asks) - _MOST_ASKS} more: musician review list", style="yellow")
@@ -182,22 +181,23 @@ class LiveTable:
         for task_id, text in found[:_MOST_ANOMALIES]:
             yield _fitting(Text.assemble(f"{task_id}  ", (one_line(text, 200), "magenta")))
 
-    def _footer(self) -> str:
-        over = sum(1 for each in self._standings if each.is_over)
+    def _footer(self, width: int) -> str:
+        """With as much of a hint as there is room for."""
         open_phases = [each.phase or 0 for each in self._standings if not each.is_over]
         phases = max((each.phase or 0 for each in self._standings), default=0)
         phase = f"phase {min(open_phases)} of {phases} · " if open_phases and phases > 1 else ""
         age = duration(time.monotonic() - self._began_s)
-        done = f"{over} of {many(len(self._standings), 'task')} complete"
-        return f"{phase}{done} · {age} · Ctrl-C stops; the same command goes on"
+        said = f"{phase}{counted(self._standings)} · {age}"
+        hints = (f"{said} · {hint}" for hint in _HINTS)
+        return next((each for each in hints if cell_len(each) <= width), said)
 
 
 def final_table(standings: Sequence[Standing]) -> Table:
-    """What is left on the screen: one row a task."""
+    """What is left on the screen: one row a task of the plan."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for heading in ("TASK", "STATE", "MUSICIAN", "SESSIONS", "TITLE"):
         table.add_column(heading, overflow="fold", justify="right" if heading == "SESSIONS" else "left")
-    for each in standings:
+    for each in (each for each in standings if not each.is_withdrawn):
         state = Text(each.state, style=_STYLES[each.state])
         table.add_row(each.task_id, state, each.who or "", str(each.sessions), Text(each.title))
     return table

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import click
 
 from musician import service
+from musician.cli.asks import asked
 from musician.cli.context import App
 from musician.cli.options import command, parse_row
 from musician.cli.render import fields, lines, pairs, show, table
@@ -92,7 +93,7 @@ def _print_all(app: App) -> None:
         if phase.smoothness is not None:
             lines(f"{phase.plan_id}: {say_smoothness(phase)}")
     for ask in asks:
-        lines(f"needs a person: {ask.task_id}: {ask.text}")
+        lines(f"needs a person: {ask.task_id}, {asked(ask)}")
 
 
 def _conductor(app: App, row: TaskRow | None) -> str:
@@ -128,7 +129,7 @@ def _print_one(app: App, task_id: str) -> None:
     for found in service.anomalies_now(view):
         lines(say_anomaly(found))
     for ask in view.open_asks:
-        lines(f"needs a person: {ask.text}")
+        lines(f"needs a person: {asked(ask)}")
 
 
 def _view(app: App, view: TaskView) -> dict[str, object]:

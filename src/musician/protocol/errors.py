@@ -6,7 +6,8 @@ person who looks after the machine must). Code matches on types and fields, neve
 line that says what happened and the remedy.
 """
 
-from typing import ClassVar
+from types import MappingProxyType
+from typing import ClassVar, Final
 
 __all__ = [
     "AgentUnavailable",
@@ -148,7 +149,8 @@ class InvalidPlan(CallerError):
     def __init__(self, *, problems: tuple[str, ...]) -> None:
         self.problems = problems
         head = problems[0] if len(problems) == 1 else f"{len(problems)} problems, the first: {problems[0]}"
-        super().__init__(head, remedy="mend it and run `musician plan check`")
+        them = "it" if len(problems) == 1 else "them"
+        super().__init__(head, remedy=f"mend {them} and run `musician plan check`")
 
 
 class PlanChanged(CallerError):
@@ -202,6 +204,10 @@ class AgentUnavailable(CallerError):
         )
 
 
+_NOWHERE: Final = MappingProxyType({"complete": "nothing; a correction is a new task (`musician task add`)"})
+"""What to do about a task in a state that no event leads out of."""
+
+
 class IllegalEvent(SessionError):
     """The table has no row for this event in this state."""
 
@@ -211,7 +217,7 @@ class IllegalEvent(SessionError):
         self.task_id, self.state, self.event, self.actor, self.allowed = task_id, state, event, actor, allowed
         super().__init__(
             f"{task_id} is {state or 'not there'}: {event} by {actor} is not possible",
-            remedy="from here: " + (", ".join(allowed) or "nothing"),
+            remedy="from here: " + (", ".join(allowed) or _NOWHERE.get(state or "", "nothing")),
         )
 
 

@@ -3,9 +3,12 @@
 from collections.abc import Collection
 
 from musician.protocol.claim import Claim
+from musician.protocol.errors import IllegalEvent
 from musician.protocol.messages.types import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.policy.forbidden import Act, worded_grants
+from musician.protocol.states import State
+from musician.protocol.transitions import Actor
 from musician.service.rowwork import load_owned, load_played, load_task, say
 from musician.store.port import Store
 from musician.store.rows import MessageRow, decode
@@ -28,9 +31,10 @@ def send(
     """Say something to a task as its conductor; the message's id. Urgent: its running piece is stopped.
 
     ``grants`` are acts that the task's sessions may do from now on, until they are revoked (D21); the message says so.
+    :class:`IllegalEvent` on a complete task, for nobody would ever read it (D1).
     """
     with store.write() as tx:
-        load_played(tx, task_id)
+        _refuse_complete(load_played(tx, task_id).state, task_id)
         kind = MessageType.EMERGENCY if urgent else MessageType.NOTE
         tx.run("resolve_human", task_id=task_id, resolution=f"answered: {text}"[:500])
         message_id = say(tx, task_id, CONDUCTOR, kind, text + worded_grants(grants, revokes))
@@ -39,6 +43,11 @@ def send(
         for act in revokes:
             tx.run("revoke_act", task_id=task_id, act=act, message_id=message_id)
         return message_id
+
+
+def _refuse_complete(state: State, task_id: str) -> None:
+    if state is State.COMPLETE:
+        raise IllegalEvent(task_id=task_id, state=state, event="send", actor=Actor.CONDUCTOR, allowed=())
 
 
 def unread(store: Store, task_id: str, *, most: int = MOST_UNREAD) -> tuple[MessageRow, ...]:

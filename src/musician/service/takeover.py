@@ -10,6 +10,7 @@ from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
 from musician.protocol.transitions import Actor, Event, find
 from musician.service.documents import keep_text
+from musician.service.inbox import send
 from musician.service.rowwork import changed_one, is_fenced, load_played, move_by_conductor, say
 from musician.service.verdicts import request_exit
 from musician.store.port import Store
@@ -58,12 +59,15 @@ def take_over(
 def hand_over(store: Store, task_id: str, text: str | None) -> tuple[int, State]:
     """Have a fresh session go on with a task: its session is asked to exit; one that exited is reopened.
 
-    The message's id, and the state the task is in then. None for ``text`` says what is usually said.
+    One that waits for its next session already is only told ``text``. The message's id, and the state the task is in
+    then. None for ``text`` says what is usually said.
     """
     with store.read() as tx:
-        has_exited = load_played(tx, task_id).state is State.EXITED
-    if has_exited:
+        row = load_played(tx, task_id)
+    if row.state is State.EXITED:
         return reopen(store, task_id, text), State.FIX_PROPOSED
+    if row.state is State.FIX_PROPOSED and row.session_id is None:
+        return send(store, task_id, text or "Go on where the last session stopped."), row.state
     text = text or "Finish this piece, write the HANDOFF and exit."
     return request_exit(store, task_id, text, urgent=False), State.EXIT_REQUESTED
 

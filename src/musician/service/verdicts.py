@@ -56,9 +56,7 @@ def request_exit(store: Store, task_id: str, text: str, *, urgent: bool, hold: b
             say(tx, task_id, CONDUCTOR, MessageType.EMERGENCY, text)
         message_id = say(tx, task_id, CONDUCTOR, MessageType.EXIT_REQUEST, text)
         if hold:
-            tx.run(
-                "ask_human", task_id=task_id, kind="stopped", subject_id=message_id, text=f"stopped: {text}"
-            )
+            tx.run("ask_human", task_id=task_id, kind="stopped", subject_id=message_id, text=text)
         else:
             tx.run("resolve_human", task_id=task_id, resolution=f"handed off: {text}"[:500])
         move_by_conductor(tx, row, Event.REQUEST_EXIT)

@@ -17,6 +17,7 @@ from musician.protocol.musician.writing import (
     error_report,
     leaving,
     question,
+    question_asked,
     resumption_question,
     submission,
     timeout_report,
@@ -191,3 +192,12 @@ def test_the_terminal_record_tells_of_this_sessions_self_corrections_only() -> N
 
 def test_every_stance_but_going_on_is_advised_on() -> None:
     assert [stance for stance in Stance if not context_advice(stance)] == [Stance.GO_ON]
+
+
+@pytest.mark.parametrize("used_pct", [None, 58.0])
+@pytest.mark.parametrize("text", ["Red or blue?", "Which?\n  Context Usage: is what I mean\nwell?"])
+def test_a_question_is_put_to_a_person_as_it_was_asked(text: str, used_pct: float | None) -> None:
+    said = question(replace(STATE, used_pct=used_pct), text)
+    assert said != text
+    assert question_asked(said) == text
+    assert question_asked(text) == text

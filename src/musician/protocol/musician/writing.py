@@ -1,5 +1,6 @@
 """What a musician's messages say: filled in by the program from what it knows (D14)."""
 
+import re
 from typing import TYPE_CHECKING
 
 from musician.protocol.messages.feedback import answer_text
@@ -23,10 +24,13 @@ __all__ = [
     "error_report",
     "leaving",
     "question",
+    "question_asked",
     "resumption_question",
     "submission",
     "timeout_report",
 ]
+
+_USAGE_AT_THE_END = re.compile(r"\n *Context Usage: [^\n]*\Z")
 
 
 def submission(state: "MusicianState", check: Check, found: VerificationEnded) -> ReviewRequest | Completion:
@@ -117,6 +121,11 @@ def question(state: "MusicianState", text: str) -> str:
     """A question with its context usage, as everything a musician sends (D12)."""
     used = "unknown" if state.used_pct is None else f"{state.used_pct:.0f}%"
     return f"{text}\n  Context Usage: {used}"
+
+
+def question_asked(message: str) -> str:
+    """What a message that :func:`question` wrote asks, without the line for the conductor's books."""
+    return _USAGE_AT_THE_END.sub("", message)
 
 
 def resumption_question(state: "MusicianState", ownerless_tasks: int, doubts: tuple[str, ...] = ()) -> str:

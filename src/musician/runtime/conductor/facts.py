@@ -14,6 +14,7 @@ from musician.protocol.messages import submissions
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import ContextWarning, ErrorReport, MessageType
 from musician.protocol.musician.boundary import AWAITS_ANSWER
+from musician.protocol.musician.writing import question_asked
 from musician.protocol.rules.deviations import Deviation
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.rules.review import ROUGHEST, Evidence, Submission, SubmittedWork, Verification
@@ -98,7 +99,7 @@ class Gatherer:
             reviewer=Reviewer((self.review or spec.review).value),
             submitted=self._submitted(view, spec) if row.state is State.NEEDS_REVIEW else None,
             report=_report(view) if row.state is State.ERROR else None,
-            question=None if question is None else (question.id, question.message),
+            question=None if question is None else (question.id, question_asked(question.message)),
             has_open_ask=bool(view.open_asks),
             settled_asks=frozenset(
                 (ask.kind, ask.subject_id) for ask in view.asks if ask.resolved_at is not None
