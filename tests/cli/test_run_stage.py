@@ -183,6 +183,15 @@ def test_the_end_says_what_became_of_the_users_branch(moved: FastForward, text: 
     assert cast("dict[str, object]", end.document["branch"])["move"] == moved.move
 
 
+def test_work_that_was_set_aside_is_not_dropped_silently() -> None:
+    ref = "refs/musician/partial/greeter/task-01/1"
+    end = end_of(Outcome(ending=Ending.COMPLETE, pruned=(ref,)))
+    assert "the newest 10 states of each task are kept under" in end.summary
+    assert "1 older state dropped." in end.summary
+    assert end.document["pruned"] == [ref]
+    assert "set aside" not in end_of(Outcome(ending=Ending.COMPLETE)).summary
+
+
 def test_a_standstill_nobody_asked_about_is_not_passed_over() -> None:
     said = end_of(Outcome(ending=Ending.NEEDS_HUMAN)).summary
     assert (

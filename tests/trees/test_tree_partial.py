@@ -7,7 +7,7 @@ import pytest
 
 from musician.protocol.errors import TreeNotReady
 from musician.trees import partial
-from musician.trees.partial import save_partial, set_aside_partial
+from musician.trees.partial import prune_partials, save_partial, set_aside_partial
 from musician.trees.root import Root
 from musician.trees.steps import commit_step
 from musician.trees.worktree import Worktree, ensure_worktree
@@ -195,3 +195,31 @@ def test_a_call_killed_between_saving_and_restoring_saves_once(tree: Worktree, g
     assert set_aside_partial(tree, task_id="task-01", epoch=2).ref == REF
     assert git(tree.path, "for-each-ref", "--format=%(refname)", "refs/musician") == REF
     _restored(tree, git)
+
+
+def test_of_a_complete_plan_each_task_keeps_its_newest(
+    root: Root, tree: Worktree, git: GitCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(partial, "PARTIALS_KEPT", 2)
+    other = ensure_worktree(root, "greeter", "task-02", "trunk")
+    stranger = ensure_worktree(root, "greeter2", "task-01", "trunk")
+    for number in range(1, 4):
+        monkeypatch.setenv("GIT_COMMITTER_DATE", f"{1_700_000_000 + number} +0000")
+        (tree.path / "a.txt").write_text(f"{number}\n")
+        save_partial(tree, task_id="task-01", epoch=number)
+        if number < 3:
+            (other.path / "a.txt").write_text(f"{number}\n")
+            save_partial(other, task_id="task-02", epoch=1)
+            (stranger.path / "a.txt").write_text(f"{number}\n")
+            save_partial(stranger, task_id="task-01", epoch=number)
+    folder = "refs/musician/partial"
+    assert prune_partials(root, "greeter") == (f"{folder}/greeter/task-01/1",)
+    assert prune_partials(root, "greeter") == ()
+    assert git(root.path, "for-each-ref", "--format=%(refname)", folder).split() == [
+        f"{folder}/greeter/task-01/2",
+        f"{folder}/greeter/task-01/3",
+        f"{folder}/greeter/task-02/1",
+        f"{folder}/greeter/task-02/1-2",
+        f"{folder}/greeter2/task-01/1",
+        f"{folder}/greeter2/task-01/2",
+    ]

@@ -12,6 +12,7 @@ from musician.runtime.conductor.conduct import Ending, Outcome
 from musician.service import PhaseSmoothness
 from musician.store.rows import HumanRow
 from musician.trees.base import FastForward, Move
+from musician.trees.partial import PARTIALS_KEPT
 
 __all__ = ["End"]
 
@@ -45,6 +46,7 @@ class End:
             "tasks": [_task(each) for each in self.standings],
             "phases": [fields(phase) for phase in self.phases],
             "needs_human": [_ask(ask, self.plan_id) for ask in self.asks],
+            "pruned": list(self.outcome.pruned),
             "branch": {
                 "name": self.integration,
                 "base": self.base_branch,
@@ -64,6 +66,7 @@ class End:
             case Ending.COMPLETE:
                 yield f"{self.plan_id} is complete: {self._counted()}, in {duration(self.took_s)}."
                 yield from self._merged()
+                yield from self._pruned()
                 yield from map(say_smoothness, filter(lambda phase: phase.smoothness, self.phases))
                 yield "What happened, by time: musician timeline. The reports: docs/implementation/reports/"
             case Ending.NEEDS_HUMAN:
@@ -90,6 +93,15 @@ class End:
             case FastForward(reason=reason, command=command):
                 yield f"Merged and verified in {self.integration}. Your branch was left alone: {reason}."
                 yield f"To take it: {command}"
+
+    def _pruned(self) -> Iterator[str]:
+        gone = len(self.outcome.pruned)
+        if gone:
+            states = many(gone, "older state")
+            yield (
+                f"Unfinished work that was set aside: the newest {PARTIALS_KEPT} states of each task are kept under"
+                f" refs/musician/partial/{self.plan_id}; {states} dropped."
+            )
 
     def _asked(self) -> Iterator[str]:
         if not self.asks and self.outcome.ending is Ending.NEEDS_HUMAN:

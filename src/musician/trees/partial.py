@@ -2,10 +2,12 @@
 
 After a crash the next session starts from the last finished step. Rules: nothing leaves the tree that is not in the
 ref, because the same function does both and removes exactly what it saved; every call can be repeated after a kill;
-ignored files and nested repositories stay where they are; no ref is ever overwritten.
+ignored files and nested repositories stay where they are; no ref is ever overwritten. None is dropped while its plan is
+played; of a plan that is complete each task keeps its newest.
 """
 
 import shutil
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,15 +15,28 @@ from musician.protocol.errors import TreeNotReady
 from musician.trees.branches import full_ref, partial_ref
 from musician.trees.git import Git, shown
 from musician.trees.registrations import clear_stale_locks
+from musician.trees.root import Root
 from musician.trees.snapshot import snapshot
 from musician.trees.status import Status, operation_under_way, read_status, tree_git_dir
 from musician.trees.worktree import Worktree
 
-__all__ = ["LEAVES", "MARKS", "PARTIALS_MAX", "SetAside", "discard_to", "save_partial", "set_aside_partial"]
+__all__ = [
+    "LEAVES",
+    "MARKS",
+    "PARTIALS_KEPT",
+    "PARTIALS_MAX",
+    "SetAside",
+    "discard_to",
+    "prune_partials",
+    "save_partial",
+    "set_aside_partial",
+]
 
 PARTIALS_MAX = 1000
 """Refs kept for one claim epoch of one task; one more is refused rather than one lost."""
 
+PARTIALS_KEPT = 10
+"""Refs kept for each task of a plan that is complete, the newest."""
 
 MARKS = "musician-setup-*"
 """Files in a tree's git folder that say which set-up commands have succeeded in it."""
@@ -67,6 +82,26 @@ def set_aside_partial(worktree: Worktree, *, task_id: str, epoch: int, to: str |
         ref = _keep(worktree, status, task_id=task_id, epoch=epoch)
     discard_to(worktree, target, saved=ref)
     return SetAside(ref=ref, left=tuple(shown(path) for path in status.nested))
+
+
+def prune_partials(root: Root, plan_id: str) -> tuple[str, ...]:
+    """Drop what is older than each task's newest :data:`PARTIALS_KEPT`; the refs that are gone.
+
+    To be called once the plan is complete: what was set aside on the way is then in the finished work, or was not
+    wanted in it.
+    """
+    git = Git(root.path)
+    every = f"{partial_ref(plan_id, '')}"
+    listed = git.text("for-each-ref", "--sort=-committerdate", "--format=%(refname)", every).splitlines()
+    kept: Counter[str] = Counter()
+    gone = []
+    for ref in listed:
+        task = ref.rpartition("/")[0]
+        kept[task] += 1
+        if kept[task] > PARTIALS_KEPT:
+            gone.append(ref)
+    git.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in gone).encode())
+    return tuple(gone)
 
 
 def discard_to(worktree: Worktree, target: str, *, saved: str | None, detached: bool = False) -> None:

@@ -37,6 +37,7 @@ from musician.store.port import Store
 from musician.store.rows import HumanRow
 from musician.trees.base import FastForward, fast_forward
 from musician.trees.branches import integration_branch
+from musician.trees.partial import prune_partials
 from musician.trees.root import Root
 
 __all__ = ["Ending", "Outcome", "conduct"]
@@ -61,11 +62,15 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a run ended; ``asks`` is what waits for a person, ``moved`` what became of the user's branch."""
+    """How a run ended; ``asks`` is what waits for a person, ``moved`` what became of the user's branch.
+
+    ``pruned`` are refs of work that was set aside on the way, and is not kept any longer.
+    """
 
     ending: Ending
     asks: tuple[HumanRow, ...] = ()
     moved: FastForward | None = None
+    pruned: tuple[str, ...] = ()
 
 
 async def conduct(
@@ -217,9 +222,11 @@ class _Run:
                     fast_forward, self._root, base_branch, integration_branch(self._plan.plan_id)
                 )
                 moved = await anyio.to_thread.run_sync(forward)
+            prune = partial(prune_partials, self._root, self._plan.plan_id)
+            pruned = await anyio.to_thread.run_sync(prune)
             finish = partial(service.finish_conducting, self._store, self._conducting, self._plan.plan_id)
             await anyio.to_thread.run_sync(finish)
-            return Outcome(ending=ending, moved=moved)
+            return Outcome(ending=ending, moved=moved, pruned=pruned)
         await anyio.to_thread.run_sync(partial(service.interrupt_conducting, self._store, self._conducting))
         asks = await anyio.to_thread.run_sync(partial(service.open_asks, self._store))
         return Outcome(ending=ending, asks=asks)
