@@ -80,6 +80,17 @@ def test_b05_a_cleared_conversation_keeps_its_task(hook: "Hook", store: SqliteSt
     assert "claim on task-03 has ended" in late
 
 
+def test_the_person_at_a_resumed_musician_is_told_how_it_is_woken_again(
+    hook: "Hook", known: Claim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only they can start its monitor (D11)."""
+    assert hook("SessionStart", source="resume").notice == ""
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ATTENDED", "1")
+    assert "type /musician" in hook("SessionStart", source="resume").notice
+    assert hook("SessionStart", source="clear").notice == ""
+    assert hook("SessionStart", session_id="sess-zzz", source="resume").notice == ""
+
+
 def test_b05_another_process_gets_nothing_by_clearing(hook: "Hook", store: SqliteStore, claim: Claim) -> None:
     """The claim was made in a client that this one is not (B05)."""
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as other:

@@ -13,9 +13,11 @@ import apsw
 import pytest
 
 from musician import service
+from musician.hooks.stop import MONITOR
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.messages.types import MessageType
+from musician.protocol.rules.gate import Leave
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.sqlite.store import SqliteStore
@@ -137,6 +139,39 @@ def test_a_waiting_session_that_somebody_wakes_just_stops(
     assert hook("Stop", **FIRST).document is None
     service.send(store, "task-03", "Look at the tests.")
     assert "call `inbox()` first" in hook("Stop", **FIRST).blocks
+
+
+@pytest.mark.parametrize(
+    ("running", "is_woken"),
+    [
+        ([{"type": "monitor", "status": "running", "description": MONITOR}], True),
+        ([{"type": "monitor", "status": "running", "description": "the weather"}], False),
+        ([{"type": "shell", "status": "running", "description": MONITOR}, None], False),
+        ([], False),
+        (None, True),
+    ],
+)
+def test_in_a_terminal_the_monitor_wakes_it_and_without_one_the_gate_waits(
+    hook: "Hook",
+    claim: Claim,
+    store: SqliteStore,
+    monkeypatch: pytest.MonkeyPatch,
+    running: object,
+    *,
+    is_woken: bool,
+) -> None:
+    """D11: a session that was resumed has no monitor. A client that does not say what runs is believed to have it."""
+    waited: list[Claim] = []
+
+    def wait(_store: SqliteStore, waits: Claim, _settings: Settings) -> Leave:
+        waited.append(waits)
+        return Leave()
+
+    monkeypatch.setattr("musician.hooks.stop.wait_for_conductor", wait)
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ATTENDED", "1")
+    in_error(store, claim)
+    assert hook("Stop", **FIRST, background_tasks=running).document is None
+    assert waited == ([] if is_woken else [claim])
 
 
 def test_where_nobody_wakes_it_the_session_waits_in_the_hook_until_it_is_answered(

@@ -11,6 +11,7 @@ import pytest
 
 from musician import service
 from musician.hooks.entry import EVENTS
+from musician.hooks.stop import MONITOR
 from musician.plugin.rendering import TEMPLATE
 from musician.protocol.states import CLAIMABLE, State
 from musician.protocol.transitions import TABLE
@@ -100,6 +101,11 @@ def test_the_skill_names_what_is_there_and_is_short() -> None:
     agent = (TEMPLATE / "plugin" / "agents" / "subagent.md").read_text(encoding="utf-8")
     assert "name: subagent" in agent
     assert "`musician:subagent`" in text
+
+
+def test_the_gate_knows_the_monitor_by_what_it_is_called() -> None:
+    (monitor,) = json.loads((TEMPLATE / "plugin" / "monitors" / "monitors.json").read_text())
+    assert monitor["description"] == MONITOR
 
 
 def test_every_event_the_hooks_answer_is_registered_once() -> None:

@@ -9,7 +9,7 @@ session that is resumed in another process is met there.
 import os
 import sys
 
-from musician.hooks.answers import context
+from musician.hooks.answers import context, notice
 from musician.hooks.environment import export
 
 TYPE_CHECKING = False
@@ -31,7 +31,18 @@ _GOES_ON = ("clear", "compact")
 def answer(event: "HookEvent", place: "Place") -> "Answer | None":
     session_id = event.session_id or ""
     export({"MUSICIAN_SESSION": session_id, **_guarded(place)})
-    return context(event.name, "\n".join([_identity(event), *_told(event, place, session_id)]))
+    told = context(event.name, "\n".join([_identity(event), *_told(event, place, session_id)]))
+    return {**told, **_how_to_be_woken(event, place)}
+
+
+def _how_to_be_woken(event: "HookEvent", place: "Place") -> "Answer":
+    """Only the person can start the monitor again; without it the gate waits, and the prompt with it."""
+    attended = os.environ.get("CLAUDE_CODE_SESSION_ATTENDED") == "1"
+    if not (place.played and attended and event.text("source") == "resume"):
+        return {}
+    return notice(
+        "musician: type /musician, and an idle session is woken again; until then it waits inside its last hook"
+    )
 
 
 def _guarded(place: "Place") -> "dict[str, str]":

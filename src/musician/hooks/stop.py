@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from musician.hooks.event import HookEvent
     from musician.hooks.place import Place
 
-__all__ = ["answer", "trouble"]
+__all__ = ["MONITOR", "answer", "trouble"]
+
+MONITOR = "the conductor's messages and verdicts"
+"""What the plugin's monitor is called in the client."""
 
 _CAP = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
 
@@ -56,8 +59,21 @@ def _decided(event: "HookEvent", place: "Place") -> Decision:
     for held in place.played:
         claim = Claim(task_id=held.task_id, session_id=session_id, epoch=held.epoch)
         duties.append(service.duty_of(place.store(), claim))
-    is_woken = os.environ.get("CLAUDE_CODE_SESSION_ATTENDED") == "1" or bool(os.environ.get("MUSICIAN_HOST"))
-    return decide(duties, is_woken=is_woken)
+    return decide(duties, is_woken=_is_woken(event))
+
+
+def _is_woken(event: "HookEvent") -> bool:
+    """By its host, or in a terminal by our monitor, which ``/musician`` starts; a session that was resumed has none."""
+    if os.environ.get("MUSICIAN_HOST"):
+        return True
+    if os.environ.get("CLAUDE_CODE_SESSION_ATTENDED") != "1":
+        return False
+    running = event.raw.get("background_tasks")
+    return not isinstance(running, list) or any(map(_is_our_monitor, running))
+
+
+def _is_our_monitor(task: object) -> bool:
+    return isinstance(task, dict) and (task.get("type"), task.get("description")) == ("monitor", MONITOR)
 
 
 def _kept(event: "HookEvent", place: "Place", keep: Keep) -> "Answer":
