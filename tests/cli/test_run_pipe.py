@@ -120,7 +120,7 @@ def test_json_is_one_document_and_nothing_else(with_plan: Call, program: Call) -
     done = program("run", "PLAN.md", "--json")
     assert (done.code, done.err) == (1, "")
     document = json.loads(done.out)
-    assert list(document) == ["plan", "ending", "tasks", "phases", "needs_human", "branch"]
+    assert list(document) == ["plan", "ending", "tasks", "phases", "needs_human", "pruned", "branch"]
     assert (document["plan"], document["ending"]) == ("greeter", "needs human")
     (one,) = document["tasks"]
     assert (one["task_id"], one["state"], one["worked_by"], one["done"], one["of"]) == (

@@ -203,23 +203,22 @@ def test_of_a_complete_plan_each_task_keeps_its_newest(
     monkeypatch.setattr(partial, "PARTIALS_KEPT", 2)
     other = ensure_worktree(root, "greeter", "task-02", "trunk")
     stranger = ensure_worktree(root, "greeter2", "task-01", "trunk")
-    for number in range(1, 4):
-        monkeypatch.setenv("GIT_COMMITTER_DATE", f"{1_700_000_000 + number} +0000")
+    for number in (9, 10, 11):
         (tree.path / "a.txt").write_text(f"{number}\n")
         save_partial(tree, task_id="task-01", epoch=number)
-        if number < 3:
+        if number < 11:
             (other.path / "a.txt").write_text(f"{number}\n")
             save_partial(other, task_id="task-02", epoch=1)
             (stranger.path / "a.txt").write_text(f"{number}\n")
             save_partial(stranger, task_id="task-01", epoch=number)
     folder = "refs/musician/partial"
-    assert prune_partials(root, "greeter") == (f"{folder}/greeter/task-01/1",)
+    assert prune_partials(root, "greeter") == (f"{folder}/greeter/task-01/9",)
     assert prune_partials(root, "greeter") == ()
     assert git(root.path, "for-each-ref", "--format=%(refname)", folder).split() == [
-        f"{folder}/greeter/task-01/2",
-        f"{folder}/greeter/task-01/3",
+        f"{folder}/greeter/task-01/10",
+        f"{folder}/greeter/task-01/11",
         f"{folder}/greeter/task-02/1",
         f"{folder}/greeter/task-02/1-2",
-        f"{folder}/greeter2/task-01/1",
-        f"{folder}/greeter2/task-01/2",
+        f"{folder}/greeter2/task-01/10",
+        f"{folder}/greeter2/task-01/9",
     ]

@@ -91,11 +91,10 @@ def prune_partials(root: Root, plan_id: str) -> tuple[str, ...]:
     wanted in it.
     """
     git = Git(root.path)
-    every = f"{partial_ref(plan_id, '')}"
-    listed = git.text("for-each-ref", "--sort=-committerdate", "--format=%(refname)", every).splitlines()
+    listed = git.text("for-each-ref", "--format=%(refname)", partial_ref(plan_id, "")).splitlines()
     kept: Counter[str] = Counter()
     gone = []
-    for ref in listed:
+    for ref in sorted(listed, key=_age, reverse=True):
         task = ref.rpartition("/")[0]
         kept[task] += 1
         if kept[task] > PARTIALS_KEPT:
@@ -138,6 +137,12 @@ def _keep(worktree: Worktree, status: Status, *, task_id: str, epoch: int) -> st
         paths=(str(worktree.path),),
         remedy="look at what keeps failing there, then delete refs under refs/musician/partial",
     )
+
+
+def _age(ref: str) -> tuple[int, ...]:
+    """Greater for what was kept later: ``…/3-2`` is the second state of claim 3."""
+    label = ref.rpartition("/")[2]
+    return tuple(int(part) for part in label.split("-") if part.isdecimal())
 
 
 def _forget_set_up(git_dir: Path) -> None:
