@@ -2,8 +2,10 @@
 
 import json
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,7 @@ from musician.hooks.entry import EVENTS
 from musician.plugin.finding import Level
 from musician.plugin.installation import install
 from musician.plugin.places import Installation, for_user
-from musician.plugin.rendering import this_program
+from musician.plugin.rendering import render, this_program
 from musician.plugin.selfcheck import check_plugin
 
 if TYPE_CHECKING:
@@ -114,6 +116,27 @@ def test_an_installation_that_is_not_turned_on_or_not_there_is_told(installed: I
     assert found(installed)["settings"][0] is Level.FAIL
     shutil.rmtree(installed.folder)
     assert found(installed) == {"plugin": (Level.FAIL, f"there is nothing at {installed.plugin}")}
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_where_its_python_is_gone_a_hook_hears_the_client_out_and_lets_it_go_on(
+    home: Path, event: str
+) -> None:
+    """B06, B10: an answer or none, and no pipe that breaks under a client that has much to say."""
+    place = for_user({"HOME": str(home)})
+    render(place, replace(this_program(), python="/nowhere/python3"))
+    said = {"command_name": "musician:musician", "tool_input": {"content": "x" * 1_000_000}}
+    argv = ["/bin/sh", str(place.plugin / "hooks" / "hook.sh"), event]
+    with subprocess.Popen(argv, stdin=-1, stdout=-1, stderr=-1) as hook:
+        assert hook.stdin is not None
+        hook.stdin.write(json.dumps(said, separators=(",", ":")).encode())
+        out, err = hook.communicate(timeout=60)
+    assert hook.returncode == 0
+    assert b"musician plugin install" in err
+    answer = json.loads(out) if out else {}
+    told = {"SessionStart": "systemMessage", "UserPromptExpansion": "hookSpecificOutput"}
+    assert list(answer) == ([told[event]] if event in told else [])
+    assert answer.get("hookSpecificOutput", {}).get("hookEventName", event) == event
 
 
 Doctor = Callable[[], dict[str, Any]]

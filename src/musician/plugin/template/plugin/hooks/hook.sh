@@ -8,6 +8,7 @@ for each in {{needed}}; do
 done
 [ "$missing" ] || exec {{python:shell}} -I -S -X utf8 "${0%/*}/../boot.py" "$1"
 
+said=$(cat) # all of it: a pipe that breaks is a hook that fails
 gone='musician {{version}} is gone, or the Python that its plugin was made for'
 mend='Run `musician plugin install` again, or turn the plugin off with /plugin'
 echo "$gone. $mend" >&2
@@ -16,7 +17,7 @@ SessionStart)
   printf '{"systemMessage": "%s: no session is guarded as a musician, and none can claim a task. %s."}\n' "$gone" "$mend"
   ;;
 UserPromptExpansion)
-  case $(cat) in
+  case $said in
   *'"command_name":"musician'*)
     printf '{"hookSpecificOutput": {"hookEventName": "%s", "additionalContext": "%s"}}\n' "$1" \
       "NOT CLAIMED: $gone. $mend. Tell the user, and do not play."
