@@ -1,0 +1,45 @@
+"""docs/ARCHITECTURE.md is true of the tree: every file and folder it names is there, and no row stands twice."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import musician
+
+SOURCE = Path(musician.__file__).parent
+ARCHITECTURE = Path(__file__).parents[1] / "docs" / "ARCHITECTURE.md"
+TEXT = ARCHITECTURE.read_text(encoding="utf-8")
+_NAMED = re.compile(r"`((?:\w[\w-]*/)*(?:[\w*-]+\.(?:py|sql)|\w[\w-]*/))`")
+"""A file, or a folder by its slash; not what begins with one or with a dot: the system's and the project's own."""
+
+
+def named() -> list[str]:
+    """Every path in the document, below the package. A bare name lies beside the path before it in its line."""
+    found = []
+    for line in TEXT.splitlines():
+        folder = ""
+        for name in _NAMED.findall(line):
+            whole = name if "/" in name else f"{folder}{name}"
+            folder = whole[: whole.rstrip("/").rfind("/") + 1]
+            found.append(whole)
+    return found
+
+
+def test_every_path_that_is_named_exists() -> None:
+    paths = named()
+    assert "protocol/transitions.py" in paths
+    assert "trees/merge.py" in paths, "a bare name"
+    assert [path for path in paths if not any(SOURCE.glob(path.rstrip("/")))] == []
+
+
+def test_every_document_it_links_exists() -> None:
+    linked = re.findall(r"\]\(([^)#:]+)\)", TEXT)
+    assert linked
+    assert [name for name in linked if not (ARCHITECTURE.parent / name).is_file()] == []
+
+
+def test_no_question_is_answered_in_two_rows() -> None:
+    first = [row.split("|")[1:3] for row in TEXT.splitlines() if row.startswith("| ") and "`" in row]
+    questions = Counter(re.sub(r"'s\b|\W", "", question) for question, *_ in first)
+    files = Counter(path for _, answer in first for path in _NAMED.findall(answer)[:1] if "/" in path)
+    assert [each for each, count in (questions + files).items() if count > 1] == []
