@@ -29,6 +29,8 @@ WRITES = (
     "SELECT load_extension('{folder}/nope')",
     "CREATE TEMP TABLE t(a)",
     "SELECT 1; SELECT 2",
+    "SELECT 1; /* and */ SELECT 2 /* too */",
+    "/* nothing */ -- at all /*",
     "",
     "-- nothing",
 )
@@ -38,6 +40,7 @@ READS = {
     "SELECT 'a;b' AS semi, 'DELETE' AS word": ("a;b", "DELETE"),
     "SELECT 1 AS one; -- and a comment; DELETE": (1,),
     "PRAGMA table_info(orchestration_tasks)": (0, "task_id", "TEXT", 1, None, 1),
+    "/* open */ SELECT 'tasks' /* of */ AS what -- all": ("tasks",),
     "PRAGMA user_version": (1,),
     "SELECT name FROM pragma_table_info('history')": ("id",),
 }
@@ -87,6 +90,8 @@ def test_a_plan_of_a_reading_statement_can_be_asked(opened: SqliteStore) -> None
 def test_a_refusal_names_what_the_statement_would_have_done(opened: SqliteStore) -> None:
     with pytest.raises(StatementRefused, match="DELETE orchestration_messages"):
         ask(opened, "WITH x AS (SELECT 1) DELETE FROM orchestration_messages")
+    with pytest.raises(StatementRefused, match="UPDATE orchestration_tasks state"):
+        ask(opened, "/* SELECT */ UPDATE orchestration_tasks SET state='complete' /* all */")
     with pytest.raises(StatementRefused, match="no such column: nonsense"):
         ask(opened, "SELECT nonsense FROM orchestration_tasks")
     with pytest.raises(StatementRefused, match="bindings"):

@@ -41,7 +41,8 @@ _FACTS = frozenset(
 )
 """Pragmas that only tell as long as they are given nothing."""
 
-_BLANK = re.compile(r"(?:\s|;|--[^\n]*(?:\n|\Z)|/\*.*?(?:\*/|\Z))*", re.DOTALL)
+_BLANK = re.compile(r"(?:\s|;|--[^\n]*(?:\n|\Z)|(?>/\*.*?\*/|/\*.*))*", re.DOTALL)
+"""No statement. The atomic group ends a comment at its first end, however much more would then be one."""
 
 _Authorizer = Callable[[int, str | None, str | None, str | None, str | None], int]
 
