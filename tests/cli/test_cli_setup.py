@@ -28,6 +28,15 @@ def test_init_makes_everything_and_says_what_is_next(repository: Path, call: Cal
     assert status.stdout == "?? docs/\n"
 
 
+def test_init_names_what_it_made(repository: Path, call: Call) -> None:
+    """A number of things says nothing; what lies in a new folder needs no word of its own."""
+    folders = ".musician/, temp/, docs/implementation/reports/, docs/implementation/proposals/"
+    assert f"new:      {folders}\n" in call("init").out
+    (repository / ".musician" / "comms.db").unlink()
+    assert "new:      .musician/comms.db\n" in call("init").out
+    assert "new:      nothing, all was there\n" in call("init").out
+
+
 def test_init_again_changes_nothing(repository: Path, call: Call) -> None:
     first = call("init", "--json").json
     config = repository / ".musician" / "config.toml"

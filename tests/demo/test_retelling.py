@@ -1,6 +1,11 @@
 """Retelling a run: only what the views say, whatever went on."""
 
-from musician.demo.retelling import retell
+from pathlib import Path
+
+import pytest
+
+from musician.cli import demo
+from musician.demo.retelling import Episode, retell
 from musician.protocol.states import State
 from musician.service import TaskView
 from musician.store.rows import HistoryRow, SessionRow, SubmissionRow, TaskRow
@@ -153,3 +158,16 @@ def test_work_that_was_sent_back_and_never_approved_is_not_called_approved() -> 
     assert "“1. no 2. never”" in sent_back.text
     assert "approved" not in sent_back.text
     assert end.text.startswith("0 of 1")
+
+
+@pytest.mark.parametrize("columns", [50, 80, 110])
+def test_the_story_is_laid_out_in_the_terminal_s_own_columns(
+    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A terminal breaks a longer line in the middle of a word."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    episodes = [Episode(title="side by side", text="all at once, " * 30)]
+    demo._sum_up(tmp_path, 0, tuple(episodes), kept=False)
+    told = [line for line in capsys.readouterr().out.splitlines() if "at once" in line]
+    assert columns - 14 < max(map(len, told)) <= columns
+    assert {line.index("all at once,") for line in told if line.lstrip().startswith("all")} <= {16}

@@ -77,7 +77,9 @@ def test_nobody_claims_what_is_not_open_or_has_a_live_owner(
     has_owner = state not in (State.EXITED, State.COMPLETE)
     assert blocked.value.owner == ("a" if has_owner else None)
     assert ("session a has it since" in blocked.value.reason) == has_owner
-    assert ("musician handoff task-01" in blocked.value.remedy) == has_owner
+    assert ("have it handed off with `musician handoff task-01`" in blocked.value.remedy) == has_owner
+    is_opened_by_a_person = state is State.EXITED
+    assert ("next session with `musician handoff task-01`" in blocked.value.remedy) == is_opened_by_a_person
     assert blocked.value.exit_code == 5
 
 

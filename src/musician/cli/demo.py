@@ -6,10 +6,11 @@ database, session or setting of the user's gets in.
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from textwrap import wrap
@@ -26,7 +27,7 @@ from musician.store.opening import open_store
 from musician.trees.git import Git
 from musician.trees.root import find_root
 
-__all__ = ["demo"]
+__all__ = ["demo", "laid_out"]
 
 JOBS = 3
 """As many musicians as the plan's first phase has tasks."""
@@ -34,7 +35,7 @@ JOBS = 3
 TEST_LIMIT_S = 60
 _PLAN_ID = "pigeonpost"
 _KEPT_VARIABLES = frozenset({"MUSICIAN_DEBUG"})
-_WIDTH = 110
+_WIDTH, _NARROWEST = 110, 40
 _INDENT = 16
 
 
@@ -82,9 +83,8 @@ def _play(folder: Path, agent: str | None, *, kept: bool) -> tuple[int, tuple[Ep
     """The demo from beginning to end: its exit code and what happened."""
     prepare(folder)
     os.chdir(folder)
-    lines(
-        "A small post office whose tests fail, a plan that mends it, and three things that go wrong on purpose."
-    )
+    opening = "A small post office whose tests fail, a plan that mends it, and three things that go wrong on purpose."
+    lines("\n".join(wrap(opening, _width())))
     lines(f"It is played in {folder}{'' if kept else ', which is removed at the end'}.")
     _typed("-m", "unittest", "-q", told=_last_words)
     code = _musician("init")
@@ -142,14 +142,25 @@ def _episodes(folder: Path) -> tuple[Episode, ...]:
         store.close()
 
 
+def laid_out(episodes: Iterable[Episode], *, width: int) -> Iterator[str]:
+    """The episodes in lines of at most ``width`` columns, the titles in a column of their own."""
+    for episode in episodes:
+        first, *rest = wrap(episode.text, width - _INDENT)
+        yield f"  {episode.title:<{_INDENT - 2}}{first}"
+        for line in rest:
+            yield " " * _INDENT + line
+
+
+def _width() -> int:
+    """The terminal's, if it is not wider than what reads well; a pipe has no width."""
+    return max(_NARROWEST, min(_WIDTH, shutil.get_terminal_size((_WIDTH, 0)).columns))
+
+
 def _sum_up(folder: Path, code: int, episodes: tuple[Episode, ...], *, kept: bool) -> None:
     if episodes:
         lines("\nWhat happened\n")
-    for episode in episodes:
-        first, *rest = wrap(episode.text, _WIDTH - _INDENT)
-        lines(f"  {episode.title:<{_INDENT - 2}}{first}")
-        for line in rest:
-            lines(" " * _INDENT + line)
+    for line in laid_out(episodes, width=_width()):
+        lines(line)
     if not kept:
         lines("\n`musician demo --keep DIR` plays it again and keeps everything to look at.")
         return

@@ -50,10 +50,17 @@ def init(app: App) -> None:
     facts = {
         "database": app.database,
         "settings": root.config,
-        "new": len(created) or "nothing, all was there",
+        "new": ", ".join(_outermost([name.removeprefix(f"{root.path}/") for name in created]))
+        or "nothing, all was there",
     }
     next_step = "next: write a plan, commit it, and play it with: musician run PLAN.md"
     show(app, document, pairs(facts), *(f"warning: {warning}" for warning in warnings), next_step)
+
+
+def _outermost(created: list[str]) -> list[str]:
+    """Without what lies in a folder that is new itself."""
+    folders = tuple(name for name in created if name.endswith("/"))
+    return [name for name in created if not name.startswith(tuple(each for each in folders if each != name))]
 
 
 def _make_folders(root: Root) -> list[str]:

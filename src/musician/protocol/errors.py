@@ -231,7 +231,11 @@ class ClaimBlocked(SessionError):
 
     def __init__(self, *, task_id: str, state: str, reason: str, owner: str | None = None) -> None:
         self.task_id, self.state, self.reason, self.owner = task_id, state, reason, owner
-        ask = f" or have it handed off with `musician handoff {task_id}`" if owner else ""
+        ask = ""
+        if owner:
+            ask = f" or have it handed off with `musician handoff {task_id}`"
+        elif state == "exited":
+            ask = f" or have it opened for a next session with `musician handoff {task_id}`"
         super().__init__(
             f"{task_id} cannot be claimed ({state}): {reason}",
             remedy=f"this session may end; look with `musician status {task_id}`{ask}",

@@ -1,6 +1,8 @@
 """Claiming a task, and staying its owner (D2, D4, D9, D10)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import cast
 
 from musician.protocol.claim import Claim
@@ -130,9 +132,15 @@ def _owns(tx: Tx, row: TaskRow, session: str) -> bool:
     return row.session_id == session and _own_epoch(tx, row, session) == row.claim_epoch
 
 
+_UNCLAIMABLE: Mapping[State, str] = MappingProxyType(
+    {State.COMPLETE: "it is done", State.EXITED: "nobody has opened it again"}
+)
+"""Why nobody can claim a task that nobody has."""
+
+
 def _why_blocked(tx: Tx, row: TaskRow, session: str, settings: Settings) -> str | None:
     if row.state not in CLAIMABLE:
-        return f"its state cannot be claimed{_whose(tx, row)}"
+        return f"{_UNCLAIMABLE.get(row.state, 'its state cannot be claimed')}{_whose(tx, row)}"
     if row.session_id is not None and is_fenced(tx, row):
         return f"it is being taken over from session {row.session_id}"
     if row.session_id == session and row.state is State.EXIT_REQUESTED:
