@@ -123,6 +123,9 @@ SHORT = "[time]\nreview_limit_s = 1\n"
 
 
 def test_a_conductor_that_is_killed_while_an_agent_judges_asks_it_again(stage: "Stage") -> None:
+    scratch = stage.hall / "tmp"
+    scratch.mkdir()
+    stage.env["TMPDIR"] = str(scratch)
     gate = stage.gate("judging").replace("{", "{{").replace("}", "}}")
     stage.write(
         HEAD + task(1, gate + 'echo judged >> "$MUSICIAN_TEST_HALL/judged"\necho "::verdict approve"')
@@ -133,7 +136,9 @@ def test_a_conductor_that_is_killed_while_an_agent_judges_asks_it_again(stage: "
     run.wait()
     stage.until(lambda: not stage.processes())
     assert stage.state("task-01") is State.NEEDS_REVIEW
+    assert [*scratch.glob("musician-review-*")] != []
     stage.to_the_end()
+    assert [*scratch.glob("musician-review-*")] == [], "what the killed one could not tidy up"
     stage.check_whole()
     assert (stage.hall / "judged").read_text() == "judged\n"
 

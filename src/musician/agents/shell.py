@@ -11,7 +11,6 @@ the plan has no script there is nothing to run (UNPLAYABLE).
 
 import os
 import signal
-import tempfile
 from collections import deque
 from pathlib import Path
 
@@ -20,6 +19,7 @@ import anyio
 from musician.agents.port import Outcome, OutcomeKind, Piece, PieceKind, Stage
 from musician.agents.tags import Line, LineReader
 from musician.processes.output import OutputLog, one_line, printable
+from musician.processes.scratch import ScratchFolder
 from musician.processes.spawn import run_program
 
 __all__ = ["MAX_FEEDBACK_BYTES", "MAX_TAIL_LINES", "ShellAgent"]
@@ -54,7 +54,7 @@ class ShellAgent:
         try:
             with (
                 OutputLog(stage.log) as log,
-                tempfile.TemporaryDirectory(prefix="musician-", ignore_cleanup_errors=True) as folder,
+                ScratchFolder("play") as folder,
             ):
                 log.remark(f"== {piece.label}: {one_line(piece.title, _MAX_DETAIL_CHARS)}")
                 return await _Performance(piece, stage, log, Path(folder)).play()

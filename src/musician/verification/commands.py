@@ -7,7 +7,6 @@ an edit within the same second is not hidden by a stale cache.
 
 import os
 import shlex
-import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ import anyio
 
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import OutputLog, printable
+from musician.processes.scratch import ScratchFolder
 from musician.processes.spawn import run_program
 from musician.verification.counts import TestRecord, read_junit, read_unittest
 from musician.verification.result import CommandResult
@@ -112,7 +112,7 @@ def command_runner(
     """Commands in ``tree``, each with ``time_limit_s``, output appended to ``log``; OSError if that cannot be."""
     with (
         OutputLog(log) as output,
-        tempfile.TemporaryDirectory(prefix="musician-", ignore_cleanup_errors=True) as folder,
+        ScratchFolder("tests") as folder,
     ):
         yield CommandRunner(
             tree=tree,

@@ -15,11 +15,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import anyio
 import anyio.to_thread
 
+from musician.processes.scratch import ScratchFolder
 from musician.trees.git import Git
 from musician.verification.change import ChangedFile
 
@@ -52,7 +52,7 @@ async def old_tree(
 
     :class:`GitFailed` if ``base`` is not there.
     """
-    folder = TemporaryDirectory(prefix="musician-before-", ignore_cleanup_errors=True)
+    folder = ScratchFolder("before")
     try:
         top = Path(folder.name).resolve() / "tree"
         await anyio.to_thread.run_sync(partial(_lay_out, tree, base, tuple(replaced), top))

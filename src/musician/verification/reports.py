@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import anyio.to_thread
 
+from musician.processes.scratch import ScratchFolder
 from musician.verification.tools import run_tool
 
 __all__ = ["MAX_REPORT_BYTES", "Report", "Stamps", "fresh_report", "report_stamps"]
@@ -84,7 +84,7 @@ def _read(tree: Path, path: Path, name: str) -> Report:
 async def _from_data(tree: Path) -> Report | str:
     if find_spec("coverage") is None:
         return "reading .coverage needs `pip install musician[checks]`, or let the tests write coverage.xml"
-    with TemporaryDirectory(prefix="musician-coverage-") as folder:
+    with ScratchFolder("coverage") as folder:
         made = Path(folder) / "coverage.xml"
         argv = [
             sys.executable,

@@ -16,12 +16,12 @@ import tokenize
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio.to_thread
 
 from musician.processes.output import one_line
+from musician.processes.scratch import ScratchFolder
 from musician.trees.git import Git
 from musician.verification.change import Change, ChangedFile, is_test_side, read_blobs
 from musician.verification.findings import Remark, Scan
@@ -122,7 +122,7 @@ async def _by_ruff(ruff: str, tree: Path, files: list[ChangedFile]) -> Mapping[s
     argv = [ruff, "check", "--isolated", "--no-cache", "--quiet", "--exit-zero", "--force-exclude"]
     argv += ["--select", _RUFF_SELECTED, "--output-format", "json"]
     try:
-        with TemporaryDirectory(prefix="musician-scan-") as folder:
+        with ScratchFolder("scan") as folder:
             answer = Path(folder) / "ruff.json"  # what it complains of goes to the same pipe as its answer
             argv += ["--output-file", str(answer), "--", *(file.path for file in files)]
             await run_tool(argv, tree=tree, limit_s=_RUFF_LIMIT_S)

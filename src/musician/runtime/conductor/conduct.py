@@ -19,6 +19,7 @@ from musician import service
 from musician.agents.registry import make_agent
 from musician.plans.model import Plan, Review
 from musician.processes.ending import become_subreaper, end_own_descendants
+from musician.processes.scratch import sweep_scratch
 from musician.processes.signals import stop_requested
 from musician.protocol.conductor import engine as c
 from musician.protocol.errors import PlanChanged
@@ -95,6 +96,7 @@ async def conduct(
     session_id = f"conductor-{uuid.uuid4().hex[:12]}"
     with sole_conductor(root, session_id):
         become_subreaper()
+        await anyio.to_thread.run_sync(sweep_scratch)
         claim = partial(service.start_conducting, store, session_id, other_is_alive=False, settings=settings)
         conducting = await anyio.to_thread.run_sync(claim)
         try:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 import anyio
@@ -20,6 +19,7 @@ from musician.agents import port
 from musician.agents.registry import make_agent
 from musician.plans.model import TaskSpec
 from musician.processes.output import one_line
+from musician.processes.scratch import ScratchFolder
 from musician.protocol.conductor.opinion import Judgement, Opinion, form_opinion
 from musician.protocol.errors import MusicianError
 from musician.protocol.journal import Progress
@@ -70,9 +70,7 @@ async def ask_reviewer(
     shown = open_deviations(Progress().after(map(as_entry, view.journal)).deviations)
     heard = _Heard()
     try:
-        folder = await _in_thread(
-            partial(TemporaryDirectory, prefix="musician-review-", ignore_cleanup_errors=True)
-        )
+        folder = await _in_thread(partial(ScratchFolder, "review"))
         try:
             place = Path(folder.name).resolve()
             base = await _in_thread(
