@@ -24,7 +24,7 @@ contracts: $(DEV)
 
 unit: $(DEV)
 	$(BIN)/coverage erase
-	$(BIN)/pytest -n 2 --cov --cov-report= tests
+	$(BIN)/pytest -n 2 --dist worksteal --cov --cov-report= tests
 	$(BIN)/coverage report --include='*/musician/protocol/*' --fail-under=100
 	$(BIN)/coverage report --omit='*/musician/protocol/*' --fail-under=90
 

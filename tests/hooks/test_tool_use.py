@@ -176,8 +176,11 @@ def test_an_unreadable_database_has_forbidden_acts_asked_about_and_nothing_else(
     assert allowed["hookSpecificOutput"]["permissionDecision"] == "allow"
 
 
-def test_a_locked_database_is_not_waited_for(hook: "Hook", claim: Claim, store: SqliteStore) -> None:
+def test_a_locked_database_is_not_waited_for(
+    hook: "Hook", claim: Claim, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """B10: a lock held for a minute delays no tool call; what is read is not locked, what is written is left out."""
+    monkeypatch.setattr("musician.hooks.place.PATIENCE_S", 0.2)
     holder = apsw.Connection(str(store.path))
     holder.execute("BEGIN IMMEDIATE")
     try:

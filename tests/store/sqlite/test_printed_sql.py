@@ -9,8 +9,18 @@ from musician import service
 from musician.protocol.messages.types import ClaimBlockedNotice, MessageType
 from musician.protocol.states import State
 from musician.store.port import Store
+from tests import printed as printed_messages
 from tests.conftest import GrowOld, Walk
 from tests.store.sqlite.conftest import Raw
+
+
+def _said(message_type: str, text: str) -> str:
+    """A message's statement, as it is printed for every kind."""
+    return (
+        "INSERT INTO orchestration_messages (task_id, from_session, message_type, message)\n"
+        f"VALUES ('task-{{NN}}', '{{session_id}}', '{message_type}',\n    '{text}');"
+    )
+
 
 CLAIM = """UPDATE orchestration_tasks
 SET state = 'working',
@@ -62,35 +72,14 @@ REVIEW = """UPDATE orchestration_tasks
 SET state = 'needs_review', last_heartbeat = datetime('now')
 WHERE task_id = 'task-{NN}';"""
 
-REVIEW_MESSAGE = """INSERT INTO orchestration_messages (task_id, from_session, message_type, message)
-VALUES ('task-{NN}', '{session_id}', 'review_request',
-    'REVIEW REQUEST (Smoothness: X/9):
-     Checkpoint: N of M
-     Context Usage: XX%
-     Self-Correction: YES/NO (details)
-     Deviations: N (severity — description)
-     Agents Remaining: N (~X% each, ~Y% total)
-     Proposal: path/to/proposal.md
-     Summary: what was accomplished
-     Files Modified: N
-     Tests: status
-     Key Outputs:
-       - path/to/file (created)
-       - path/to/other (modified)');"""
+REVIEW_MESSAGE = _said("review_request", printed_messages.REVIEW_REQUEST_TEMPLATE)
 
 WARNING = """UPDATE orchestration_tasks
 SET state = 'error', last_heartbeat = datetime('now'),
     last_error = 'context_exhaustion_warning'
 WHERE task_id = 'task-{NN}';"""
 
-WARNING_MESSAGE = """INSERT INTO orchestration_messages (task_id, from_session, message_type, message)
-VALUES ('task-{NN}', '{session_id}', 'context_warning',
-    'CONTEXT WARNING: XX% usage
-     Self-Correction: YES/NO
-     Agents Remaining: N (~X% each, ~Y% total)
-     Agents That Fit in 65% Budget: N
-     Deviations: N (details)
-     Awaiting conductor instructions');"""
+WARNING_MESSAGE = _said("context_warning", printed_messages.CONTEXT_WARNING_TEMPLATE)
 
 ERROR = """UPDATE orchestration_tasks
 SET state = 'error', last_heartbeat = datetime('now'),
@@ -98,30 +87,9 @@ SET state = 'error', last_heartbeat = datetime('now'),
     last_error = 'error description'
 WHERE task_id = 'task-{NN}';"""
 
-ERROR_MESSAGE = """INSERT INTO orchestration_messages (task_id, from_session, message_type, message)
-VALUES ('task-{NN}', '{session_id}', 'error',
-    'ERROR (Retry N/5):
-     Context Usage: XX%
-     Self-Correction: YES/NO
-     Error: description
-     Report: path/to/error-report.md
-     Key Outputs:
-       - path/to/file (created)
-     Awaiting conductor fix proposal');"""
+ERROR_MESSAGE = _said("error", printed_messages.ERROR_TEMPLATE)
 
-COMPLETION_MESSAGE = """INSERT INTO orchestration_messages (task_id, from_session, message_type, message)
-VALUES ('task-{NN}', '{session_id}', 'completion',
-    'TASK COMPLETE (Smoothness: X/9):
-     Context Usage: XX%
-     Self-Correction: YES/NO
-     Deviations: N
-     Report: path/to/completion-report.md
-     Summary: all deliverables created
-     Files Modified: N
-     Tests: status
-     Key Outputs:
-       - path/to/file (created)
-       - path/to/other (modified)');"""
+COMPLETION_MESSAGE = _said("completion", printed_messages.COMPLETION_TEMPLATE)
 
 COMPLETE = """UPDATE orchestration_tasks
 SET state = 'complete', last_heartbeat = datetime('now'),
