@@ -319,3 +319,37 @@ def test_the_file_is_marked_kept_whole_and_in_wal(database: Path) -> None:
         assert store.connection.pragma("journal_mode") == "wal"
         assert store.connection.pragma("synchronous") == 2  # FULL
         assert store.connection.pragma("integrity_check") == "ok"
+
+
+_ON_A_FULL_DISK = """
+import sys
+from pathlib import Path
+from musician.protocol.errors import DatabaseUnusable
+from musician.store.sqlite.store import SqliteStore
+
+folder = Path(sys.argv[1])
+SqliteStore.create(folder / "comms.db").close()
+with (folder / "filler").open("wb", buffering=0) as filler:
+    try:
+        while filler.write(bytes(512)):
+            pass
+    except OSError:
+        pass
+try:
+    SqliteStore.open(folder / "comms.db")
+except DatabaseUnusable as error:
+    print(error.kind, error)
+"""
+
+
+@pytest.mark.skipif(
+    subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode != 0,
+    reason="no file system of one's own may be mounted here",
+)
+def test_a_disk_without_room_for_the_files_beside_the_database_is_full(tmp_path: Path) -> None:
+    """SQLite speaks of a failed read or write then, which says nothing of what to do."""
+    mounted = 'mount -t tmpfs -o size=1500k none "$1" && exec "$2" -c "$3" "$1"'
+    argv = ["unshare", "-rm", "sh", "-c", mounted, "sh", str(tmp_path), sys.executable, _ON_A_FULL_DISK]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("full ")
+    assert "free some space and try again" in done.stdout

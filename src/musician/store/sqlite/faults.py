@@ -4,6 +4,7 @@ Code matches on apsw's exception types and extended result codes, never on text,
 can speak only through their message, which begins with ``musician:``.
 """
 
+import os
 from pathlib import Path
 
 import apsw
@@ -59,6 +60,8 @@ _KINDS: tuple[tuple[type[apsw.Error], str, str, str], ...] = (
 
 def as_unusable(error: apsw.Error, path: Path) -> DatabaseUnusable:
     """The error a caller sees; ``kind`` is one of corrupt, locked, readonly, full, unopenable, io, refused, other."""
+    if isinstance(error, apsw.IOError | apsw.CantOpenError) and _has_no_room(path.parent):
+        error = apsw.FullError()  # the files beside the database fail in other words
     for kind_of, kind, detail, remedy in _KINDS:
         if isinstance(error, kind_of):
             said = str(error)
@@ -66,6 +69,14 @@ def as_unusable(error: apsw.Error, path: Path) -> DatabaseUnusable:
                 detail = said.partition("musician: ")[2]
             return DatabaseUnusable(path=str(path), kind=kind, detail=detail, remedy=remedy)
     return DatabaseUnusable(path=str(path), kind="other", detail=str(error), remedy="run `musician doctor`")
+
+
+def _has_no_room(folder: Path) -> bool:
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return False
+    return found.f_blocks > 0 and found.f_bavail == 0 and not found.f_flag & os.ST_RDONLY
 
 
 def gate_fault(error: OSError | GateTimeout, path: Path) -> DatabaseUnusable:
