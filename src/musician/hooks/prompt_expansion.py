@@ -125,7 +125,7 @@ def _resumption(taken: "TakenUp") -> str:
 def _unheard(place: Place, claim: "Claim") -> "tuple[MessageRow, ...]":
     """What the conductor said besides the instruction, which is handed over here and so need not be read again."""
     from musician import service
-    from musician.protocol.messages.types import MessageType
+    from musician.protocol.messages.kinds import MessageType
 
     unread = service.unread(place.store(), claim.task_id)
     if unread and unread[0].message_type == MessageType.INSTRUCTION:

@@ -17,8 +17,9 @@ from musician import service
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost, DatabaseUnusable
 from musician.protocol.journal import Entry, Kind
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.particulars import SelfCorrection
-from musician.protocol.messages.types import ErrorReport, MessageType
+from musician.protocol.messages.types import ErrorReport
 from musician.protocol.rules.gate import Decision, Keep, Leave, Patience, Wait, decide, patience
 from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.settings import Settings

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from musician.protocol.errors import IllegalEvent
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.states import ACTIVE, CLAIMABLE, VERDICTS, WAITING, State
 
 __all__ = [

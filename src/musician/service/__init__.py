@@ -27,8 +27,9 @@ A verb's module is imported when the verb is first asked for: a hook or a short 
 importing all would take longer than all that it does.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from musician.on_demand import on_demand
 
 if TYPE_CHECKING:
     from musician.service.anomalies import anomalies_in, anomalies_now
@@ -208,87 +209,80 @@ __all__ = [
     "withdraw",
 ]
 
-_HOMES = {
-    "anomalies": ("anomalies_in", "anomalies_now"),
-    "claims": ("Taken", "beat", "block_claim", "claim", "claims_of", "current_claim", "sole_claim"),
-    "clients": (
-        "CLEARED",
-        "Met",
-        "claims_of_process",
-        "client_identity",
-        "client_of",
-        "current_session",
-        "end_client",
-        "meet_client",
-        "note_client_failure",
-        "rebind",
-        "session_of_process",
-        "warn_client",
-    ),
-    "conducting": (
-        "Conducting",
-        "beat_conductor",
-        "finish_conducting",
-        "interrupt_conducting",
-        "start_conducting",
-    ),
-    "endings": ("approved_text", "complete", "exit_task"),
-    "gating": ("Stop", "Stops", "count_stop", "duty_of", "let_go"),
-    "inbox": ("acknowledge", "deliver", "future_messages", "send", "undelivered", "unread"),
-    "looking": ("Look", "look"),
-    "opinions": ("as_opinion", "keep_opinion"),
-    "pausing": ("go_on", "pause"),
-    "people": ("ask_human", "open_asks", "resolve_asks"),
-    "permits": ("grants_of", "note_refusal", "urgent_messages", "was_taken"),
-    "plans": ("amend_plan", "lock_plan", "open_task", "plan_row"),
-    "proposals": (
-        "accept_proposal",
-        "find_proposal",
-        "list_proposals",
-        "merge_proposal",
-        "open_proposals_of",
-        "propose",
-        "reject_proposal",
-        "unsubmitted_proposals",
-    ),
-    "rawwork": ("execute", "query"),
-    "smoothness": ("PhaseSmoothness", "smoothness_by_phase"),
-    "submissions": ("announce", "ask", "report", "resume", "submit"),
-    "takeover": ("fence", "hand_over", "reopen", "take_over", "withdraw"),
-    "verdicts": ("grant_retries", "judge", "request_exit"),
-    "views": (
-        "TaskView",
-        "conductor_row",
-        "everything",
-        "history_of",
-        "messages_of",
-        "now",
-        "open_question",
-        "siblings",
-        "task_row",
-        "task_view",
-        "tasks_of",
-    ),
-    "work": (
-        "as_entry",
-        "context_of",
-        "describe_session",
-        "journal_of",
-        "measure_context",
-        "progress_of",
-        "record",
-        "record_process",
-        "store_verification",
-    ),
-}
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
-
 if not TYPE_CHECKING:  # where types are checked, a name that is not listed above is a mistake
-
-    def __getattr__(name: str) -> object:
-        """A verb, from its module; remembered, so that this is asked once for each name."""
-        module = _HOME_OF.get(name)
-        if module is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
-        return found
+    __getattr__ = on_demand(
+        __name__,
+        {
+            "anomalies": ("anomalies_in", "anomalies_now"),
+            "claims": ("Taken", "beat", "block_claim", "claim", "claims_of", "current_claim", "sole_claim"),
+            "clients": (
+                "CLEARED",
+                "Met",
+                "claims_of_process",
+                "client_identity",
+                "client_of",
+                "current_session",
+                "end_client",
+                "meet_client",
+                "note_client_failure",
+                "rebind",
+                "session_of_process",
+                "warn_client",
+            ),
+            "conducting": (
+                "Conducting",
+                "beat_conductor",
+                "finish_conducting",
+                "interrupt_conducting",
+                "start_conducting",
+            ),
+            "endings": ("approved_text", "complete", "exit_task"),
+            "gating": ("Stop", "Stops", "count_stop", "duty_of", "let_go"),
+            "inbox": ("acknowledge", "deliver", "future_messages", "send", "undelivered", "unread"),
+            "looking": ("Look", "look"),
+            "opinions": ("as_opinion", "keep_opinion"),
+            "pausing": ("go_on", "pause"),
+            "people": ("ask_human", "open_asks", "resolve_asks"),
+            "permits": ("grants_of", "note_refusal", "urgent_messages", "was_taken"),
+            "plans": ("amend_plan", "lock_plan", "open_task", "plan_row"),
+            "proposals": (
+                "accept_proposal",
+                "find_proposal",
+                "list_proposals",
+                "merge_proposal",
+                "open_proposals_of",
+                "propose",
+                "reject_proposal",
+                "unsubmitted_proposals",
+            ),
+            "rawwork": ("execute", "query"),
+            "smoothness": ("PhaseSmoothness", "smoothness_by_phase"),
+            "submissions": ("announce", "ask", "report", "resume", "submit"),
+            "takeover": ("fence", "hand_over", "reopen", "take_over", "withdraw"),
+            "verdicts": ("grant_retries", "judge", "request_exit"),
+            "views": (
+                "TaskView",
+                "conductor_row",
+                "everything",
+                "history_of",
+                "messages_of",
+                "now",
+                "open_question",
+                "siblings",
+                "task_row",
+                "task_view",
+                "tasks_of",
+            ),
+            "work": (
+                "as_entry",
+                "context_of",
+                "describe_session",
+                "journal_of",
+                "measure_context",
+                "progress_of",
+                "record",
+                "record_process",
+                "store_verification",
+            ),
+        },
+    )

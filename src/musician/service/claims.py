@@ -7,7 +7,8 @@ from typing import cast
 
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimBlocked, ClaimLost, WhichTask
-from musician.protocol.messages.types import ClaimBlockedNotice, MessageType
+from musician.protocol.messages.kinds import MessageType
+from musician.protocol.messages.types import ClaimBlockedNotice
 from musician.protocol.names import (
     CONDUCTOR,
     check_session_id,

@@ -11,8 +11,9 @@ from musician.processes.identity import ProcessIdentity, is_same_start
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost
 from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.particulars import Counted, Deviations, SelfCorrection
-from musician.protocol.messages.types import MessageType, Resumption
+from musician.protocol.messages.types import Resumption
 from musician.protocol.names import check_session_id, succession_name
 from musician.protocol.rules.deviations import worst
 from musician.service.claims import claims_in

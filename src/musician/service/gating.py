@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, Kind
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.rules.gate import Duty
 from musician.service.rowwork import load_owned, load_task, say, write_entries
 from musician.store.port import Store

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from musician.protocol.claim import Claim
 from musician.protocol.errors import IllegalEvent
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.policy.forbidden import Act, worded_grants
 from musician.protocol.states import State

@@ -3,7 +3,7 @@
 from typing import cast
 
 from musician.protocol.inspections import RowFacts
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import fallback_id
 from musician.store.port import Row, Store, Tx, Value
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Progress
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import ACTIVE, VERDICTS, State
 from musician.service.inbox import MOST_UNREAD

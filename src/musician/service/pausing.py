@@ -4,7 +4,7 @@ What holds is the conductor's last word of the two, so that saying it again chan
 later knows it as well. It answers no question and settles nothing that waits for a person.
 """
 
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.service.rowwork import load_played, say
 from musician.store.port import Store, Tx

@@ -2,7 +2,7 @@
 
 from musician.plans.model import Plan, TaskSpec
 from musician.protocol.errors import PlanChanged, UnknownPlan
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR, check_task_id
 from musician.protocol.states import State
 from musician.protocol.transitions import Actor, Event, find

@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from musician.processes.output import one_line
 from musician.protocol.errors import BeyondClaim
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR, check_session_id, fallback_id
 from musician.protocol.states import CLAIMABLE, State
 from musician.store.port import Answer, Change, Row, Store, Tx

@@ -3,7 +3,7 @@
 from musician.protocol.claim import Claim
 from musician.protocol.errors import BadId, ClaimLost, DatabaseUnusable, UnknownTask
 from musician.protocol.journal import Entry
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR, is_reserved
 from musician.protocol.transitions import Actor, Event, Transition, find
 from musician.store.port import Tx

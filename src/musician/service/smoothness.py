@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from musician.protocol.errors import UnreadableMessage
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.submissions import Completion, ReviewRequest
-from musician.protocol.messages.types import MessageType
 from musician.protocol.rules.review import Smoothness, summed_up
 from musician.store.port import Store
 

@@ -3,7 +3,7 @@
 from musician.protocol.claim import Claim
 from musician.protocol.errors import BadField, EvidenceMissing
 from musician.protocol.journal import Entry
-from musician.protocol.messages.types import REPORTS, SUBMISSIONS, MessageType
+from musician.protocol.messages.kinds import REPORTS, SUBMISSIONS, MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import VERDICTS, State
 from musician.protocol.transitions import Actor, Event, find

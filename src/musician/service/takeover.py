@@ -5,7 +5,7 @@ its processes, saving what it left (both the runtime's), and :func:`take_over`.
 """
 
 from musician.protocol.errors import EvidenceMissing
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
 from musician.protocol.transitions import Actor, Event, find

@@ -1,7 +1,7 @@
 """What the conductor says to a task: verdicts, exit requests, granted retries (D3, D7)."""
 
 from musician.protocol.errors import BadField, EvidenceMissing, StaleVerdict
-from musician.protocol.messages.types import VERDICT_OF, MessageType
+from musician.protocol.messages.kinds import VERDICT_OF, MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import VERDICTS, State
 from musician.protocol.transitions import Actor, Event, find, verdict_event

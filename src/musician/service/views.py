@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import cast
 
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
 from musician.service.pausing import pause_in

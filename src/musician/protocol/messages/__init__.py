@@ -1,6 +1,6 @@
 """The texts that sessions send each other, written and read (D14, sources "Message Format Standards"). Where do we …
 
-- list the types, and write the small ones? ``types``
+- list the types? ``kinds``; write the small messages? ``types``
 - write what is to be judged? ``submissions``, made of ``particulars``
 - lay a text out and read it back? ``forms``, each field by its ``codecs``
 - number what was sent back and answer it? ``feedback``

@@ -1,18 +1,15 @@
-"""What sessions send each other: the types, and the small messages (sources "Message Format Standards").
+"""What sessions send each other: the small messages (sources "Message Format Standards").
 
 Knows which type of message goes with which act and what each text says; refuses to know who may send what
 when (that is the table in ``transitions``) and what becomes of it. A message that exists is valid. ``render``
 and ``parse`` are inverse (D14): ``parse(render(x)) == x`` for every message, whatever its texts contain.
 ``parse`` also reads what people and models write by hand: what is not said there is unknown, what cannot be
 is :class:`UnreadableMessage`. How a text is laid out is in ``forms``, its values are in ``particulars``; the
-two submissions are in ``submissions``.
+two submissions are in ``submissions``, the names of the types in ``kinds``.
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from types import MappingProxyType
 from typing import ClassVar
 
 from musician.protocol.errors import BadField, BadId
@@ -33,6 +30,7 @@ from musician.protocol.messages.codecs import (
     TEXT,
 )
 from musician.protocol.messages.forms import Field, Form, Message
+from musician.protocol.messages.kinds import REPORTS, SUBMISSIONS, VERDICT_OF, MessageType
 from musician.protocol.messages.particulars import (
     MOST_PCT,
     AgentsRemaining,
@@ -48,7 +46,6 @@ from musician.protocol.messages.particulars import (
     check_text,
 )
 from musician.protocol.names import check_task_id
-from musician.protocol.states import State
 
 __all__ = [
     "REPORTS",
@@ -61,48 +58,6 @@ __all__ = [
     "MessageType",
     "Resumption",
 ]
-
-
-class MessageType(StrEnum):
-    """What ``orchestration_messages`` says in its ``message_type`` column."""
-
-    INSTRUCTION = "instruction"
-    INSTRUCTION_SUPERSEDED = "instruction_superseded"
-    CLAIM_BLOCKED = "claim_blocked"
-    REVIEW_REQUEST = "review_request"
-    COMPLETION = "completion"
-    ERROR = "error"
-    CONTEXT_WARNING = "context_warning"
-    APPROVAL = "approval"
-    REJECTION = "rejection"
-    FIX_PROPOSAL = "fix_proposal"
-    EXIT_REQUEST = "exit_request"
-    HANDOFF = "handoff"
-    COMPLETED = "completed"
-    SYSTEM = "system"
-    EMERGENCY = "emergency"
-    NOTE = "note"
-    PAUSE = "pause"
-    """Stand still from the next boundary on, until ``go_on`` (PLAN-21)."""
-    GO_ON = "go_on"
-    QUESTION = "question"
-    RESUMPTION_STATUS = "resumption_status"
-
-
-SUBMISSIONS = frozenset({MessageType.REVIEW_REQUEST, MessageType.COMPLETION})
-"""The owner asks for a judgement of its work (D14)."""
-
-REPORTS = frozenset({MessageType.ERROR, MessageType.CONTEXT_WARNING})
-"""The owner asks what to do."""
-
-VERDICT_OF: Mapping[State, MessageType] = MappingProxyType(
-    {
-        State.REVIEW_APPROVED: MessageType.APPROVAL,
-        State.REVIEW_FAILED: MessageType.REJECTION,
-        State.FIX_PROPOSED: MessageType.FIX_PROPOSAL,
-    }
-)
-"""The message a conductor's verdict is written as."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

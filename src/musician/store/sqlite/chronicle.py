@@ -10,7 +10,7 @@ The changes of state themselves are judged in ``guards``; here they have already
 
 from collections.abc import Iterator
 
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import TERMINAL, State
 from musician.store.sqlite.triggers import (

@@ -16,7 +16,7 @@ the order in which triggers fire.
 
 from collections.abc import Iterator
 
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR, FALLBACK_PREFIX
 from musician.protocol.states import CLAIMABLE, State
 from musician.protocol.transitions import targets

@@ -7,7 +7,7 @@ may be deleted: an id is never used twice, and what is bound to it stays bound.
 
 from collections.abc import Iterator
 
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.store.sqlite.triggers import abort
 
 __all__ = ["permanence_triggers"]

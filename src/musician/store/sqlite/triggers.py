@@ -7,7 +7,7 @@ nothing from outside ever enters. ``OLD`` and ``NEW`` are SQLite's names for the
 
 from collections.abc import Iterable
 
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR, FALLBACK_PREFIX
 from musician.protocol.states import ACTIVE, CLAIMABLE, TERMINAL, VERDICTS, WAITING, State
 from musician.protocol.transitions import TABLE, Actor, Event

@@ -1,0 +1,54 @@
+"""The types of messages, and which of them ask, report and judge.
+
+Apart from the messages themselves (``types``): the store and every verb need the names, few need the texts.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+from musician.protocol.states import State
+
+__all__ = ["REPORTS", "SUBMISSIONS", "VERDICT_OF", "MessageType"]
+
+
+class MessageType(StrEnum):
+    """What ``orchestration_messages`` says in its ``message_type`` column."""
+
+    INSTRUCTION = "instruction"
+    INSTRUCTION_SUPERSEDED = "instruction_superseded"
+    CLAIM_BLOCKED = "claim_blocked"
+    REVIEW_REQUEST = "review_request"
+    COMPLETION = "completion"
+    ERROR = "error"
+    CONTEXT_WARNING = "context_warning"
+    APPROVAL = "approval"
+    REJECTION = "rejection"
+    FIX_PROPOSAL = "fix_proposal"
+    EXIT_REQUEST = "exit_request"
+    HANDOFF = "handoff"
+    COMPLETED = "completed"
+    SYSTEM = "system"
+    EMERGENCY = "emergency"
+    NOTE = "note"
+    PAUSE = "pause"
+    """Stand still from the next boundary on, until ``go_on`` (PLAN-21)."""
+    GO_ON = "go_on"
+    QUESTION = "question"
+    RESUMPTION_STATUS = "resumption_status"
+
+
+SUBMISSIONS = frozenset({MessageType.REVIEW_REQUEST, MessageType.COMPLETION})
+"""The owner asks for a judgement of its work (D14)."""
+
+REPORTS = frozenset({MessageType.ERROR, MessageType.CONTEXT_WARNING})
+"""The owner asks what to do."""
+
+VERDICT_OF: Mapping[State, MessageType] = MappingProxyType(
+    {
+        State.REVIEW_APPROVED: MessageType.APPROVAL,
+        State.REVIEW_FAILED: MessageType.REJECTION,
+        State.FIX_PROPOSED: MessageType.FIX_PROPOSAL,
+    }
+)
+"""The message a conductor's verdict is written as."""

@@ -1,0 +1,33 @@
+"""Rows of the clients that sessions run in."""
+
+from dataclasses import dataclass
+
+__all__ = ["ClientRow"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientRow:
+    """``warned_pct`` is 0 as long as no context threshold was told."""
+
+    session_id: str
+    pid: int
+    pgid: int
+    started_at_s: float
+    boot_id: str
+    host: str
+    attended: bool
+    hosted: bool
+    transcript_path: str | None
+    source: str | None
+    started_at: str
+    ended_at: str | None
+    end_reason: str | None
+    successor: str | None
+    last_failure: str | None
+    warned_pct: float
+    iterations: int
+    progress_mark: int
+    stops_in_a_row: int
+    tool_mark: int
+    stop_seen: str | None
+    stop_counted_s: float | None

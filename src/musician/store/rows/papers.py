@@ -1,0 +1,62 @@
+"""Rows of texts: documents, proposals, what a person is asked, locked plans."""
+
+from dataclasses import dataclass
+
+__all__ = ["DocumentRow", "HumanRow", "PlanRow", "ProposalRow"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentRow:
+    id: int
+    task_id: str
+    claim_epoch: int
+    kind: str
+    path: str
+    body: str
+    written_by: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalRow:
+    """``text`` is the proposal's file as it was written when it was open; ``status`` and ``outcome`` are now's."""
+
+    id: int
+    task_id: str
+    claim_epoch: int
+    session_id: str
+    type: str
+    title: str
+    path: str
+    document_id: int
+    message_id: int
+    status: str
+    outcome: str
+    at: str
+    decided_at: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HumanRow:
+    id: int
+    task_id: str
+    kind: str
+    subject_id: int
+    text: str
+    at: str
+    resolved_at: str | None
+    resolution: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRow:
+    plan_id: str
+    path: str
+    title: str
+    sha256: str
+    text: str
+    base_branch: str | None
+    base_commit: str
+    locked_at: str
+    finished_at: str | None

@@ -1,0 +1,46 @@
+"""Rows of the sessions of a task: their claims, their processes, what they wrote down."""
+
+from dataclasses import dataclass
+
+__all__ = ["JournalRow", "ProcessRow", "SessionRow"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRow:
+    task_id: str
+    claim_epoch: int
+    session_id: str
+    number: int
+    agent: str | None
+    started_at: str
+    ended_at: str | None
+    exit_reason: str | None
+    context_pct: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessRow:
+    task_id: str
+    claim_epoch: int
+    role: str
+    pid: int
+    pgid: int
+    started_at_s: float
+    boot_id: str
+    host: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalRow:
+    id: int
+    task_id: str
+    claim_epoch: int
+    session_id: str
+    kind: str
+    item: str
+    text: str
+    severity: str | None
+    context_pct: float | None
+    commit_id: str | None
+    at: str
+    ruled_by: int | None

@@ -1,0 +1,49 @@
+"""Rows of what was handed in, of what was found when it was verified, and of what an agent thought of it."""
+
+from dataclasses import dataclass
+
+from musician.protocol.states import State
+
+__all__ = ["OpinionRow", "SubmissionRow", "VerificationRow"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmissionRow:
+    """A submission and, once it is judged, its verdict."""
+
+    id: int
+    message_id: int
+    message_type: str
+    claim_epoch: int
+    at: str
+    message: str | None
+    verdict: State | None
+    verdict_message_id: int | None
+    verdict_text: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationRow:
+    id: int
+    task_id: str
+    claim_epoch: int
+    checkpoint: int
+    covers_all: bool
+    outcome: str
+    tree_id: str
+    journal_id: int
+    result: str
+    submission_id: int | None
+    at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpinionRow:
+    """``judgement`` is None where the agent gave none that counts; ``ruled`` is a JSON array of numbers from 1."""
+
+    submission_id: int
+    task_id: str
+    judgement: str | None
+    text: str
+    ruled: str
+    at: str

@@ -1,0 +1,47 @@
+"""Rows of tasks and of what happened to their states."""
+
+from dataclasses import dataclass
+
+from musician.protocol.states import State
+
+__all__ = ["HistoryRow", "TaskRow"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRow:
+    """``heartbeat_age_s``: seconds by the database's clock; None if unset or unreadable, negative if in the future."""
+
+    task_id: str
+    state: State
+    session_id: str | None
+    worked_by: str | None
+    started_at: str | None
+    last_heartbeat: str | None
+    heartbeat_age_s: float | None
+    completed_at: str | None
+    retry_count: int
+    last_error: str | None
+    report_path: str | None
+    instruction_path: str | None
+    claim_epoch: int
+    title: str | None
+    plan_id: str | None
+    phase: int | None
+    position: int | None
+    retry_limit: int
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryRow:
+    id: int
+    task_id: str
+    from_state: State | None
+    to_state: State
+    who: str
+    session_id: str | None
+    claim_epoch: int
+    message_id: int | None
+    message_type: str | None
+    submission_id: int | None
+    at: str
