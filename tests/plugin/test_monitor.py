@@ -21,7 +21,7 @@ from musician.protocol.claim import Claim
 from musician.protocol.messages.types import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
-from musician.service.clients import Met, rebind
+from musician.service import Met, rebind
 from musician.store.sqlite.store import SqliteStore
 
 SETTINGS = Settings()

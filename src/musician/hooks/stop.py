@@ -13,7 +13,6 @@ import sys
 from musician import service
 from musician.hooks.answers import block, notice
 from musician.hooks.stop_counting import this_stop
-from musician.hooks.stop_waiting import wait_for_conductor
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost, DatabaseUnusable
 from musician.protocol.names import CONDUCTOR
@@ -40,6 +39,8 @@ def answer(event: "HookEvent", place: "Place") -> "Answer | None":
     try:
         decision = _decided(event, place)
         if isinstance(decision, Wait):
+            from musician.hooks.stop_waiting import wait_for_conductor
+
             claim = _claim(event, place, decision.duty)
             decision = wait_for_conductor(place.store(), claim, place.settings())
         return _kept(event, place, decision) if isinstance(decision, Keep) else None

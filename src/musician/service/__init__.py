@@ -4,8 +4,8 @@ A verb takes the store first. An owner's verb names its :class:`~musician.protoc
 as ``task-00``. A refusal is a typed error and changes nothing. The message is written before the state (D5) and
 waiters are rung after the commit. Where do we …
 
-- claim, release, beat? ``claims``
-- follow a session that somebody opened in a client? ``clients``
+- claim? ``claiming``; beat, find a session's claims? ``claims``
+- follow a session that somebody opened in a client? ``clients``; to its next id? ``rebinding``
 - write down what a session did? ``work``
 - submit, report, ask? ``submissions``
 - end a session or a task? ``endings``
@@ -33,7 +33,8 @@ from musician.on_demand import on_demand
 
 if TYPE_CHECKING:
     from musician.service.anomalies import anomalies_in, anomalies_now
-    from musician.service.claims import Taken, beat, block_claim, claim, claims_of, current_claim, sole_claim
+    from musician.service.claiming import Taken, block_claim, claim
+    from musician.service.claims import beat, claims_of, current_claim, sole_claim
     from musician.service.clients import (
         CLEARED,
         Met,
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
         end_client,
         meet_client,
         note_client_failure,
-        rebind,
         session_of_process,
         warn_client,
     )
@@ -75,6 +75,7 @@ if TYPE_CHECKING:
         unsubmitted_proposals,
     )
     from musician.service.rawwork import execute, query
+    from musician.service.rebinding import rebind
     from musician.service.smoothness import PhaseSmoothness, smoothness_by_phase
     from musician.service.submissions import announce, ask, report, resume, submit
     from musician.service.takeover import fence, hand_over, reopen, take_over, withdraw
@@ -214,7 +215,8 @@ if not TYPE_CHECKING:  # where types are checked, a name that is not listed abov
         __name__,
         {
             "anomalies": ("anomalies_in", "anomalies_now"),
-            "claims": ("Taken", "beat", "block_claim", "claim", "claims_of", "current_claim", "sole_claim"),
+            "claiming": ("Taken", "block_claim", "claim"),
+            "claims": ("beat", "claims_of", "current_claim", "sole_claim"),
             "clients": (
                 "CLEARED",
                 "Met",
@@ -225,10 +227,10 @@ if not TYPE_CHECKING:  # where types are checked, a name that is not listed abov
                 "end_client",
                 "meet_client",
                 "note_client_failure",
-                "rebind",
                 "session_of_process",
                 "warn_client",
             ),
+            "rebinding": ("rebind",),
             "conducting": (
                 "Conducting",
                 "beat_conductor",

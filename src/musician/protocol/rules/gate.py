@@ -13,11 +13,14 @@ input", and the session reads the database for itself.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
-from musician.protocol.settings import Settings
 from musician.protocol.states import TERMINAL, WAITING, State
+
+if TYPE_CHECKING:
+    from musician.protocol.settings import Settings
 
 __all__ = [
     "CLIENT_CAP",
@@ -123,7 +126,7 @@ def patience(
     conductor_age_s: float | None,
     waits_for_human: bool,
     has_reported: bool,
-    settings: Settings,
+    settings: "Settings",
 ) -> Patience:
     """After 15 minutes a silent conductor is reported, once; the second time the session hands off (D11).
 

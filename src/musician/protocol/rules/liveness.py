@@ -8,8 +8,10 @@ sense.
 
 from enum import StrEnum
 from math import isfinite
+from typing import TYPE_CHECKING
 
-from musician.protocol.settings import Settings
+if TYPE_CHECKING:
+    from musician.protocol.settings import Settings
 
 __all__ = ["HeartbeatStatus", "Owner", "heartbeat_status", "owner_standing", "trusts_ages"]
 
@@ -37,7 +39,7 @@ class Owner(StrEnum):
     """A claim on its task is blocked as if it lived; it is flagged and never taken over."""
 
 
-def heartbeat_status(age_s: float | None, settings: Settings) -> HeartbeatStatus:
+def heartbeat_status(age_s: float | None, settings: "Settings") -> HeartbeatStatus:
     """Older than 480 s is REFRESH, from 540 s on STALE, by default.
 
     A negative age within ``heartbeat.skew_tolerance_s`` is rounding and OK; beyond it SKEW.
@@ -69,7 +71,7 @@ def owner_standing(status: HeartbeatStatus, *, lock_held: bool | None) -> Owner:
     return Owner.DOUBTFUL
 
 
-def trusts_ages(since_gap_s: float | None, settings: Settings) -> bool:
+def trusts_ages(since_gap_s: float | None, settings: "Settings") -> bool:
     """Whether the conductor may call anyone stale.
 
     ``since_gap_s`` is how long ago its own ticks had a gap (the machine slept), None if they never had:

@@ -1,0 +1,146 @@
+"""Claiming a task: exactly one of any number of sessions succeeds (D4, D9)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from musician.protocol.claim import Claim
+from musician.protocol.errors import ClaimBlocked
+from musician.protocol.messages.kinds import MessageType
+from musician.protocol.messages.types import ClaimBlockedNotice
+from musician.protocol.names import (
+    CONDUCTOR,
+    check_session_id,
+    check_task_id,
+    fallback_id,
+    succession_name,
+)
+from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
+from musician.protocol.states import ACTIVE, CLAIMABLE, State
+from musician.service.claims import own_epoch
+from musician.service.rowwork import is_fenced, load_task, say
+from musician.store.port import Store, Tx
+from musician.store.rows import TaskRow
+
+if TYPE_CHECKING:
+    from musician.protocol.settings import Settings
+
+__all__ = ["Taken", "block_claim", "claim"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A claim that succeeded. ``is_new`` is False for the owner's own second claim, which changed nothing."""
+
+    claim: Claim
+    worked_by: str
+    number: int
+    is_new: bool
+    instruction_path: str
+
+
+def claim(
+    store: Store, task_id: str, session_id: str | None, *, quiet: bool = False, settings: "Settings"
+) -> Taken:
+    """Claim a task atomically; exactly one of any number of sessions succeeds.
+
+    Raises :class:`ClaimBlocked` when the task has a live owner, is in a state that cannot be claimed, has no
+    instruction, or while a session is at work on a task that shares its dangerous files. The task is then as it was;
+    the session's fallback row and a ``claim_blocked`` message are written, unless ``quiet`` (a polling worker) (D9).
+    """
+    check_task_id(task_id)
+    session = check_session_id(session_id)
+    with store.write() as tx:
+        row = load_task(tx, task_id)
+        if _owns(tx, row, session) and row.state in ACTIVE - {State.EXIT_REQUESTED}:
+            return _taken(tx, row, session, is_new=False)
+        reason = _why_blocked(tx, row, session, settings) or _try(tx, row, session)
+        if reason is None:
+            return _taken(tx, load_task(tx, task_id), session, is_new=True)
+        if not quiet:
+            _block(tx, row, session, reason)
+    raise ClaimBlocked(
+        task_id=task_id, state=row.state, reason=reason, owner=row.session_id if row.state in ACTIVE else None
+    )
+
+
+def block_claim(store: Store, task_id: str, session_id: str | None, reason: str) -> None:
+    """Write down a claim that was blocked before it was tried: another process holds the task's lock (D9)."""
+    check_task_id(task_id)
+    session = check_session_id(session_id)
+    with store.write() as tx:
+        _block(tx, load_task(tx, task_id), session, reason)
+
+
+def _owns(tx: Tx, row: TaskRow, session: str) -> bool:
+    return row.session_id == session and own_epoch(tx, row, session) == row.claim_epoch
+
+
+_UNCLAIMABLE: Mapping[State, str] = MappingProxyType(
+    {State.COMPLETE: "it is done", State.EXITED: "nobody has opened it again"}
+)
+"""Why nobody can claim a task that nobody has."""
+
+
+def _why_blocked(tx: Tx, row: TaskRow, session: str, settings: "Settings") -> str | None:
+    if row.state not in CLAIMABLE:
+        return f"{_UNCLAIMABLE.get(row.state, 'its state cannot be claimed')}{_whose(tx, row)}"
+    if row.session_id is not None and is_fenced(tx, row):
+        return f"it is being taken over from session {row.session_id}"
+    if row.session_id == session and row.state is State.EXIT_REQUESTED:
+        return "its owner has been asked to exit and may only do that"
+    status = heartbeat_status(row.heartbeat_age_s, settings)
+    if row.session_id is not None and row.last_heartbeat is not None:
+        standing = owner_standing(status, lock_held=None)
+        if standing in (Owner.LIVE, Owner.DOUBTFUL):
+            return f"somebody lives on it{_whose(tx, row)}"
+    if tx.one("instruction", task_id=row.task_id) is None:
+        return "it has no instruction"
+    at_work = tx.one("conflict_at_work", task_id=row.task_id)
+    if at_work is not None:
+        return f"{at_work['other']!s} is at work on the same dangerous files"
+    return None
+
+
+def _whose(tx: Tx, row: TaskRow) -> str:
+    """The owner, since when, and when it was last heard of; "" if nobody has the task."""
+    if row.session_id is None or row.state not in ACTIVE:
+        return ""
+    session = tx.one("session", task_id=row.task_id, claim_epoch=row.claim_epoch)
+    since = "" if session is None else f" since {session['started_at']!s}"
+    return f"; session {row.session_id} has it{since}, last heartbeat {row.last_heartbeat or 'never'} (UTC)"
+
+
+def _try(tx: Tx, row: TaskRow, session: str) -> str | None:
+    counted = tx.one("count_sessions", task_id=row.task_id)
+    number = int((counted or {}).get("n") or 0) + 1
+    changed = tx.run(
+        "claim_task",
+        task_id=row.task_id,
+        session_id=session,
+        worked_by=succession_name(row.task_id, number),
+    )
+    return None if changed == 1 else "the database's claim guard refused it"
+
+
+def _taken(tx: Tx, row: TaskRow, session: str, *, is_new: bool) -> Taken:
+    instruction = tx.one("instruction", task_id=row.task_id)
+    counted = tx.one("count_sessions", task_id=row.task_id)
+    if is_new:
+        tx.ring(CONDUCTOR)
+    return Taken(
+        claim=Claim(task_id=row.task_id, session_id=session, epoch=row.claim_epoch),
+        worked_by=row.worked_by or succession_name(row.task_id, 1),
+        number=int((counted or {}).get("n") or 1),
+        is_new=is_new,
+        instruction_path=str((instruction or {}).get("message") or ""),
+    )
+
+
+def _block(tx: Tx, row: TaskRow, session: str, reason: str) -> None:
+    """Let the session end, and tell the conductor: each once, however often the session tries (D9)."""
+    tx.run("block_claim", fallback_id=fallback_id(session), session_id=session)
+    if tx.one("blocked_before", task_id=row.task_id, session_id=session) is None:
+        notice = ClaimBlockedNotice(task_id=row.task_id, reason=f"{row.state}: {reason}")
+        say(tx, row.task_id, session, MessageType.CLAIM_BLOCKED, notice.render())

@@ -1,0 +1,85 @@
+"""What a client's process holds goes along to the next id of its session, with a new epoch (B05)."""
+
+from musician.protocol.claim import Claim
+from musician.protocol.errors import ClaimLost
+from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.messages.kinds import MessageType
+from musician.protocol.messages.particulars import Counted, Deviations, SelfCorrection
+from musician.protocol.messages.types import Resumption
+from musician.protocol.names import check_session_id, succession_name
+from musician.protocol.rules.deviations import worst
+from musician.service.claims import claims_in
+from musician.service.clients import CLEARED, Met, clients_in, meet_in
+from musician.service.rowwork import load_owned, named, say, write_entries
+from musician.service.work import as_entry
+from musician.store.port import Store, Tx
+from musician.store.rows import JournalRow, decode
+
+__all__ = ["rebind"]
+
+
+def rebind(store: Store, session_id: str, new: Met, *, is_cleared: bool = True) -> tuple[Claim, ...]:
+    """The claims that the process of ``new`` made under earlier ids, now under ``session_id``, each an epoch on.
+
+    Only what exactly this process ran, and what ended by being cleared; with ``is_cleared`` the client says that this
+    session begins so, and an earlier one whose end it could not say has ended so too. Nothing is changed where there
+    is no such claim (B05). Each is announced to the conductor; a late writer under an old id is refused (D2).
+    """
+    check_session_id(session_id)
+    with store.write() as tx:
+        earlier = [
+            client
+            for client in clients_in(tx, new.identity, but=session_id)
+            if client.end_reason == CLEARED or (is_cleared and client.ended_at is None)
+        ]
+        moved = [
+            _move(tx, claim, session_id) for client in earlier for claim in claims_in(tx, client.session_id)
+        ]
+        if moved:
+            meet_in(tx, session_id, new)
+            for client in earlier:
+                tx.run("succeed_client", session_id=client.session_id, successor=session_id)
+        return tuple(moved)
+
+
+def _move(tx: Tx, old: Claim, session_id: str) -> Claim:
+    new = Claim(task_id=old.task_id, session_id=session_id, epoch=old.epoch + 1)
+    row = load_owned(tx, old)
+    counted = tx.one("count_sessions", task_id=old.task_id)
+    worked_by = succession_name(old.task_id, int((counted or {}).get("n") or 0) + 1)
+    # The session before the epoch: an epoch without one is a fence.
+    tx.run("add_session", task_id=old.task_id, claim_epoch=old.epoch, session_id=session_id)
+    changed = tx.run("rebind", successor=session_id, worked_by=worked_by, **named(old))
+    if changed != 1:
+        raise ClaimLost(
+            task_id=old.task_id, session_id=old.session_id, epoch=old.epoch, current_epoch=row.claim_epoch
+        )
+    reason = f"interrupted: the conversation was cleared and goes on as session {session_id}"
+    tx.run("end_session", exit_reason=reason, context_pct=None, task_id=old.task_id, claim_epoch=old.epoch)
+    text = _announcement(tx, old, worked_by).render()
+    claimed = Entry(kind=Kind.CLAIMED, text=session_id)
+    write_entries(tx, new, (claimed, Entry(kind=Kind.RESUMED, text=text)))
+    say(tx, new.task_id, session_id, MessageType.RESUMPTION_STATUS, text)
+    return new
+
+
+def _announcement(tx: Tx, old: Claim, worked_by: str) -> Resumption:
+    """As any successor announces itself; but the process, the tree and the work in it are the same."""
+    of = {"task_id": old.task_id}
+    rows = [decode(JournalRow, each) for each in tx.all("journal_of_task", **of)]
+    progress = Progress().after(as_entry(row) for row in rows)
+    begun = [row.item for row in rows if row.kind in (Kind.STARTED, Kind.LAUNCHED)]
+    unread = tx.one("count_unread", **of)
+    return Resumption(
+        worked_by=worked_by,
+        previous_session=old.session_id,
+        handoff="none, the same process goes on after its conversation was cleared",
+        context_usage_pct=None,
+        deviations_found=Deviations(count=len(progress.deviations), worst=worst(progress.deviations)),
+        mismatches=Counted(count=0),
+        pending_messages=Counted(count=int((unread or {}).get("n") or 0)),
+        previous_self_correction=SelfCorrection(happened=bool(progress.self_corrections)),
+        assessment="the same musician under another session id",
+        verification="not run anew: nothing but the conversation is lost",
+        resuming_from=begun[-1] if begun else "the beginning",
+    )
