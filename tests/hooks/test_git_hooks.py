@@ -187,3 +187,21 @@ def test_a_broken_database_stops_nobodys_git(shell: Shell, claim: Claim, store: 
     )
     assert done.returncode == 0
     assert "cannot be read" in done.stderr
+
+
+@pytest.mark.usefixtures("claim")
+def test_a_musicians_tests_may_push_between_repositories_of_their_own(shell: Shell, tmp_path: Path) -> None:
+    """The guard asks for the repository that git works in: one without our database is nobody's."""
+    script = f"""
+        set -e
+        cd "{tmp_path}"
+        git init -q --bare there.git
+        git init -q -b main here
+        cd here
+        git commit -q --allow-empty -m first
+        git branch aside
+        git push -q ../there.git main aside
+    """
+    done = shell(script)
+    assert done.returncode == 0, done.stderr
+    assert {"aside", "main"} <= set(branches(tmp_path / "there.git").split())
