@@ -167,7 +167,7 @@ def test_in_a_terminal_the_monitor_wakes_it_and_without_one_the_gate_waits(
         waited.append(waits)
         return Leave()
 
-    monkeypatch.setattr("musician.hooks.stop.wait_for_conductor", wait)
+    monkeypatch.setattr("musician.hooks.stop_waiting.wait_for_conductor", wait)
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ATTENDED", "1")
     in_error(store, claim)
     assert hook("Stop", **FIRST, background_tasks=running).document is None
