@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
+from musician.cli import faults
 from musician.cli.faults import explain
 from musician.protocol.errors import UnknownTask
 from musician.testing import until
@@ -289,3 +290,16 @@ def test_click_s_own_ways_out_keep_their_codes(capsys: pytest.CaptureFixture[str
     assert explain(click.Abort()) == 130
     assert explain(click.FileError("x", "gone")) == 1
     assert is_one_line(capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [(errno.EIO, "the output cannot be written"), (errno.EINVAL, "the system refused something")],
+)
+def test_only_what_a_write_fails_with_is_laid_on_the_output(
+    number: int, told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(faults, "_forget_output", lambda: None)  # the test's own output goes on
+    assert faults.explain(OSError(number, "so it is")) == faults.FAILED
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"musician: {told} (so it is): ")

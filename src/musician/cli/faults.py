@@ -23,6 +23,8 @@ INTERNAL = 70
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 """As a shell reports a program that SIGPIPE ended."""
+_OF_OUTPUT = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
+"""How a write to what is open already fails; of another error without a path nobody knows that it was the output."""
 _MOST_DIFFERENCE = 200
 """Lines of a plan's difference that are shown."""
 
@@ -51,6 +53,7 @@ def explain(error: BaseException) -> int:
             _forget_output()
             return BROKEN_PIPE
         case OSError():
+            _debug(error)
             _complain(_surroundings(error))
             return FAILED
         case _:
@@ -82,18 +85,24 @@ def _surroundings(error: OSError) -> str:
     reason = error.strerror or type(error).__name__
     if error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {reason}: check the path and its rights"
+    if error.errno not in _OF_OUTPUT:
+        return f"the system refused something ({reason}): run `musician doctor`; MUSICIAN_DEBUG=1 shows where"
     _forget_output()  # what is left of it would fail again when the interpreter ends
     remedy = "free some space" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "write elsewhere"
     return f"the output cannot be written ({reason}): {remedy} and try again"
 
 
 def _internal(error: BaseException) -> int:
-    if os.environ.get("MUSICIAN_DEBUG") == "1":
-        _say("".join(traceback.format_exception(error)).rstrip("\n"))
+    _debug(error)
     _complain(
         f"internal error: {type(error).__name__}: {error}: please report it (MUSICIAN_DEBUG=1 shows the traceback)"
     )
     return INTERNAL
+
+
+def _debug(error: BaseException) -> None:
+    if os.environ.get("MUSICIAN_DEBUG") == "1":
+        _say("".join(traceback.format_exception(error)).rstrip("\n"))
 
 
 def _complain(text: str) -> None:
