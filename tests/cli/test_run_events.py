@@ -14,6 +14,7 @@ from musician.cli.run_lines import line_of
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.messages.particulars import AgentsRemaining, Counted, Nth
 from musician.protocol.messages.types import ContextWarning, ErrorReport, MessageType, Resumption
+from musician.protocol.resumption.handoff import ENDED_WAITING
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.states import State
 from musician.service import TaskView
@@ -196,6 +197,18 @@ def test_reports_are_told_with_what_they_say(play: Play) -> None:
         ("exit_requested", "asked to hand off: Prepare the handoff now."),
         ("exited", "musician-task-01 handed off: conductor requested"),
     ]
+
+
+def test_who_ended_while_it_waited_is_not_said_to_have_died(play: Play) -> None:
+    play.claim("s1")
+    play.submit(1, 1)
+    service.fence(play.store, T, epoch=play.owner.epoch)
+    text = f"The last session {ENDED_WAITING}. It left no unfinished work."
+    service.take_over(play.store, T, text, reason=ENDED_WAITING)
+    play.look()
+    assert told(play.store, play.views)[-1].text == (
+        "musician-task-01 ended while it waited; musician-task-01-S2 takes over. It left no unfinished work."
+    )
 
 
 def test_what_a_successor_found_is_told(play: Play) -> None:

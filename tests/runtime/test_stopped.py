@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from musician import service
+from musician.protocol.resumption.handoff import ENDED_WAITING
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 
@@ -128,7 +129,9 @@ def test_a_musician_that_waits_for_a_verdict_leaves_its_submission_waiting(stage
     assert stage.state("task-01") is State.NEEDS_REVIEW
     assert last_session(stage) is None
     check_end(stage)
-    assert [each.verdict for each in stage.view("task-01").submissions] == [State.REVIEW_APPROVED] * 2
+    view = stage.view("task-01")
+    assert [each.verdict for each in view.submissions] == [State.REVIEW_APPROVED] * 2
+    assert [each.exit_reason for each in view.sessions] == [ENDED_WAITING, "complete"]
 
 
 def test_a_musician_that_verifies_anew_what_was_approved_does_not_wait_for_the_tests(stage: "Stage") -> None:

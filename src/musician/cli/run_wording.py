@@ -3,6 +3,7 @@
 Refuses to judge and to shorten: what somebody wrote is repeated as it is.
 """
 
+import re
 from collections.abc import Callable, Iterable
 
 from musician.protocol.conductor.anomalies import Anomaly, Signal
@@ -11,6 +12,7 @@ from musician.protocol.journal import Kind
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import ContextWarning, ErrorReport, MessageType, Resumption
 from musician.protocol.names import succession_name
+from musician.protocol.resumption.handoff import DIED, ENDED_WAITING
 from musician.protocol.rules.review import ROUGHEST
 from musician.protocol.states import State
 from musician.service import PhaseSmoothness, TaskView
@@ -18,11 +20,8 @@ from musician.store.rows import HistoryRow, JournalRow, SessionRow
 
 __all__ = ["many", "say_anomaly", "say_change", "say_entry", "say_noted", "say_smoothness"]
 
-DIED = "died"
-"""The exit reason that a takeover gives to a session whose process is gone (D23)."""
-
 _ANOMALY = "anomaly: "
-_SAID_ALREADY = "The last session died. "
+_SAID_ALREADY = re.compile(rf"The last session ({DIED}|{ENDED_WAITING})\. ")
 
 Text = Callable[[int | None], str]
 """A message of the task by its id."""
@@ -162,9 +161,10 @@ def _taken_over(change: HistoryRow, view: TaskView, text: str) -> str:
     gone = _session_before(change.claim_epoch, view)
     if gone is None:
         return f"open again: {text}"
-    how = "died" if gone.exit_reason in (DIED, None) else f"is gone ({gone.exit_reason})"
+    reason = gone.exit_reason or DIED
+    how = reason if reason in (DIED, ENDED_WAITING) else f"is gone ({reason})"
     successor = succession_name(change.task_id, gone.number + 1)
-    return f"{_name(gone)} {how}; {successor} takes over. {text.removeprefix(_SAID_ALREADY)}"
+    return f"{_name(gone)} {how}; {successor} takes over. {_SAID_ALREADY.sub('', text, count=1)}"
 
 
 def _exited(change: HistoryRow, view: TaskView) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from musician.protocol.journal import Kind
 from musician.protocol.names import succession_name
+from musician.protocol.resumption.handoff import DIED
 from musician.protocol.states import State
 from musician.service import TaskView
 from musician.store.rows import JournalRow, SessionRow
@@ -17,8 +18,6 @@ __all__ = ["Episode", "retell"]
 
 _BEGUN = frozenset({Kind.STARTED, Kind.LAUNCHED})
 _PLAYED = frozenset({Kind.COMPLETED, Kind.RETURNED, Kind.RECONCILED})
-_DIED = "died"
-"""The exit reason that a takeover gives to a session whose process is gone (D23)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +66,7 @@ def _of_task(view: TaskView) -> Iterator[Episode]:
         yield from _sent_back(view, session)
         if following is not None:
             successor = succession_name(view.row.task_id, following.number)
-            if session.exit_reason == _DIED:
+            if session.exit_reason == DIED:
                 yield _killed(view, session, journal, successor)
             else:
                 yield _handed_off(view, session, journal, successor)

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 __all__ = [
+    "DIED",
     "DIRTY_OVER_PCT",
+    "ENDED_WAITING",
     "Ending",
     "Handoff",
     "HandoffKind",
@@ -26,6 +28,12 @@ __all__ = [
 
 DIRTY_OVER_PCT = 80.0
 """A session that ended above this context usage is distrusted: what it claimed is verified anew."""
+
+DIED = "died"
+"""Why a session ended that is gone without a word (D23)."""
+
+ENDED_WAITING = "ended while it waited"
+"""The same, of one that was waiting for the conductor: nothing was under way, and what it had asked stands (D7)."""
 
 _TITLE = re.compile(r"#\s*HANDOFF:\s*(?P<task>\S+)\s*$", re.MULTILINE)
 _BARE_TITLE = re.compile(r"\AHANDOFF:\s*(?P<task>\S+)\s*$", re.MULTILINE)

@@ -30,7 +30,7 @@ from musician.runtime.conductor.reviewing import ask_reviewer
 from musician.runtime.owners import last_epoch, lives, processes_of
 from musician.runtime.papers import Papers, write_whole
 from musician.runtime.program import program_of
-from musician.runtime.resuming.handoffs import handoff_after_crash
+from musician.runtime.resuming.handoffs import handoff_after_crash, why_gone
 from musician.runtime.verifying import verify_by_hand
 from musician.store.port import Store
 from musician.trees.branches import branch_of
@@ -157,12 +157,18 @@ class Performer:
             await _in_thread(partial(self._ask, act.task_id, "doubtful", epoch, survivor))
             return
         saved = await _in_thread(partial(self._save_work, act.task_id, epoch))
-        text = "The last session died. " + (
-            f"Its unfinished work is kept at {saved}." if saved else "It left no unfinished work."
-        )
+        reason = why_gone(view)
+        left = f"Its unfinished work is kept at {saved}." if saved else "It left no unfinished work."
         handoff = await _in_thread(partial(self._write_handoff, view, saved))
         await _in_thread(
-            partial(service.take_over, self.store, act.task_id, text, reason="died", handoff=handoff)
+            partial(
+                service.take_over,
+                self.store,
+                act.task_id,
+                f"The last session {reason}. {left}",
+                reason=reason,
+                handoff=handoff,
+            )
         )
 
     def _end_old(self, view: service.TaskView) -> str:

@@ -8,11 +8,21 @@ from dataclasses import dataclass
 from musician import service
 from musician.protocol.journal import Progress
 from musician.protocol.musician.program import Program
-from musician.protocol.resumption.handoff import Ending, Handoff, HandoffKind, assess_ending, classify, read
+from musician.protocol.resumption.handoff import (
+    DIED,
+    ENDED_WAITING,
+    Ending,
+    Handoff,
+    HandoffKind,
+    assess_ending,
+    classify,
+    read,
+)
+from musician.protocol.states import VERDICTS, WAITING
 from musician.service import TaskView
 from musician.verification.result import VerificationResult
 
-__all__ = ["AFTER_CRASH", "Left", "handoff_after_crash", "handoff_of", "what_was_left"]
+__all__ = ["AFTER_CRASH", "Left", "handoff_after_crash", "handoff_of", "what_was_left", "why_gone"]
 
 AFTER_CRASH = "program after a crash"
 """Who wrote a HANDOFF that no session of its own wrote: it is no clean exit."""
@@ -72,7 +82,7 @@ def handoff_after_crash(
         session_id=view.sessions[-1].session_id,
         worked_by=view.row.worked_by or "",
         epoch=view.sessions[-1].claim_epoch,
-        reason="died",
+        reason=why_gone(view),
         context_pct=view.sessions[-1].context_pct,
         at=at,
         pending=program.remaining(progress),
@@ -80,6 +90,11 @@ def handoff_after_crash(
         set_aside=set_aside,
         written_by=AFTER_CRASH,
     )
+
+
+def why_gone(view: TaskView) -> str:
+    """The exit reason of a session that is gone without a terminal write."""
+    return ENDED_WAITING if view.row.state in WAITING | VERDICTS else DIED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
