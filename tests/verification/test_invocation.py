@@ -109,3 +109,55 @@ def test_the_same_command_for_other_files() -> None:
 
 def test_a_module_is_named_from_the_top() -> None:
     assert module_name("tests/deep/test_a.py") == "tests.deep.test_a"
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--timeout 60",
+        "--ignore tests/slow",
+        "--deselect tests/test_b.py::test_b",
+        "--cov-report xml",
+        "-qn 2",
+        "--cov src",
+        "-m 'not slow'",
+    ],
+)
+def test_what_follows_an_option_that_takes_a_value_is_no_target(option: str) -> None:
+    found = read(f"pytest {option}")
+    assert found.targets == ()
+    assert found.of_files(["tests/test_a.py"]) == f"pytest {option} tests/test_a.py"
+
+
+@pytest.mark.parametrize("options", ["--cov", "-q --own-option", "--cov-report=xml --debug"])
+def test_a_file_is_not_taken_for_the_value_of_an_option_before_it(options: str) -> None:
+    assert read(f"pytest {options}").of_files(["tests/test_a.py"]) == f"pytest {options} -- tests/test_a.py"
+    assert read(f"pytest tests {options}").targets == ("tests",)
+
+
+@pytest.mark.parametrize("options", ["--cov -q", "--own-option -x", "-xvn2", "-n2 -q", "--own=1 -q"])
+def test_an_option_is_no_value(options: str) -> None:
+    found = read(f"pytest {options} tests")
+    assert (found.options, found.targets) == (tuple(options.split()), ("tests",))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pytest --own-option tests",
+        "pytest -xZ tests",
+        "pytest tests --timeout",
+        "python -m unittest --own-option tests.test_a",
+    ],
+)
+def test_where_a_word_may_be_a_value_nothing_is_read(command: str) -> None:
+    assert read_invocation(command) is None
+
+
+def test_after_two_dashes_all_is_to_be_run() -> None:
+    assert read("pytest -q -- -k").targets == ("-k",)
+
+
+@pytest.mark.parametrize(("command", "runs"), [("pytest -xk one", False), ("pytest -o k=-k", True)])
+def test_options_that_share_a_word_are_told_apart(command: str, runs: bool) -> None:
+    assert read(command).runs_all_of("tests/test_a.py") is runs

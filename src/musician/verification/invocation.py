@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
 
+from musician.verification.options import PYTEST, UNITTEST
+
 __all__ = ["Invocation", "Runner", "module_name", "read_invocation"]
 
 _OPERATORS = re.compile(r"[;|&<>()`#\n\\]|\$\(")
@@ -20,29 +22,20 @@ _NAME = re.compile(r"(?<![^\s/])(?:pytest|py\.test|unittest)(?!\S)")
 _BEFORE_PYTEST = re.compile(r"(?:^|\s)(?:-m|run|\w+=\S*)\s+\Z")
 """What a runner's bare name follows: ``python -m``, ``uv run``, or a setting of the environment."""
 
-_PYTEST_VALUES = frozenset(
-    {"-k", "-m", "-p", "-n", "-o", "-c", "-W", "-r", "--rootdir", "--tb", "--cov", "--maxfail"}
-)
-_NARROWING = (
-    "-k",
-    "-m",
-    "--lf",
-    "--last-failed",
-    "--deselect",
-    "--ignore",
-    "--sw",
-    "--stepwise",
-    "--pattern",
-)
-_UNITTEST_VALUES = frozenset(
-    {"-k", "-s", "-p", "-t", "--start-directory", "--pattern", "--top-level-directory"}
-)
-_START = frozenset({"-s", "--start-directory"})
-
 
 class Runner(StrEnum):
     PYTEST = "pytest"
     UNITTEST = "unittest"
+
+
+_KNOWN = {Runner.PYTEST: PYTEST, Runner.UNITTEST: UNITTEST}
+_NARROWING = {
+    Runner.PYTEST: frozenset(
+        ("-k", "-m", "--lf", "--last-failed", "--deselect", "--ignore", "--ignore-glob", "--sw", "--stepwise")
+    ),
+    Runner.UNITTEST: frozenset(("-k", "-p", "--pattern")),
+}
+_START = frozenset({"-s", "--start-directory"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,33 +119,23 @@ def _found(command: str) -> tuple[Runner, int] | None:
     return None
 
 
-def _invocation(runner: Runner, head: str, words: list[str]) -> Invocation:
-    is_pytest = runner is Runner.PYTEST
-    valued = _PYTEST_VALUES if is_pytest else _UNITTEST_VALUES
-    options: list[str] = []
-    targets: list[str] = []
+def _invocation(runner: Runner, head: str, words: list[str]) -> Invocation | None:
+    read = _KNOWN[runner].read(words)
+    if read is None:
+        return None
+    options, targets = read.options, read.targets
     start: str | None = None
-    rest = iter(words)
-    for word in rest:
-        if word in valued:
-            value = next(rest, "")
-            options += [word, value]
-            start = value if not is_pytest and word in _START else start
-        elif word.startswith("-"):
-            options.append(word)
-        else:
-            targets.append(word)
-    if not is_pytest and targets[:1] == ["discover"]:
-        options += targets[1:]
-        start = start or (targets[1] if len(targets) > 1 else None)
-        targets = []
+    if runner is Runner.UNITTEST:
+        start = next((value for name, value in reversed(read.named) if name in _START), None)
+        if targets[:1] == ("discover",):
+            options += targets[1:]
+            start = start or (targets[1] if len(targets) > 1 else None)
+            targets = ()
     return Invocation(
         runner=runner,
         head=head,
-        options=tuple(options),
-        targets=tuple(targets),
-        is_narrowed=any(
-            option.startswith(_NARROWING) or (option == "-p" and not is_pytest) for option in options
-        ),
+        options=(*options, "--") if read.is_open else options,
+        targets=targets,
+        is_narrowed=any(name in _NARROWING[runner] for name, _ in read.named),
         discovers_in=start,
     )
