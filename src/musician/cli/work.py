@@ -31,7 +31,14 @@ def work(app: App, task_id: str, session_id: str | None, agent: str | None, quie
 
     async def play() -> End:
         return await play_task(
-            app.root, app.store, task_id, session, settings=app.settings, agent=agent, quiet=quiet
+            app.root,
+            app.store,
+            task_id,
+            session,
+            settings=app.settings,
+            agent=agent,
+            quiet=quiet,
+            owns_process=True,
         )
 
     end = anyio.run(play)

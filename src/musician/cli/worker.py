@@ -37,7 +37,15 @@ def worker(
     Beside a conductor, which reviews and merges. It ends when every task is complete.
     """
     limit_s = 0.0 if once else idle_limit_s
-    play = partial(work_on, app.root, app.store, settings=app.settings, agent=agent, idle_limit_s=limit_s)
+    play = partial(
+        work_on,
+        app.root,
+        app.store,
+        settings=app.settings,
+        agent=agent,
+        idle_limit_s=limit_s,
+        owns_process=True,
+    )
     parting, played = anyio.run(play)
     document = {
         "ending": parting,

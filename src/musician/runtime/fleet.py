@@ -7,7 +7,7 @@ conductor, looks by itself now and then, and ends when every task of every plan 
 
 import math
 import uuid
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from enum import StrEnum
 from functools import partial
 
@@ -56,18 +56,23 @@ async def work_on(
     settings: Settings,
     agent: str | None = None,
     idle_limit_s: float | None = None,
+    owns_process: bool = False,
 ) -> tuple[Parting, tuple[tuple[str, End], ...]]:
     """Play one task after the other; why it ended, and each task it played with its end.
 
-    ``idle_limit_s``: end when there was nothing to claim for so long, instead of waiting for more.
+    ``idle_limit_s``: end when there was nothing to claim for so long, instead of waiting for more. ``owns_process``
+    as in :func:`~musician.runtime.musician.work.play_task`.
     """
     played: list[tuple[str, End]] = []
+    play = partial(
+        play_task, root, store, settings=settings, agent=agent, quiet=True, owns_process=owns_process
+    )
     idle_since_s = anyio.current_time()
     with Bell(store.path, CONDUCTOR) as bell:
         while True:
             bell.drain()
             candidates = await anyio.to_thread.run_sync(partial(claimable, root, store, settings))
-            found = await _play_first(root, store, candidates, settings, agent)
+            found = await _play_first(candidates, play)
             if found is not None:
                 played.append(found)
                 if found[1].reason.startswith(INTERRUPTED):
@@ -110,16 +115,14 @@ def _of_plan(root: Root, store: Store, row: PlanRow, settings: Settings) -> Iter
 
 
 async def _play_first(
-    root: Root, store: Store, candidates: tuple[str, ...], settings: Settings, agent: str | None
+    candidates: tuple[str, ...], play: Callable[[str, str], Awaitable[End]]
 ) -> tuple[str, End] | None:
-    """Play the first task that can be had."""
+    """Play the first task that can be had, by its id and a session's."""
     for task_id in candidates:
         session_id = f"worker-{uuid.uuid4().hex[:12]}"
         try:
             with raising_one():
-                end = await play_task(
-                    root, store, task_id, session_id, settings=settings, agent=agent, quiet=True
-                )
+                end = await play(task_id, session_id)
         except ClaimBlocked:
             continue
         return task_id, end

@@ -56,11 +56,15 @@ async def play_task(
     settings: Settings,
     agent: str | None = None,
     quiet: bool = False,
+    owns_process: bool = False,
 ) -> r.End:
     """Play a task in a new session until it is complete, handed off, or somebody stops it.
 
     Raises :class:`ClaimBlocked` if the task is not to be had (``quiet``: without leaving a fallback row), and
     :class:`AgentUnavailable`, with nothing claimed, for an ``agent`` that is not.
+
+    ``owns_process``: whatever runs below this process is the session's, and is ended before another may have the task,
+    orphans of a leash that was killed included. Without it nothing but the session's own leashes is ended.
     """
     if agent is not None:
         make_agent(agent)
@@ -71,7 +75,8 @@ async def play_task(
         if not quiet:
             await anyio.to_thread.run_sync(partial(service.block_claim, store, task_id, session_id, reason))
         raise ClaimBlocked(task_id=task_id, state="held", reason=reason, owner=held.session_id)
-    become_subreaper()
+    if owns_process:
+        become_subreaper()
     stop = _Stop()
     with held, raising_one():
         try:
@@ -85,7 +90,8 @@ async def play_task(
             return end
         finally:
             close_kennel()
-            end_own_descendants(settings.time.shutdown_grace_s / 2)
+            if owns_process:
+                end_own_descendants(settings.time.shutdown_grace_s / 2)
 
 
 class _Stop:
