@@ -58,6 +58,23 @@ def test_a_context_warning_by_hand_carries_the_program_s_estimate(claimed: Path,
     assert call("status", "1", "--json").json["retry_count"] == 0
 
 
+def test_who_has_just_reported_is_not_told_to_report(claimed: Path, call: Call) -> None:
+    """D15: nothing is played or reported before the answer; that it is time to stop holds all the same."""
+    call("step", "1", "start", "1", "--context", "66")
+    warned = call("error", "1", "--context-warning", "--context", "66", "--json").json
+    assert warned["context_advice"] is None
+    call("review", "fix", "1", "go on")
+    call("inbox", "1", "--ack")
+    call("step", "1", "start", "1")
+    failed = call("error", "1", "it fails", "--context", "66", "--json").json
+    assert failed["context_advice"] is None
+    call("review", "fix", "1", "go on")
+    call("inbox", "1", "--ack")
+    call("step", "1", "start", "1")
+    failed = call("error", "1", "it fails", "--context", "75", "--json").json
+    assert failed["context_advice"].startswith("stop now")
+
+
 def test_a_context_check_goes_before_the_checkpoint_it_falls_together_with(claimed: Path, call: Call) -> None:
     """REF-4: by hand too; once the conductor has answered, the checkpoint is next."""
     write_greeter(claimed)

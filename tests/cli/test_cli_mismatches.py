@@ -256,6 +256,20 @@ def test_a_step_told_done_that_left_no_trace_is_not_done_at_all(scene: Scene) ->
     assert taken["next_item"] == "step 2"
 
 
+def test_what_was_decided_once_is_not_found_again_by_the_next_session(scene: Scene) -> None:
+    """D20.5: the log is corrected where a step is not done, too; else each successor adds a deviation."""
+    with scene.status.open("a") as file:
+        file.write("step 3 completed [ctx: 70%]\n")
+    taken = scene.take_up()
+    assert "(status file: step 3)" in scene.mismatches(taken)
+    assert "step 3 undone: found partly done\n" in scene.status.read_text()
+    scene.call("exit", "1", "--session", "s2", "--reason", "context")
+    scene.call("handoff", "1")
+    again = scene.call("claim", "1", "--session", "s3", "--json").json
+    assert scene.mismatches(again) == "0"
+    assert again["next_item"] == "step 2"
+
+
 def lose_step_1(scene: Scene) -> None:
     """As if the branch had been cut back and git had tidied up; the tree begins where the task began."""
     git(scene.tree, "reset", "-q", "--hard", "HEAD~1")

@@ -221,6 +221,34 @@ def test_the_result_changes_exactly_at_60_and_75(pct: int, result: str, exit_cod
     assert "Trajectory:  (only 1 entry — insufficient data)" in found.lines
 
 
+@pytest.mark.parametrize("reading", ["101", "130", "999", "-5"])
+def test_a_reading_that_cannot_be_is_none_to_the_scripts_either(reading: str) -> None:
+    """B28: what somebody wrote into the file by hand forces nothing."""
+    status = f"step 1 started [ctx: 40%]\nstep 1 completed [ctx: {reading}%]\n"
+    found = headroom(status, task_id="task-03", path="p")
+    assert (found.result, found.exit_code) == ("HEALTHY", 0)
+    assert "Current:     40% (entry 1 of status file)" in found.lines
+    alone = headroom(f"step 1 started [ctx: {reading}%]\n", task_id="task-03", path="p")
+    assert alone.result == "NO DATA"
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("step 1 started\nstep 1 completed\n", "1 completed, none in progress"),
+        ("step 1 started\nstep 1 completed\nstep 2 started\n", "1 completed, step 2 in progress"),
+        # a session that ended in step 2, and its successor
+        ("step 1 completed\nstep 2 started\nstep 2 started\n", "1 completed, step 2 in progress"),
+        # a step that is played again after its revert
+        ("step 1 started\nstep 1 completed\nstep 1 started\n", "0 completed, step 1 in progress"),
+        ("step 1 completed\nstep 1 completed\n", "1 completed, none in progress"),
+    ],
+)
+def test_headroom_counts_each_step_once_and_names_the_one_at_work(status: str, said: str) -> None:
+    lines = headroom(f"claimed [ctx: 5%]\n{status}", task_id="t", path="p").lines
+    assert f"Steps:       {said}" in lines
+
+
 def test_a_self_correction_is_a_caution_below_60() -> None:
     found = headroom(
         "step 1 of 3 started [ctx: 10%]\nstep 1 self-correction: x [ctx: 12%]\n", task_id="t", path="p"

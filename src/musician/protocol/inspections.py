@@ -19,9 +19,10 @@ CEILING_PCT = 80
 CAUTION_FROM_PCT = 60
 CRITICAL_FROM_PCT = 75
 
-_CONTEXT = re.compile(r"\[ctx: (\d{1,3})%\]\s*$", re.ASCII)
+_CONTEXT = re.compile(r"\[ctx: (\d{1,2}|100)%\]\s*$", re.ASCII)
+"""A reading over 100 % cannot be, and is none (B28)."""
 _STEP = re.compile(
-    r"step \d+(?: of (?P<of>\d+))? (?P<what>started|completed)(?: \[ctx: \d{1,3}%\])?", re.ASCII
+    r"step (?P<number>\d+)(?: of (?P<of>\d+))? (?P<what>started|completed)(?: \[ctx: \d{1,3}%\])?", re.ASCII
 )
 _AGENT = re.compile(
     r"step \d+ agent \d+(?: retry \d+)? (?P<what>launched|returned|FAILED)(?:(?: \(|: ).*?)?(?: \[ctx: \d{1,3}%\])?",
@@ -260,13 +261,14 @@ def _agent_lines(entries: list[str], consumed: int, left: int) -> list[str]:
 
 def _steps_line(entries: list[str]) -> str:
     events = [match for match in map(_STEP.fullmatch, entries) if match]
-    started = sum(1 for event in events if event["what"] == "started")
-    completed = len(events) - started
-    totals = [event["of"] for event in events if event["of"]]
-    if not started:
+    if not events:
         return "Steps:       no step entries found"
+    totals = [event["of"] for event in events if event["of"]]
     of = f" of {totals[-1]}" if totals else ""
-    return f"Steps:       {completed}{of} completed, step {started} in progress"
+    completed = {event["number"] for event in events if event["what"] == "completed"}
+    at_work = events[-1]["number"] if events[-1]["what"] == "started" else None
+    current = "none" if at_work is None else f"step {at_work}"
+    return f"Steps:       {len(completed - {at_work})}{of} completed, {current} in progress"
 
 
 def _headroom_result(last_pct: int, *, corrected: bool) -> tuple[str, int]:

@@ -10,6 +10,7 @@ from musician.protocol.musician.boundary import stance_of, warn, warn_if_tight
 from musician.protocol.musician.turn import Turn
 from musician.protocol.musician.writing import context_advice
 from musician.protocol.rules.budget import WARNING_STANCES, Stance
+from musician.protocol.states import State
 from musician.runtime.byhand.hand import Hand
 
 __all__ = ["advise", "warn_by_hand", "warn_if_too_dear"]
@@ -21,6 +22,8 @@ def advise(hand: Hand, context_pct: float | None) -> str:
         return ""
     state = hand.state(context_pct)
     stance = stance_of(state)
+    if hand.view.row.state is State.ERROR and stance is not Stance.EXIT:
+        return ""  # it has reported, and waits
     if state.granted and stance in WARNING_STANCES:
         return "go no further than the conductor has answered"
     return context_advice(stance)

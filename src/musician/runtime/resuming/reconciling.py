@@ -169,6 +169,8 @@ def _corrections(mismatch: Mismatch, decision: Decision, resumed: Resumed, progr
     """How the log is corrected: what is done after all, or done no more."""
     if mismatch.kind is MismatchKind.STEPS_AHEAD and decision is Decision.DONE:
         return [Entry(kind=Kind.RECONCILED, item=item, text="by its verification") for item in mismatch.items]
+    if mismatch.kind is MismatchKind.STEPS_AHEAD:  # else the status file tells every successor the same again
+        return [Entry(kind=Kind.UNDONE, item=item, text=f"found {decision} done") for item in mismatch.items]
     if mismatch.kind is MismatchKind.WORK_LOST and decision is not Decision.DONE:
         undone = [name for item in mismatch.items for name in program.undone_with(item, resumed.progress)]
         return [
