@@ -165,7 +165,6 @@ def test_a_subagent_is_noted_and_nothing_of_its_parent_is_touched(
     hook: "Hook", store: SqliteStore, known: Claim, repository: Path
 ) -> None:
     """The client names the parent's session there. The log is the journal, and the task's file."""
-    (repository / "temp").mkdir()
     before = service.task_view(store, "task-03")
     for event in ("SubagentStart", "SubagentStop"):
         assert hook(event, agent_id="a72", agent_type="general-purpose").document is None

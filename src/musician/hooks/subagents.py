@@ -42,6 +42,7 @@ def _log(place: "Place", task_id: str, entry: "Entry") -> None:
 
     path = Root(path=Path(place.root)).status_file(task_id)
     try:
+        path.parent.mkdir(exist_ok=True)  # as a session of ours would that finds it tidied away
         with path.open("a", encoding="utf-8") as file:
             file.write(f"{status_line(entry)}\n")
     except OSError as error:
