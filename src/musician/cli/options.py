@@ -2,16 +2,17 @@
 
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from musician import service
 from musician.cli.context import App
-from musician.protocol.claim import Claim
 from musician.protocol.errors import BadField
-from musician.protocol.messages.particulars import check_text
 from musician.protocol.names import CONDUCTOR, check_session_id, parse_launch_reference
-from musician.service import current_claim
+
+if TYPE_CHECKING:
+    from musician.protocol.claim import Claim
 
 __all__ = [
     "MOST_TEXT_BYTES",
@@ -49,6 +50,9 @@ def parse_text(ctx: click.Context, param: click.Parameter, value: str | None) ->
     if value == "-":
         value = _read_standard_input()
     if value is not None:
+        # Every command imports this module, few take a text.
+        from musician.protocol.messages.particulars import check_text
+
         check_text("text", value)
         if not value.strip():
             raise BadField(field="text", value=value, reason="say something")
@@ -158,7 +162,7 @@ def session_options(function: F) -> F:
     return session(epoch(function))
 
 
-def claim_of(app: App, task_id: str, session: str | None, epoch: int | None) -> Claim:
+def claim_of(app: App, task_id: str, session: str | None, epoch: int | None) -> "Claim":
     """The claim a musician's verb acts for; the ids are checked before the database is opened (B43)."""
     check_session_id(session)
-    return current_claim(app.store, task_id, session, epoch=epoch)
+    return service.current_claim(app.store, task_id, session, epoch=epoch)

@@ -15,7 +15,10 @@ from enum import StrEnum
 from musician.protocol.messages.corrections import Correction, is_correction, order_id
 from musician.protocol.rules.deviations import Deviation, Severity
 
-__all__ = ["Entry", "Kind", "Progress", "deviation_in", "status_line"]
+__all__ = ["AWAITS_ANSWER", "Entry", "Kind", "Progress", "deviation_in", "status_line"]
+
+AWAITS_ANSWER = "waits for the conductor's answer"
+"""The note from which on nothing of the session plays before its question is answered."""
 
 
 class Kind(StrEnum):

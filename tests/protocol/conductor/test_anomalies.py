@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from musician.protocol.conductor.anomalies import Noted, Signal, anomalies, in_journal
-from musician.protocol.journal import Entry, Kind
-from musician.protocol.musician.boundary import AWAITS_ANSWER
+from musician.protocol.journal import AWAITS_ANSWER, Entry, Kind
 from musician.protocol.rules.deviations import Severity
 
 

@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from musician.protocol.journal import Entry, Kind
-from musician.protocol.musician.boundary import AWAITS_ANSWER
+from musician.protocol.journal import AWAITS_ANSWER, Entry, Kind
 from musician.protocol.rules.deviations import Severity
 
 __all__ = ["JUMP_OVER_PCT", "SILENT_FROM_S", "Anomaly", "Noted", "Signal", "anomalies", "in_journal"]

@@ -9,7 +9,7 @@ again.
 
 from dataclasses import replace
 
-from musician.protocol.journal import Kind
+from musician.protocol.journal import AWAITS_ANSWER, Kind
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.program import Check, Play
 from musician.protocol.musician.state import BUSY, Mode, MusicianState, Waiting
@@ -25,7 +25,6 @@ from musician.protocol.rules.budget import (
 from musician.protocol.rules.delegation import Attempts, Failure
 
 __all__ = [
-    "AWAITS_ANSWER",
     "go_on",
     "leave",
     "leave_soon",
@@ -35,9 +34,6 @@ __all__ = [
     "warn",
     "warn_if_tight",
 ]
-
-AWAITS_ANSWER = "waits for the conductor's answer"
-"""The note in the journal from which on nothing of the session plays before its question is answered."""
 
 
 def go_on(turn: Turn) -> None:

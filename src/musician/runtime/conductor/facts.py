@@ -9,11 +9,10 @@ from musician.plans.model import Isolation, Plan, Review, TaskSpec
 from musician.protocol.conductor.engine import Orchestra, Report, Reviewer, Submitted, TaskFacts, Trial
 from musician.protocol.conductor.opinion import Opinion
 from musician.protocol.errors import UnreadableMessage
-from musician.protocol.journal import Kind, Progress
+from musician.protocol.journal import AWAITS_ANSWER, Kind, Progress
 from musician.protocol.messages import submissions
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import ContextWarning, ErrorReport, MessageType
-from musician.protocol.musician.boundary import AWAITS_ANSWER
 from musician.protocol.musician.writing import question_asked
 from musician.protocol.rules.deviations import Deviation
 from musician.protocol.rules.liveness import Owner
