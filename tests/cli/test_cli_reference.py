@@ -39,6 +39,18 @@ def test_a_command_imports_no_other_command(name: str) -> None:
     assert not [other for other in others if other in done.stderr]
 
 
+@pytest.mark.parametrize(
+    ("module", "left_alone"),
+    [("musician.cli.main", "musician.service."), ("musician.cli.status", "musician.protocol.musician.")],
+    ids=["no verb to start with", "no engine to look on with"],
+)
+def test_what_a_command_does_not_use_is_not_imported(module: str, left_alone: str) -> None:
+    code = "import importlib, sys; importlib.import_module(sys.argv[1]); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code, module], capture_output=True, text=True, check=True)
+    assert module in done.stdout.split()
+    assert [name for name in done.stdout.split() if name.startswith(left_alone)] == []
+
+
 def test_main_itself_imports_no_command_and_no_click() -> None:
     code = "import sys, musician.__main__; print([name for name in sys.modules if name.split('.')[0] == 'click'])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

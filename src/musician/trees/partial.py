@@ -70,17 +70,19 @@ def set_aside_partial(worktree: Worktree, *, task_id: str, epoch: int, to: str |
     commits beyond ``to`` are kept by the ref too. To be called only while no process runs in the tree.
     """
     clear_stale_locks(worktree.root, worktree.path, worktree.branch)
-    git = Git(worktree.path)
-    target = git.commit_id(to or full_ref(worktree.branch))
+    status = read_status(worktree.path)
+    on_branch = status.branch == worktree.branch
+    # On the branch, HEAD is its tip; nobody moves either in between.
+    tip = status.head if on_branch and to is None else None
+    target = tip or Git(worktree.path).commit_id(to or full_ref(worktree.branch))
     if target is None:
         raise TreeNotReady(
             reason=f"{to or worktree.branch!r} is no commit", paths=(), remedy="make the working tree anew"
         )
-    status = read_status(worktree.path)
     ref = None
     if status.is_dirty or status.head != target:
         ref = _keep(worktree, status, task_id=task_id, epoch=epoch)
-    discard_to(worktree, target, saved=ref)
+    discard_to(worktree, target, saved=ref, on_branch=on_branch)
     return SetAside(ref=ref, left=tuple(shown(path) for path in status.nested))
 
 
@@ -103,8 +105,13 @@ def prune_partials(root: Root, plan_id: str) -> tuple[str, ...]:
     return tuple(gone)
 
 
-def discard_to(worktree: Worktree, target: str, *, saved: str | None, detached: bool = False) -> None:
-    """Make tree and index equal to commit ``target``; untracked files go only if commit ``saved`` holds them."""
+def discard_to(
+    worktree: Worktree, target: str, *, saved: str | None, detached: bool = False, on_branch: bool = False
+) -> None:
+    """Make tree and index equal to commit ``target``; untracked files go only if commit ``saved`` holds them.
+
+    HEAD is put on the worktree's branch, unless it is ``on_branch`` already, or on the commit itself if ``detached``.
+    """
     git = Git(worktree.path)
     if saved is not None:
         # Then the reset below removes the files of that commit, and only those.
@@ -113,7 +120,7 @@ def discard_to(worktree: Worktree, target: str, *, saved: str | None, detached: 
     _end_operation(git, tree_git_dir(worktree.path))
     if detached:
         git.run("update-ref", "--no-deref", "HEAD", target)
-    else:
+    elif not on_branch:
         git.run("symbolic-ref", "-m", "musician: restore", "HEAD", full_ref(worktree.branch))
     git.run("reset", "--hard", "--quiet", target)
 

@@ -32,7 +32,7 @@ def changed_files(tree: Path, since: str) -> tuple[tuple[str, Change], ...]:
 
     A renamed file is one deleted and one created. A path that is no UTF-8 is given with ``\\xNN`` for its bytes.
     """
-    now = tree_id(tree)
+    now = _tree_ish(tree)
     records = Git(tree).records("diff-tree", "-r", "-z", "--no-renames", "--name-status", since, now)
     return tuple(
         (shown(path), _CHANGES.get(kind, "modified"))
@@ -42,7 +42,7 @@ def changed_files(tree: Path, since: str) -> tuple[tuple[str, Change], ...]:
 
 def changed_lines(tree: Path, since: str) -> dict[str, int]:
     """How many lines were added and removed in each file since commit ``since``; 0 for one that is no text."""
-    records = Git(tree).records("diff-tree", "-r", "-z", "--no-renames", "--numstat", since, tree_id(tree))
+    records = Git(tree).records("diff-tree", "-r", "-z", "--no-renames", "--numstat", since, _tree_ish(tree))
     counts = (record.split(b"\t", 2) for record in records)
     return {
         shown(path): sum(int(each) for each in (added, removed) if each.isdigit())
@@ -57,6 +57,12 @@ def snapshot(tree: Path, status: Status) -> str:
     with _scratch_index(tree, status) as git:
         stage_everything(git, status)
         return git.text("write-tree")
+
+
+def _tree_ish(tree: Path) -> str:
+    """What names the working tree now: a commit's id is as good as its tree's where git compares."""
+    status = read_status(tree)
+    return status.head if status.head is not None and not status.is_dirty else snapshot(tree, status)
 
 
 def stage_everything(git: Git, status: Status) -> None:
