@@ -111,3 +111,30 @@ def test_importers_in_a_huge_tree_are_not_looked_for(
     selection = select(workshop, "pytest tests/test_narrow.py")
     assert planned(selection)[0] == (Category.CHANGED, "pytest tests/test_low.py")
     assert selection.notes == ("importers not looked for among 9 Python files",)
+
+
+def test_each_folder_s_tests_are_run_from_it(workshop: "Workshop") -> None:
+    folders = {f"{top}/{name}": text for top in ("one", "two", "three") for name, text in FILES.items()}
+    workshop.before(folders)
+    workshop.now({f"{top}/tests/test_new.py": "" for top in ("one", "two", "three")})
+    own = ("cd one && pytest tests/test_low.py", "cd two && pytest -x tests/test_low.py")
+    selection = select(workshop, *own, failed=("tests.test_other::test",))
+    assert planned(selection) == [
+        (Category.CHANGED, "cd one && pytest tests/test_new.py"),
+        (Category.CHANGED, "cd two && pytest -x tests/test_new.py"),
+        (Category.OWN, own[0]),
+        (Category.OWN, own[1]),
+        (Category.FAILED, "cd one && pytest tests/test_other.py"),
+        (Category.FAILED, "cd two && pytest -x tests/test_other.py"),
+    ]
+    assert [each.folder for each in selection.planned] == ["one", "two", "", "", "one", "two"]
+    assert selection.notes == ("tests of changed files: 1 file outside one, two not run",)
+
+
+def test_a_command_that_runs_all_of_a_folder_leaves_what_is_outside(workshop: "Workshop") -> None:
+    workshop.before({f"sub/{name}": text for name, text in FILES.items()} | {"tests/test_low.py": ""})
+    workshop.now({"sub/pkg/low.py": "x = 2\n"})
+    assert select(workshop, "cd sub && pytest").notes == (
+        "tests of changed files: 1 file outside sub not run",
+    )
+    assert select(workshop, "cd sub && pytest", "pytest").notes == ()

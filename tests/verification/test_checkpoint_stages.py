@@ -326,3 +326,30 @@ def test_the_task_tree_is_left_as_it_was(
     }
     assert after == before
     assert (workshop.tree / ".git" / "index").read_bytes() == index
+
+
+def test_a_project_in_a_folder_is_verified_as_one_at_the_top(workshop: "Workshop", verify: Verify) -> None:
+    workshop.now({"calc.py": None, "app.py": None, "test_add.py": None})
+    workshop.before(
+        {
+            "sub/src/calc.py": CALC,
+            "sub/tests/test_add.py": TEST_ADD,
+            "sub/conftest.py": "",
+            "test_of_others.py": "import calc\n",
+        }
+    )
+    workshop.now({"sub/src/calc.py": CALC + SUB, "sub/tests/test_sub.py": TEST_SUB})
+    command = (
+        f"cd sub && PYTHONPATH=src {PYTEST} -p pytest_cov --cov=src --cov-config=/dev/null"
+        " --cov-report xml tests/test_sub.py"
+    )
+    result = verify(command)
+    assert result.ready
+    assert result.tests_line() == (
+        "All passing (2 tests); 1 new or changed test can fail; coverage of changed lines 100 % (2 of 2);"
+        " tests of changed files: 1 file outside sub not run"
+    )
+    assert [(run.category, run.command) for run in stages(result).selection] == [
+        (Category.CHANGED, command.replace("test_sub", "test_add")),
+        (Category.OWN, command),
+    ]

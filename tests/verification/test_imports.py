@@ -130,3 +130,11 @@ def test_only_python_files_are_part_of_it(workshop: "Workshop") -> None:
     (workshop.tree / "link.py").symlink_to("a.py")
     assert set(workshop.project().blobs) == {"a.py"}
     assert not workshop.project().is_too_large
+
+
+def test_what_imports_begin_with_is_known_of_a_project_in_a_folder_too(workshop: "Workshop") -> None:
+    workshop.before(
+        {"a.py": "", "src/b.py": "", "sub/src/pkg/__init__.py": "", "sub/src/pkg/c.py": "", "sub/d.py": ""}
+    )
+    assert {"a", "b", "pkg", "d"} <= workshop.project().top_modules
+    assert "c" not in workshop.project().top_modules

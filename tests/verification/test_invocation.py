@@ -2,7 +2,7 @@
 
 import pytest
 
-from musician.verification.invocation import Invocation, Runner, module_name, read_invocation
+from musician.verification.invocation import Invocation, Runner, folder_of, module_name, read_invocation
 
 
 def read(command: str) -> Invocation:
@@ -60,6 +60,18 @@ def test_a_plain_command_is_understood(command: str, runner: Runner, head: str, 
         "pytest > out",
         "bash -c 'pytest'",
         "pytest\nrm -rf x",
+        "cd /sub && pytest",
+        "cd ../sub && pytest",
+        "cd a/../b && pytest",
+        "cd - && pytest",
+        "cd $DIR && pytest",
+        'cd "$DIR" && pytest',
+        "cd ~ && pytest",
+        "cd sub && make && pytest",
+        "cd sub && pytest && make",
+        "cd a && cd b && pytest",
+        "cd && pytest",
+        "X=1 cd sub && pytest",
     ],
 )
 def test_anything_else_is_run_as_it_is(command: str) -> None:
@@ -161,3 +173,43 @@ def test_after_two_dashes_all_is_to_be_run() -> None:
 @pytest.mark.parametrize(("command", "runs"), [("pytest -xk one", False), ("pytest -o k=-k", True)])
 def test_options_that_share_a_word_are_told_apart(command: str, runs: bool) -> None:
     assert read(command).runs_all_of("tests/test_a.py") is runs
+
+
+@pytest.mark.parametrize(
+    ("command", "folder"),
+    [
+        ("cd sub && pytest -q", "sub"),
+        ("  cd ./a/b/&&pytest -q", "a/b"),
+        ("cd 'my sub' && pytest -q", "my sub"),
+        ('cd "my sub" && pytest -q', "my sub"),
+        ("cd . && pytest -q", ""),
+    ],
+)
+def test_a_command_may_begin_by_going_into_a_folder(command: str, folder: str) -> None:
+    found = read(command)
+    assert (found.folder, found.targets, found.options) == (folder, (), ("-q",))
+    assert found.of_files([f"{folder}/tests/test_a.py".lstrip("/")]) == f"{command.strip()} tests/test_a.py"
+
+
+def test_what_lies_outside_the_folder_is_not_run_from_it() -> None:
+    found = read("cd sub && .venv/bin/python -m pytest tests")
+    assert found.runs_all_of("sub/tests/test_a.py")
+    assert not found.runs_all_of("tests/test_a.py")
+    assert (found.reaches("sub/test_a.py"), found.reaches("subway/test_a.py")) == (True, False)
+    assert found.python == "cd sub && .venv/bin/python"
+    assert (found.named("sub/src/a.py"), found.named("a.py")) == ("src/a.py", "../a.py")
+
+
+def test_modules_are_named_from_the_folder() -> None:
+    found = read("cd sub && python -m unittest tests.test_a")
+    assert found.runs_all_of("sub/tests/test_a.py")
+    assert not found.runs_all_of("tests/test_a.py")
+    assert found.of_files(["sub/tests/test_b.py"]) == "cd sub && python -m unittest tests.test_b"
+    discovering = read("cd sub && python -m unittest discover -s tests")
+    assert discovering.runs_all_of("sub/tests/test_a.py")
+
+
+def test_any_command_may_go_into_a_folder() -> None:
+    assert folder_of("cd web && npm test | tee log") == "web"
+    assert folder_of("npm test") == ""
+    assert folder_of("cd ../web && npm test") == ""

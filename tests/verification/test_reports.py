@@ -122,3 +122,29 @@ def test_a_huge_report_is_not_read(tree: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_an_empty_report_has_no_total(tree: Path) -> None:
     (tree / "lcov.info").write_text("")
     assert read(tree).total_pct is None
+
+
+def test_a_report_is_looked_for_where_the_command_ran_too(tree: Path) -> None:
+    (tree / "src" / "coverage").mkdir()
+    (tree / "src" / "coverage" / "lcov.info").write_text(LCOV.format(name="pkg/a.py"))
+    assert anyio.run(fresh_report, tree, {}) == "the tests leave no coverage report"
+    found = anyio.run(fresh_report, tree, report_stamps(tree), ("src",))
+    assert isinstance(found, Report)
+    assert (found.source, found.hits) == ("src/coverage/lcov.info", {"src/pkg/a.py": {1: 3, 4: 2}})
+    before = report_stamps(tree, ("src",))
+    assert anyio.run(fresh_report, tree, before, ("src",)) == "src/coverage/lcov.info is older than this run"
+
+
+def test_reports_of_several_folders_are_put_together(tree: Path) -> None:
+    (tree / "web").mkdir()
+    (tree / "web" / "b.js").write_text("")
+    (tree / "web" / "lcov.info").write_text(LCOV.format(name="b.js"))
+    (tree / "coverage.xml").write_text(COBERTURA.format(source="src", name="pkg/a.py"))
+    found = anyio.run(fresh_report, tree, {}, ("web",))
+    assert isinstance(found, Report)
+    assert found.source == "coverage.xml, web/lcov.info"
+    assert found.hits == {"src/pkg/a.py": {1: 3, 4: 0}, "web/b.js": {1: 3, 4: 2}}
+    (tree / "web" / "lcov.info").write_text("SF:b.js\nDA:x\n")
+    torn = anyio.run(fresh_report, tree, {}, ("web",))
+    assert isinstance(torn, str)
+    assert torn.startswith("web/lcov.info cannot be read: ")

@@ -219,11 +219,20 @@ def test_where_only_tests_changed_nothing_can_make_them_fail(workshop: "Workshop
     assert found.check(100) is Check.UNKNOWN
 
 
-@pytest.mark.parametrize("command", ["make test", f"cd . && {PYTEST}"])
+@pytest.mark.parametrize("command", ["make test", f"true && {PYTEST}"])
 def test_another_runner_cannot_be_asked(workshop: "Workshop", command: str) -> None:
     workshop.before({"greet.py": CODE_BEFORE})
     workshop.now({"greet.py": CODE_NOW, "test_it.py": "def test_a():\n    assert greet\n"})
     assert try_them(workshop, command) == Validity(why_not="not possible with this test runner", left_out=1)
+
+
+def test_a_test_outside_the_folder_of_the_command_is_not_tried(workshop: "Workshop") -> None:
+    workshop.before({"sub/greet.py": CODE_BEFORE})
+    workshop.now({"sub/greet.py": CODE_NOW, "test_it.py": "def test_a():\n    pass\n"})
+    why_not = "outside the folder that the tests run in"
+    assert try_them(workshop, f"cd sub && {PYTEST}") == Validity(why_not=why_not, left_out=1)
+    workshop.now({"sub/test_it.py": "def test_a():\n    import greet\n    assert greet.part()\n"})
+    assert try_them(workshop, f"cd sub && {PYTEST}") == Validity(examined=1, left_out=1)
 
 
 def test_no_new_tests_is_nothing_to_try(workshop: "Workshop") -> None:
@@ -271,30 +280,37 @@ class TestCodeThatIsInstalled:
     """An editable install leads back to the task's tree: there is the new code, and nobody may import it."""
 
     @pytest.fixture
-    def python(self, workshop: "Workshop") -> str:
-        """A virtual environment in the tree, ignored, with the tree's ``src`` installed as editable."""
-        workshop.before({".gitignore": ".venv\n", "src/greet.py": CODE_BEFORE})
-        venv = workshop.tree / ".venv"
+    def folder(self) -> str:
+        return "."
+
+    @pytest.fixture
+    def python(self, workshop: "Workshop", folder: str) -> str:
+        """A virtual environment in a folder of the tree, ignored, with its ``src`` installed as editable."""
+        workshop.before({".gitignore": ".venv\n", f"{folder}/src/greet.py": CODE_BEFORE})
+        venv = workshop.tree / folder / ".venv"
         os.makedirs(venv / "bin")
         (venv / "bin" / "python").symlink_to(os.path.realpath(sys.executable))
         (venv / "pyvenv.cfg").write_text(f"home = {Path(os.path.realpath(sys.executable)).parent}\n")
         site = venv / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
         site.mkdir(parents=True)
         ours = Path(pytest.__file__).parent.parent
-        (site / "editable.pth").write_text(f"{workshop.tree / 'src'}\n{ours}\n", encoding="utf-8")
+        (site / "editable.pth").write_text(f"{workshop.tree / folder / 'src'}\n{ours}\n", encoding="utf-8")
         return ".venv/bin/python -m pytest -q -p no:cacheprovider"
 
-    def test_only_the_old_code_is_imported(self, workshop: "Workshop", python: str) -> None:
+    @pytest.mark.parametrize("folder", [".", "my sub"])
+    def test_only_the_old_code_is_imported(self, workshop: "Workshop", python: str, folder: str) -> None:
         workshop.now(
             {
-                "src/greet.py": CODE_NOW,
-                "src/new.py": "x = 1\n",
-                "test_it.py": "def test_a():\n    from greet import part\n    assert part\n\n"
+                f"{folder}/src/greet.py": CODE_NOW,
+                f"{folder}/src/new.py": "x = 1\n",
+                f"{folder}/test_it.py": "def test_a():\n    from greet import part\n    assert part\n\n"
                 "def test_b():\n    import new\n    assert new\n\n"
                 "def test_c():\n    import greet\n    assert greet.greet\n",
             }
         )
-        assert try_them(workshop, python) == Validity(examined=3, cannot_fail=("test_it.py::test_c",))
+        test = "test_it.py::test_c" if folder == "." else f"{folder}/test_it.py::test_c"
+        found = try_them(workshop, f"cd '{folder}' && {python}")
+        assert found == Validity(examined=3, cannot_fail=(test,))
 
     @pytest.mark.parametrize("how", ["env", "absolute", "in the command"])
     def test_a_pythonpath_of_the_users_own_leads_to_the_old_code_too(

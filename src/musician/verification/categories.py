@@ -3,7 +3,8 @@
 Tests of changed files, tests of affected modules, the checkpoint's own, those that failed earlier. A category is a
 set of test files; what an earlier category or one of the checkpoint's own commands runs anyway is not run twice. So a
 checkpoint whose command runs everything has exactly that command, and one that names a single file gets the tests
-that its change also concerns. Where nothing can be derived (another runner, a shell script) the commands run as
+that its change also concerns. A test file is run from the folder that the first command which reaches it runs in;
+what none reaches is counted. Where nothing can be derived (another runner, a shell script) the commands run as
 they are, and that is said.
 """
 
@@ -24,11 +25,12 @@ MAX_FILES_A_CATEGORY = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """``files`` are the test files of a derived command, () for the checkpoint's own."""
+    """``files`` are the test files of a derived command, () for the checkpoint's own; it runs in ``folder``."""
 
     category: Category
     command: str
     files: tuple[str, ...] = ()
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,33 +55,33 @@ def select_tests(
     """
     planned_own = [Planned(category=Category.OWN, command=command) for command in own]
     invocations = [found for command in own if (found := read_invocation(command)) is not None]
-    how = next((each for each in invocations if each.discovers_in is None), None)
-    if how is None:
+    hows = [each for each in invocations if each.discovers_in is None]
+    if not hows:
         within = bool(invocations)
         note = "" if within or not own else "tests of changed files cannot be told from this runner's others"
         return Selection(planned=tuple(planned_own), notes=(note,) if note else ())
-    choice = _Choice(invocations=invocations, how=how, taken=set(), notes=[])
+    choice = _Choice(invocations=invocations, hows=hows, taken=set(), notes=[])
     direct, indirect = _concerned(change, project, choice)
-    before = [choice.plan(Category.CHANGED, direct), choice.plan(Category.AFFECTED, indirect)]
-    failed = choice.plan(Category.FAILED, _files_of(previously_failed, project))
+    before = [*choice.plan(Category.CHANGED, direct), *choice.plan(Category.AFFECTED, indirect)]
+    folders = {each.folder for each in invocations}
+    failed = choice.plan(Category.FAILED, _files_of(previously_failed, project, folders))
     told = choice.plan(Category.CLAIMED, _files_with(claimed, project) if choice.is_open else ())
-    planned = [*before, *planned_own, failed, told]
-    return Selection(planned=tuple(each for each in planned if each is not None), notes=tuple(choice.notes))
+    return Selection(planned=(*before, *planned_own, *failed, *told), notes=tuple(choice.notes))
 
 
 @dataclass(slots=True, kw_only=True)
 class _Choice:
     invocations: Sequence[Invocation]
-    how: Invocation
+    hows: Sequence[Invocation]
     taken: set[str]
     notes: list[str]
 
     @property
     def is_open(self) -> bool:
         """Whether a command of the checkpoint's own leaves anything to others."""
-        return not any(not each.targets and not each.is_narrowed for each in self.invocations)
+        return not any(not (each.targets or each.is_narrowed or each.folder) for each in self.invocations)
 
-    def plan(self, category: Category, files: Iterable[str]) -> Planned | None:
+    def plan(self, category: Category, files: Iterable[str]) -> list[Planned]:
         left = [
             path
             for path in sorted(files)
@@ -89,9 +91,17 @@ class _Choice:
             self.notes.append(f"{category}: {counted(len(left) - MAX_FILES_A_CATEGORY, 'file')} not run")
             del left[MAX_FILES_A_CATEGORY:]
         self.taken.update(left)
-        return (
-            Planned(category=category, command=self.how.of_files(left), files=tuple(left)) if left else None
-        )
+        planned: list[Planned] = []
+        for how in self.hows:
+            here = tuple(path for path in left if how.reaches(path))
+            left = [path for path in left if not how.reaches(path)]
+            if here:
+                command = how.of_files(here)
+                planned.append(Planned(category=category, command=command, files=here, folder=how.folder))
+        if left:
+            folders = ", ".join(dict.fromkeys(how.folder for how in self.hows))
+            self.notes.append(f"{category}: {counted(len(left), 'file')} outside {folders} not run")
+        return planned
 
 
 def _concerned(change: Change, project: Project, choice: _Choice) -> tuple[set[str], set[str]]:
@@ -117,16 +127,23 @@ def _subject(path: str) -> str:
     return stem.removeprefix("test_") if stem.startswith("test_") else stem.removesuffix("_test")
 
 
-def _files_of(names: Iterable[str], project: Project) -> set[str]:
-    """The test files that recorded names ("tests.test_a.Class::test_b", "tests.test_a.Class.test_b") lie in."""
-    found = set()
+def _files_of(names: Iterable[str], project: Project, folders: Collection[str]) -> set[str]:
+    """The test files that recorded names ("tests.test_a.Class::test_b", "tests.test_a.Class.test_b") lie in.
+
+    A runner names them from its root: the folder that it runs in, or one above that.
+    """
+    found: set[str] = set()
     for name in names:
-        parts = name.replace("::", ".").split(".")
-        candidates = ("/".join(parts[:end]) + ".py" for end in range(len(parts), 0, -1))
-        path = next((each for each in candidates if each in project.blobs), None)
-        if path is not None:
-            found.add(path)
+        in_one_of = {path for folder in folders if (path := _file_of(name, project, folder))}
+        at_the_top = _file_of(name, project, "")
+        found |= in_one_of or ({at_the_top} if at_the_top else set())
     return found
+
+
+def _file_of(name: str, project: Project, folder: str) -> str | None:
+    parts = [*PurePosixPath(folder).parts, *name.replace("::", ".").split(".")]
+    candidates = ("/".join(parts[:end]) + ".py" for end in range(len(parts), 0, -1))
+    return next((each for each in candidates if each in project.blobs), None)
 
 
 def _files_with(tests: Collection[str], project: Project) -> set[str]:

@@ -49,6 +49,7 @@ from musician.verification.findings import (
 )
 from musician.verification.imports import Project
 from musician.verification.integration import look_at_wholeness
+from musician.verification.invocation import folder_of
 from musician.verification.oldtree import old_tree
 from musician.verification.reports import Stamps, report_stamps
 from musician.verification.result import VerificationResult
@@ -149,9 +150,14 @@ class _Found:
     failure: Failure | None = None
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def _folders(self) -> tuple[str, ...]:
+        """Where the commands run, beside the top."""
+        return tuple(dict.fromkeys(folder for each in self.commands if (folder := folder_of(each))))
+
     async def look_at_the_change(self, tree_id: str) -> None:
         """What is tested, from git; without a base only the checkpoint's own commands are left."""
-        self.stamps = await _in_thread(partial(report_stamps, self.tree))
+        self.stamps = await _in_thread(partial(report_stamps, self.tree, self._folders))
         own = tuple(Planned(category=Category.OWN, command=command) for command in self.commands)
         self.selection = Selection(planned=own)
         if self.earlier.base is None:
@@ -181,7 +187,11 @@ class _Found:
         """Category by category; ``settled`` ends with the first command that is neither green nor excused."""
         for planned in self.selection.planned:
             first = await runner.run(planned.command)
-            if planned.files and not first.result.passed and await self._failed_before(first, runner):
+            if (
+                planned.files
+                and not first.result.passed
+                and await self._failed_before(first, planned.folder, runner)
+            ):
                 done = Settled(ran=first, green=False, excused=True)
             else:
                 done = await settle(runner, planned.command, first_run=first)
@@ -199,13 +209,13 @@ class _Found:
             elif not done.green:
                 return
 
-    async def _failed_before(self, ran: Ran, runner: CommandRunner) -> bool:
+    async def _failed_before(self, ran: Ran, folder: str, runner: CommandRunner) -> bool:
         """Whether all that fails now failed on the code as it was; new tests have no before."""
         failing = set(ran.result.failed_tests)
         if self.change is None or not failing:
             return False
         try:
-            async with old_tree(self.tree, self.change.base, env=runner.env) as old:
+            async with old_tree(self.tree, self.change.base, env=runner.env, folder=folder) as old:
                 there = runner.elsewhere(old.path, env=old.env, time_limit_s=runner.time_limit_s)
                 before = await there.run(old.command(ran.result.command))
                 runner.spent_s += there.spent_s
@@ -224,7 +234,7 @@ class _Found:
             return
         # the report first: what runs later may write over it
         self.coverage = await changed_coverage(
-            self.tree, change, self.stamps, baseline_pct=self.earlier.coverage_pct
+            self.tree, change, self.stamps, self._folders, baseline_pct=self.earlier.coverage_pct
         )
         limit_s = self.settings.validity.limit_s
         try:

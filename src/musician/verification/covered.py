@@ -5,6 +5,7 @@ for they run themselves. A changed file of code that the report does not know at
 was run.
 """
 
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from musician.verification.change import Change, is_test_side
@@ -18,10 +19,13 @@ MAX_MISSED = 100
 
 
 async def changed_coverage(
-    tree: Path, change: Change, before: Stamps, *, baseline_pct: float | None
+    tree: Path, change: Change, before: Stamps, folders: Sequence[str] = (), *, baseline_pct: float | None
 ) -> ChangedCoverage:
-    """Of the report written since ``before``; ``baseline_pct`` is the whole project's at the last checkpoint."""
-    report = await fresh_report(tree, before)
+    """Of the reports written since ``before`` at the top and in ``folders``.
+
+    ``baseline_pct`` is the whole project's at the last checkpoint.
+    """
+    report = await fresh_report(tree, before, folders)
     if isinstance(report, str):
         return ChangedCoverage(why_not=report, baseline_pct=baseline_pct)
     known_suffixes = {PurePosixPath(path).suffix for path in report.hits}

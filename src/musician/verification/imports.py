@@ -116,9 +116,7 @@ class Project:
     @property
     def top_modules(self) -> frozenset[str]:
         """What an import of the project's own code begins with."""
-        return frozenset(
-            path.removeprefix("src/").partition("/")[0].removesuffix(".py") for path in self.blobs
-        )
+        return frozenset(name.partition(".")[0] for name in self._names)
 
     @cached_property
     def sources(self) -> Mapping[str, bytes]:

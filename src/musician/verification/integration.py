@@ -51,7 +51,7 @@ async def _compiles_there(commands: Iterable[str], paths: tuple[str, ...], runne
     how = next((each for each in map(read_invocation, commands) if each is not None), None)
     if how is None:
         return False
-    ended = await runner.run(compile_command(how.python, paths))
+    ended = await runner.run(compile_command(how.python, map(how.named, paths)))
     return ended.result.exit_code == 0 and not ended.result.timed_out
 
 

@@ -1,10 +1,12 @@
 """How a command starts pytest or unittest, so that it can be started again with other tests.
 
-Reads only what is plain: one program, no pipe, no second command, no expansion among the arguments. Everything else
-is None: the command is then run as it is, and nothing is derived from it. What stands before the runner's name is
-kept to the letter, so the interpreter, the environment and a launcher (``uv run``) stay the user's own.
+Reads only what is plain: one program, no pipe, no second command, no expansion among the arguments; a literal ``cd``
+into a folder of the tree may stand before it (``cd sub && pytest``). Everything else is None: the command is then run
+as it is, and nothing is derived from it. What stands before the runner's name is kept to the letter, so the folder,
+the interpreter, the environment and a launcher (``uv run``) stay the user's own.
 """
 
+import posixpath
 import re
 import shlex
 from collections.abc import Iterable
@@ -14,8 +16,11 @@ from pathlib import PurePosixPath
 
 from musician.verification.options import PYTEST, UNITTEST
 
-__all__ = ["Invocation", "Runner", "module_name", "read_invocation"]
+__all__ = ["Invocation", "Runner", "folder_of", "module_name", "read_invocation"]
 
+_FOLDER = re.compile(
+    r"""cd\s+(?:(?P<bare>[\w.+@/-]+)|'(?P<quoted>[^'\n]+)'|"(?P<double>[^"$`\\\n]+)")\s*&&\s*"""
+)
 _OPERATORS = re.compile(r"[;|&<>()`#\n\\]|\$\(")
 _EXPANDED = re.compile(r"[$*?~\[{]")
 _NAME = re.compile(r"(?<![^\s/])(?:pytest|py\.test|unittest)(?!\S)")
@@ -44,7 +49,8 @@ class Invocation:
 
     Without targets it runs all it finds. ``is_narrowed``: options leave out some of that. ``discovers_in`` is the
     folder that unittest was told to search: what lies there is imported in a way of its own, so that single files
-    cannot be named.
+    cannot be named. ``folder``, "" for the top, is where it runs: ``head`` goes there, and ``targets`` and
+    ``discovers_in`` are seen from there. Paths that are asked about are relative to the tree, as everywhere.
     """
 
     runner: Runner
@@ -53,11 +59,21 @@ class Invocation:
     targets: tuple[str, ...]
     is_narrowed: bool
     discovers_in: str | None = None
+    folder: str = ""
+
+    def reaches(self, path: str) -> bool:
+        """Whether a file lies below where it runs."""
+        return PurePosixPath(path).is_relative_to(self.folder)
+
+    def named(self, path: str) -> str:
+        """A file of the tree as the command names it."""
+        return posixpath.relpath(f"/{path}", f"/{self.folder}") if self.folder else path
 
     def runs_all_of(self, path: str) -> bool:
         """Whether every test of the file is among what it runs."""
-        if self.is_narrowed:
+        if self.is_narrowed or not self.reaches(path):
             return False
+        path = self.named(path)
         if self.discovers_in is not None:
             return PurePosixPath(path).is_relative_to(PurePosixPath(self.discovers_in))
         if not self.targets:
@@ -71,6 +87,7 @@ class Invocation:
 
         ``more`` are further options.
         """
+        paths = map(self.named, paths)
         if self.discovers_in is not None:
             return f"{self.head} {shlex.join(['discover', *self.options, *more])}"
         if self.runner is Runner.UNITTEST:
@@ -93,17 +110,35 @@ def module_name(path: str) -> str:
 def read_invocation(command: str) -> Invocation | None:
     """How ``command`` starts a runner; None if it starts none, or not plainly."""
     command = command.strip()
-    found = None if _OPERATORS.search(command) else _found(command)
+    folder, begin = _went_into(command)
+    proper = command[begin:]
+    found = None if _OPERATORS.search(proper) else _found(proper)
     if found is None:
         return None
-    runner, end = found
+    runner, end = found[0], begin + found[1]
     if _EXPANDED.search(command[end:]):
         return None
     try:
         words = shlex.split(command[end:])
     except ValueError:
         return None
-    return _invocation(runner, command[:end], words)
+    return _invocation(runner, command[:end], words, folder)
+
+
+def folder_of(command: str) -> str:
+    """The folder of the tree that a command of any kind goes into before all else; "" if it stays at the top."""
+    return _went_into(command.strip())[0]
+
+
+def _went_into(command: str) -> tuple[str, int]:
+    """The folder, and where the command proper begins; "" and 0 where none is gone into, or not plainly."""
+    found = _FOLDER.match(command)
+    if found is None:
+        return "", 0
+    folder = PurePosixPath(found["bare"] or found["quoted"] or found["double"])
+    if folder.is_absolute() or ".." in folder.parts or str(folder).startswith("-"):
+        return "", 0
+    return "" if folder == PurePosixPath() else str(folder), found.end()
 
 
 def _found(command: str) -> tuple[Runner, int] | None:
@@ -119,7 +154,7 @@ def _found(command: str) -> tuple[Runner, int] | None:
     return None
 
 
-def _invocation(runner: Runner, head: str, words: list[str]) -> Invocation | None:
+def _invocation(runner: Runner, head: str, words: list[str], folder: str) -> Invocation | None:
     read = _KNOWN[runner].read(words)
     if read is None:
         return None
@@ -138,4 +173,5 @@ def _invocation(runner: Runner, head: str, words: list[str]) -> Invocation | Non
         targets=targets,
         is_narrowed=any(name in _NARROWING[runner] for name, _ in read.named),
         discovers_in=start,
+        folder=folder,
     )

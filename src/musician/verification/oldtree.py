@@ -46,32 +46,42 @@ class OldTree:
 
 @asynccontextmanager
 async def old_tree(
-    tree: Path, base: str, *, replaced: Iterable[ChangedFile] = (), env: Mapping[str, str]
+    tree: Path,
+    base: str,
+    *,
+    replaced: Iterable[ChangedFile] = (),
+    env: Mapping[str, str],
+    folder: str = "",
 ) -> AsyncIterator[OldTree]:
     """Tree ``base`` with the files ``replaced`` as they are now; ``env`` is what the commands have otherwise.
 
+    They run in ``folder`` of it: a virtual environment there is linked in, and code imported from there, as at the top.
     :class:`GitFailed` if ``base`` is not there.
     """
-    folder = ScratchFolder("before")
+    scratch = ScratchFolder("before")
+    folders = tuple(dict.fromkeys((folder, "")))
     try:
-        top = Path(folder.name).resolve() / "tree"
-        await anyio.to_thread.run_sync(partial(_lay_out, tree, base, tuple(replaced), top))
-        yield OldTree(path=top, env=_environment(tree, top, env))
+        top = Path(scratch.name).resolve() / "tree"
+        await anyio.to_thread.run_sync(partial(_lay_out, tree, base, tuple(replaced), top, folders))
+        yield OldTree(path=top, env=_environment(tree, top, env, folders))
     finally:
         with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(folder.cleanup)
+            await anyio.to_thread.run_sync(scratch.cleanup)
 
 
-def _lay_out(tree: Path, base: str, replaced: tuple[ChangedFile, ...], top: Path) -> None:
+def _lay_out(
+    tree: Path, base: str, replaced: tuple[ChangedFile, ...], top: Path, folders: Iterable[str]
+) -> None:
     git = Git(tree, top.with_name("index"))
     git.run("read-tree", base)
     if replaced:
         git.run("update-index", "-z", "--index-info", stdin=b"".join(map(_entry, replaced)))
     top.mkdir()
     git.run("checkout-index", "--all", "--quiet", f"--prefix={top}/")
-    for found in _environments(tree):
-        if not os.path.lexists(top / found.name):
-            (top / found.name).symlink_to(found, target_is_directory=True)
+    for found in (each for folder in folders for each in _environments(tree / folder)):
+        there = top / found.relative_to(tree)
+        if there.parent.is_dir() and not os.path.lexists(there):
+            there.symlink_to(found, target_is_directory=True)
 
 
 def _entry(file: ChangedFile) -> bytes:
@@ -79,17 +89,20 @@ def _entry(file: ChangedFile) -> bytes:
     return f"{mode} {blob}\t{file.path}\0".encode()
 
 
-def _environments(tree: Path) -> list[Path]:
-    with os.scandir(tree) as entries:
+def _environments(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    with os.scandir(folder) as entries:
         return [
             Path(entry.path) for entry in entries if os.path.isfile(os.path.join(entry.path, "pyvenv.cfg"))
         ]
 
 
-def _environment(tree: Path, top: Path, env: Mapping[str, str]) -> dict[str, str]:
+def _environment(tree: Path, top: Path, env: Mapping[str, str], folders: Iterable[str]) -> dict[str, str]:
     given = env.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
     theirs = [_moved(path, tree, top) for path in given.split(os.pathsep) if path]
-    roots = [str(top / root) for root in _IMPORT_ROOTS if (top / root).is_dir()]
+    possible = (top / folder / root for folder in folders for root in _IMPORT_ROOTS)
+    roots = [str(root) for root in possible if root.is_dir()]
     return {
         "MUSICIAN_TREE_NOW": str(tree),
         "PYTHONPATH": os.pathsep.join([str(_GUARD), *theirs, *roots]),

@@ -2,14 +2,15 @@
 
 Cobertura XML (coverage.py, many others), LCOV (JavaScript, C, Rust, Go by converters), and coverage.py's own data,
 which the ``coverage`` package turns into XML in a process of its own: an extra, never imported here. Only a report
-that the test run has just written counts; an older one speaks of other code.
+that the test run has just written counts; an older one speaks of other code. They are looked for at the top of the
+tree and in the folders that commands run in, one in each; what several say is put together.
 """
 
 import contextlib
 import os
 import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +27,7 @@ MAX_REPORT_BYTES = 64 * 1024 * 1024
 _COBERTURA = ("coverage.xml", "cobertura.xml", "cobertura-coverage.xml", "coverage/cobertura-coverage.xml")
 _LCOV = ("lcov.info", "coverage.lcov", "coverage/lcov.info")
 _DATA = ".coverage"
+_NAMES = (*_COBERTURA, *_LCOV, _DATA)
 _CONVERSION_LIMIT_S = 60.0
 
 Stamps = Mapping[str, tuple[int, int, int]]
@@ -47,61 +49,75 @@ class Report:
         return 100 * covered / lines if lines else None
 
 
-def report_stamps(tree: Path) -> Stamps:
+def report_stamps(tree: Path, folders: Iterable[str] = ()) -> Stamps:
     """To be taken before the tests run, for :func:`fresh_report` after them."""
     found: dict[str, tuple[int, int, int]] = {}
-    for name in (*_COBERTURA, *_LCOV, _DATA):
+    for name in (os.path.join(folder, each) for folder in ("", *folders) for each in _NAMES):
         with contextlib.suppress(OSError):
             stat = os.stat(tree / name)
             found[name] = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
     return found
 
 
-async def fresh_report(tree: Path, before: Stamps) -> Report | str:
+async def fresh_report(tree: Path, before: Stamps, folders: Sequence[str] = ()) -> Report | str:
     """What the test run has written since ``before``; else why there is nothing, in a few words."""
-    now = report_stamps(tree)
-    fresh = [name for name, stamp in now.items() if before.get(name) != stamp]
+    now = report_stamps(tree, folders)
+    fresh = {name: stamp[1] for name, stamp in now.items() if before.get(name) != stamp}
     if not fresh:
         return f"{next(iter(now))} is older than this run" if now else "the tests leave no coverage report"
-    name = fresh[0]
-    if now[name][1] > MAX_REPORT_BYTES:
-        return f"{name} is too large"
+    found: list[Report] = []
+    for folder in ("", *folders):
+        here = (each for each in _NAMES if os.path.join(folder, each) in fresh)
+        name = next(here, None)
+        if name is None:
+            continue
+        report = await _report(tree, folder, name, fresh[os.path.join(folder, name)])
+        if isinstance(report, str):
+            return report
+        found.append(report)
+    return found[0] if len(found) == 1 else _together(found)
+
+
+async def _report(tree: Path, folder: str, name: str, size: int) -> Report | str:
+    shown = os.path.join(folder, name)
+    if size > MAX_REPORT_BYTES:
+        return f"{shown} is too large"
     try:
         if name == _DATA:
-            return await _from_data(tree)
-        return await anyio.to_thread.run_sync(_read, tree, tree / name, name)
+            return await _from_data(tree, folder)
+        return await anyio.to_thread.run_sync(_read, tree, folder, tree / shown, name)
     except (OSError, ET.ParseError, ValueError) as error:
-        return f"{name} cannot be read: {error}"
+        return f"{shown} cannot be read: {error}"
 
 
-def _read(tree: Path, path: Path, name: str) -> Report:
-    """``path`` has what is reported of ``tree`` as ``name``."""
+def _together(reports: Sequence[Report]) -> Report:
+    hits: dict[str, dict[int, int]] = {}
+    for report in reports:
+        for path, lines in report.hits.items():
+            _add(hits.setdefault(path, {}), lines)
+    return Report(source=", ".join(each.source for each in reports), hits=hits)
+
+
+def _read(tree: Path, folder: str, path: Path, name: str) -> Report:
+    """``path`` has what is reported as ``name`` in ``folder`` of ``tree``."""
     text = path.read_bytes()
     hits = _lcov(text.decode("utf-8", "replace")) if name in _LCOV else _cobertura(text)
-    return Report(source=name, hits=_in_tree(tree, hits))
+    return Report(source=os.path.join(folder, name), hits=_in_tree(tree, folder, hits))
 
 
-async def _from_data(tree: Path) -> Report | str:
+async def _from_data(tree: Path, folder: str) -> Report | str:
     if find_spec("coverage") is None:
         return "reading .coverage needs `pip install musician[checks]`, or let the tests write coverage.xml"
-    with ScratchFolder("coverage") as folder:
-        made = Path(folder) / "coverage.xml"
-        argv = [
-            sys.executable,
-            "-m",
-            "coverage",
-            "xml",
-            "-q",
-            "-i",
-            "--fail-under=0",
-            f"--data-file={_DATA}",
-            "-o",
-            str(made),
-        ]
-        said = (await run_tool(argv, tree=tree, limit_s=_CONVERSION_LIMIT_S)).strip().splitlines()
+    with ScratchFolder("coverage") as scratch:
+        made = Path(scratch) / "coverage.xml"
+        argv = [sys.executable, "-m", "coverage", "xml", "-q", "-i", "--fail-under=0"]
+        argv += [f"--data-file={_DATA}", "-o", str(made)]
+        ran = await run_tool(argv, tree=tree / folder, limit_s=_CONVERSION_LIMIT_S)
+        said = ran.strip().splitlines()
         if not made.is_file():
-            return f".coverage cannot be read: {said[-1] if said else 'coverage says nothing'}"
-        return await anyio.to_thread.run_sync(_read, tree, made, _DATA)
+            shown = os.path.join(folder, _DATA)
+            return f"{shown} cannot be read: {said[-1] if said else 'coverage says nothing'}"
+        return await anyio.to_thread.run_sync(_read, tree, folder, made, _DATA)
 
 
 def _cobertura(text: bytes) -> Iterator[tuple[list[str], dict[int, int]]]:
@@ -128,16 +144,24 @@ def _lcov(text: str) -> Iterator[tuple[list[str], dict[int, int]]]:
             yield [name], lines
 
 
-def _in_tree(tree: Path, found: Iterator[tuple[list[str], dict[int, int]]]) -> dict[str, dict[int, int]]:
-    """By path relative to the tree; a file that is not in it is left out, one named twice is put together."""
+def _in_tree(
+    tree: Path, folder: str, found: Iterator[tuple[list[str], dict[int, int]]]
+) -> dict[str, dict[int, int]]:
+    """By path relative to the tree; a file that is not in it is left out, one named twice is put together.
+
+    What a report names is relative to the ``folder`` that it lies in.
+    """
     top = Path(os.path.realpath(tree))
     hits: dict[str, dict[int, int]] = {}
     for names, lines in found:
         for name in names:
-            place = Path(os.path.realpath(top / name))
+            place = Path(os.path.realpath(top / folder / name))
             if place.is_relative_to(top) and place.is_file():
-                merged = hits.setdefault(str(place.relative_to(top)), {})
-                for number, count in lines.items():
-                    merged[number] = merged.get(number, 0) + count
+                _add(hits.setdefault(str(place.relative_to(top)), {}), lines)
                 break
     return hits
+
+
+def _add(merged: dict[int, int], lines: Mapping[int, int]) -> None:
+    for number, count in lines.items():
+        merged[number] = merged.get(number, 0) + count

@@ -61,9 +61,13 @@ async def try_the_tests(
         return Validity()
     if not change.subjects:
         return Validity(why_not="only tests changed", left_out=len(found))
-    how = next((each for command in commands if (each := read_invocation(command)) is not None), None)
-    if how is None:
+    invocations = [each for command in commands if (each := read_invocation(command)) is not None]
+    if not invocations:
         return Validity(why_not="not possible with this test runner", left_out=len(found))
+    how = next((how for how in invocations if any(how.reaches(each.path) for each in candidates)), None)
+    if how is None:
+        return Validity(why_not="outside the folder that the tests run in", left_out=len(found))
+    candidates = tuple(each for each in candidates if how.reaches(each.path))
     ran = await _run_there(change, candidates, how, tree=tree, runner=runner, time_limit_s=time_limit_s)
     if ran.record is None:
         why = ran.result.why or "the run left no record"
@@ -93,7 +97,7 @@ async def _run_there(
     """Whole files, for naming single tests would end the run where one of them is not found."""
     files = tuple(dict.fromkeys(each.path for each in candidates))
     replaced = [file for file in change.files if is_test_side(file.path)]
-    async with old_tree(tree, change.base, replaced=replaced, env=runner.env) as old:
+    async with old_tree(tree, change.base, replaced=replaced, env=runner.env, folder=how.folder) as old:
         there = runner.elsewhere(old.path, env=old.env, time_limit_s=min(time_limit_s, runner.time_limit_s))
         command = how.of_files(files, *_ALL_OF_THEM[how.runner])
         ran = await there.run(old.command(command))
