@@ -353,3 +353,11 @@ def test_a_project_in_a_folder_is_verified_as_one_at_the_top(workshop: "Workshop
         (Category.CHANGED, command.replace("test_sub", "test_add")),
         (Category.OWN, command),
     ]
+
+
+def test_what_tests_of_several_commands_covered_adds_up(workshop: "Workshop", verify: Verify) -> None:
+    workshop.now({"calc.py": CALC + SUB, "test_sub.py": TEST_SUB})
+    result = verify(f"{PYTEST} -p pytest_cov --cov=. --cov-report=xml test_add.py")
+    assert [run.category for run in stages(result).selection] == [Category.CHANGED, Category.OWN]
+    assert result.ready
+    assert "coverage of changed lines 100 % (2 of 2)" in result.tests_line()

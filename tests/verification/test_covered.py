@@ -1,12 +1,12 @@
 """Coverage of changed lines, from real changes."""
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
 
 from musician.verification.covered import changed_coverage
 from musician.verification.findings import ChangedCoverage
+from musician.verification.reports import fresh_report
 
 if TYPE_CHECKING:
     from tests.verification.conftest import Workshop
@@ -24,8 +24,8 @@ def lcov(**files: str) -> str:
 
 
 def measure(workshop: "Workshop", baseline_pct: float | None = None) -> ChangedCoverage:
-    change = workshop.change()
-    return anyio.run(partial(changed_coverage, workshop.tree, change, {}, baseline_pct=baseline_pct))
+    report = anyio.run(fresh_report, workshop.tree, {})
+    return changed_coverage(workshop.change(), report, baseline_pct=baseline_pct)
 
 
 def test_only_changed_lines_count_and_the_missed_are_named(workshop: "Workshop") -> None:

@@ -51,7 +51,7 @@ from musician.verification.imports import Project
 from musician.verification.integration import look_at_wholeness
 from musician.verification.invocation import folder_of
 from musician.verification.oldtree import old_tree
-from musician.verification.reports import Stamps, report_stamps
+from musician.verification.reports import Report, Stamps, fresh_report, put_together, report_stamps
 from musician.verification.result import VerificationResult
 from musician.verification.run import Settled, result_of, settle
 from musician.verification.scan import scan_change
@@ -141,6 +141,7 @@ class _Found:
     change: Change | None = None
     project: Project | None = None
     stamps: Stamps = field(default_factory=dict)
+    report: Report | str = ""
     selection: Selection = field(default_factory=lambda: Selection(planned=()))
     runs: list[CategoryRun] = field(default_factory=list)
     validity: Validity | None = None
@@ -208,6 +209,16 @@ class _Found:
                 self.notes.append(f"failing as before: {', '.join(planned.files[:5])}")
             elif not done.green:
                 return
+            await self._keep_the_report()
+
+    async def _keep_the_report(self) -> None:
+        """What this command's tests covered, for the next one may write over it."""
+        found = await fresh_report(self.tree, self.stamps, self._folders)
+        self.stamps = await _in_thread(partial(report_stamps, self.tree, self._folders))
+        if isinstance(self.report, str):
+            self.report = found
+        elif isinstance(found, Report):
+            self.report = put_together((self.report, found))
 
     async def _failed_before(self, ran: Ran, folder: str, runner: CommandRunner) -> bool:
         """Whether all that fails now failed on the code as it was; new tests have no before."""
@@ -232,10 +243,7 @@ class _Found:
         if not result.passed:
             self.failure = analyse(result.commands[-1], change, project.top_modules)
             return
-        # the report first: what runs later may write over it
-        self.coverage = await changed_coverage(
-            self.tree, change, self.stamps, self._folders, baseline_pct=self.earlier.coverage_pct
-        )
+        self.coverage = changed_coverage(change, self.report, baseline_pct=self.earlier.coverage_pct)
         limit_s = self.settings.validity.limit_s
         try:
             self.validity = await try_the_tests(

@@ -5,12 +5,11 @@ for they run themselves. A changed file of code that the report does not know at
 was run.
 """
 
-from collections.abc import Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from musician.verification.change import Change, is_test_side
 from musician.verification.findings import ChangedCoverage
-from musician.verification.reports import Stamps, fresh_report
+from musician.verification.reports import Report
 
 __all__ = ["MAX_MISSED", "changed_coverage"]
 
@@ -18,14 +17,8 @@ MAX_MISSED = 100
 """Lines and files named."""
 
 
-async def changed_coverage(
-    tree: Path, change: Change, before: Stamps, folders: Sequence[str] = (), *, baseline_pct: float | None
-) -> ChangedCoverage:
-    """Of the reports written since ``before`` at the top and in ``folders``.
-
-    ``baseline_pct`` is the whole project's at the last checkpoint.
-    """
-    report = await fresh_report(tree, before, folders)
+def changed_coverage(change: Change, report: Report | str, *, baseline_pct: float | None) -> ChangedCoverage:
+    """By a report, or why there is none; ``baseline_pct`` is the whole project's at the last checkpoint."""
     if isinstance(report, str):
         return ChangedCoverage(why_not=report, baseline_pct=baseline_pct)
     known_suffixes = {PurePosixPath(path).suffix for path in report.hits}

@@ -20,7 +20,7 @@ import anyio.to_thread
 from musician.processes.scratch import ScratchFolder
 from musician.verification.tools import run_tool
 
-__all__ = ["MAX_REPORT_BYTES", "Report", "Stamps", "fresh_report", "report_stamps"]
+__all__ = ["MAX_REPORT_BYTES", "Report", "Stamps", "fresh_report", "put_together", "report_stamps"]
 
 MAX_REPORT_BYTES = 64 * 1024 * 1024
 
@@ -75,7 +75,7 @@ async def fresh_report(tree: Path, before: Stamps, folders: Sequence[str] = ()) 
         if isinstance(report, str):
             return report
         found.append(report)
-    return found[0] if len(found) == 1 else _together(found)
+    return put_together(found)
 
 
 async def _report(tree: Path, folder: str, name: str, size: int) -> Report | str:
@@ -90,12 +90,15 @@ async def _report(tree: Path, folder: str, name: str, size: int) -> Report | str
         return f"{shown} cannot be read: {error}"
 
 
-def _together(reports: Sequence[Report]) -> Report:
+def put_together(reports: Sequence[Report]) -> Report:
+    """What any of them says was run, was run; as it is if it is one."""
+    if len(reports) == 1:
+        return reports[0]
     hits: dict[str, dict[int, int]] = {}
     for report in reports:
         for path, lines in report.hits.items():
             _add(hits.setdefault(path, {}), lines)
-    return Report(source=", ".join(each.source for each in reports), hits=hits)
+    return Report(source=", ".join(dict.fromkeys(each.source for each in reports)), hits=hits)
 
 
 def _read(tree: Path, folder: str, path: Path, name: str) -> Report:
