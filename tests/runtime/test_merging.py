@@ -175,6 +175,22 @@ def test_a_completion_that_a_person_approved_is_merged_all_the_same(stage: "Stag
     assert stage.merged("song.txt") == "one\n"
 
 
+def test_what_a_person_rejects_between_two_runs_is_answered_by_the_session_that_mends_it(
+    stage: "Stage",
+) -> None:
+    """A rejection outlives the session that did not hear it, as an approval does (D7)."""
+    stage.write(plan(task(1, "echo bad > song.txt", rework="echo good > song.txt")))
+    assert stage.conduct("--review", "human").code == 1
+    assert stage.run("review", "reject", "task-01", "not this song").code == 0
+    assert stage.conduct("--review", "human").code == 1
+    again = stage.view("task-01").submissions[-1].message or ""
+    assert '1. "not this song": mended in rework 1.1' in again
+    assert "Deviations: 1 (Medium" in again
+    assert stage.run("review", "approve", "task-01").code == 0
+    stage.to_the_end()
+    assert stage.merged("song.txt") == "good\n"
+
+
 def test_what_a_person_rejects_while_its_merge_is_verified_is_not_merged(stage: "Stage") -> None:
     merging = f'case "$PWD" in *_integration) {stage.gate("merge")} ;; esac'
     test = "|\n  " + "\n  ".join(merging.splitlines())

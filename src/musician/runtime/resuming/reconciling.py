@@ -68,7 +68,8 @@ def compare(
     steps = [item.item for item in program.items if isinstance(item, Play)]
     entries = [service.as_entry(row) for row in view.journal]
     upcoming = next((item for item in program.items if not resumed.progress.is_done(item.item)), None)
-    lines = len(papers.found_deviations())
+    fresh = sum(deviation_in(entry) is not None for entry in resumed.entries)  # the file has them already
+    lines = max(0, len(papers.found_deviations()) - fresh)
     known = Known(
         items=tuple(item.item for item in program.items),
         done=resumed.progress.skipped.union(resumed.progress.completed),
@@ -137,7 +138,7 @@ def settle(
         if decision is not Decision.DONE and each.items:
             advice.append(_advice(each, decision, traces.unfinished))
     if any(each.kind is MismatchKind.DEVIATIONS_DIFFER for each in mismatches):
-        known = [service.as_entry(row) for row in view.journal]
+        known = [*map(service.as_entry, view.journal), *resumed.entries]
         entries += [
             Entry(kind=Kind.DEVIATION, severity=severity, text=f"found in the deviations file: {line}")
             for severity, line in papers.untold_deviations(known)

@@ -94,9 +94,9 @@ def reconcile(
     orders = unheard_orders(progress, said)
     found += orders
     progress = progress.after(orders)
-    approvals = [entry for entry in unheard_verdicts(view) if entry.kind is Kind.APPROVED]
-    found += approvals
-    progress = progress.after(approvals)
+    verdicts = unheard_verdicts(view)
+    found += verdicts
+    progress = progress.after(verdicts)
     feedback = "" if _has_reworked(found) else _open_feedback(view, program, progress)
     advice = [
         message.message
