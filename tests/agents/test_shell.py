@@ -159,13 +159,18 @@ def test_tags_are_told_while_the_block_runs_and_cancelling_ends_everything(theat
     assert not is_running(theatre.processes[0])
 
 
-def test_a_malformed_tag_is_no_event_and_complained_of_in_the_log(theatre: Theatre) -> None:
-    assert theatre.perform("echo ::deviation Huge thing; printf end").kind is OutcomeKind.DONE
-    assert theatre.events == []
+def test_a_malformed_tag_is_complained_of_in_the_log_and_an_admission_is_heard_all_the_same(
+    theatre: Theatre,
+) -> None:
+    assert (
+        theatre.perform("echo ::context lots; echo ::deviation Huge thing; printf end").kind
+        is OutcomeKind.DONE
+    )
+    assert theatre.events == [DeviationReported(severity="High", text="Huge thing")]
     log = theatre.log.read_text()
     assert (
-        "end\n[musician: '::deviation Huge thing' is not understood: the severity is Low, Medium or High]\n"
-        in log
+        "end\n[musician: '::context lots' is not understood: use 58%, 58.5% or 120000/200000]\n"
+        "[musician: '::deviation Huge thing' is not understood: the severity is Low, Medium or High]\n" in log
     )
 
 

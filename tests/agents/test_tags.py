@@ -20,6 +20,8 @@ from musician.agents.port import (
 )
 from musician.agents.tags import MAX_LINE_BYTES, MAX_TEXT_CHARS, Line, LineReader
 
+NO_WHAT = "it does not say what deviates"
+
 
 def read(*chunks: bytes) -> list[Line]:
     reader = LineReader()
@@ -96,14 +98,10 @@ def test_b28_a_reading_that_cannot_be_is_unknown(reading: str) -> None:
         ("::context 58", "58%"),
         ("::context nan%", "58%"),
         ("::context ٥٨%", "58%"),
-        ("::deviation Huge x", "Low, Medium or High"),
-        ("::deviation Medium", "what deviates"),
-        ("::self-correction", "says nothing"),
         ("::verdict fine", "approve, reject, fix"),
         ("::rule all", "number of a deviation"),
         ("::rule 0", "number of a deviation"),
         ("::question:", "says nothing"),
-        ("::partial \x1b", "says nothing"),
         ("::answer the link", "number of a point"),
         ("::answer 0 x", "number of a point"),
         ("::answer 21 x", "number of a point"),
@@ -117,6 +115,24 @@ def test_a_malformed_tag_is_a_complaint_and_no_event(text: str, why: str) -> Non
     assert line.complaint is not None
     assert why in line.complaint
     assert line.is_tag
+
+
+@pytest.mark.parametrize(
+    ("text", "event", "why"),
+    [
+        ("::deviation Huge x", DeviationReported(severity="High", text="Huge x"), "Low, Medium or High"),
+        ("::deviation", DeviationReported(severity="High", text=NO_WHAT), "says nothing"),
+        ("::deviation Medium", DeviationReported(severity="Medium", text=NO_WHAT), "what deviates"),
+        ("::self-correction", SelfCorrectionReported(text="it does not say what was wrong"), "says nothing"),
+        ("::partial \x1b", PartialReported(text="it does not say what is missing"), "says nothing"),
+    ],
+)
+def test_what_an_agent_owns_up_to_is_heard_however_it_is_put(text: str, event: AgentEvent, why: str) -> None:
+    """D17.1: nobody is approved for having misspelled a deviation."""
+    (line,) = read(text.encode() + b"\n")
+    assert line.event == event
+    assert line.complaint is not None
+    assert why in line.complaint
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,9 @@ A line is a tag when it starts, after spaces or tabs, with one of the nine names
 Everything else, ``::group::`` of other tools included, is output. The reader knows bytes and lines; it does
 not know who wrote them and decides nothing: a context reading that cannot be (over 100 %, a window of 0, more
 tokens than the window, negative) is reported as unknown and forces nothing (B28); a tag that cannot be
-understood is no event but a complaint, which belongs in the log. How the bytes are cut into chunks changes
-nothing.
+understood is a complaint, which belongs in the log, and no event, unless the agent owns up to something: an
+admission is heard however it is put, and counts for the gravest where it does not say (D17). How the bytes are
+cut into chunks changes nothing.
 """
 
 import re
@@ -60,7 +61,7 @@ _SEVERITIES = frozenset({"Low", "Medium", "High"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One line of output, without its end. ``complaint`` says why what looks like a tag is none."""
+    """One line of output, without its end. ``complaint`` says what is wrong with what looks like a tag."""
 
     text: str
     event: AgentEvent | None = None
@@ -104,8 +105,20 @@ class LineReader:
         return _read(text)
 
 
+_UNSAID: dict[str, AgentEvent] = {
+    "deviation": DeviationReported(severity="High", text="it does not say what deviates"),
+    "self-correction": SelfCorrectionReported(text="it does not say what was wrong"),
+    "partial": PartialReported(text="it does not say what is missing"),
+}
+"""What an agent owns up to by the tag alone."""
+
+
 class _NotUnderstood(Exception):
-    """The reason, for a complaint."""
+    """The reason, for a complaint; and what is heard all the same."""
+
+    def __init__(self, reason: str, *, heard: AgentEvent | None = None) -> None:
+        super().__init__(reason)
+        self.heard = heard
 
 
 def _read(text: str) -> Line:
@@ -115,12 +128,13 @@ def _read(text: str) -> Line:
     try:
         return Line(text=text, event=_event(match[1], one_line(match[2], MAX_TEXT_CHARS)))
     except _NotUnderstood as reason:
-        return Line(text=text, complaint=f"{one_line(text, 200)!r} is not understood: {reason}")
+        complaint = f"{one_line(text, 200)!r} is not understood: {reason}"
+        return Line(text=text, event=reason.heard, complaint=complaint)
 
 
 def _event(name: str, text: str) -> AgentEvent:
     if not text:
-        raise _NotUnderstood("it says nothing")
+        raise _NotUnderstood("it says nothing", heard=_UNSAID.get(name))
     match name:
         case "context":
             return ContextReported(used_pct=_used_pct(text))
@@ -160,9 +174,11 @@ def _deviation(text: str) -> DeviationReported:
     word, _, what = text.partition(" ")
     severity = word.rstrip(":").capitalize()
     if severity not in _SEVERITIES:
-        raise _NotUnderstood("the severity is Low, Medium or High")
+        grave = DeviationReported(severity="High", text=text)
+        raise _NotUnderstood("the severity is Low, Medium or High", heard=grave)
     if not what:
-        raise _NotUnderstood("it does not say what deviates")
+        unsaid = "it does not say what deviates"
+        raise _NotUnderstood(unsaid, heard=DeviationReported(severity=severity, text=unsaid))
     return DeviationReported(severity=severity, text=what)
 
 
