@@ -16,9 +16,6 @@ from musician.processes.identity import ProcessIdentity, is_running
 from musician.processes.lease import LEASE_VARIABLE
 from musician.processes.spawn import CHUNK_BYTES, Ended, run_program
 
-SOON_S = 20
-"""Far under the programs' 300 s. Two seconds are promised and the graces leave room; a busy machine adds its own."""
-
 
 class Run:
     """One call of ``run_program`` and what it told."""
@@ -177,7 +174,7 @@ def test_out_of_time_the_whole_tree_is_gone_and_its_last_words_are_kept(trees: A
     run = Run(trees.folder, trees.env, "bash", "-c", f"echo first; {stubborn}", time_limit_s=1.5)
     started_at = time.monotonic()
     assert anyio.run(run.play).timed_out
-    assert time.monotonic() - started_at < SOON_S
+    assert time.monotonic() - started_at < 1.5 + 2
     assert trees.living() == []
     assert run.output == b"first\n"
 
@@ -187,8 +184,8 @@ def test_out_of_time_the_whole_tree_is_gone_and_its_last_words_are_kept(trees: A
     assert run.output == b"first\nlast words\n"
 
 
-def test_cancelled_the_whole_tree_is_gone_soon(trees: Any, stubborn: str) -> None:
-    assert _cancelled_after_s(trees, Run(trees.folder, trees.env, "bash", "-c", stubborn)) < SOON_S
+def test_cancelled_the_whole_tree_is_gone_within_two_seconds(trees: Any, stubborn: str) -> None:
+    assert _cancelled_after_s(trees, Run(trees.folder, trees.env, "bash", "-c", stubborn)) < 2
     assert trees.living() == []
 
 
@@ -198,7 +195,7 @@ def test_cancelled_with_a_stopped_leash_it_is_gone_as_well(trees: Any, stubborn:
     def stop() -> None:
         os.kill(run.identities[0].pid, signal.SIGSTOP)
 
-    assert _cancelled_after_s(trees, run, stop) < SOON_S
+    assert _cancelled_after_s(trees, run, stop) < 2.5
     assert trees.living() == []
 
 
