@@ -25,7 +25,10 @@ import pytest
 TESTS = Path(__file__).parent
 PROJECT = TESTS.parent
 RENDERED = PROJECT / "docs" / "REQUIREMENTS.md"
-FILES = ("decisions", "design", "sessions", "work", "cases")
+AUDIT = {"u": 12, "v": 20, "p": 24, "c": 12, "k": 9, "g": 9, "s": 8, "n": 18}
+"""The faults that the first audit found, by kind: how many of each; every one has a file ``audit-<kind>.toml``."""
+
+FILES = ("decisions", "design", "sessions", "work", "cases", *(f"audit-{kind}" for kind in AUDIT))
 """In the order in which they are rendered."""
 
 WAYS = ("tests", "superseded_by", "not_ours", "later")
@@ -33,12 +36,15 @@ WAYS = ("tests", "superseded_by", "not_ours", "later")
 CASES = "B01 B05 B06 B09 B10 B11 B12 B14 B16 B17 B18 B20 B26 B28 B29 B32 B34 B35 B36 B38 B40 B42 B43"
 
 MUST_BE_THERE = (
-    *(f"D{number}" for number in range(1, 26)),
+    *(f"D{number}" for number in range(1, 44)),
     *(f"REF-{number}" for number in (3, 4, 5, 6, 8)),
     *CASES.split(),
+    *(f"AUDIT-{kind.upper()}{number}" for kind, most in AUDIT.items() for number in range(1, most + 1)),
 )
 
-_ID = re.compile(r"\b(?:D\d{1,2}(?:\.\d+)?|REF-\d+|B\d{2}|(?:TABLE|DATA|PLAN|CLI|PROOF|S-[A-Z]+)-\d+)\b")
+_ID = re.compile(
+    r"\b(?:D\d{1,2}(?:\.\d+)?|REF-\d+|B\d{2}|AUDIT-[A-Z]\d{1,2}|(?:TABLE|DATA|PLAN|CLI|PROOF|S-[A-Z]+)-\d+)\b"
+)
 _CASE_IN_NAME = re.compile(r"\btest_(b\d{2})_")
 
 
