@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from musician.plans.difference import without_lines
 from musician.plans.instructions import parse_instructions, read_instructions, render_instructions
 from musician.plans.keys import Defaults
-from musician.plans.model import AgentPiece, Checkpoint, Isolation, Review, Step, TaskSpec
+from musician.plans.model import AgentPiece, Changes, Checkpoint, Isolation, Review, Step, TaskSpec
 from musician.plans.plan import parse_plan
 from musician.protocol.errors import InvalidPlan
 
@@ -153,7 +153,8 @@ def test_an_instruction_file_is_a_task_two_levels_up() -> None:
                 ),
                 (
                     "i.md:3: the key `instructions`; expected one of task, plan, title, files, danger, after, agent, "
-                    "review, reviewer, test, setup, isolation, labels, pause-siblings-at"
+                    "review, reviewer, test, setup, isolation, labels, pause-siblings-at, "
+                    "copy, share, may-change, may-pass-before, changes"
                 ),
             ],
         ),
@@ -321,6 +322,11 @@ def tasks(draw: st.DrawFn) -> TaskSpec:
         test=draw(SHELL_TEXT),
         setup=draw(SHELL_TEXT | st.just("a\n---\n  ---\nb")),
         pause_siblings_at=draw(st.sampled_from([(), (1,)])),
+        copy=draw(PATHS),
+        share=draw(PATHS),
+        may_change=draw(PATHS),
+        may_pass_before=draw(st.booleans()),
+        changes=draw(st.sampled_from(Changes)),
         source_path="",
         line=0,
     )

@@ -88,12 +88,14 @@ GOLDEN = {
         [
             (
                 "P.md:8: the key `reveiw`; expected `review` (the keys here are files, danger, after, agent, review, "
-                "reviewer, test, setup, isolation, labels, pause-siblings-at, instructions)"
+                "reviewer, test, setup, isolation, labels, pause-siblings-at, "
+                "copy, share, may-change, may-pass-before, changes, instructions)"
             ),
             "P.md:10: the key `files` a second time; expected it once (first in line 9)",
             (
                 "P.md:11: the key `zzz`; expected one of files, danger, after, agent, review, "
-                "reviewer, test, setup, isolation, labels, pause-siblings-at, instructions"
+                "reviewer, test, setup, isolation, labels, pause-siblings-at, "
+                "copy, share, may-change, may-pass-before, changes, instructions"
             ),
         ],
     ),
@@ -139,7 +141,8 @@ GOLDEN = {
         [
             (
                 "P.md:8: the key `?`; expected one of files, danger, after, agent, review, "
-                "reviewer, test, setup, isolation, labels, pause-siblings-at, instructions"
+                "reviewer, test, setup, isolation, labels, pause-siblings-at, "
+                "copy, share, may-change, may-pass-before, changes, instructions"
             ),
         ],
     ),

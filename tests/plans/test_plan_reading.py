@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from musician.plans.model import Checkpoint, Isolation, Plan, Review, Step
+from musician.plans.model import Changes, Checkpoint, Isolation, Plan, Require, Review, Step
 from musician.plans.plan import parse_plan
 from musician.protocol.errors import InvalidPlan
 
@@ -135,6 +135,37 @@ def test_keys_of_a_task_go_before_those_of_the_plan(plan: Plan) -> None:
         Isolation.WORKTREE,
     )
     assert (second.test, second.setup, second.after) == ("python -m pytest -q", "make", ("task-01",))
+
+
+def test_what_a_tree_gets_and_what_a_task_may_change_is_read() -> None:
+    plan = read(
+        """---
+plan: p
+copy: [.env]
+share: [node_modules]
+require: green
+---
+# P
+## Phase 1: A
+### task-01: Its own
+```yaml task
+copy: []
+share: [vendor]
+may-change: [tests/**, Makefile]
+may-pass-before: yes
+changes: none
+```
+#### Step 1: s
+### task-02: The plan's
+#### Step 1: s
+"""
+    )
+    own, plans = plan.task("task-01"), plan.task("task-02")
+    assert plan.require is Require.GREEN
+    assert (own.copy, own.share, own.may_change) == ((), ("vendor",), ("tests/**", "Makefile"))
+    assert (own.may_pass_before, own.changes) == (True, Changes.NONE)
+    assert (plans.copy, plans.share, plans.may_change) == ((".env",), ("node_modules",), ())
+    assert (plans.may_pass_before, plans.changes) == (False, Changes.FILES)
 
 
 def test_a_step_has_its_prose_scripts_and_agent_pieces(plan: Plan) -> None:

@@ -17,7 +17,7 @@ from musician.plans.body import Body, read_body, read_prose
 from musician.plans.headings import PLAN_STEP_LEVEL, quote
 from musician.plans.keys import Defaults, TaskKeys, read_file_keys
 from musician.plans.markdown import Block, Heading, read_document, split_at
-from musician.plans.model import AgentPiece, Checkpoint, Step, TaskSpec
+from musician.plans.model import AgentPiece, Changes, Checkpoint, Step, TaskSpec
 from musician.plans.problems import Problems, Report
 from musician.plans.tasks import check_characters, check_pauses, check_steps, resolve_task
 
@@ -154,8 +154,8 @@ def _take_plan_overview(blocks: Sequence[Block]) -> tuple[list[Block], list[Bloc
 def _front_matter(task: TaskSpec, plan_id: str) -> Iterator[str]:
     yield f"task: {_quoted(task.task_id)}"
     yield f"plan: {_quoted(plan_id)}"
-    for key in ("files", "danger", "after", "labels"):
-        values: tuple[str, ...] = getattr(task, key)
+    for key in ("files", "danger", "after", "labels", "copy", "share", "may-change"):
+        values: tuple[str, ...] = getattr(task, key.replace("-", "_"))
         if values:
             yield f"{key}: [{', '.join(map(_quoted, values))}]"
     for key in ("agent", "review", "reviewer", "isolation", "test", "setup"):
@@ -164,6 +164,10 @@ def _front_matter(task: TaskSpec, plan_id: str) -> Iterator[str]:
             yield f"{key}: {_quoted(str(value))}"
     if task.pause_siblings_at:
         yield f"pause-siblings-at: [{', '.join(map(str, task.pause_siblings_at))}]"
+    if task.may_pass_before:
+        yield "may-pass-before: yes"
+    if task.changes is not Changes.FILES:
+        yield f"changes: {task.changes}"
 
 
 def _quoted(value: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from musician.plans.markdown import Document, Fence
-from musician.plans.model import Isolation, Review
+from musician.plans.model import Changes, Isolation, Require, Review
 from musician.plans.problems import Report, shorten
 from musician.protocol.errors import BadId
 from musician.protocol.names import check_task_id
@@ -47,6 +47,8 @@ class Defaults:
     isolation: Isolation = Isolation.WORKTREE
     test: str | None = None
     setup: str | None = None
+    copy: tuple[str, ...] = ()
+    share: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +63,9 @@ class PlanKeys:
     review: Review | None = None
     reviewer: str | None = None
     isolation: Isolation | None = None
+    copy: tuple[str, ...] | None = None
+    share: tuple[str, ...] | None = None
+    require: Require | None = None
     lines: Mapping[str, int] = field(default_factory=dict)
 
     def defaults(self) -> Defaults:
@@ -72,6 +77,8 @@ class PlanKeys:
             isolation=self.isolation or base.isolation,
             test=self.test or None,
             setup=self.setup or None,
+            copy=self.copy or (),
+            share=self.share or (),
         )
 
 
@@ -79,7 +86,7 @@ class PlanKeys:
 class TaskKeys:
     """A task's own keys; None where one is missing.
 
-    An empty ``test``, ``setup`` or ``reviewer`` switches the plan's off.
+    An empty ``test``, ``setup``, ``reviewer``, ``copy`` or ``share`` switches the plan's off.
     """
 
     task: str | None = None
@@ -97,6 +104,11 @@ class TaskKeys:
     test: str | None = None
     setup: str | None = None
     pause_siblings_at: tuple[int, ...] | None = None
+    copy: tuple[str, ...] | None = None
+    share: tuple[str, ...] | None = None
+    may_change: tuple[str, ...] | None = None
+    may_pass_before: bool | None = None
+    changes: Changes | None = None
     lines: Mapping[str, int] = field(default_factory=dict)
 
     def over(self, other: "TaskKeys") -> "TaskKeys":
@@ -166,6 +178,10 @@ def _paths(value: object) -> tuple[str, ...]:
     return _list(value, _path, "[src/greeter.py]")
 
 
+def _globs(value: object) -> tuple[str, ...]:
+    return _list(value, _path, "[tests/test_greeter.py, 'tests/data/**']")
+
+
 def _number(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise _Unfit("the number of a checkpoint")
@@ -212,6 +228,9 @@ _PLAN_CHECKS: dict[str, _Check] = {
     "review": _one_of(Review),
     "reviewer": _text,
     "isolation": _one_of(Isolation),
+    "copy": _paths,
+    "share": _paths,
+    "require": _one_of(Require),
 }
 
 _TASK_CHECKS: dict[str, _Check] = {
@@ -226,6 +245,11 @@ _TASK_CHECKS: dict[str, _Check] = {
     "isolation": _one_of(Isolation),
     "labels": _texts,
     "pause-siblings-at": _numbers,
+    "copy": _paths,
+    "share": _paths,
+    "may-change": _globs,
+    "may-pass-before": _yes_or_no,
+    "changes": _one_of(Changes),
     "instructions": _path,
 }
 

@@ -11,10 +11,12 @@ from enum import StrEnum
 
 __all__ = [
     "AgentPiece",
+    "Changes",
     "Checkpoint",
     "Isolation",
     "Phase",
     "Plan",
+    "Require",
     "Review",
     "Step",
     "TaskSpec",
@@ -34,6 +36,19 @@ class Isolation(StrEnum):
 
     WORKTREE = "worktree"
     SHARED = "shared"
+
+
+class Changes(StrEnum):
+    """What a task leaves behind: a completion that changes no file passes by rule only as ``none`` (D29)."""
+
+    FILES = "files"
+    NONE = "none"
+
+
+class Require(StrEnum):
+    """What the end of a plan asks of the merged whole beside its tasks (D27)."""
+
+    GREEN = "green"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +114,15 @@ class TaskSpec:
     pause_siblings_at: tuple[int, ...]
     reviewer: str | None = None
     """What the shell agent runs to judge a submission, where an agent reviews (D18.6)."""
+    copy: tuple[str, ...] = ()
+    """Untracked paths of the project that its tree gets a copy of (D33)."""
+    share: tuple[str, ...] = ()
+    """Untracked paths of the project that its tree gets a link to (D33)."""
+    may_change: tuple[str, ...] = ()
+    """Patterns of tests and referee files that it may change without a judge (D26)."""
+    may_pass_before: bool = False
+    """Its new tests may pass on the code as it was: a refactoring under a characterisation test (D16)."""
+    changes: Changes = Changes.FILES
     source_path: str
     line: int
 
@@ -142,6 +166,7 @@ class Plan:
     text: str
     sha256: str
     instruction_files: tuple[tuple[str, str], ...] = ()
+    require: Require | None = None
 
     @property
     def tasks(self) -> Iterator[TaskSpec]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from musician.plans.body import Body
 from musician.plans.keys import Defaults, TaskKeys
 from musician.plans.markdown import Document
-from musician.plans.model import Checkpoint, Review, Step, TaskSpec
+from musician.plans.model import Changes, Checkpoint, Review, Step, TaskSpec
 from musician.plans.problems import Report
 
 __all__ = ["check_characters", "check_pauses", "check_reviewer", "check_steps", "resolve_task"]
@@ -58,7 +58,7 @@ def resolve_task(
     source_path: str,
     line: int,
 ) -> TaskSpec:
-    """The task with everything it did not say filled in; an empty ``test``, ``setup`` or ``reviewer`` is none."""
+    """The task with everything it did not say filled in; an empty text or list is none."""
     return TaskSpec(
         task_id=task_id,
         title=title,
@@ -75,6 +75,11 @@ def resolve_task(
         test=(defaults.test if keys.test is None else keys.test) or None,
         setup=(defaults.setup if keys.setup is None else keys.setup) or None,
         pause_siblings_at=keys.pause_siblings_at or (),
+        copy=defaults.copy if keys.copy is None else keys.copy,
+        share=defaults.share if keys.share is None else keys.share,
+        may_change=keys.may_change or (),
+        may_pass_before=keys.may_pass_before or False,
+        changes=keys.changes or Changes.FILES,
         source_path=source_path,
         line=line,
     )
