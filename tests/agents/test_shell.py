@@ -23,6 +23,7 @@ from musician.agents.port import (
 )
 from musician.agents.shell import MAX_FEEDBACK_BYTES, MAX_TAIL_LINES, ShellAgent
 from musician.processes.identity import ProcessIdentity, is_running
+from musician.testing.waiting import HANG_S
 
 
 class Theatre:
@@ -149,7 +150,7 @@ def test_tags_are_told_while_the_block_runs_and_cancelling_ends_everything(theat
     async def act() -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(partial(theatre.play, "echo ::context 5%\nsleep 300 & sleep 300"))
-            with anyio.fail_after(30):
+            with anyio.fail_after(HANG_S):
                 await theatre.heard.wait()
             assert is_running(theatre.processes[0])
             group.cancel_scope.cancel()

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from musician.testing.waiting import HANG_S
+
 REPOSITORY = Path(__file__).parents[2]
-LIMIT_S = 120.0
 
 EXPECTED = {
     "service": {"P1"},
@@ -29,7 +30,7 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
         cwd=REPOSITORY,
         capture_output=True,
         text=True,
-        timeout=LIMIT_S,
+        timeout=HANG_S,
     )
 
 

@@ -20,6 +20,7 @@ from musician.service import TaskView
 from musician.store.opening import open_store
 from musician.testing import ClientHome, Reply, ScriptedModel, until, use
 from musician.testing.script import Script
+from musician.testing.waiting import HANG_S
 
 TASK = "task-03"
 
@@ -178,7 +179,7 @@ class Hall:
 
     def _run(self, argv: list[str]) -> str:
         ran = subprocess.run(
-            argv, cwd=self.root, env=self.env, capture_output=True, text=True, timeout=120, check=False
+            argv, cwd=self.root, env=self.env, capture_output=True, text=True, timeout=HANG_S, check=False
         )
         assert ran.returncode == 0, (argv, ran.returncode, ran.stdout, ran.stderr)
         return ran.stdout

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from musician.testing import Await, Part, PrintClient, Received, Reply, Usage, say, use
+from musician.testing.waiting import HANG_S
 
 if TYPE_CHECKING:
     from tests.claude_code.conftest import Hall
@@ -120,7 +121,7 @@ def test_a_killed_client_is_known_to_be_dead_at_once_and_a_second_session_goes_o
     _, home = hall.played(second, "second")
     with PrintClient(home, hall.root, PROMPT, plugins=[hall.plugin]) as client:
         assert client.end().text == "Complete."
-    out, _ = run.communicate(timeout=60)
+    out, _ = run.communicate(timeout=HANG_S)
     assert run.returncode == 0, out
     assert "musician-task-03 died" in out
     assert "def bell" in hall.git("show", "trunk:hours.py")

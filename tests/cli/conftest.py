@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from musician.testing.waiting import HANG_S
 from tests.surroundings import Call, Result, begin
 
 PLAN = """\
@@ -96,7 +97,7 @@ def program(command: tuple[str, ...]) -> Call:
     """Run a command as a program of its own."""
 
     def run(*arguments: str, **how: Any) -> Result:
-        done = subprocess.run([*command, *arguments], capture_output=True, timeout=60, check=False, **how)
+        done = subprocess.run([*command, *arguments], capture_output=True, timeout=HANG_S, check=False, **how)
         return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return run
@@ -111,7 +112,7 @@ def shell(command: tuple[str, ...]) -> Call:
             ["bash", "-c", line],
             env={**os.environ, "MUSICIAN": " ".join(command), **env},
             capture_output=True,
-            timeout=60,
+            timeout=HANG_S,
             check=False,
         )
         return Result(done.returncode, done.stdout.decode(), done.stderr.decode())

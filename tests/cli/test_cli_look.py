@@ -8,6 +8,7 @@ from pathlib import Path
 
 from musician import service
 from musician.store.opening import open_store
+from musician.testing.waiting import HANG_S
 from tests.surroundings import Call
 
 MARKUP = [
@@ -146,7 +147,7 @@ def test_a_watching_status_prints_again_when_something_changed(
     again = [watching.stdout.readline() for _ in range(6)]
     assert "exit_requested" in again[4]
     watching.send_signal(signal.SIGINT)
-    _, err = watching.communicate(timeout=30)
+    _, err = watching.communicate(timeout=HANG_S)
     assert (watching.returncode, err) == (130, "")
 
 

@@ -13,6 +13,7 @@ from musician.protocol.landing import LANDS, render_page, render_section
 from musician.protocol.proposals import Draft, Proposal, ProposalType, read_draft
 from musician.runtime.proposing import Desk
 from musician.store.opening import open_store
+from musician.testing.waiting import HANG_S
 from tests.surroundings import Call
 
 BODIES = [
@@ -297,7 +298,7 @@ def test_ten_acceptances_at_once_lose_no_section(
         subprocess.Popen([*command, "proposals", "accept", str(number)], stdout=subprocess.DEVNULL)
         for number in range(1, 11)
     ]
-    assert [process.wait(timeout=60) for process in running] == [0] * 10
+    assert [process.wait(timeout=HANG_S) for process in running] == [0] * 10
     text = (conductor / "MEMORY.md").read_text()
     assert sorted(line[-1] for line in text.splitlines() if line.startswith("## ")) == list("0123456789")
 

@@ -15,10 +15,10 @@ from musician.cli import faults
 from musician.cli.faults import explain
 from musician.protocol.errors import UnknownTask
 from musician.testing import until
+from musician.testing.waiting import HANG_S
 from tests.surroundings import Call
 
 C_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-LONG_S = 30.0
 
 
 def is_one_line(text: str) -> bool:
@@ -50,7 +50,7 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(ready: Path, command: 
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
-        [*command, "status"], stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False
+        [*command, "status"], stdout=writing, stderr=subprocess.PIPE, timeout=HANG_S, check=False
     )
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, b"")
@@ -81,7 +81,7 @@ def on_terminal(command: tuple[str, ...], *arguments: str, **env: str) -> str:
     """What a command writes to a terminal two hundred columns wide."""
     ours, theirs = os.openpty()
     surroundings = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "200", **env}
-    done = subprocess.run([*command, *arguments], stdout=theirs, env=surroundings, timeout=60, check=True)
+    done = subprocess.run([*command, *arguments], stdout=theirs, env=surroundings, timeout=HANG_S, check=True)
     os.close(theirs)
     assert done.returncode == 0
     parts = []
@@ -129,7 +129,7 @@ def test_a_signal_ends_a_wait_with_130_and_without_a_word(
     )
     until(lambda: any(bells.glob("*/*/*")))
     waiting.send_signal(number)
-    out, err = waiting.communicate(timeout=LONG_S)
+    out, err = waiting.communicate(timeout=HANG_S)
     assert (waiting.returncode, out, err) == (130, "", "")
     assert not list(bells.glob("*/*/*"))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from musician.testing.waiting import HANG_S
 from tests.surroundings import Call
 
 BODIES = [
@@ -20,8 +21,6 @@ BODIES = [
     "Grüße ☂ \U0001f3bb",
 ]
 """B18."""
-
-LONG_S = 60
 
 
 def test_bodies_round_trip_byte_for_byte(ready: Path, call: Call) -> None:
@@ -63,7 +62,7 @@ def test_thirty_parallel_sends_all_land(ready: Path, command: tuple[str, ...], c
     ]
     holder.execute("ROLLBACK")
     holder.close()
-    assert [sender.wait(LONG_S) for sender in senders] == [0] * 30
+    assert [sender.wait(HANG_S) for sender in senders] == [0] * 30
     found = [message["message"] for message in call("messages", "task-01", "--json").json["messages"]]
     assert sorted(found[1:]) == sorted(f"text {n}" for n in range(30))
 
@@ -136,7 +135,7 @@ def test_wait_is_woken_by_the_message_itself(
         assert waiting.poll() is None
         os.sched_yield()
     call("stop", "task-01")
-    out, _ = waiting.communicate(timeout=LONG_S)
+    out, _ = waiting.communicate(timeout=HANG_S)
     assert waiting.returncode == 0
     assert '"state": "exit_requested"' in out
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 from musician.protocol.settings import Settings
 from musician.testing import until
+from musician.testing.waiting import HANG_S
 from tests.surroundings import Call, git
 
-LONG_S = 60.0
 OWN = "# Own\n## Step 1: Do\n```bash run\necho done > {name}\n```\n## Checkpoint 1: Done\n- test: `test -e {name}`\n"
 
 
 def approve_next(call: Call) -> str:
     """Approve the next submission as soon as it is there; its task."""
-    end_s = time.monotonic() + LONG_S
+    end_s = time.monotonic() + HANG_S
     while True:
         waiting = [each for each in call("review", "list", "--json").json["waiting"] if each["message_id"]]
         if waiting:
@@ -35,7 +35,7 @@ def test_a_worker_plays_every_task_there_is_and_ends(
         call("task", "add", str(number), "--instructions", f"own{number}.md")
     working = subprocess.Popen([*command, "worker", "--json"], stdout=subprocess.PIPE, text=True)
     assert [approve_next(call) for _ in range(2)] == ["task-07", "task-08"]
-    out, _ = working.communicate(timeout=LONG_S)
+    out, _ = working.communicate(timeout=HANG_S)
     assert working.returncode == 0
     assert '"ending": "all complete"' in out
     assert {task["state"] for task in call("status", "--json").json["tasks"]} == {"complete"}
@@ -71,8 +71,8 @@ def test_a_conductor_that_launches_nobody_conducts_the_worker_that_somebody_star
     git(repository, "commit", "-qam", "Two tasks, one after the other")
     call("plan", "lock", "PLAN.md")
     conducting = subprocess.Popen([*command, "run", "PLAN.md", "--jobs", "0"], stdout=subprocess.PIPE)
-    working = subprocess.run([*command, "worker", "--json"], capture_output=True, text=True, timeout=LONG_S)
-    said, _ = conducting.communicate(timeout=LONG_S)
+    working = subprocess.run([*command, "worker", "--json"], capture_output=True, text=True, timeout=HANG_S)
+    said, _ = conducting.communicate(timeout=HANG_S)
     assert conducting.returncode == 0, said
     assert b"the musicians are the sessions you start" in said
     assert [each["task_id"] for each in json.loads(working.stdout)["played"]] == ["task-01", "task-02"]

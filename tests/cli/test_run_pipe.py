@@ -13,9 +13,10 @@ from typing import IO, Any
 
 import pytest
 
+from musician.testing.waiting import HANG_S
+
 Call = Callable[..., Any]
 
-HANG_S = 60.0
 LINE = re.compile(r"\d\d:\d\d:\d\d  task-0\d  [a-z_]+ +\S.*")
 STOP_LIMIT_S = 15.0
 """A run that waited for its musicians or its reader would take longer."""

@@ -16,9 +16,8 @@ from musician.protocol.states import State
 from musician.runtime.conductor.conduct import Ending, Outcome
 from musician.service import PhaseSmoothness, TaskView
 from musician.store.rows import HumanRow
+from musician.testing.waiting import HANG_S
 from musician.trees.base import FastForward, Move
-
-LONG_S = 30.0
 
 
 def views(number: int) -> tuple[TaskView, ...]:
@@ -40,7 +39,7 @@ class Face:
 
     def show(self, views: tuple[TaskView, ...]) -> None:
         self.entered.set()
-        assert self.gate.wait(LONG_S)
+        assert self.gate.wait(HANG_S)
         self.shown += views
         if self._fault is not None:
             raise self._fault
@@ -57,7 +56,7 @@ def test_a_slow_face_misses_looks_but_never_the_last() -> None:
     face.gate.clear()
     stage = Stage(face)
     stage.on_look(views(1))
-    assert face.entered.wait(LONG_S)
+    assert face.entered.wait(HANG_S)
     for number in range(2, 10):
         stage.on_look(views(number))  # returns at once
     assert not stage.finish(0.01)
@@ -71,7 +70,7 @@ def test_a_face_ages_without_news(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_stage, "TICK_S", 0.001)
     face = Face()
     stage = Stage(face)
-    assert face.ticked.wait(LONG_S)
+    assert face.ticked.wait(HANG_S)
     assert stage.finish()
     assert face.shown == []
 

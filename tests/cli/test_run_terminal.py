@@ -16,9 +16,10 @@ from typing import Any
 
 import pytest
 
+from musician.testing.waiting import HANG_S
+
 Call = Callable[..., Any]
 
-HANG_S = 60.0
 CONTROL = re.compile(r"\x1b\[(?P<parameters>[0-9;?]*)(?P<final>[A-Za-z])")
 
 PLAN = """\

@@ -17,8 +17,8 @@ from musician.protocol.journal import Kind
 from musician.protocol.states import State
 from musician.service import TaskView
 from musician.store.opening import open_store
+from musician.testing.waiting import HANG_S
 
-LIMIT_S = 120
 MUSICIAN = (sys.executable, "-m", "musician")
 
 
@@ -71,7 +71,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
         env=env,
         capture_output=True,
         encoding="utf-8",
-        timeout=LIMIT_S,
+        timeout=HANG_S,
     )
     took_s = time.monotonic() - began_s
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
@@ -212,7 +212,7 @@ def test_without_keep_nothing_is_left_and_json_is_one_document(tmp_path: Path) -
         env=_environment(tmp_path),
         capture_output=True,
         encoding="utf-8",
-        timeout=LIMIT_S,
+        timeout=HANG_S,
     )
     document = json.loads(ran.stdout)
     assert (ran.returncode, document["exit_code"], document["folder"]) == (0, 0, None)
@@ -224,7 +224,7 @@ def test_without_keep_nothing_is_left_and_json_is_one_document(tmp_path: Path) -
 def test_a_folder_with_something_in_it_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     ran = subprocess.run(
-        [*MUSICIAN, "demo", "--keep", str(tmp_path)], capture_output=True, encoding="utf-8", timeout=LIMIT_S
+        [*MUSICIAN, "demo", "--keep", str(tmp_path)], capture_output=True, encoding="utf-8", timeout=HANG_S
     )
     assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1)
     assert "new or an empty" in ran.stderr
@@ -241,11 +241,11 @@ def test_an_interrupted_demo_saves_its_state_and_run_goes_on_with_it(tmp_path: P
         encoding="utf-8",
     )
     struck = folder / ".musician" / "scratch" / "task-01" / "struck"
-    deadline_s = time.monotonic() + LIMIT_S
+    deadline_s = time.monotonic() + HANG_S
     while not struck.exists() and demo.poll() is None and time.monotonic() < deadline_s:
         time.sleep(0.02)
     demo.send_signal(signal.SIGINT)
-    output, _ = demo.communicate(timeout=LIMIT_S)
+    output, _ = demo.communicate(timeout=HANG_S)
     assert demo.returncode == 130, output
     assert "musician run PLAN.md" in output.partition("Look around")[2]
     assert _processes_of(tmp_path) == []
@@ -256,7 +256,7 @@ def test_an_interrupted_demo_saves_its_state_and_run_goes_on_with_it(tmp_path: P
         env=_environment(tmp_path),
         capture_output=True,
         encoding="utf-8",
-        timeout=LIMIT_S,
+        timeout=HANG_S,
     )
     assert again.returncode == 0, again.stdout + again.stderr
     assert {view.row.state for view in _views(folder).values()} == {State.COMPLETE}

@@ -16,6 +16,7 @@ from musician.plans.model import Plan, Step, TaskSpec
 from musician.plans.plan import load_plan
 from musician.protocol.errors import BadField
 from musician.protocol.settings import Settings
+from musician.testing.waiting import HANG_S
 from musician.verification.select import commands_for
 
 CONTEXT = Settings().context
@@ -173,7 +174,7 @@ def test_the_lightning_strikes_once_and_leaves_half_a_function(stand: Stand) -> 
     # What kills the musician kills the script too; here the script ends instead of waiting for that.
     struck = stand.play(script.replace("sleep 60", "exit 9"))
 
-    assert (struck.returncode, victim.wait(timeout=30)) == (9, -9)
+    assert (struck.returncode, victim.wait(timeout=HANG_S)) == (9, -9)
     assert victim.stdin is not None
     victim.stdin.close()
     module = stand.tree / "pigeonpost" / "routes.py"

@@ -15,6 +15,7 @@ from musician.cli.asks import ANSWERS
 from musician.cli.main import COMMANDS
 from musician.plans.markdown import Fence, read_document
 from musician.plans.plan import parse_plan
+from musician.testing.waiting import HANG_S
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -28,7 +29,6 @@ TYPED = [
     for line in fence.content.splitlines()
     if line.startswith("$ ")
 ]
-LIMIT_S = 120
 
 
 def _musician(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -38,7 +38,7 @@ def _musician(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
         env=_environment(),
         capture_output=True,
         encoding="utf-8",
-        timeout=LIMIT_S,
+        timeout=HANG_S,
     )
 
 
@@ -116,7 +116,7 @@ def _run_and_interrupt(repository: Path) -> int:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    deadline_s = time.monotonic() + LIMIT_S
+    deadline_s = time.monotonic() + HANG_S
     while running.poll() is None and time.monotonic() < deadline_s:
         branch = subprocess.run(
             ["git", "-C", repository, "log", "--format=%s", "musician/dice/task-01"],
@@ -127,7 +127,7 @@ def _run_and_interrupt(repository: Path) -> int:
             break
         time.sleep(0.05)
     running.send_signal(signal.SIGINT)
-    return running.wait(timeout=LIMIT_S)
+    return running.wait(timeout=HANG_S)
 
 
 def test_a_complete_task_is_kept_from_raw_sql_with_the_words_that_are_shown(repository: Path) -> None:

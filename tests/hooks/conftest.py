@@ -20,6 +20,7 @@ from musician.protocol.claim import Claim
 from musician.protocol.settings import Settings
 from musician.runtime.locking import lock_plan_file
 from musician.store.sqlite.store import SqliteStore
+from musician.testing.waiting import HANG_S
 from musician.trees.root import exclude_private, find_root
 from tests.surroundings import begin, git
 
@@ -178,7 +179,7 @@ def hook_process(boot: list[str]) -> Hook:
             input=json.dumps(said).encode(),
             env={**os.environ, **(env or {})},
             capture_output=True,
-            timeout=60,
+            timeout=HANG_S,
             check=False,
         )
         assert done.returncode == 0, done.stderr.decode()
@@ -201,7 +202,7 @@ def loaded_by(boot: list[str]) -> Callable[..., set[str]]:
     def call(event: str, **keys: Any) -> set[str]:
         argv = [*boot[:-1], LOADED.format(paths=PATHS), event]
         done = subprocess.run(
-            argv, input=json.dumps(keys).encode(), capture_output=True, timeout=60, check=True
+            argv, input=json.dumps(keys).encode(), capture_output=True, timeout=HANG_S, check=True
         )
         assert done.stderr == b""
         return set(done.stdout.decode().split())

@@ -20,6 +20,7 @@ from musician.protocol.names import check_session_id
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, State
 from musician.store.sqlite.store import APPLICATION_ID, SqliteStore
+from musician.testing.waiting import HANG_S
 
 if TYPE_CHECKING:
     from tests.hooks.conftest import Hook
@@ -170,6 +171,6 @@ def test_the_command_answers_as_the_boot_file_does(claim: Claim) -> None:
         input=b'{"session_id": "sess-new", "source": "startup"}',
         capture_output=True,
         check=True,
-        timeout=60,
+        timeout=HANG_S,
     )
     assert "sess-new" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]

@@ -21,6 +21,7 @@ from musician.protocol.rules.gate import Leave
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.sqlite.store import SqliteStore
+from musician.testing.waiting import HANG_S
 
 if TYPE_CHECKING:
     from tests.hooks.conftest import Hook
@@ -123,7 +124,7 @@ def test_two_registrations_of_one_hook_count_once(boot: list[str], claim: Claim,
     started(store, claim)
     said = json.dumps({"hook_event_name": "Stop", "session_id": "sess-aaa", **FIRST}).encode()
     both = [subprocess.Popen([*boot, "Stop"], stdin=-1, stdout=-1, stderr=-1) for _ in range(2)]
-    answers = [each.communicate(said, timeout=60)[0] for each in both]
+    answers = [each.communicate(said, timeout=HANG_S)[0] for each in both]
     assert [json.loads(each)["decision"] for each in answers] == ["block", "block"]
     client = service.client_of(store, claim.session_id)
     assert client is not None
@@ -181,7 +182,7 @@ def test_where_nobody_wakes_it_the_session_waits_in_the_hook_until_it_is_answere
     in_error(store, claim)
     with waiting() as hook:
         service.judge(store, "task-03", State.FIX_PROPOSED, "Try again.")
-        out, _ = hook.communicate(timeout=60)
+        out, _ = hook.communicate(timeout=HANG_S)
     assert "task-03 is fix_proposed. Message " in json.loads(out)["reason"]
 
 
@@ -193,7 +194,7 @@ def test_a_lost_claim_ends_the_wait_without_a_word(
     with waiting() as hook:
         service.fence(store, "task-03", epoch=claim.epoch)
         service.take_over(store, "task-03", "gone", reason="stale")
-        assert hook.communicate(timeout=60) == (b"", b"")
+        assert hook.communicate(timeout=HANG_S) == (b"", b"")
 
 
 def test_a_hook_that_is_told_to_end_takes_its_bell_down(
@@ -203,7 +204,7 @@ def test_a_hook_that_is_told_to_end_takes_its_bell_down(
     in_error(store, claim)
     with waiting() as hook:
         hook.send_signal(signal.SIGTERM)
-        assert hook.communicate(timeout=10)[0] == b""
+        assert hook.communicate(timeout=HANG_S)[0] == b""
     assert hook.returncode == 128 + signal.SIGTERM
     assert sockets(bells) == []
 

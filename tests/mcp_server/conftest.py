@@ -28,11 +28,9 @@ from musician.protocol.states import State
 from musician.runtime.locking import lock_plan_file
 from musician.store.rows import MessageRow
 from musician.store.sqlite.store import SqliteStore
+from musician.testing.waiting import HANG_S
 from musician.trees.root import exclude_private, find_root
 from tests.surroundings import begin
-
-HANG_S = 60.0
-"""Only a guard: nothing that works waits this long."""
 
 PLAN = """\
 ---

@@ -18,8 +18,8 @@ import pytest
 
 from mcp import ClientSession, StdioServerParameters, stdio_client
 from musician.mcp_server.tools import TOOLS
+from musician.testing.waiting import HANG_S
 
-HANG_S = 120.0
 COMMAND = (sys.executable, "-m", "musician", "mcp")
 
 Inspect = Callable[..., Any]

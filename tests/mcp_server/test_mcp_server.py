@@ -20,13 +20,13 @@ from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
 from musician.store.bell import ring
 from musician.testing import until
+from musician.testing.waiting import HANG_S
 
 Served = Callable[..., Any]
 
 EXIT_S = 6.0
 """The 2 s of B17, and what a machine that runs other tests may keep a process waiting for a core."""
 
-HANG_S = 60.0
 PRIVATE = "made-up-messaging-token"
 
 

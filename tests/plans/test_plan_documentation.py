@@ -8,6 +8,7 @@ import pytest
 from musician.plans.keys import _FILE_CHECKS, _PLAN_CHECKS, _TASK_CHECKS
 from musician.plans.markdown import Fence, read_document
 from musician.plans.plan import parse_plan
+from musician.testing.waiting import HANG_S
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "PLANS.md").read_text(encoding="utf-8")
 FILES = {
@@ -37,9 +38,11 @@ def test_the_scripts_of_the_example_do_what_they_say(tmp_path: Path) -> None:
         tests = [test for checkpoint in task.checkpoints for test in checkpoint.tests]
         for script in (*scripts, *tests, task.test or ""):
             subprocess.run(
-                ["bash", "-eu", "-c", script], cwd=tmp_path, check=True, capture_output=True, timeout=60
+                ["bash", "-eu", "-c", script], cwd=tmp_path, check=True, capture_output=True, timeout=HANG_S
             )
-    said = subprocess.run(["python3", "main.py"], cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    said = subprocess.run(
+        ["python3", "main.py"], cwd=tmp_path, check=True, capture_output=True, timeout=HANG_S
+    )
     assert said.stdout == b"Hello, you! Goodbye, you!\n"
 
 

@@ -23,9 +23,9 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.service import Met, rebind
 from musician.store.sqlite.store import SqliteStore
+from musician.testing.waiting import HANG_S
 
 SETTINGS = Settings()
-SOON_S = 30.0
 
 
 def client(pid: int) -> Met:
@@ -169,7 +169,7 @@ class Started:
 
     def line(self) -> str:
         out = cast("IO[str]", self.client.stdout)
-        assert select.select([out], [], [], SOON_S)[0], "the monitor says nothing"
+        assert select.select([out], [], [], HANG_S)[0], "the monitor says nothing"
         return out.readline()
 
     def end_client(self) -> None:
@@ -220,7 +220,7 @@ def test_a_bell_wakes_it_and_it_ends_with_its_client(start: Start, store: Sqlite
     assert running.line() == f"task-03 is error: message {message}, call inbox\n"
     ended = os.pidfd_open(pid)
     running.end_client()
-    assert select.select([ended], [], [], SOON_S)[0], "the monitor outlives its client"
+    assert select.select([ended], [], [], HANG_S)[0], "the monitor outlives its client"
     os.close(ended)
 
 

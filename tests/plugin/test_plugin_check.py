@@ -17,6 +17,7 @@ from musician.plugin.installation import install
 from musician.plugin.places import Installation, for_user
 from musician.plugin.rendering import render, this_program
 from musician.plugin.selfcheck import check_plugin
+from musician.testing.waiting import HANG_S
 
 if TYPE_CHECKING:
     from tests.surroundings import Call
@@ -130,7 +131,7 @@ def test_where_its_python_is_gone_a_hook_hears_the_client_out_and_lets_it_go_on(
     with subprocess.Popen(argv, stdin=-1, stdout=-1, stderr=-1) as hook:
         assert hook.stdin is not None
         hook.stdin.write(json.dumps(said, separators=(",", ":")).encode())
-        out, err = hook.communicate(timeout=60)
+        out, err = hook.communicate(timeout=HANG_S)
     assert hook.returncode == 0
     assert b"musician plugin install" in err
     answer = json.loads(out) if out else {}

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from musician.plugin.rendering import TEMPLATE
+from musician.testing.waiting import HANG_S
 
 PROJECT = Path(__file__).parents[2]
 
@@ -38,7 +39,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _run(*argv: str, **how: Any) -> str:
     done: subprocess.CompletedProcess[str] = subprocess.run(
-        argv, capture_output=True, text=True, timeout=300, check=False, **how
+        argv, capture_output=True, text=True, timeout=HANG_S, check=False, **how
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -74,7 +75,11 @@ def test_when_the_environment_is_gone_the_hooks_step_aside(
     (python.parents[1]).rename(python.parents[1].with_name("gone"))
     try:
         done = subprocess.run(
-            [entry["hooks"][0]["command"], *argv], input=b"{}", capture_output=True, check=True, timeout=60
+            [entry["hooks"][0]["command"], *argv],
+            input=b"{}",
+            capture_output=True,
+            check=True,
+            timeout=HANG_S,
         )
     finally:
         python.parents[1].with_name("gone").rename(python.parents[1])

@@ -21,6 +21,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.sqlite.store import SqliteStore
 from musician.testing import ClientHome, PrintClient, Reply, ScriptedModel, TerminalClient, say, until, use
+from musician.testing.waiting import HANG_S
 
 if TYPE_CHECKING:
     from tests.surroundings import Call
@@ -55,7 +56,7 @@ class Played:
             env=self._home.env,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=HANG_S,
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr

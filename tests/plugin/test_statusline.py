@@ -16,6 +16,7 @@ from musician.plugin.rendering import render, this_program
 from musician.plugin.statusline import line_for
 from musician.protocol.claim import Claim
 from musician.store.sqlite.store import SqliteStore
+from musician.testing.waiting import HANG_S
 
 WINDOW = {
     "context_window_size": 200_000,
@@ -91,7 +92,7 @@ def test_the_line_as_the_client_runs_it_survives_a_broken_database(
             capture_output=True,
             text=True,
             check=True,
-            timeout=60,
+            timeout=HANG_S,
         )
         return done.stdout, done.stderr
 

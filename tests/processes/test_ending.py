@@ -11,6 +11,7 @@ import pytest
 
 from musician.processes.ending import end_tree
 from musician.processes.identity import ProcessIdentity, identify, is_running
+from musician.testing.waiting import HANG_S
 
 
 def lead(trees: Any, script: str) -> "tuple[subprocess.Popen[bytes], ProcessIdentity]":
@@ -116,4 +117,4 @@ def test_a_subreaper_can_end_all_that_came_out_of_it(trees: Any, stubborn: str) 
 def test_without_descendants_there_is_nothing_to_end(trees: Any) -> None:
     code = "from musician.processes.ending import end_own_descendants as end; print(end(5))"
     asked = trees.python(code, stdout=subprocess.PIPE)
-    assert asked.communicate(timeout=10)[0] == b"True\n"
+    assert asked.communicate(timeout=HANG_S)[0] == b"True\n"

@@ -14,6 +14,7 @@ import pytest
 from musician.processes.identity import is_running
 from musician.processes.lease import LEASE_VARIABLE
 from musician.processes.running import Running, start_program
+from musician.testing.waiting import HANG_S
 
 MUSICIAN = """
 import os, anyio
@@ -141,7 +142,7 @@ def test_input_that_is_no_lease_is_never_lost(trees: Any, mark: str | None) -> N
         trees.env[LEASE_VARIABLE] = mark
     stdin = subprocess.DEVNULL if mark else subprocess.PIPE
     asked = trees.python(code, stdin=stdin, stdout=subprocess.PIPE)
-    assert asked.communicate(b"" if stdin == subprocess.PIPE else None, timeout=10)[0] == b"True\n"
+    assert asked.communicate(b"" if stdin == subprocess.PIPE else None, timeout=HANG_S)[0] == b"True\n"
 
 
 def test_a_closed_input_is_no_lease(trees: Any) -> None:
@@ -149,7 +150,7 @@ def test_a_closed_input_is_no_lease(trees: Any) -> None:
     trees.env[LEASE_VARIABLE] = "1"
     shell = f'exec "{sys.executable}" -c "{code}" <&-'
     asked = trees.start("bash", "-c", shell, stdout=subprocess.PIPE)
-    assert asked.communicate(timeout=10)[0] == b"False\n"
+    assert asked.communicate(timeout=HANG_S)[0] == b"False\n"
 
 
 def test_the_log_folder_is_made(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import anyio
 import pytest
 
 from musician.processes import signals
+from musician.testing.waiting import HANG_S
 
 PROGRAM = """
 import sys, anyio
@@ -49,7 +50,7 @@ def test_a_sleeping_program_winds_down_at_once_and_heeds_no_echo(trees: Any, num
     assert time.monotonic() - sent_at < 1
     for echo in signals.STOP_SIGNALS:
         program.send_signal(echo)
-    assert program.communicate(b"\n", timeout=10)[0] == b"wound down\n"
+    assert program.communicate(b"\n", timeout=HANG_S)[0] == b"wound down\n"
     assert program.returncode == 0
 
 

@@ -15,6 +15,7 @@ import pytest
 from musician.processes.identity import ProcessIdentity, is_running
 from musician.processes.lease import LEASE_VARIABLE
 from musician.processes.spawn import CHUNK_BYTES, Ended, run_program
+from musician.testing.waiting import HANG_S
 
 
 class Run:
@@ -205,7 +206,7 @@ def _cancelled_after_s(trees: Any, run: Run, first: Callable[[], None] = lambda:
     async def play() -> float:
         async with anyio.create_task_group() as group:
             group.start_soon(run.play)
-            with anyio.fail_after(60):
+            with anyio.fail_after(HANG_S):
                 while not trees.exists("started"):
                     await anyio.sleep(0.01)
             first()

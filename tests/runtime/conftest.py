@@ -31,12 +31,11 @@ from musician.runtime.locking import lock_plan_file
 from musician.service import TaskView
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
+from musician.testing.waiting import HANG_S
 from musician.trees.root import exclude_private, find_root
 
 KILLING = Path(__file__).with_name("killing")
 HALL = "MUSICIAN_TEST_HALL"
-HANG_S = 60.0
-"""Only a guard: nothing that works waits this long."""
 
 PACE_S = 0.05
 

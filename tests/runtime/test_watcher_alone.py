@@ -17,9 +17,7 @@ from musician.protocol.states import State
 from musician.runtime.musician import watching
 from musician.runtime.musician.watching import Watcher
 from musician.store.sqlite.store import SqliteStore
-
-HANG_S = 30.0
-"""Longer than anything here takes; a test that waits it out has failed."""
+from musician.testing.waiting import HANG_S
 
 TASK = "task-01"
 
@@ -101,7 +99,7 @@ def test_a_verdict_that_came_before_it_was_awaited_is_told_all_the_same(scene: S
         submission_id = scene.submit()
         verdict_id = scene.approve()
         async with watched(scene) as (watcher, told):
-            with anyio.fail_after(60):
+            with anyio.fail_after(HANG_S):
                 while (
                     verdict_id not in scene.delivered()
                 ):  # by then the watcher has looked, and looked past it

@@ -21,6 +21,7 @@ from musician.protocol.states import State
 from musician.runtime.musician.watching import Watcher
 from musician.runtime.wakeups import hang_bell
 from musician.store import bell
+from musician.testing.waiting import HANG_S
 from musician.trees.root import find_root
 
 if TYPE_CHECKING:
@@ -270,7 +271,7 @@ def watch(stage: "Stage", claim: Claim, settings: Settings, *, until: type[objec
     told: list[i.Input] = []
 
     async def run() -> None:
-        with anyio.fail_after(60):
+        with anyio.fail_after(HANG_S):
             async with anyio.create_task_group() as group:
 
                 async def tell(given: i.Input) -> None:

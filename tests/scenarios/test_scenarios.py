@@ -22,10 +22,10 @@ import pytest
 from musician import service
 from musician.__main__ import main
 from musician.store.opening import open_store
+from musician.testing.waiting import HANG_S
 
 HERE = Path(__file__).parent
 SCRIPTS = sorted(HERE.glob("*.txt"))
-LIMIT_S = 30.0
 LOOK_EVERY_S = 0.02
 
 PROCESSES = frozenset({"run", "work", "worker", "wait"})
@@ -80,7 +80,7 @@ class Repository:
                 return ""
             case _:
                 process = self._start(command)
-                printed, code = process.communicate(timeout=LIMIT_S)[0], process.returncode
+                printed, code = process.communicate(timeout=HANG_S)[0], process.returncode
         ending = f"[exit {code}]" if code else ""
         return self._scrub("\n".join(part for part in (printed.rstrip("\n"), ending) if part))
 
@@ -101,9 +101,9 @@ class Repository:
 
     def _await_state(self, task_id: str, state: str) -> None:
         """The bell rings for one waiter, and this is another one; so it looks."""
-        until_s = time.monotonic() + LIMIT_S
+        until_s = time.monotonic() + HANG_S
         database = self.folder / ".musician" / "comms.db"
-        with closing(open_store(database, named=True, busy_timeout_s=LIMIT_S)) as store:
+        with closing(open_store(database, named=True, busy_timeout_s=HANG_S)) as store:
             while (found := service.task_row(store, task_id).state) != state:
                 if time.monotonic() > until_s:
                     pytest.fail(f"{task_id} is {found}, not {state}: {self._call(['messages', task_id])[0]}")
@@ -112,7 +112,7 @@ class Repository:
     def _end_background(self) -> tuple[str, int]:
         assert self.background is not None, "nothing is played in the background"
         process, self.background = self.background, None
-        return process.communicate(timeout=LIMIT_S)[0], process.returncode
+        return process.communicate(timeout=HANG_S)[0], process.returncode
 
     def _scrub(self, text: str) -> str:
         """Stable words for what differs from run to run: places, times, commits, ids that were made up."""

@@ -13,6 +13,7 @@ from musician import service
 from musician.plans.plan import parse_plan
 from musician.protocol.states import State
 from musician.store.port import Store
+from musician.testing.waiting import HANG_S
 
 PROCESSES = 20
 ROUNDS = 50
@@ -67,7 +68,7 @@ def contenders(database: Path, count: int = PROCESSES) -> Iterator[list[Contende
         yield crowd
     finally:
         for each in crowd:
-            each.process.communicate(timeout=60)
+            each.process.communicate(timeout=HANG_S)
     assert {each.process.returncode for each in crowd} == {0}
 
 

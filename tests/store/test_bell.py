@@ -16,9 +16,7 @@ import pytest
 
 import musician
 from musician.store.bell import Bell, ring
-
-LONG_S = 30.0
-"""Longer than anything here takes; a test that waits it out has failed."""
+from musician.testing.waiting import HANG_S
 
 WAITER = """
 import sys
@@ -61,8 +59,8 @@ def sockets(runtime: Path) -> list[Path]:
 
 def test_a_bell_rung_in_another_process_wakes_the_waiter(database: Path) -> None:
     with Bell(database, "task-01") as bell:
-        subprocess.run([sys.executable, "-c", RINGER, str(database), "task-01"], check=True, timeout=LONG_S)
-        assert bell.wait(LONG_S)
+        subprocess.run([sys.executable, "-c", RINGER, str(database), "task-01"], check=True, timeout=HANG_S)
+        assert bell.wait(HANG_S)
 
 
 def test_a_waiter_in_another_process_is_woken(database: Path) -> None:
@@ -72,7 +70,7 @@ def test_a_waiter_in_another_process_is_woken(database: Path) -> None:
         assert waiter.stdout.readline() == "open\n"
         ring(database, ["task-01"])
         assert waiter.stdout.readline() == "rung\n"
-        assert waiter.wait(LONG_S) == 0
+        assert waiter.wait(HANG_S) == 0
 
 
 def test_a_bell_rung_before_the_wait_is_not_lost(database: Path) -> None:
@@ -119,7 +117,7 @@ def test_an_event_loop_can_watch_a_bell(database: Path) -> None:
     with Bell(database, "task-01") as bell:
         assert select.select([bell], [], [], 0)[0] == []
         ring(database, ["task-01"])
-        assert select.select([bell], [], [], LONG_S)[0] == [bell]
+        assert select.select([bell], [], [], HANG_S)[0] == [bell]
         assert bell.drain()
         assert not bell.drain()
         assert select.select([bell], [], [], 0)[0] == []
@@ -172,7 +170,7 @@ def test_a_killed_waiters_socket_is_removed_by_the_next_ring(database: Path, run
         assert waiter.stdout is not None
         assert waiter.stdout.readline() == "open\n"
         waiter.send_signal(signal.SIGKILL)
-        waiter.wait(LONG_S)
+        waiter.wait(HANG_S)
     assert len(sockets(runtime)) == 1
     with Bell(database, "task-01") as bell:
         ring(database, ["task-01"])
@@ -288,7 +286,7 @@ def test_entering_a_folder_that_others_sweep_away_always_succeeds(database: Path
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(LONG_S)
+        thread.join(HANG_S)
     assert len(opened) == 800
     assert list(base_of(runtime).iterdir()) == []
 

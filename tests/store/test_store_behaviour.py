@@ -11,6 +11,7 @@ from musician import service
 from musician.protocol.errors import DatabaseUnusable
 from musician.store.bell import Bell
 from musician.store.port import Store, Tx
+from musician.testing.waiting import HANG_S
 
 PARALLEL_SENDERS = 30
 
@@ -162,7 +163,7 @@ def test_thirty_senders_at_once_all_land(open_store: Callable[[], Store]) -> Non
     start = threading.Barrier(PARALLEL_SENDERS)
 
     def send(number: int) -> int:
-        start.wait(timeout=30)
+        start.wait(timeout=HANG_S)
         return service.send(stores[number], "task-01", f"message {number}")
 
     with ThreadPoolExecutor(PARALLEL_SENDERS) as pool:

@@ -27,6 +27,7 @@ from musician.testing.client_home import MADE_UP_KEY, ClientMissing, find_client
 from musician.testing.hosted_client import HostedClient
 from musician.testing.leftovers import marked
 from musician.testing.script import Script
+from musician.testing.waiting import HANG_S
 
 
 class Place:
@@ -161,7 +162,7 @@ def test_a_host_says_steers_and_interrupts(place: Place) -> None:
         async with HostedClient(home, place.work) as client:
             assert (await client.turn("good morning")).result == "hello"
             await client.say("sleep long")
-            with anyio.fail_after(60):
+            with anyio.fail_after(HANG_S):
                 while not started.exists():
                     await anyio.sleep(0.05)
             await client.interrupt()

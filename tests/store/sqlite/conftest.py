@@ -12,6 +12,7 @@ import pytest
 
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
+from musician.testing.waiting import HANG_S
 
 SHELL = "/usr/bin/sqlite3"
 
@@ -40,7 +41,7 @@ def with_shell(path: Path, sql: str) -> int:
         input=f"{sql}\n;SELECT changes();",
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
         check=False,
     )
     if done.returncode or done.stderr:
@@ -61,7 +62,7 @@ def ask_shell(path: Path, query: str) -> list[tuple[object, ...]]:
         [SHELL, "-batch", "-bail", "-json", str(path), query],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
         check=True,
     )
     return [tuple(row.values()) for row in json.loads(done.stdout or "[]")]

@@ -16,9 +16,7 @@ from pathlib import Path
 import pytest
 
 from musician.store.sqlite.gate import Gate, GateTimeout
-
-LONG_S = 30.0
-"""Longer than anything here takes; a test that waits it out has failed."""
+from musician.testing.waiting import HANG_S
 
 BRIEF_S = 0.05
 
@@ -80,7 +78,7 @@ class Script:
     def end(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
-        self.process.wait(LONG_S)
+        self.process.wait(HANG_S)
         for stream in (self.process.stdin, self.process.stdout):
             assert stream is not None
             stream.close()
@@ -118,7 +116,7 @@ def test_processes_that_pass_the_gate_never_overlap(path: Path, tmp_path: Path) 
         assert [script.hear() for script in scripts] == ["ready"] * 4
         for script in scripts:
             script.say()
-        assert [script.process.wait(LONG_S) for script in scripts] == [0] * 4
+        assert [script.process.wait(HANG_S) for script in scripts] == [0] * 4
     assert count.read_text() == "200"
 
 
@@ -128,7 +126,7 @@ def test_threads_of_one_process_never_overlap_either(path: Path) -> None:
     def pass_often() -> None:
         nonlocal inside, most
         for _ in range(50):
-            with gate.hold(LONG_S):
+            with gate.hold(HANG_S):
                 inside += 1
                 most = max(most, inside)
                 os.stat(path)  # gives the interpreter away, so that an open gate would show
@@ -138,7 +136,7 @@ def test_threads_of_one_process_never_overlap_either(path: Path) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(LONG_S)
+        thread.join(HANG_S)
     assert (inside, most) == (0, 1)
     assert descriptors_of(path) == 0
 
@@ -149,15 +147,15 @@ def test_who_waits_gets_in_when_the_holder_leaves(path: Path) -> None:
         entered = threading.Event()
 
         def enter() -> None:
-            with Gate(path).hold(LONG_S):
+            with Gate(path).hold(HANG_S):
                 entered.set()
 
         thread = threading.Thread(target=enter)
         thread.start()
         assert not entered.wait(BRIEF_S)
         holder.say()
-        assert entered.wait(LONG_S)
-        thread.join(LONG_S)
+        assert entered.wait(HANG_S)
+        thread.join(HANG_S)
 
 
 @pytest.mark.parametrize("timeout_s", [-1.0, 0.0, BRIEF_S])
@@ -168,7 +166,7 @@ def test_who_waits_in_vain_is_told_after_its_time_and_not_let_in(path: Path, tim
             pytest.fail("the gate was held")
         assert (caught.value.path, caught.value.timeout_s) == (str(path), timeout_s)
         holder.say()
-        assert holder.process.wait(LONG_S) == 0
+        assert holder.process.wait(HANG_S) == 0
 
 
 def test_an_abandoned_waiter_lets_the_gate_go_and_leaves_nothing_open(path: Path) -> None:
@@ -180,10 +178,10 @@ def test_an_abandoned_waiter_lets_the_gate_go_and_leaves_nothing_open(path: Path
         abandoned = waiters()
         assert len(abandoned) == 5
         holder.say()
-        with Gate(path).hold(LONG_S):
+        with Gate(path).hold(HANG_S):
             pass
         for thread in abandoned:
-            thread.join(LONG_S)
+            thread.join(HANG_S)
     assert waiters() == []
     assert descriptors_of(path) == 0
 
@@ -192,8 +190,8 @@ def test_a_holder_killed_outright_leaves_the_gate_open(path: Path) -> None:
     with running(HOLDER, path) as holder:
         assert holder.hear() == "held"
         holder.process.send_signal(signal.SIGKILL)
-        with Gate(path).hold(LONG_S):
-            assert holder.process.wait(LONG_S) == -signal.SIGKILL
+        with Gate(path).hold(HANG_S):
+            assert holder.process.wait(HANG_S) == -signal.SIGKILL
 
 
 def test_a_child_forked_while_the_gate_was_held_does_not_keep_it(path: Path) -> None:
@@ -202,7 +200,7 @@ def test_a_child_forked_while_the_gate_was_held_does_not_keep_it(path: Path) -> 
         with Gate(path).hold(0):
             assert forker.process.poll() is None
         forker.say()
-        assert forker.process.wait(LONG_S) == 0
+        assert forker.process.wait(HANG_S) == 0
 
 
 class Interrupted(Exception):
@@ -218,14 +216,14 @@ def test_a_waiter_that_is_interrupted_does_not_take_the_gate_with_it(path: Path)
         with running(HOLDER, path) as holder:
             assert holder.hear() == "held"
             signal.setitimer(signal.ITIMER_REAL, BRIEF_S)
-            with pytest.raises(Interrupted), Gate(path).hold(LONG_S):
+            with pytest.raises(Interrupted), Gate(path).hold(HANG_S):
                 pytest.fail("the gate was held")
             abandoned = waiters()
             holder.say()
-            with Gate(path).hold(LONG_S):
+            with Gate(path).hold(HANG_S):
                 pass
             for thread in abandoned:
-                thread.join(LONG_S)
+                thread.join(HANG_S)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
@@ -251,7 +249,7 @@ def test_a_file_system_without_locks_is_an_error_of_the_system(
     with running(HOLDER, path) as holder:
         assert holder.hear() == "held"
         refuse_locks(monkeypatch, blocking=blocking)
-        with pytest.raises(OSError, match="no locks") as caught, Gate(path).hold(LONG_S):
+        with pytest.raises(OSError, match="no locks") as caught, Gate(path).hold(HANG_S):
             pytest.fail("there are no locks")
         assert caught.value.errno == errno.ENOLCK
     assert descriptors_of(path) == 0
@@ -266,7 +264,7 @@ def test_who_cannot_have_a_thread_to_wait_in_gets_an_error_of_the_system(
     with running(HOLDER, path) as holder:
         assert holder.hear() == "held"
         monkeypatch.setattr(threading.Thread, "start", refuse)
-        with pytest.raises(BlockingIOError, match="thread"), Gate(path).hold(LONG_S):
+        with pytest.raises(BlockingIOError, match="thread"), Gate(path).hold(HANG_S):
             pytest.fail("the gate was held")
     assert descriptors_of(path) == 0
 
@@ -295,7 +293,7 @@ def test_the_file_stays_and_nobody_else_may_write_it(path: Path) -> None:
 
 
 def test_a_missing_folder_is_an_error_of_the_system(path: Path) -> None:
-    with pytest.raises(FileNotFoundError), Gate(path.parent / "gone" / "gate").hold(LONG_S):
+    with pytest.raises(FileNotFoundError), Gate(path.parent / "gone" / "gate").hold(HANG_S):
         pytest.fail("there is no folder")
 
 
@@ -314,7 +312,7 @@ def unprivileged() -> Iterator[None]:
 def test_a_read_only_folder_is_an_error_of_the_system() -> None:
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o555)
-        with unprivileged(), pytest.raises(PermissionError), Gate(Path(name) / "gate").hold(LONG_S):
+        with unprivileged(), pytest.raises(PermissionError), Gate(Path(name) / "gate").hold(HANG_S):
             pytest.fail("the folder is read-only")
         assert os.listdir(name) == []
         Path(name).chmod(0o700)

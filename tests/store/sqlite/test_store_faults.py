@@ -20,6 +20,7 @@ from musician.store.bell import Bell
 from musician.store.sqlite.faults import as_unusable
 from musician.store.sqlite.gate import Gate
 from musician.store.sqlite.store import APPLICATION_ID, SqliteStore
+from musician.testing.waiting import HANG_S
 
 HOLD_THE_LOCK = """
 import sqlite3, sys
@@ -54,7 +55,7 @@ def lock_held(database: Path) -> Iterator["subprocess.Popen[str]"]:
         assert holder.stdout.readline() == "held\n"
         yield holder
     finally:
-        holder.communicate("let go\n", timeout=30)
+        holder.communicate("let go\n", timeout=HANG_S)
 
 
 def names(folder: Path) -> set[str]:
@@ -150,7 +151,7 @@ def test_several_may_create_at_once(tmp_path: Path) -> None:
 
     def create() -> None:
         try:
-            start.wait(timeout=30)
+            start.wait(timeout=HANG_S)
             SqliteStore.create(tmp_path / "comms.db").close()
         except BaseException as error:
             failures.append(error)
@@ -198,7 +199,7 @@ def test_a_writer_waits_for_one_who_does_not_know_the_gate(database: Path) -> No
             sender = threading.Thread(target=lambda: sent.append(service.send(store, "task-01", "late")))
             sender.start()
             assert sent == []
-        sender.join(timeout=30)
+        sender.join(timeout=HANG_S)
         assert len(sent) == 1
         assert service.messages_of(store, "task-01")[-1].message == "late"
 
@@ -266,7 +267,7 @@ def test_a_killed_writer_leaves_nothing_half_done_and_nobody_locked_out(database
     assert writer.stdout is not None
     assert writer.stdout.readline() == "written\n"
     writer.send_signal(signal.SIGKILL)
-    writer.communicate(timeout=30)
+    writer.communicate(timeout=HANG_S)
     with closing(SqliteStore.open(database, busy_timeout_s=5)) as store:
         service.send(store, "task-01", "whole")
         assert [m.message for m in service.messages_of(store, "task-01")] == ["a.md", "whole"]
