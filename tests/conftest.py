@@ -19,6 +19,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import VERDICTS, State
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
+from tests.needs import left_out, need
 from tests.surroundings import Call, Result, settle
 
 # How long an example takes says something about the machine and nothing about the code.
@@ -35,6 +36,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Refuse ids that differ between two processes: each of xdist's workers collects by itself."""
     if unstable := [item.nodeid for item in items if UNSTABLE_ID.search(item.nodeid)]:
         raise pytest.UsageError(f"name these parameters by hand (pytest.param(…, id=…)): {unstable}")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for mark in item.iter_markers("needs"):
+        need(*mark.args)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What was left out on this machine is said last, with its remedy: a green run must not hide it."""
+    for line in left_out(str(report.longrepr) for report in terminalreporter.stats.get("skipped", ())):
+        terminalreporter.write_line(line, yellow=True)
 
 
 BACKENDS: dict[str, Callable[[Path], Store]] = {

@@ -139,7 +139,11 @@ def hosted(hall: "Hall", home: ClientHome, part: Part) -> None:
     anyio.run(play)
 
 
-@pytest.mark.parametrize("mode", [in_a_terminal, printed, hosted], ids=lambda mode: mode.__name__)
+@pytest.mark.parametrize(
+    "mode",
+    [pytest.param(in_a_terminal, marks=pytest.mark.needs("tmux")), printed, hosted],
+    ids=lambda mode: mode.__name__,
+)
 def test_a_task_is_played_from_the_claim_to_its_completion(
     hall: "Hall", mode: Callable[["Hall", ClientHome, Part], None]
 ) -> None:

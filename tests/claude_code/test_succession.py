@@ -30,6 +30,7 @@ A tower clock that strikes.
 """
 
 
+@pytest.mark.needs("tmux")
 def test_a_cleared_conversation_keeps_its_task(hall: "Hall") -> None:
     """B05: the session id changes under the musician."""
 
@@ -72,6 +73,7 @@ def test_a_cleared_conversation_keeps_its_task(hall: "Hall") -> None:
 
 
 @pytest.mark.parametrize("plan", [ONE_STEP], ids=[""])
+@pytest.mark.needs("tmux")
 def test_a_resumed_session_has_no_monitor_and_is_answered_in_its_last_hook(hall: "Hall") -> None:
     """D11: it waits there without a model, and the person is told, and can have the prompt back."""
     part = Part(

@@ -1,12 +1,11 @@
 """What others' clients make of the server: the official library's, and the official inspector from npm.
 
 The inspector is a program of its own that ``.ci/run`` installs, pinned, outside of the tree, and names by
-MCP_INSPECTOR. Where nobody has named it its tests are skipped; where it is named and not there they fail.
+MCP_INSPECTOR. Where nobody has named it its tests are left out; where it is named and not there they fail.
 """
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +18,7 @@ import pytest
 from mcp import ClientSession, StdioServerParameters, stdio_client
 from musician.mcp_server.tools import TOOLS
 from musician.testing.waiting import HANG_S
+from tests.needs import need, refuse
 
 COMMAND = (sys.executable, "-m", "musician", "mcp")
 
@@ -30,12 +30,10 @@ def inspector() -> list[str]:
     """How the inspector is started in its mode for scripts."""
     named = os.environ.get("MCP_INSPECTOR")
     if named is None:
-        pytest.skip("MCP_INSPECTOR does not name the official inspector; .ci/run installs it")
+        refuse("the official inspector")
     script = Path(named, "node_modules", "@modelcontextprotocol", "inspector", "cli", "build", "cli.js")
     assert script.is_file(), f"{script} is not there"
-    node = shutil.which("node")
-    assert node is not None, "the inspector needs node"
-    return [node, str(script), "--cli"]
+    return [need("node"), str(script), "--cli"]
 
 
 def inspect(inspector: list[str], project: Any, *arguments: str) -> Any:

@@ -111,6 +111,7 @@ def test_the_client_finds_nothing_wrong_with_the_plugin(played: Played, call: "C
     assert "Validation passed" in played.claude("plugin", "validate", "--strict", str(Path(plugin).parent))
 
 
+@pytest.mark.needs("tmux")
 @pytest.mark.parametrize("scope", ["user", "project"])
 def test_an_idle_session_is_woken_by_the_plugins_monitor_and_has_its_status_line(
     played: Played, call: "Call", store: SqliteStore, scope: str

@@ -113,6 +113,7 @@ def test_a_client_is_killed_in_the_middle_of_a_tool_and_nothing_of_it_is_left(pl
     assert marked(client.mark) == []
 
 
+@pytest.mark.needs("tmux")
 def test_a_terminal_shows_what_is_said_and_takes_what_is_typed(place: Place) -> None:
     hold = threading.Event()
     model, home = place.played([say("I am all ears", hold=hold), say("Forty-two pigeons")])
@@ -131,6 +132,7 @@ def test_a_terminal_shows_what_is_said_and_takes_what_is_typed(place: Place) -> 
         client.wait_until_over()
 
 
+@pytest.mark.needs("tmux")
 def test_a_terminal_leaves_no_server_and_no_client_behind(place: Place) -> None:
     model, home = place.played([use("Bash", command="exec sleep 600")])
     with TerminalClient(home, place.work, prompt="wait") as client:

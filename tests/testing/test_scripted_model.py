@@ -23,6 +23,7 @@ from musician.testing import (
     until,
     use,
 )
+from musician.testing.waiting import HANG_S
 
 TOOLS = [{"name": "Bash", "description": "runs a command", "input_schema": {"type": "object"}}]
 
@@ -43,7 +44,7 @@ def events(text: str) -> list[dict[str, Any]]:
 
 
 def http(model: ScriptedModel, method: str, path: str, body: bytes, **headers: str) -> tuple[int, str]:
-    with closing(HTTPConnection(model.url.removeprefix("http://"), timeout=20)) as connection:
+    with closing(HTTPConnection(model.url.removeprefix("http://"), timeout=HANG_S)) as connection:
         connection.request(method, path, body, headers)
         answer = connection.getresponse()
         return answer.status, answer.read().decode()

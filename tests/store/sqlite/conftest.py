@@ -13,8 +13,7 @@ import pytest
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
 from musician.testing.waiting import HANG_S
-
-SHELL = "/usr/bin/sqlite3"
+from tests.needs import need
 
 Rows = dict[str, list[tuple[object, ...]]]
 
@@ -37,7 +36,7 @@ def with_apsw(path: Path, sql: str) -> int:
 
 def with_shell(path: Path, sql: str) -> int:
     done = subprocess.run(
-        [SHELL, "-batch", "-bail", "-cmd", ".timeout 10000", str(path)],
+        [need("sqlite3"), "-batch", "-bail", "-cmd", ".timeout 10000", str(path)],
         input=f"{sql}\n;SELECT changes();",
         capture_output=True,
         text=True,
@@ -59,7 +58,7 @@ def ask_apsw(path: Path, query: str) -> list[tuple[object, ...]]:
 
 def ask_shell(path: Path, query: str) -> list[tuple[object, ...]]:
     done = subprocess.run(
-        [SHELL, "-batch", "-bail", "-json", str(path), query],
+        [need("sqlite3"), "-batch", "-bail", "-json", str(path), query],
         capture_output=True,
         text=True,
         timeout=HANG_S,
