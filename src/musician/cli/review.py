@@ -10,15 +10,18 @@ from musician.cli.context import App
 from musician.cli.options import command, correct_option, task_argument, text_argument
 from musician.cli.render import fields, indented, lines, show, table
 from musician.processes.output import one_line
+from musician.protocol.errors import NoRepository
 from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.musician.writing import question_asked
 from musician.protocol.states import TERMINAL, WAITING, State
 from musician.service import TaskView
 from musician.store.rows import MessageRow, VerificationRow
+from musician.trees.looking import ChangedFile, Work, work_of
 
 __all__ = ["review"]
 
 _MOST_QUESTION_CHARS = 500
+_MOST_FILES = 20
 
 _message_option = click.option(
     "--message",
@@ -85,7 +88,7 @@ def _latest_change(view: TaskView) -> tuple[int | None, str | None]:
 @task_argument
 @click.pass_obj
 def show_command(app: App, task_id: str) -> None:
-    """What TASK submitted last, and what was verified."""
+    """What TASK submitted last, what was verified, and where its work is to be looked at."""
     view = service.task_view(app.store, task_id)
     message_ids = [
         change.message_id for change in view.history if change.to_state in WAITING and change.message_id
@@ -93,6 +96,7 @@ def show_command(app: App, task_id: str) -> None:
     messages = {message.id: message for message in service.messages_of(app.store, task_id)}
     message = messages.get(message_ids[-1]) if message_ids else None
     evidence = view.verifications[-1] if view.verifications else None
+    work = _work_of(app, view)
     open_deviations = [row for row in view.journal if row.kind == "deviation" and row.ruled_by is None]
     document = {
         "task_id": task_id,
@@ -101,6 +105,7 @@ def show_command(app: App, task_id: str) -> None:
         "verification": None if evidence is None else fields(evidence, result=json.loads(evidence.result)),
         "deviations": [fields(row) for row in open_deviations],
         "needs_human": [fields(ask) for ask in view.open_asks],
+        "work": None if work is None else _work_document(work),
     }
     deviations = [f"open deviation ({row.severity}): {row.text}" for row in open_deviations]
     asks = [f"needs a person: {worded(ask)}" for ask in _asked(app, view)]
@@ -112,7 +117,54 @@ def show_command(app: App, task_id: str) -> None:
         *_found(evidence),
         *deviations,
         *asks,
+        *_where(work),
+        *_how_to_answer(view),
     )
+
+
+def _work_of(app: App, view: TaskView) -> Work | None:
+    """None also where the database is looked at from outside of its repository."""
+    try:
+        return work_of(app.root, view.row.plan_id, view.row.task_id)
+    except NoRepository:
+        return None
+
+
+def _work_document(work: Work) -> dict[str, object]:
+    return {
+        "branch": work.branch,
+        "tree": None if work.tree is None else str(work.tree),
+        "start": work.start,
+        "commit": work.commit,
+        "diff": work.diff_command,
+        "files": [fields(each) for each in work.files],
+    }
+
+
+def _where(work: Work | None) -> list[str]:
+    """What changed, in a few lines, and the command that shows it whole."""
+    if work is None:
+        return []
+    changed = [f"  {each.path} ({_extent(each)})" for each in work.files[:_MOST_FILES]]
+    more = len(work.files) - len(changed)
+    return [
+        f"its work: branch {work.branch}" + ("" if work.tree is None else f", tree {work.tree}"),
+        *(changed or ["  no file is changed so far"]),
+        *([f"  and {more} more"] if more else []),
+        f"look at it: {work.diff_command}",
+    ]
+
+
+def _extent(file: ChangedFile) -> str:
+    return "no text" if file.added is None else f"+{file.added} -{file.removed}"
+
+
+def _how_to_answer(view: TaskView) -> list[str]:
+    if view.row.state not in WAITING:
+        return []
+    name = view.row.task_id
+    verbs = f"musician review approve {name} | reject {name} TEXT | fix {name} TEXT"
+    return [f"answer it: {verbs}"]
 
 
 def _said(message: MessageRow | None) -> list[str]:

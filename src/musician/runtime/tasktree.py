@@ -16,7 +16,14 @@ from musician.protocol.claim import Claim
 from musician.protocol.errors import BadField, TreeNotReady
 from musician.protocol.messages.particulars import KeyOutput, OutputKind
 from musician.protocol.rules.delegation import Extent
-from musician.trees.branches import create_branch, full_ref, integration_branch, partial_ref, start_branch
+from musician.trees.branches import (
+    NO_PLAN,
+    create_branch,
+    full_ref,
+    integration_branch,
+    partial_ref,
+    start_branch,
+)
 from musician.trees.git import Git
 from musician.trees.merge import Conflict, ensure_integration, take_in
 from musician.trees.partial import set_aside_partial
@@ -25,10 +32,7 @@ from musician.trees.snapshot import changed_files, changed_lines, tree_id
 from musician.trees.steps import FinishedItem, commit_step, finished_items, revert_item
 from musician.trees.worktree import Worktree, ensure_worktree
 
-__all__ = ["NO_PLAN", "IsolatedTree", "SharedTree", "TaskTree", "key_outputs", "open_tree"]
-
-NO_PLAN = "tasks"
-"""Whose branches the tasks without a plan get."""
+__all__ = ["IsolatedTree", "SharedTree", "TaskTree", "key_outputs", "open_tree"]
 
 _MOST_KEY_OUTPUTS = 20
 

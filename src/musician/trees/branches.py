@@ -11,6 +11,7 @@ from musician.trees.git import Git
 
 __all__ = [
     "INTEGRATION",
+    "NO_PLAN",
     "branch_of",
     "create_branch",
     "full_ref",
@@ -20,6 +21,9 @@ __all__ = [
 ]
 
 INTEGRATION = "_integration"
+
+NO_PLAN = "tasks"
+"""Stands for the plan in the names of a task that belongs to none."""
 
 
 def branch_of(plan_id: str, task_id: str) -> str:

@@ -1,0 +1,86 @@
+"""A task's work as a person looks at it: which branch and tree it is in, what it changed, and the command for the rest.
+
+Reads refs and commits only, so it can be asked of any task at any time, also while a session plays it. What is not
+committed yet is not in it.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from musician.trees.branches import NO_PLAN, branch_of, full_ref, integration_branch, start_branch
+from musician.trees.git import Git, shown
+from musician.trees.root import Root
+from musician.trees.worktree import place_of
+
+__all__ = ["ChangedFile", "Work", "work_of"]
+
+_SHORT = 12
+"""Hex digits of a commit's id in a command that is to be read and typed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedFile:
+    """``added`` and ``removed`` are lines; None for what is no text."""
+
+    path: str
+    added: int | None
+    removed: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """``start`` and ``commit`` are what to compare; ``tree`` is None where there is no working tree any more."""
+
+    branch: str
+    tree: Path | None
+    start: str
+    commit: str
+    files: tuple[ChangedFile, ...]
+
+    @property
+    def diff_command(self) -> str:
+        """What shows the whole of it, typed anywhere in the repository."""
+        return f"git diff {self.start[:_SHORT]} {self.commit[:_SHORT]}"
+
+
+def work_of(root: Root, plan_id: str | None, task_id: str) -> Work | None:
+    """What a task's branch holds; None where it has none.
+
+    It has none before it is begun, where raw SQL plays it, and where it is played in the user's own tree.
+    """
+    git = Git(root.path)
+    branch = branch_of(plan_id or NO_PLAN, task_id)
+    commit = git.commit_id(full_ref(branch))
+    if commit is None:
+        return None
+    start = _start_of(git, plan_id, task_id, commit)
+    tree = place_of(root, branch)
+    records = git.records("diff-tree", "-r", "-z", "--no-renames", "--numstat", start, commit)
+    return Work(
+        branch=branch,
+        tree=tree if tree.is_dir() else None,
+        start=start,
+        commit=commit,
+        files=tuple(_file(record) for record in records),
+    )
+
+
+def _start_of(git: Git, plan_id: str | None, task_id: str, commit: str) -> str:
+    """Where the task's own work begins: what came in from the plan's branch is no work of its."""
+    onto = start_branch(NO_PLAN, task_id) if plan_id is None else integration_branch(plan_id)
+    other = git.commit_id(full_ref(onto))
+    if other is None:
+        return commit
+    merges = git.text("rev-list", "--merges", "--ancestry-path", "--reverse", f"{commit}..{other}").split()
+    if merges:  # it is merged already: from what stood before it was
+        other = f"{merges[0]}^1"
+    return git.text("merge-base", other, commit)
+
+
+def _file(record: bytes) -> ChangedFile:
+    added, removed, path = record.split(b"\t", 2)
+    return ChangedFile(path=shown(path), added=_lines(added), removed=_lines(removed))
+
+
+def _lines(count: bytes) -> int | None:
+    return int(count) if count.isdigit() else None
