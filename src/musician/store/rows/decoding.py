@@ -1,6 +1,6 @@
 """From what a store answers to a typed value."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from musician.protocol.states import State
@@ -21,8 +21,9 @@ _CONVERTED: dict[str, Callable[[Any], Any]] = {
 
 
 def decode(kind: type[T], row: Row) -> T:
-    """A row as ``kind``; its columns must be exactly the fields."""
-    values: dict[str, Any] = dict(row)
+    """A row as ``kind``. A column it does not know is a newer program's, and no harm to a reader (D40)."""
+    known: Mapping[str, Any] = kind.__dataclass_fields__  # type: ignore[attr-defined]
+    values = {name: value for name, value in row.items() if name in known}
     for name, convert in _CONVERTED.items():
         value = values.get(name)
         if value is not None:

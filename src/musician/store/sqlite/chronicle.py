@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import TERMINAL, State
+from musician.store.sqlite.literals import state_list
 from musician.store.sqlite.triggers import (
     ANSWERED,
     CLAIMS,
@@ -24,7 +25,6 @@ from musician.store.sqlite.triggers import (
     abort,
     goes_with,
     newest_unbound,
-    state_list,
     trigger,
 )
 

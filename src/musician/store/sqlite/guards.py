@@ -21,6 +21,7 @@ from musician.protocol.names import CONDUCTOR, FALLBACK_PREFIX
 from musician.protocol.states import CLAIMABLE, State
 from musician.protocol.transitions import targets
 from musician.store.sqlite.chronicle import chronicle_triggers
+from musician.store.sqlite.literals import state_list
 from musician.store.sqlite.permanence import permanence_triggers
 from musician.store.sqlite.triggers import (
     CLAIMS,
@@ -32,7 +33,6 @@ from musician.store.sqlite.triggers import (
     TAKES_OVER,
     TASK_ROW,
     abort,
-    state_list,
     trigger,
 )
 

@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
-from musician.store.sqlite.triggers import state_list
+from musician.store.sqlite.literals import state_list
 
-__all__ = ["load_queries", "load_schema"]
+__all__ = ["fill", "load_queries", "load_schema"]
 
 _HERE = Path(__file__).parent
 _NAME = re.compile(r"^-- name: ([a-z_]+)$", re.MULTILINE)
@@ -26,13 +26,13 @@ def load_queries() -> dict[str, str]:
         for name, body in zip(parts[1::2], parts[2::2], strict=True):
             if name in queries:
                 raise ValueError(f"{file.name}: query {name} is defined twice")
-            queries[name] = _fill(body).strip()
+            queries[name] = fill(body).strip()
     return queries
 
 
 def load_schema() -> str:
     """The tables and indexes; the state lists come from the protocol."""
-    return _fill((_HERE / "schema.sql").read_text(encoding="utf-8"))
+    return fill((_HERE / "schema.sql").read_text(encoding="utf-8"))
 
 
 _AGE = (
@@ -42,7 +42,8 @@ _AGE = (
 """SQLite would also read 'now' and day numbers as times; only a date is one (D10)."""
 
 
-def _fill(sql: str) -> str:
+def fill(sql: str) -> str:
+    """Put the protocol's own constants in."""
     return (
         sql.replace("/*AGE*/", _AGE)
         .replace("/*STATES*/", state_list(State))

@@ -281,3 +281,9 @@ CREATE TABLE dependencies (
     after   TEXT NOT NULL,
     PRIMARY KEY (task_id, after)
 ) WITHOUT ROWID;
+
+-- What the guards must know and what the schema is: written by the program, read by triggers (D40).
+CREATE TABLE settings (
+    name  TEXT NOT NULL PRIMARY KEY,
+    value NOT NULL
+) WITHOUT ROWID;

@@ -26,15 +26,11 @@ from musician.store.port import Answer, Change, Row, Value
 from musician.store.sqlite import foreign
 from musician.store.sqlite.faults import as_unusable, gate_fault, unreachable
 from musician.store.sqlite.gate import Gate, GateTimeout
-from musician.store.sqlite.guards import guard_statements
-from musician.store.sqlite.named import load_queries, load_schema
+from musician.store.sqlite.named import load_queries
+from musician.store.sqlite.versions import APPLICATION_ID, SCHEMA_VERSION, check_ours
 
 __all__ = ["APPLICATION_ID", "DEFAULT_BUSY_TIMEOUT_S", "SCHEMA_VERSION", "SqliteStore", "SqliteTx"]
 
-APPLICATION_ID = 0x4D757369
-"""Written into the file's header ("Musi"), so that a foreign database is recognised."""
-
-SCHEMA_VERSION = 1
 DEFAULT_BUSY_TIMEOUT_S = 30.0
 
 
@@ -42,13 +38,20 @@ class SqliteStore:
     """An open database; use :meth:`open` or :meth:`create`."""
 
     def __init__(
-        self, connection: apsw.Connection, path: Path, *, busy_timeout_s: float, writable: bool
+        self,
+        connection: apsw.Connection,
+        path: Path,
+        *,
+        busy_timeout_s: float,
+        writable: bool,
+        is_newer: bool = False,
     ) -> None:
         self.path = path
         self._connection = connection
         self._gate = _gate_of(path)
         self._busy_timeout_s = busy_timeout_s
         self._writable = writable
+        self._is_newer = is_newer
         self._lock = threading.RLock()
         self._columns: dict[str, tuple[str, ...]] = {}
 
@@ -76,9 +79,17 @@ class SqliteStore:
             connection = apsw.Connection(str(path), flags=flags)
             undo.callback(connection.close)
             _configure(connection, busy_timeout_s=busy_timeout_s)
-            _check_ours(connection, path)
+            standing = check_ours(connection, path)
+            if not (standing.is_current or standing.is_newer or readonly):
+                from musician.store.sqlite.migrating import take_up  # dear to load, and seldom needed
+
+                with ExitStack() as held:
+                    _enter(held, _gate_of(path), busy_timeout_s, path)
+                    take_up(connection)
             undo.pop_all()
-        return cls(connection, path, busy_timeout_s=busy_timeout_s, writable=not readonly)
+        return cls(
+            connection, path, busy_timeout_s=busy_timeout_s, writable=not readonly, is_newer=standing.is_newer
+        )
 
     @classmethod
     def create(cls, path: Path, *, busy_timeout_s: float = DEFAULT_BUSY_TIMEOUT_S) -> "SqliteStore":
@@ -92,9 +103,11 @@ class SqliteStore:
             done.callback(connection.close)
             _configure(connection, busy_timeout_s=busy_timeout_s)
             if not _is_somebodys(connection):
+                from musician.store.sqlite.migrating import create_schema
+
                 with ExitStack() as held:
                     _enter(held, _gate_of(path), busy_timeout_s, path)
-                    _create_schema(connection)
+                    create_schema(connection)
                     connection.close()
         return cls.open(path, busy_timeout_s=busy_timeout_s, named=True)
 
@@ -111,6 +124,13 @@ class SqliteStore:
     @contextmanager
     def write(self) -> Iterator["SqliteTx"]:
         """Everything or nothing; waiters are rung after the commit."""
+        if self._is_newer:
+            raise DatabaseUnusable(
+                path=str(self.path),
+                kind="version",
+                detail="a newer Musician has made it anew; this one only reads it",
+                remedy="use the newer one",
+            )
         with self._lock:
             self._check_free()
             tx = SqliteTx(self._connection, self.path, self._columns)
@@ -257,42 +277,8 @@ def _configure(connection: apsw.Connection, *, busy_timeout_s: float) -> None:
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
 
 
-def _check_ours(connection: apsw.Connection, path: Path) -> None:
-    if connection.pragma("application_id") != APPLICATION_ID:
-        raise DatabaseUnusable(
-            path=str(path),
-            kind="foreign",
-            detail="this database is not Musician's",
-            remedy="name another with --db",
-        )
-    version = cast("int", connection.pragma("user_version"))
-    if version != SCHEMA_VERSION:
-        raise DatabaseUnusable(
-            path=str(path),
-            kind="version",
-            detail=f"its schema is version {version}, this program knows {SCHEMA_VERSION}",
-            remedy="use the version of Musician that made it",
-        )
-
-
 def _is_somebodys(connection: apsw.Connection) -> bool:
     """Whether there is something in it that is not ours; opening it will say that it is foreign."""
     if connection.pragma("application_id") == APPLICATION_ID:
         return False
     return bool(connection.execute("SELECT count(*) FROM sqlite_schema").get)
-
-
-def _create_schema(connection: apsw.Connection) -> None:
-    connection.pragma("journal_mode", "WAL")
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        if connection.pragma("application_id") != APPLICATION_ID:
-            connection.execute(load_schema())
-            for statement in guard_statements():
-                connection.execute(statement)
-            connection.pragma("application_id", APPLICATION_ID)
-            connection.pragma("user_version", SCHEMA_VERSION)
-        connection.execute("COMMIT")
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")

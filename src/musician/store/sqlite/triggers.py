@@ -5,12 +5,11 @@ nothing from outside ever enters. ``OLD`` and ``NEW`` are SQLite's names for the
 """
 # ruff: noqa: S608 - generated from constants
 
-from collections.abc import Iterable
-
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR, FALLBACK_PREFIX
 from musician.protocol.states import ACTIVE, CLAIMABLE, TERMINAL, VERDICTS, WAITING, State
 from musician.protocol.transitions import TABLE, Actor, Event
+from musician.store.sqlite.literals import list_of, state_list
 
 __all__ = [
     "ANSWERED",
@@ -26,9 +25,7 @@ __all__ = [
     "WHO",
     "abort",
     "goes_with",
-    "list_of",
     "newest_unbound",
-    "state_list",
     "trigger",
 ]
 
@@ -37,17 +34,6 @@ STALE_AFTER_S = 540
 
 ANSWERED = VERDICTS
 """From these an owner goes on."""
-
-
-def list_of(values: Iterable[str]) -> str:
-    """``'a', 'b'``: constants of this program as SQL literals."""
-    return ", ".join(f"'{value}'" for value in values)
-
-
-def state_list(states: Iterable[State]) -> str:
-    """Some states, in the order of the enumeration, as SQL literals."""
-    chosen = set(states)
-    return list_of(state for state in State if state in chosen)
 
 
 def trigger(name: str, event: str, when: str, *body: str) -> str:

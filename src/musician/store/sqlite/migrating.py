@@ -1,0 +1,101 @@
+"""Making a database, and making an older one this program's (D40).
+
+Theory. A schema is what ``schema.sql`` says and the guards that ``guards`` derives; each file of ``migrations/`` makes
+one version out of the one before. An older database is taken up by the first newer program that opens it: in one
+transaction, behind the gate, every trigger is dropped, the missing files are run, and the guards are made anew. Whoever
+comes second finds it done. A migrated schema is, object by object, a fresh one.
+
+Loaded only where there is something to make: a hook that opens a current database pays nothing for it.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import apsw
+
+from musician.protocol.settings import Heartbeat
+from musician.store.sqlite.guards import guard_statements
+from musician.store.sqlite.named import fill, load_schema
+from musician.store.sqlite.versions import (
+    APPLICATION_ID,
+    GUARDS,
+    LEAST_VERSION,
+    SCHEMA_VERSION,
+    standing_of,
+)
+
+__all__ = ["create_schema", "fingerprint", "make_guards", "migrations", "take_up"]
+
+_MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+def create_schema(connection: apsw.Connection) -> None:
+    """Make what a fresh database has, unless somebody else just did."""
+    connection.pragma("journal_mode", "WAL")
+    with _all_or_nothing(connection):
+        if connection.pragma("application_id") != APPLICATION_ID:
+            connection.execute(load_schema())
+            connection.pragma("application_id", APPLICATION_ID)
+            make_guards(connection)
+
+
+def take_up(connection: apsw.Connection) -> None:
+    """Make an older database one of this version, and the guards this program's."""
+    with _all_or_nothing(connection):
+        standing = standing_of(connection)
+        if standing.is_newer or standing.is_current:  # somebody else just did
+            return
+        _drop_triggers(connection)
+        for version, sql in migrations().items():
+            if version > standing.version:
+                connection.execute(sql)
+        make_guards(connection)
+
+
+def make_guards(connection: apsw.Connection) -> None:
+    """Make them anew, whatever triggers there are, and write down what was made. Within a transaction."""
+    _drop_triggers(connection)
+    for statement in guard_statements():
+        connection.execute(statement)
+    facts = {"schema.version": SCHEMA_VERSION, "schema.guards": GUARDS}
+    connection.executemany(
+        "INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        facts.items(),
+    )
+    connection.execute(
+        "INSERT INTO settings (name, value) VALUES ('heartbeat.stale_after_s', ?) ON CONFLICT DO NOTHING",
+        (Heartbeat().stale_after_s,),
+    )
+    connection.pragma("user_version", LEAST_VERSION)
+
+
+def fingerprint() -> str:
+    """Of the guards as this program derives them."""
+    return hashlib.blake2b("\0".join(guard_statements()).encode(), digest_size=8).hexdigest()
+
+
+@cache
+def migrations() -> dict[int, str]:
+    """By the version that each makes, in order."""
+    files = sorted(_MIGRATIONS.glob("[0-9]*.sql"))
+    return {int(file.name.partition("_")[0]): fill(file.read_text(encoding="utf-8")) for file in files}
+
+
+def _drop_triggers(connection: apsw.Connection) -> None:
+    for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
+        quoted = str(name).replace('"', '""')
+        connection.execute(f'DROP TRIGGER "{quoted}"')
+
+
+@contextmanager
+def _all_or_nothing(connection: apsw.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")

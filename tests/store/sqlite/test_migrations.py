@@ -1,0 +1,176 @@
+"""An older database is taken up whole, once, and is then as a fresh one (D40)."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+
+from musician import service
+from musician.protocol.errors import DatabaseUnusable
+from musician.protocol.settings import Settings
+from musician.store.sqlite.comparing import differences, objects
+from musician.store.sqlite.migrating import fingerprint, migrations
+from musician.store.sqlite.store import SqliteStore
+from musician.store.sqlite.versions import GUARDS, LEAST_VERSION, SCHEMA_VERSION
+
+VERSION_1 = (Path(__file__).parent / "databases" / "version-1.sql").read_text(encoding="utf-8")
+
+OPENER = """
+import sys
+from pathlib import Path
+from musician.store.sqlite.store import SqliteStore
+print("ready", flush=True)
+sys.stdin.readline()
+SqliteStore.open(Path(sys.argv[1])).close()
+"""
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """As the program of version 1 left it."""
+    path = tmp_path / "comms.db"
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.pragma("journal_mode", "WAL")
+        connection.execute(VERSION_1)
+    return path
+
+
+@pytest.fixture
+def as_it_was(old: Path) -> Iterator[apsw.Connection]:
+    with closing(apsw.Connection(str(old))) as connection:
+        yield connection
+
+
+def columns(connection: apsw.Connection, table: str) -> list[str]:
+    found = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
+    return [str(name) for (name,) in found]
+
+
+def rows(connection: apsw.Connection, table: str) -> list[tuple[object, ...]]:
+    listed = ", ".join(f'"{name}"' for name in columns(connection, table))
+    return sorted(connection.execute(f"SELECT {listed} FROM {table}").fetchall(), key=repr)  # noqa: S608
+
+
+def tables(connection: apsw.Connection) -> list[str]:
+    return [name.removeprefix("table ") for name in objects(connection) if name.startswith("table ")]
+
+
+def test_a_migrated_schema_is_a_fresh_one_object_by_object(old: Path, tmp_path: Path) -> None:
+    """D40.1."""
+    with (
+        closing(SqliteStore.open(old)) as migrated,
+        closing(SqliteStore.create(tmp_path / "fresh.db")) as fresh,
+    ):
+        assert objects(migrated.connection) == objects(fresh.connection)
+        assert differences(migrated.connection) == ()
+        for table in tables(fresh.connection):
+            facts = f"SELECT * FROM pragma_table_xinfo('{table}')"  # noqa: S608
+            is_, should = (list(each.connection.execute(facts)) for each in (migrated, fresh))
+            assert is_ == should, table
+        settings = "SELECT * FROM settings ORDER BY name"
+        assert list(migrated.connection.execute(settings)) == list(fresh.connection.execute(settings))
+
+
+def test_what_was_in_it_is_still_there_and_goes_on(old: Path, as_it_was: apsw.Connection) -> None:
+    before = {table: rows(as_it_was, table) for table in tables(as_it_was)}
+    with closing(SqliteStore.open(old)) as store:
+        with closing(apsw.Connection(str(old))) as now:
+            assert {table: rows(now, table) for table in before} == before
+        claim = service.claim(store, "task-05", "newcomer", settings=Settings()).claim
+        assert [each.message for each in service.undelivered(store, claim)] == ["docs/tasks/task-05.md"]
+        assert {row.task_id: row.state for row in service.tasks_of(store)}["task-01"] == "complete"
+
+
+def test_the_program_before_can_still_use_what_a_newer_one_took_up(
+    old: Path, as_it_was: apsw.Connection
+) -> None:
+    """D40.2: it refuses every number in the file's header but its own, and every column it does not know."""
+    before = {table: columns(as_it_was, table) for table in tables(as_it_was)}
+    SqliteStore.open(old).close()
+    after = {table: columns(as_it_was, table) for table in before}
+    assert after == before, "what version 1 has to hold besides goes into a table beside it"
+    with closing(apsw.Connection(str(old))) as connection:
+        assert connection.pragma("user_version") == LEAST_VERSION == 1
+        stated = connection.execute("SELECT value FROM settings WHERE name = 'schema.version'").get
+    assert stated == SCHEMA_VERSION
+
+
+def test_every_version_has_its_migration_and_says_what_it_is_for() -> None:
+    assert list(migrations()) == list(range(2, SCHEMA_VERSION + 1))
+    assert all(sql.startswith("-- Version ") for sql in migrations().values())
+
+
+def test_the_fingerprint_is_that_of_the_guards() -> None:
+    """Who changes a guard writes the new one into ``versions.GUARDS``; databases then get the new guards."""
+    assert fingerprint() == GUARDS
+
+
+def test_several_may_take_it_up_at_once(old: Path) -> None:
+    openers = [
+        subprocess.Popen(
+            [sys.executable, "-c", OPENER, str(old)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(4)
+    ]
+    for opener in openers:
+        assert opener.stdout is not None
+        assert opener.stdout.readline() == "ready\n"
+    for opener in openers:
+        assert opener.stdin is not None
+        opener.stdin.write("\n")
+        opener.stdin.flush()
+    assert [opener.communicate(timeout=60) and opener.returncode for opener in openers] == [0] * 4
+    with closing(SqliteStore.open(old)) as store:
+        assert differences(store.connection) == ()
+
+
+def test_somebody_at_work_in_it_goes_on_through_it(old: Path) -> None:
+    """A program of version 1 has it open, with a statement prepared, while a newer one takes it up."""
+    beat = "UPDATE orchestration_tasks SET last_heartbeat = datetime('now') WHERE task_id = 'task-04'"
+    with closing(apsw.Connection(str(old))) as older:
+        older.set_busy_timeout(10_000)
+        older.execute(beat)
+        taken = threading.Thread(target=lambda: SqliteStore.open(old).close())
+        taken.start()
+        taken.join(60)
+        older.execute(beat)
+        assert older.changes() == 1
+
+
+def test_half_a_migration_is_none(
+    old: Path, as_it_was: apsw.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = objects(as_it_was)
+    broken = {SCHEMA_VERSION: f"{migrations()[SCHEMA_VERSION]};\nCREATE TABLE settings (twice)"}
+    monkeypatch.setattr("musician.store.sqlite.migrating.migrations", lambda: broken)
+    with pytest.raises(DatabaseUnusable):
+        SqliteStore.open(old)
+    assert objects(as_it_was) == before
+
+
+def test_other_guards_of_the_same_version_are_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "comms.db"
+    with closing(SqliteStore.create(path)) as store:
+        store.connection.execute("DROP TRIGGER tasks_claim")
+        store.connection.execute("UPDATE settings SET value = 'older' WHERE name = 'schema.guards'")
+    with closing(SqliteStore.open(path)) as store:
+        assert differences(store.connection) == ()
+
+
+def test_a_newer_database_is_read_and_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "comms.db"
+    with closing(SqliteStore.create(path)) as store:
+        service.open_task(store, "task-01", title="t", instruction_path="a.md")
+        store.connection.execute("ALTER TABLE orchestration_tasks ADD COLUMN later TEXT")
+        store.connection.execute("UPDATE settings SET value = value + 1 WHERE name = 'schema.version'")
+    with closing(SqliteStore.open(path)) as store:
+        assert [row.task_id for row in service.tasks_of(store)] == ["task-01"]
+        with pytest.raises(DatabaseUnusable, match="newer") as refused:
+            service.open_task(store, "task-02", title="t", instruction_path="a.md")
+        assert refused.value.kind == "version"
+        assert len(differences(store.connection)) == 1
