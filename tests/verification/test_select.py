@@ -3,7 +3,7 @@
 import pytest
 
 from musician.plans.model import Checkpoint, Isolation, Review, TaskSpec
-from musician.verification.select import all_commands, commands_for
+from musician.verification.select import all_commands, commands_for, full_commands
 
 
 def task(*own: tuple[str, ...], test: str | None) -> TaskSpec:
@@ -60,3 +60,9 @@ def test_a_task_without_any_test_command_has_nothing_to_run(checkpoint: int) -> 
 def test_an_unknown_checkpoint_is_an_error() -> None:
     with pytest.raises(KeyError):
         commands_for(task((), test="all"), 2)
+
+
+def test_a_full_verification_half_way_leaves_out_what_later_checkpoints_name() -> None:
+    spec = task(("a",), ("b",), ("c",), test="all")
+    assert full_commands(spec, 2) == ("a", "b", "all")
+    assert full_commands(spec, 3) == all_commands(spec)

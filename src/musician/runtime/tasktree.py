@@ -36,8 +36,6 @@ __all__ = ["IsolatedTree", "SharedTree", "TaskTree", "key_outputs", "open_tree"]
 
 _MOST_KEY_OUTPUTS = 20
 
-_KEPT = frozenset({"created", "modified"})
-
 
 class TaskTree(Protocol):
     """What a session needs of its tree. All calls block."""
@@ -94,7 +92,7 @@ class TaskTree(Protocol):
     def tree_id(self) -> str: ...
 
     def changes(self) -> tuple[tuple[str, str], ...]:
-        """What the task created or modified so far: (path, "created" or "modified")."""
+        """What the task created, modified or deleted so far: (path, one of these words)."""
         ...
 
 
@@ -174,7 +172,7 @@ class IsolatedTree:
         return tree_id(self.path)
 
     def changes(self) -> tuple[tuple[str, str], ...]:
-        return _kept(changed_files(self.path, self.start))
+        return changed_files(self.path, self.start)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -229,7 +227,7 @@ class SharedTree:
         return tree_id(self.path)
 
     def changes(self) -> tuple[tuple[str, str], ...]:
-        return _kept(changed_files(self.path, self.start))
+        return changed_files(self.path, self.start)
 
 
 def open_tree(root: Root, task: TaskSpec, claim: Claim, *, plan_id: str | None, base: str | None) -> TaskTree:
@@ -251,13 +249,12 @@ def open_tree(root: Root, task: TaskSpec, claim: Claim, *, plan_id: str | None, 
 
 
 def key_outputs(changes: Iterable[tuple[str, str]]) -> tuple[KeyOutput, ...]:
-    """The first of a task's changes. A name that no line of a message can hold is left out: no work stops for it."""
+    """The first of a task's changes, what is gone above all, for nothing else shows it.
+
+    A name that no line of a message can hold is left out: no work stops for it.
+    """
     found = []
-    for path, kind in changes:
+    for path, kind in sorted(changes, key=lambda change: change[1] != OutputKind.DELETED):
         with suppress(BadField):
             found.append(KeyOutput(path=path, kind=OutputKind(kind)))
     return tuple(found[:_MOST_KEY_OUTPUTS])
-
-
-def _kept(changes: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    return tuple((path, kind) for path, kind in changes if kind in _KEPT)

@@ -1,13 +1,13 @@
 """Which commands verify a checkpoint of a task (D16, REF-8).
 
-A checkpoint runs its own tests, or the task's default where it has none. The final one, and a full
-verification asked for at any other, runs everything the task names: each command once, in the order of the
-document, the default last.
+A checkpoint runs its own tests, or the task's default where it has none. A full verification, the final
+checkpoint's among them, runs everything the task names up to there: each command once, in the order of the
+document, the default last. What a later checkpoint names is about work that is still to come.
 """
 
 from musician.plans.model import TaskSpec
 
-__all__ = ["all_commands", "commands_for"]
+__all__ = ["all_commands", "commands_for", "full_commands"]
 
 
 def commands_for(task: TaskSpec, checkpoint: int) -> tuple[str, ...]:
@@ -15,14 +15,19 @@ def commands_for(task: TaskSpec, checkpoint: int) -> tuple[str, ...]:
     for candidate in task.checkpoints:
         if candidate.number == checkpoint:
             if candidate.final:
-                return all_commands(task)
+                return full_commands(task, checkpoint)
             return candidate.tests or _default(task)
     raise KeyError(checkpoint)
 
 
 def all_commands(task: TaskSpec) -> tuple[str, ...]:
     """What the final checkpoint runs."""
-    own = (command for checkpoint in task.checkpoints for command in checkpoint.tests)
+    return full_commands(task, len(task.checkpoints))
+
+
+def full_commands(task: TaskSpec, checkpoint: int) -> tuple[str, ...]:
+    """What a full verification at the checkpoint of this number runs (D18)."""
+    own = (command for each in task.checkpoints if each.number <= checkpoint for command in each.tests)
     return tuple(dict.fromkeys((*own, *_default(task))))
 
 

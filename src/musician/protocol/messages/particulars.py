@@ -63,6 +63,8 @@ class OutputKind(StrEnum):
 
     CREATED = "created"
     MODIFIED = "modified"
+    DELETED = "deleted"
+    """Ours: what is gone, a judge must see as well (D26)."""
     RAG_ADDITION = "rag-addition"
 
 
@@ -81,10 +83,10 @@ class KeyOutput:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        match = re.fullmatch(r"[-*] +(\S.*) \((created|modified|rag-addition)\)\s*", text)
+        match = re.fullmatch(rf"[-*] +(\S.*) \(({'|'.join(OutputKind)})\)\s*", text)
         if match is None:
             raise BadField(
-                field="key_outputs", value=text, reason="each is '- path (created|modified|rag-addition)'"
+                field="key_outputs", value=text, reason=f"each is '- path ({'|'.join(OutputKind)})'"
             )
         return cls(path=match[1], kind=OutputKind(match[2]))
 

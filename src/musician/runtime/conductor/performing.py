@@ -38,6 +38,7 @@ from musician.trees.git import Git
 from musician.trees.partial import set_aside_partial
 from musician.trees.root import Root
 from musician.trees.worktree import Worktree, place_of
+from musician.verification.select import full_commands
 
 __all__ = ["Performer"]
 
@@ -250,20 +251,12 @@ class Performer:
         task = self.plan.task(act.task_id)
         view = await _in_thread(partial(service.task_view, self.store, act.task_id))
         number = view.verifications[-1].checkpoint if view.verifications else len(task.checkpoints)
-        commands = [
-            command
-            for checkpoint in task.checkpoints
-            if checkpoint.number <= number
-            for command in checkpoint.tests
-        ]
-        if task.test is not None and (not commands or number == len(task.checkpoints)):
-            commands.append(task.test)
         place = place_of(self.root, branch_of(self.plan.plan_id, act.task_id))
         tree = place if place.exists() else self.root.path
         result = await verify_by_hand(
             self.root,
             task,
-            tuple(dict.fromkeys(commands)),
+            full_commands(task, number),
             tree=tree,
             log=self.root.logs_dir / f"{act.task_id}.review.log",
             checkpoint=number,
