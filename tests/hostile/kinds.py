@@ -1,0 +1,182 @@
+"""The kinds of repository a user may have, one line each: what makes it so, and what must come of a plan there.
+
+``make`` is bash, run in a fresh repository that already holds what every user has to lose (:data:`WORLD`); where it
+ends is where the user stands. Whatever the kind, nothing of the user's may change but by the promised fast-forward
+(``snapshot.py``). Of ``refused``, ``kept_back`` and ``asks`` the one that is set says how it comes out, and which words
+the user reads; none of them is: the plan is complete and the user's branch is at its end.
+"""
+
+from dataclasses import dataclass
+
+__all__ = ["KINDS", "PLAN", "WORLD", "Kind"]
+
+WORLD = r"""
+set -e
+git() { command git -c core.hooksPath=/dev/null "$@"; }
+export GIT_CONFIG_NOSYSTEM=1
+command git config --global user.name Ada
+command git config --global user.email ada@example.org
+command git config --global init.defaultBranch main
+command git config --global protocol.file.allow always
+command git config --global advice.detachedHead false
+begin() {
+  git init -q "${@:2}" "$1"; cd "$1"
+  mkdir dir build
+  echo a > a.txt; echo b > b.txt; echo u > "dir/ü ö.txt"; echo plan > PLAN.md
+  printf '*.ignored\n/build/\n' > .gitignore
+  echo mine > keep.ignored; echo mine > build/out
+  [ -z "$PLAN" ] || cp "$PLAN" PLAN.md
+  git add -A; git commit -qm first
+  git branch other; git tag v1
+  echo stashed >> b.txt; git stash -q
+  for hook in pre-commit commit-msg post-commit post-checkout post-merge pre-merge-commit post-index-change \
+    reference-transaction pre-rebase post-rewrite pre-push; do
+    printf '#!/bin/sh\necho %s >> "%s/hooks-that-ran"\nexit 1\n' $hook "$W" > "$(git rev-parse --git-dir)/hooks/$hook"
+    chmod +x "$(git rev-parse --git-dir)/hooks/$hook"
+  done
+}
+seed() { ( begin "$W/seed"; ) ; }
+commit() { git add -A; git commit -qm "${1:-more}"; }
+submodule() { seed; git submodule add -q "$W/seed" sub; commit; }
+become_submodule() { seed; git init -q "$W/outer"; cd "$W/outer"; git submodule add -q "$W/seed" sub; commit; cd sub; }
+linked() { git worktree add -q "$@" ../linked -b linked; cd ../linked; }
+folders() { mkdir in out; echo i > in/i; echo o > out/o; commit; }
+two_sides() {
+  git checkout -q other; echo theirs > a.txt; git commit -qam theirs
+  git checkout -q main; echo ours > a.txt; git commit -qam ours
+}
+filter() {
+  git config filter.big.clean "$1"; git config filter.big.smudge "$2"; git config filter.big.required true
+}
+configured() { while [ $# -gt 0 ]; do git config "$1" "$2"; shift 2; done; }
+begin "$W/project"
+"""
+
+PLAN = """\
+---
+plan: p
+test: "true"
+{front}---
+# P
+## Phase 1: A
+### task-01: T
+#### Step 1: S
+```bash run
+{step}
+```
+"""
+
+STEP = "echo work > work.txt; echo more >> a.txt"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """``holds`` are paths that the commit at the end must have.
+
+    ``awaits`` names a fault that still stands in the way: the test must fail, until who mends it deletes that.
+    """
+
+    name: str
+    make: str = ""
+    step: str = STEP
+    holds: str = "a.txt"
+    front: str = ""
+    refused: str = ""
+    kept_back: str = ""
+    asks: str = ""
+    awaits: str = ""
+
+
+def _kind(name: str, make: str = "", **how: str) -> Kind:
+    return Kind(name=name, make=make, **how)
+
+
+# fmt: off
+KINDS = (
+    _kind("plain"),
+
+    # -- other repositories in, below and around it
+    _kind("submodule", 'submodule'),
+    _kind("submodule that is not checked out", 'submodule; git submodule -q deinit -f sub'),
+    _kind("submodule with edits of the user's", 'submodule; echo mine >> sub/a.txt', refused="sub"),
+    _kind("link to a commit without a submodule", 'git init -q inner; (cd inner; echo i > i; commit); git add inner 2>/dev/null; git commit -qm inner'),
+    _kind("nested repository, ignored", "git init -q build/inner; (cd build/inner; echo i > i; commit)"),
+    _kind("project is a submodule", 'become_submodule', awaits="U9"),
+    _kind("project is a submodule, worktree config", 'become_submodule; git config extensions.worktreeConfig true', refused="core.worktree", awaits="U1"),
+    _kind("project inside another's tree", 'seed; cd "$W/seed"; mkdir -p build/deep; begin build/deep/project'),
+
+    # -- where git dir and tree are
+    _kind("core.worktree", 'git config core.worktree "$PWD"'),
+    _kind("core.worktree, worktree config", 'configured core.worktree "$PWD" extensions.worktreeConfig true', refused="core.worktree", awaits="U1"),
+    _kind("core.worktree elsewhere, seen from here", 'mkdir "$W/tree"; git config core.worktree "$W/tree"; git reset -q --hard', refused="core.worktree", awaits="U1"),
+    _kind("core.worktree elsewhere, seen from there", 'mkdir "$W/tree"; git config core.worktree "$W/tree"; git reset -q --hard; cd "$W/tree"', refused="git repository"),
+    _kind("worktree config, used well", "git config extensions.worktreeConfig true; git config --worktree core.autocrlf false"),
+    _kind("core.bare by worktree config", "git config extensions.worktreeConfig true; git config --worktree core.bare false; git config core.bare true; linked"),
+    _kind("git dir apart", 'git init -q --separate-git-dir "$W/apart.git"', awaits="U9"),
+    _kind("bare with linked trees", 'seed; git clone -q --bare "$W/seed" "$W/proj/.bare"; echo "gitdir: ./.bare" > "$W/proj/.git"; cd "$W/proj"; git worktree add -q feature -b feature; cd feature', awaits="U9"),
+    _kind("bare", 'git clone -q --bare . "$W/bare.git"; cd "$W/bare.git"', refused="bare repository"),
+    _kind("linked tree", "linked"),
+    _kind("linked tree of the user's, gone", 'linked; rm -r "$PWD"; cd ../project'),
+    _kind("linked tree of the user's, locked", 'linked --lock; rm -r "$PWD"; cd ../project'),
+    _kind("subfolder", "cd dir"),
+    _kind("symbolic link to it", 'ln -s project "$W/link"; cd -L "$W/link"'),
+    _kind("dubious ownership", 'chown -R 65534:65534 "$W/project"', refused="safe.directory", awaits="U10"),
+    _kind("dubious ownership, allowed", 'chown -R 65534:65534 "$W/project"; command git config --global safe.directory "$W/project"'),
+
+    # -- what is checked out
+    _kind("sparse, by cones", "folders; git sparse-checkout set --cone in", step="mkdir -p out; echo new > out/new; echo new > in/new", holds="out/o out/new in/new", awaits="U9"),
+    _kind("sparse, by patterns", "folders; git sparse-checkout set --no-cone '/*' '!/out/'", step="mkdir -p out; echo new > out/new; echo new > in/new", holds="out/o out/new in/new", awaits="U9"),
+    _kind("detached", "git checkout -q --detach", kept_back="on no branch"),
+    _kind("unborn", "git checkout -q --orphan fresh", refused="no commit yet"),
+    _kind("shallow", 'commit() { git commit -qam x --allow-empty; }; commit; commit; git clone -q --depth 1 "file://$PWD" "$W/shallow"; cd "$W/shallow"'),
+    _kind("partial clone", 'git config uploadpack.allowFilter true; git clone -q --filter=blob:none "file://$PWD" "$W/partial"; cd "$W/partial"'),
+    _kind("borrowed objects", 'git clone -q --shared . "$W/shared"; cd "$W/shared"'),
+    _kind("packed", "git gc -q --prune=now; git pack-refs --all"),
+    _kind("other object format", 'begin "$W/sha256" --object-format=sha256'),
+    _kind("edited", "echo mine >> a.txt", refused="a.txt"),
+    _kind("staged", "echo mine >> a.txt; git add a.txt", refused="a.txt"),
+    _kind("deleted", "rm b.txt", refused="b.txt"),
+    _kind("merge under way", "two_sides; git merge -q other || true", refused="merge is under way"),
+    _kind("rebase under way", "two_sides; git rebase -q other 2>/dev/null || true", refused="rebase is under way"),
+    _kind("another git at work", "touch .git/index.lock", refused="index.lock"),
+    _kind("an edit that git is told not to see", "git update-index --skip-worktree a.txt; echo mine >> a.txt", kept_back="a.txt", awaits="U10"),
+    _kind("an edit that git is told to assume away", "git update-index --assume-unchanged a.txt; echo mine >> a.txt", kept_back="a.txt", awaits="U10"),
+
+    # -- what is in the way
+    _kind("untracked, beside", "echo mine > mine.txt", awaits="N14"),
+    _kind("untracked, in the way", "echo mine > work.txt", kept_back="work.txt", awaits="N14"),
+    _kind("nested repository, untracked", "git init -q inner; (cd inner; echo i > i; commit)", awaits="N14"),
+    _kind("ignored file in the way", step="echo theirs > keep.ignored; git -c core.hooksPath= add -f keep.ignored", kept_back="keep.ignored", awaits="U2"),
+    _kind("ignored folder in the way of a link", step="rm -rf build; ln -s dir build; git -c core.hooksPath= add -f build", kept_back="build", awaits="U2"),
+    _kind("tracked temp/", "mkdir temp; echo t > temp/t; commit", step="echo new > temp/new; echo more >> temp/t", holds="temp/new", awaits="U4"),
+    _kind("temp is a file", "echo t > temp; commit", refused="temp", awaits="U9"),
+    _kind("temp is a link", 'mkdir -p "$W/far/temp"; ln -s "$W/far/temp" temp'),
+    _kind("tracked settings of ours", "mkdir .musician; printf '[limits]\\nerror_retries = 4\\n' > .musician/config.toml; commit"),
+    _kind(".musician is a file", "echo m > .musician; commit", refused=".musician"),
+    _kind("docs is a file", "echo d > docs; commit", refused="docs", awaits="U9"),
+    _kind("docs is ignored", "echo /docs >> .gitignore; commit"),
+    _kind("everything is ignored", "echo '*' > .gitignore; commit", step="echo more >> a.txt"),
+    _kind("a branch named musician", "git branch musician", refused="git branch -m musician", awaits="U9"),
+    _kind("a branch named musician/p", "git branch musician/p", refused="git branch -m musician/p", awaits="U9"),
+    _kind("a tag and a remote named musician", "git tag musician; git tag main; git remote add musician ../nowhere"),
+
+    # -- names and contents
+    _kind("names that differ by case", "echo A > A.TXT; mkdir DIR; echo x > DIR/x; commit"),
+    _kind("odd names", r"""echo x > "$(printf 'new\nline')"; echo x > "$(printf '\xff\xfe')"; echo x > "- dash"; echo x > '"quoted"'; commit"""),
+    _kind("links", 'ln -s /etc/passwd out; ln -s dir to-dir; ln -s nowhere dangling; ln -s loop loop; commit'),
+    _kind("line ends", "echo '* text=auto eol=crlf' > .gitattributes; commit; git rm -q --cached -r .; git reset -q --hard"),
+    _kind("autocrlf", "git config core.autocrlf true"),
+    _kind("rights", "git config core.fileMode false; chmod +x b.txt"),
+    _kind("filter, as LFS has", "filter 'tr a-z A-Z' 'tr A-Z a-z'; echo '*.big filter=big' > .gitattributes; echo large > x.big; commit", step="echo huge > y.big; echo more >> x.big", holds="x.big y.big"),
+    _kind("filter that is not installed", "echo '*.big filter=big' > .gitattributes; echo large > x.big; commit; filter no-such-program no-such-program", refused="no-such-program"),
+    _kind("merge driver", "git config merge.mine.driver false; echo '* merge=mine' > .gitattributes; commit"),
+
+    # -- configuration
+    _kind("hooks in the project", "mkdir githooks; printf '#!/bin/sh\\nexit 1\\n' > githooks/pre-commit; chmod +x githooks/*; commit; command git config core.hooksPath githooks"),
+    _kind("signatures", "configured commit.gpgSign true gpg.program false tag.gpgSign true"),
+    _kind("odd settings", "configured status.showUntrackedFiles no merge.ff false core.quotePath true color.ui always diff.noprefix true core.logAllRefUpdates false merge.autoStash true"),
+    _kind("file system monitor", "printf '#!/bin/sh\\nexit 1\\n' > .git/monitor; chmod +x .git/monitor; configured core.fsmonitor .git/monitor core.untrackedCache true feature.manyFiles true"),
+    _kind("split index", "git update-index --split-index"),
+    _kind("replaced commit", 'git replace "$(git rev-parse HEAD)" "$(git commit-tree -m other HEAD^{tree})"'),
+)
+# fmt: on
