@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from musician.cli.doctor import is_affected_sqlite
+from musician.cli.doctor.machine import is_affected_sqlite
 from musician.cli.init import network_warnings
 from musician.config import load_settings
 from musician.protocol.settings import Settings

@@ -1,0 +1,44 @@
+"""Everything that must be right for a run, and how to mend what is not.
+
+A check is one entry of ``CHECKS`` and a function in the module of what it looks at; it says what it found, what that
+means, and a command that mends it. To add one, write the function and its line here.
+"""
+
+import click
+
+from musician.cli.context import App
+from musician.cli.doctor import database, machine, place, plugins
+from musician.cli.doctor.check import Check, make_all
+from musician.cli.faults import FAILED
+from musician.cli.findings import report
+from musician.cli.options import command
+from musician.plugin.finding import Level
+
+__all__ = ["CHECKS", "doctor"]
+
+CHECKS = (
+    Check(name="git", look=machine.git),
+    Check(name="repository", look=place.repository),
+    Check(name="settings", look=place.settings),
+    Check(name="tree", look=place.tree, needs=("repository",), worst=Level.WARN),
+    Check(name="database", look=database.soundness),
+    Check(name="disk", look=place.disk),
+    Check(name="sqlite3", look=machine.shell),
+    Check(name="clock", look=database.clock, needs=("database",)),
+    Check(name="agents", look=machine.agents),
+    Check(name="plugin", look=plugins.installed),
+)
+"""In the order in which they are made and told; without a repository and a named database, the first two."""
+
+
+@command("doctor")
+@click.pass_obj
+@click.pass_context
+def doctor(context: click.Context, app: App) -> None:
+    """Check everything and say how to mend it.
+
+    Git, repository, settings, database, agents, clock, Claude Code's plugin. Exit code 1 if something must be mended.
+    """
+    checks = CHECKS if app.db is not None or place.is_known(app) else CHECKS[:2]
+    if report(app, list(make_all(checks, app))):
+        context.exit(FAILED)

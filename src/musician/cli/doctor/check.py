@@ -1,0 +1,64 @@
+"""One thing that must be right for a run: how it is looked at, and what must be right before it can be."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from musician.cli.context import App
+from musician.plugin.finding import Finding, Level
+from musician.protocol.errors import MusicianError
+
+__all__ = ["Check", "fail", "make_all", "ok", "warn"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """``look`` yields what it finds, by :func:`ok`, :func:`warn` and :func:`fail`; an error it raises is a finding.
+
+    ``needs`` are the checks before it that must not have failed: otherwise it is left out, since it would only say the
+    same in other words. ``worst`` is what an error counts as.
+    """
+
+    name: str
+    look: Callable[[App], Iterable[Finding]]
+    needs: tuple[str, ...] = ()
+    worst: Level = Level.FAIL
+
+    def findings(self, app: App) -> Iterator[Finding]:
+        try:
+            for finding in self.look(app):
+                yield replace(finding, check=self.name)
+        except MusicianError as error:
+            yield Finding(check=self.name, level=self.worst, found=error.message, remedy=error.remedy)
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            yield Finding(
+                check=self.name,
+                level=self.worst,
+                found=f"{where}it cannot be looked at ({error.strerror or error})",
+                remedy="check its rights",
+            )
+
+
+def make_all(checks: Sequence[Check], app: App) -> Iterator[Finding]:
+    """Make each in its order."""
+    failed: set[str] = set()
+    for check in checks:
+        if failed.isdisjoint(check.needs):
+            for finding in check.findings(app):
+                if finding.level is Level.FAIL:
+                    failed.add(check.name)
+                yield finding
+        else:
+            failed.add(check.name)
+
+
+def ok(found: str) -> Finding:
+    return Finding(check="", level=Level.OK, found=found)
+
+
+def warn(found: str, remedy: str) -> Finding:
+    return Finding(check="", level=Level.WARN, found=found, remedy=remedy)
+
+
+def fail(found: str, remedy: str) -> Finding:
+    return Finding(check="", level=Level.FAIL, found=found, remedy=remedy)

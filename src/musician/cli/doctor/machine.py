@@ -1,0 +1,64 @@
+"""What the machine has: git, a shell, the ``sqlite3`` program."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from musician.agents.registry import make_agent
+from musician.cli.context import App
+from musician.cli.doctor.check import fail, ok, warn
+from musician.plugin.finding import Finding
+from musician.trees.git import Git
+
+__all__ = ["agents", "git", "is_affected_sqlite", "shell"]
+
+_AFFECTED = ((3, 7, 0), (3, 51, 3))
+"""SQLite from the first up to before the second can corrupt a WAL database when a checkpoint resets it."""
+
+_ASK_LIMIT_S = 10
+
+
+def git(_app: App) -> Iterator[Finding]:
+    yield ok(Git(Path.cwd()).text("--version"))
+
+
+def shell(_app: App) -> Iterator[Finding]:
+    """The ``sqlite3`` program, with which people look at the database."""
+    program = shutil.which("sqlite3")
+    if program is None:
+        yield ok("no sqlite3 shell on PATH; none is needed")
+        return
+    try:
+        said = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=_ASK_LIMIT_S, check=False
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired) as error:
+        yield warn(f"{program} does not answer ({error})", "")
+        return
+    version = said.split(" ")[0]
+    if is_affected_sqlite(version):
+        yield warn(
+            f"{program} is {version}, which can corrupt a WAL database that others write to",
+            "only look with it (sqlite3 -readonly) while a plan runs, or install 3.51.3 or newer",
+        )
+    else:
+        yield ok(f"{program} {version}")
+
+
+def is_affected_sqlite(version: str) -> bool:
+    """Whether a SQLite has the WAL-reset bug; one that says no readable version counts as affected."""
+    try:
+        numbers = tuple(int(part) for part in version.split("."))
+    except ValueError:
+        return True
+    return _AFFECTED[0] <= numbers < _AFFECTED[1]
+
+
+def agents(_app: App) -> Iterator[Finding]:
+    make_agent("shell")
+    program = shutil.which("bash")
+    if program is None:
+        yield fail("the shell agent needs bash, which is not on PATH", "install bash")
+    else:
+        yield ok(f"shell ({program})")

@@ -1,0 +1,43 @@
+"""Where one stands: the repository, its settings and tree, and the disk below."""
+
+from collections.abc import Iterator
+
+from musician.cli.context import App
+from musician.cli.doctor.check import ok, warn
+from musician.cli.init import network_warnings
+from musician.plugin.finding import Finding
+from musician.protocol.errors import MusicianError
+from musician.trees.base import check_base
+
+__all__ = ["disk", "is_known", "repository", "settings", "tree"]
+
+
+def is_known(app: App) -> bool:
+    """Whether one stands in a repository that can be used."""
+    try:
+        return bool(app.root.path)
+    except MusicianError:
+        return False
+
+
+def repository(app: App) -> Iterator[Finding]:
+    yield ok(str(app.root.path))
+
+
+def settings(app: App) -> Iterator[Finding]:
+    _ = app.settings
+    yield ok("the defaults" if not app.root.config.exists() else str(app.root.config))
+
+
+def tree(app: App) -> Iterator[Finding]:
+    base = check_base(app.root)
+    yield ok(f"{base.branch or 'detached'} at {base.commit[:12]}, clean")
+
+
+def disk(app: App) -> Iterator[Finding]:
+    warnings = network_warnings(app.database)
+    if warnings:
+        found, _, remedy = warnings[0].partition("; ")
+        yield warn(found, remedy)
+    else:
+        yield ok("the database lies on a local file system")
