@@ -60,8 +60,8 @@ def test_locking_opens_the_tasks_with_their_instructions(ready: Path, call: Call
 def test_a_dirty_tree_is_not_locked_and_the_paths_are_named(repository: Path, call: Call) -> None:
     """D24."""
     call("init")
-    (repository / "stray.txt").write_text("x")
-    assert "stray.txt" in call("plan", "lock", "PLAN.md", expect=2).err
+    (repository / "test_greeter.py").write_text("x")
+    assert "test_greeter.py" in call("plan", "lock", "PLAN.md", expect=2).err
     assert call("status", "--json").json["plans"] == []
 
 

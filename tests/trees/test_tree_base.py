@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from musician.protocol.errors import TreeNotReady
-from musician.trees.base import Move, check_base, fast_forward
+from musician.trees.base import Move, check_base, fast_forward, untracked
 from musician.trees.branches import integration_branch
 from musician.trees.root import Root, find_root
 
@@ -56,24 +56,27 @@ def test_a_dirty_tree_is_refused_with_every_path(root: Root, git: GitCommand) ->
     (root.path / "b.txt").unlink()
     (root.path / "staged.txt").touch()
     git(root.path, "add", "staged.txt")
-    (root.path / "dir" / "neu é.txt").touch()
-    (root.path / "x.ignored").touch()
     with pytest.raises(TreeNotReady) as caught:
         check_base(root)
-    assert set(caught.value.paths) == {"a.txt", "b.txt", "staged.txt", "dir/neu é.txt"}
+    assert set(caught.value.paths) == {"a.txt", "b.txt", "staged.txt"}
     assert "stash" in caught.value.remedy
 
 
-def test_the_programs_own_files_are_not_dirt_even_before_they_are_excluded(repo: Path) -> None:
+def test_what_is_not_tracked_refuses_no_run_and_is_named(root: Root) -> None:
+    """AUDIT-N14: only changes to what git tracks would be missed by the tasks and be in the way of the end."""
+    (root.path / "dir" / "neu é.txt").touch()
+    (root.path / "x.ignored").touch()
+    assert check_base(root).branch == "trunk"
+    assert untracked(root) == ("dir/neu é.txt",)
+
+
+def test_the_programs_own_files_are_no_strangers_even_before_they_are_excluded(repo: Path) -> None:
     root = find_root(repo)
     for folder in (root.musician_dir, root.temp_dir, root.reports_dir, root.proposals_dir):
         folder.mkdir(parents=True)
         (folder / "x").touch()
-    assert check_base(root).branch == "trunk"
     (root.path / "docs" / "mine.md").touch()
-    with pytest.raises(TreeNotReady) as caught:
-        check_base(root)
-    assert caught.value.paths == ("docs/mine.md",)
+    assert untracked(root) == ("docs/mine.md",)
 
 
 def test_a_lock_in_the_users_tree_is_reported_and_left(root: Root) -> None:
@@ -141,7 +144,9 @@ def test_an_untracked_file_in_the_way_holds_the_move(root: Root, git: GitCommand
 def test_a_locked_index_or_an_operation_holds_the_move(root: Root, git: GitCommand) -> None:
     _integrate(git, root.path)
     (root.git_dir / "index.lock").touch()
-    assert "another git" in _refused(root, "trunk", git)[0]
+    outcome = fast_forward(root, "trunk", INTEGRATION)
+    assert outcome.move is Move.FAILED  # not held back by the user: the next run has to try again
+    assert "another git" in str(outcome.reason)
     (root.git_dir / "index.lock").unlink()
     _begin_bisect(root, git)
     assert "bisect" in _refused(root, "trunk", git)[0]

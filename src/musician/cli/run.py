@@ -13,8 +13,10 @@ from musician.cli.faults import FAILED, INTERRUPTED
 from musician.cli.options import command
 from musician.cli.run_view import View
 from musician.plans.model import Review
+from musician.runtime.beginnings import notes_at_the_start
 from musician.runtime.conductor.conduct import Ending, conduct
 from musician.runtime.locking import lock_plan_file
+from musician.trees.base import Move
 
 __all__ = ["run"]
 
@@ -57,7 +59,10 @@ def run(app: App, plan: Path, agent: str | None, jobs: int | None, review: str |
         review=None if review is None else Review(review),
         on_look=view.on_look,
     )
+    for note in notes_at_the_start(app.root, app.store, locked):
+        click.echo(f"note: {note}", err=True)
     with view:
         outcome = anyio.run(play)
         view.end(outcome)
-    click.get_current_context().exit(EXIT_CODES[outcome.ending])
+    is_left = outcome.moved is not None and outcome.moved.move is Move.FAILED
+    click.get_current_context().exit(FAILED if is_left else EXIT_CODES[outcome.ending])

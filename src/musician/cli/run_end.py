@@ -90,6 +90,10 @@ class End:
                 yield f"Merged and verified in {self.integration}; your branch {self.base_branch} was moved to it."
             case FastForward(move=Move.ALREADY):
                 yield f"Merged and verified; your branch {self.base_branch} has it all."
+            case FastForward(move=Move.FAILED, reason=reason, command=command):
+                yield f"Merged and verified in {self.integration}, but your branch could not be moved to it: {reason}."
+                yield f"Run the same command again once that is mended: {self.again}"
+                yield f"Or take it by hand: {command}"
             case FastForward(reason=reason, command=command):
                 yield f"Merged and verified in {self.integration}. Your branch was left alone: {reason}."
                 yield f"To take it: {command}"

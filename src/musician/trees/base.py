@@ -2,7 +2,8 @@
 
 Refuses to change anything the user has not committed. Rules: a run starts from a commit, never from a dirty or
 unborn HEAD; the user's branch moves only by fast-forward while its tree has no changes, and where that is not
-possible the answer is the command a person can give.
+possible the answer is the command a person can give. What git does not track is the user's too: it refuses no run, it
+is not in the tasks' trees, and nothing is put in its place (D31).
 """
 
 import shlex
@@ -12,12 +13,16 @@ from pathlib import Path
 
 from musician.protocol.errors import GitFailed, TreeNotReady
 from musician.trees.branches import full_ref
+from musician.trees.forward import check_lock, holds_nothing_else, move_tree, settle
 from musician.trees.git import Git, shown
+from musician.trees.obstacles import changed_between, hidden_edits, obstacles
 from musician.trees.registrations import checked_out_at
 from musician.trees.root import Root
-from musician.trees.status import Status, operation_under_way, read_status, tree_git_dir
+from musician.trees.status import operation_under_way, read_status, tree_git_dir
 
-__all__ = ["Base", "FastForward", "Move", "check_base", "fast_forward"]
+__all__ = ["Base", "FastForward", "Move", "check_base", "fast_forward", "untracked"]
+
+_NAMED_MAX = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,16 +34,17 @@ class Base:
 
 
 class Move(StrEnum):
-    """What became of the user's branch."""
+    """What became of the user's branch. NOT_POSSIBLE: he holds it back himself; FAILED: it should have moved."""
 
     MOVED = "moved"
     ALREADY = "already"
     NOT_POSSIBLE = "not_possible"
+    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FastForward:
-    """``reason`` and ``command`` (what to run by hand) are set when the move was not possible."""
+    """``reason`` is set where the branch was not moved, ``command`` where that can be done by hand then."""
 
     move: Move
     reason: str | None = None
@@ -48,11 +54,10 @@ class FastForward:
 def check_base(root: Root) -> Base:
     """The branch and commit a run starts from; :class:`TreeNotReady` naming every path that forbids it (D24).
 
-    Changed and untracked files both count, because neither would be in the tasks' trees. Ignored files and the
-    program's own (``.musician/``, ``temp``, reports and proposals not yet committed) do not.
+    Changes that are not committed forbid it: the tasks would not see them, and the branch could not be moved over them.
     """
     tree = root.users_tree
-    _check_lock(tree)
+    check_lock(tree)
     under_way = operation_under_way(tree_git_dir(tree))
     if under_way is not None:
         raise TreeNotReady(
@@ -65,22 +70,33 @@ def check_base(root: Root) -> Base:
         raise TreeNotReady(
             reason=f"branch {status.branch!r} has no commit yet", paths=(), remedy="make a first commit"
         )
-    dirty = _dirty_paths(root, status)
+    dirty = [shown(path) for path in (*status.changed, *status.deleted, *status.unmerged)]
     if dirty:
         raise TreeNotReady(
             reason="the working tree has changes that the tasks would not see",
-            paths=dirty,
-            remedy="commit them, or put them aside with git stash -u",
+            paths=tuple(dirty),
+            remedy="commit them, or put them aside with git stash",
         )
     return Base(branch=status.branch, commit=status.head)
+
+
+def untracked(root: Root) -> tuple[str, ...]:
+    """What git does not track in the user's tree, but for the program's own that is not excluded or committed yet."""
+    own = tuple(
+        bytes(folder.relative_to(root.path)) + b"/"
+        for folder in (root.musician_dir, root.temp_dir, root.reports_dir, root.proposals_dir)
+    )
+    status = read_status(root.users_tree)
+    found = status.untracked + status.nested
+    return tuple(shown(path) for path in found if not path.startswith(own) and path != b"temp")
 
 
 def fast_forward(root: Root, base_branch: str | None, integration: str) -> FastForward:
     """Move ``base_branch`` to the tip of branch ``integration``, by fast-forward or not at all (D24).
 
-    In the main tree, or the one the user stands in, it takes a tree without changes (an untracked file forbids it
-    only if it would be overwritten); a branch checked out nowhere is moved by its old value; one checked out
-    elsewhere is left alone.
+    In the main tree, or the one the user stands in, it takes a tree without changes, and nothing untracked or ignored
+    where the plan has something; a branch checked out nowhere is moved by its old value; one checked out elsewhere is
+    left alone.
     """
     git = Git(root.path)
     tip = git.commit_id(full_ref(integration))
@@ -90,69 +106,69 @@ def fast_forward(root: Root, base_branch: str | None, integration: str) -> FastF
         )
     if base_branch is None:
         return _not_possible("HEAD was on no branch at the start", "git merge", integration)
-    old = git.commit_id(full_ref(base_branch))
-    if old is None:
-        return _not_possible(
-            f"branch {base_branch!r} is gone", f"git branch {shlex.quote(base_branch)}", integration
-        )
-    if git.succeeds("merge-base", "--is-ancestor", tip, old):
-        return FastForward(move=Move.ALREADY)
-    if not git.succeeds("merge-base", "--is-ancestor", old, tip):
-        return _not_possible(
-            f"branch {base_branch!r} has got commits of its own",
-            f"git checkout {shlex.quote(base_branch)} && git merge",
-            integration,
-        )
     place = checked_out_at(root, base_branch)
-    if place is None:
-        git.run("update-ref", "-m", "musician: fast-forward", full_ref(base_branch), tip, old)
-        return FastForward(move=Move.MOVED)
-    by_hand = f"git -C {shlex.quote(str(place))} merge --ff-only"
-    if place not in (root.path, root.users_tree):
-        return _not_possible(f"branch {base_branch!r} is checked out in {place}", by_hand, integration)
-    return _forward_tree(place, by_hand, integration)
+    mine = place in (root.path, root.users_tree)
+    by_hand = f"git -C {shlex.quote(str(place or root.path))} merge --ff-only --no-overwrite-ignore"
+    try:
+        if place is not None and mine:
+            settle(place)
+        old = git.commit_id(full_ref(base_branch))
+        if old is None:
+            return _not_possible(
+                f"branch {base_branch!r} is gone", f"git branch {shlex.quote(base_branch)}", integration
+            )
+        if git.succeeds("merge-base", "--is-ancestor", tip, old):
+            return FastForward(move=Move.ALREADY)
+        if not git.succeeds("merge-base", "--is-ancestor", old, tip):
+            return _not_possible(
+                f"branch {base_branch!r} has got commits of its own",
+                f"git checkout {shlex.quote(base_branch)} && git merge",
+                integration,
+            )
+        if place is None:
+            _move_ref(git, base_branch, old, tip)
+        elif not mine:
+            return _not_possible(f"branch {base_branch!r} is checked out in {place}", by_hand, integration)
+        elif holds_nothing_else(place, tip):
+            _move_ref(git, base_branch, old, tip)
+        else:
+            kept_back = _held_back(place, old, tip)
+            if kept_back:
+                return _not_possible(kept_back, by_hand, integration)
+            move_tree(place, base_branch, old, tip)
+    except (GitFailed, TreeNotReady, OSError) as error:
+        reason = error.message if isinstance(error, GitFailed | TreeNotReady) else str(error)
+        return FastForward(move=Move.FAILED, reason=reason, command=f"{by_hand} {shlex.quote(integration)}")
+    return FastForward(move=Move.MOVED)
 
 
-def _forward_tree(tree: Path, by_hand: str, integration: str) -> FastForward:
-    status = read_status(tree)
-    changes = status.changed + status.deleted + status.unmerged
+def _held_back(tree: Path, old: str, tip: str) -> str:
+    """What of the user's own in his tree a move must not touch; "" if there is nothing."""
     under_way = operation_under_way(tree_git_dir(tree))
     if under_way is not None:
-        return _not_possible(f"a {under_way} is under way in the working tree", by_hand, integration)
+        return f"a {under_way} is under way in the working tree"
+    status = read_status(tree)
+    planned = changed_between(Git(tree), old, tip)
+    changes = status.changed + status.deleted + status.unmerged + hidden_edits(tree, planned)
     if changes:
-        named = ", ".join(shown(path) for path in changes[:10])
-        return _not_possible(
-            f"the working tree has changes that are not committed ({named})", by_hand, integration
+        return f"the working tree has changes that are not committed ({_named(changes)})"
+    in_the_way = obstacles(tree, planned)
+    if in_the_way:
+        return (
+            "what git does not track in your tree would be overwritten, for the plan has made something of that name"
+            f" ({_named(in_the_way)}): move it away first"
         )
-    try:
-        _check_lock(tree)
-        Git(tree).run("merge", "--ff-only", "--quiet", integration)
-    except (GitFailed, TreeNotReady) as error:
-        return _not_possible(error.message, by_hand, integration)
-    return FastForward(move=Move.MOVED)
+    return ""
+
+
+def _move_ref(git: Git, branch: str, old: str, tip: str) -> None:
+    git.run("update-ref", "-m", "musician: fast-forward", full_ref(branch), tip, old)
+
+
+def _named(paths: tuple[bytes, ...]) -> str:
+    more = f" and {len(paths) - _NAMED_MAX} more" if len(paths) > _NAMED_MAX else ""
+    return ", ".join(shown(path) for path in paths[:_NAMED_MAX]) + more
 
 
 def _not_possible(reason: str, command: str, integration: str) -> FastForward:
     return FastForward(move=Move.NOT_POSSIBLE, reason=reason, command=f"{command} {shlex.quote(integration)}")
-
-
-def _check_lock(tree: Path) -> None:
-    """In the user's tree a lock is reported, never removed: another git may be at work."""
-    lock = tree_git_dir(tree) / "index.lock"
-    if lock.exists():
-        raise TreeNotReady(
-            reason="another git command is at work in the working tree, or one was killed",
-            paths=(str(lock),),
-            remedy="wait for it; if none runs, remove that file",
-        )
-
-
-def _dirty_paths(root: Root, status: Status) -> tuple[str, ...]:
-    own = tuple(
-        bytes(folder.relative_to(root.path)) + b"/"
-        for folder in (root.musician_dir, root.temp_dir, root.reports_dir, root.proposals_dir)
-    )
-    strangers = [
-        path for path in status.untracked + status.nested if not path.startswith(own) and path != b"temp"
-    ]
-    return tuple(shown(path) for path in [*status.changed, *status.deleted, *status.unmerged, *strangers])

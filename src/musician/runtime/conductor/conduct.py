@@ -36,7 +36,7 @@ from musician.service import Conducting, TaskView
 from musician.store.bell import Bell
 from musician.store.port import Store
 from musician.store.rows import HumanRow
-from musician.trees.base import FastForward, fast_forward
+from musician.trees.base import FastForward, Move, fast_forward
 from musician.trees.branches import integration_branch
 from musician.trees.partial import prune_partials
 from musician.trees.root import Root
@@ -65,6 +65,7 @@ class Ending(StrEnum):
 class Outcome:
     """How a run ended; ``asks`` is what waits for a person, ``moved`` what became of the user's branch.
 
+    A plan that is complete, and could not move the branch, has that left to do.
     ``pruned`` are refs of work that was set aside on the way, and is not kept any longer.
     """
 
@@ -224,14 +225,20 @@ class _Run:
                     fast_forward, self._root, base_branch, integration_branch(self._plan.plan_id)
                 )
                 moved = await anyio.to_thread.run_sync(forward)
+            if moved is not None and moved.move is Move.FAILED:
+                return await self._interrupted(ending, moved)
             prune = partial(prune_partials, self._root, self._plan.plan_id)
             pruned = await anyio.to_thread.run_sync(prune)
             finish = partial(service.finish_conducting, self._store, self._conducting, self._plan.plan_id)
             await anyio.to_thread.run_sync(finish)
             return Outcome(ending=ending, moved=moved, pruned=pruned)
+        return await self._interrupted(ending)
+
+    async def _interrupted(self, ending: Ending, moved: FastForward | None = None) -> Outcome:
+        """Something is left for the next run to do."""
         await anyio.to_thread.run_sync(partial(service.interrupt_conducting, self._store, self._conducting))
         asks = await anyio.to_thread.run_sync(partial(service.open_asks, self._store))
-        return Outcome(ending=ending, asks=asks)
+        return Outcome(ending=ending, asks=asks, moved=moved)
 
 
 def _now_s() -> float:

@@ -1,0 +1,82 @@
+"""What a person should know before a plan's first task is claimed: once, and nothing of it holds the plan up.
+
+What git does not track is not in the tasks' trees (D31); the program's own commits run none of the user's hooks (D24);
+branches that are there already, from a database that is gone, are gone on from (D20).
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from musician import service
+from musician.plans.model import Isolation, Plan
+from musician.store.port import Store
+from musician.trees.base import untracked
+from musician.trees.branches import full_ref, integration_branch
+from musician.trees.git import Git
+from musician.trees.root import Root
+
+__all__ = ["notes_at_the_start"]
+
+_NAMED_MAX = 10
+
+_PASSED_BY = (
+    "pre-commit",
+    "prepare-commit-msg",
+    "commit-msg",
+    "post-commit",
+    "pre-merge-commit",
+    "post-merge",
+    "post-checkout",
+    "post-index-change",
+    "reference-transaction",
+)
+"""The hooks that git would run for what the program does."""
+
+
+def notes_at_the_start(root: Root, store: Store, plan: Plan) -> tuple[str, ...]:
+    """Whole sentences; none once a task was claimed, or where the tasks are played in the user's own tree."""
+    views, _ = service.everything(store, plan.plan_id)
+    is_apart = any(task.isolation is Isolation.WORKTREE for task in plan.tasks)
+    if not is_apart or any(view.sessions for view in views):
+        return ()
+    return (*_found_branches(root, plan.plan_id), *_left_behind(root), *_hooks_passed_by(root))
+
+
+def _found_branches(root: Root, plan_id: str) -> Iterator[str]:
+    git, ours = Git(root.path), full_ref(integration_branch(plan_id)).rpartition("/")[0]
+    named = git.text("for-each-ref", "--format=%(refname:short) (%(objectname:short))", ours).splitlines()
+    if named:
+        yield (
+            f"branches of {plan_id} are there already, though nothing of it is in the database: {_some(named)}."
+            f" What is finished there is not done again. To begin anew instead, stop this and delete them:"
+            f" git branch -D {' '.join(each.split(' ')[0] for each in named)}"
+        )
+
+
+def _left_behind(root: Root) -> Iterator[str]:
+    names = untracked(root)
+    if names:
+        yield (
+            f"git does not track these, so the tasks' trees do not have them: {_some(names)}."
+            " Commit what a task needs, or name it under `copy:` or `share:` in the plan"
+        )
+
+
+def _hooks_passed_by(root: Root) -> Iterator[str]:
+    git = Git(root.path)
+    told = git.run("config", "--type=path", "--get-all", "-z", "core.hooksPath", accept=(0, 1)).stdout
+    # The last is our own: no hook is run for what the program does.
+    configured = [os.fsdecode(each) for each in told.split(b"\0") if each][:-1]
+    folder = root.path / configured[-1] if configured else Path(root.git_dir, "hooks")
+    found = [name for name in _PASSED_BY if os.access(folder / name, os.X_OK)]
+    if found:
+        yield (
+            f"your git hooks are not run for the program's own commits and merges: {', '.join(found)}."
+            " What must hold belongs into the plan's `test:`"
+        )
+
+
+def _some(names: tuple[str, ...] | list[str]) -> str:
+    more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
+    return ", ".join(names[:_NAMED_MAX]) + more
