@@ -13,7 +13,7 @@ import pytest
 
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.rules.readiness import Check
-from musician.verification import oldtree, validity
+from musician.verification import commands, validity
 from musician.verification.commands import command_runner
 from musician.verification.findings import Validity
 from musician.verification.validity import changed_tests, try_the_tests
@@ -334,9 +334,9 @@ class TestCodeThatIsInstalled:
 def test_the_guard_is_found_wherever_the_program_is_installed(
     workshop: "Workshop", monkeypatch: "pytest.MonkeyPatch"
 ) -> None:
-    guard = workshop.tree.parent / "it's (é) $x" / "guard"
-    shutil.copytree(Path(oldtree.__file__).with_name("guard"), guard)
-    monkeypatch.setattr(oldtree, "_GUARD", guard)
+    inside = workshop.tree.parent / "it's (é) $x" / "inside"
+    shutil.copytree(Path(commands.__file__).with_name("inside"), inside)
+    monkeypatch.setattr(commands, "_INSIDE", str(inside))
     workshop.before({"greet.py": CODE_BEFORE})
     workshop.now({"new.py": "x = 1\n", "test_it.py": "def test_a():\n    import new\n    assert new.x\n"})
     assert try_them(workshop, f"PYTHONPATH=lib {PYTEST}") == Validity(examined=1)

@@ -118,23 +118,75 @@ def test_the_users_own_pytest_options_stay(bench: Bench) -> None:
     assert result.tests_line() == "All passing (1 test)"
 
 
-def test_where_the_record_goes_elsewhere_the_exit_code_decides(bench: Bench) -> None:
+@pytest.mark.parametrize("where", ["pytest.ini", "command"])
+def test_the_projects_own_report_stays_as_configured_and_ours_is_written_too(
+    bench: Bench, where: str
+) -> None:
+    """AUDIT-G2"""
     (bench.tree / "test_it.py").write_text(GREEN)
-    result = bench.verify(f"{PYTEST} --junitxml=own.xml")
-    assert result.passed
-    assert result.commands[0].counts is None
-    assert result.tests_line() == "All passing (exit code 0 from 1 command)"
-    assert (bench.tree / "own.xml").exists()
+    if where == "pytest.ini":
+        (bench.tree / "pytest.ini").write_text("[pytest]\naddopts = --junitxml=own.xml\n")
+    result = bench.verify(PYTEST if where == "pytest.ini" else f"{PYTEST} --junitxml=own.xml")
+    assert result.tests_line() == "All passing (2 tests)"
+    assert "test_two" in (bench.tree / "own.xml").read_text()
 
 
-def test_a_torn_record_counts_for_nothing(bench: Bench) -> None:
-    tear = (
-        'record="${PYTEST_ADDOPTS##*--junitxml=}"; echo "<testsuites><testsuite" > "$record"; cat "$record"'
+@pytest.mark.parametrize("command", [PYTEST, UNITTEST, f"{PYTEST} || true; true", f'sh -c "{UNITTEST}"'])
+def test_a_runner_that_ends_without_its_report_is_not_green(bench: Bench, command: str) -> None:
+    """AUDIT-V3: exit code 0 by ``os._exit`` at import, whatever was printed before."""
+    (bench.tree / "test_it.py").write_text(
+        "import os, sys\nprint('Ran 5 tests in 0.001s\\n\\nOK', file=sys.stderr, flush=True)\n"
+        "print('5 passed in 0.01s', flush=True)\nos._exit(0)\n"
     )
-    result = bench.verify(tear)
-    assert result.passed
-    assert result.commands[0].tail == "<testsuites><testsuite\n"
-    assert result.commands[0].counts is None
+    result = bench.verify(command)
+    assert not result.passed
+    assert "ended without its report" in result.tests_line()
+
+
+@pytest.mark.parametrize("runner", ["pytest", "unittest"])
+def test_what_only_has_the_runners_name_is_not_green(bench: Bench, runner: str) -> None:
+    """AUDIT-V3: a folder that shadows the runner prints what it likes."""
+    (bench.tree / runner).mkdir()
+    (bench.tree / runner / "__init__.py").touch()
+    (bench.tree / runner / "__main__.py").write_text(
+        "print('2 passed in 0.01s')\nprint('Ran 2 tests in 1s\\n\\nOK')\n"
+    )
+    result = bench.verify(f"'{sys.executable}' -m {runner}")
+    assert not result.passed
+    assert "ended without its report" in result.tests_line()
+
+
+def test_a_runner_that_cannot_be_followed_is_read_from_what_it_prints(bench: Bench) -> None:
+    (bench.tree / "test_it.py").write_text(GREEN)
+    followed = bench.verify(f"PYTHONPATH=lib {PYTEST}")
+    assert followed.tests_line() == "All passing (2 tests)"
+    alone = bench.verify(PYTEST.replace(" -m ", " -I -m "))
+    assert alone.tests_line() == "All passing (2 tests)"
+
+
+def test_runs_within_tests_and_their_children_are_no_runs_of_the_project(bench: Bench) -> None:
+    (bench.tree / "inner.py").write_text(
+        "import unittest\nclass T(unittest.TestCase):\n    def test_x(self): self.fail()\n"
+    )
+    (bench.tree / "test_it.py").write_text(
+        "import inner, subprocess, sys, unittest, pytest\n"
+        "def test_in_process(tmp_path):\n"
+        "    tests = unittest.defaultTestLoader.loadTestsFromModule(inner)\n"
+        "    assert not unittest.TextTestRunner().run(tests).wasSuccessful()\n"
+        "    (tmp_path / 'test_bad.py').write_text('def test_bad(): assert 0')\n"
+        "    assert pytest.main([str(tmp_path)]) == 1\n"
+        "def test_in_a_child(tmp_path):\n"
+        "    assert subprocess.run([sys.executable, '-m', 'unittest', 'inner']).returncode == 1\n"
+    )
+    assert bench.verify(PYTEST).tests_line() == "All passing (2 tests)"
+
+
+def test_a_sitecustomize_of_the_projects_own_is_run_as_well(bench: Bench) -> None:
+    (bench.tree / "lib").mkdir()
+    (bench.tree / "lib" / "sitecustomize.py").write_text("import builtins\nbuiltins.OWN = 1\n")
+    (bench.tree / "test_it.py").write_text("def test_it():\n    assert OWN\n")
+    result = bench.verify(f"PYTHONPATH=lib {PYTEST}", PYTEST, env={"PYTHONPATH": str(bench.tree / "lib")})
+    assert result.tests_line() == "All passing (2 tests)"
 
 
 def test_real_unittest_is_counted(bench: Bench) -> None:

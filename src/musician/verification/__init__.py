@@ -6,8 +6,8 @@ Where do we …
 - decide which commands a checkpoint runs? ``select``; which tests besides: ``categories``
 - run commands and judge what came out? ``run``; one command: ``commands``; again with other tests: ``invocation``
 - decide what a failure that does not repeat means? ``flaky``; where it comes from: ``failure``
-- read how many tests a command ran? ``counts``
-- test the tests? ``validity``, in the code as it was: ``oldtree``, kept apart from the new by ``guard``
+- know how many tests a command ran? ``counts``: what ``inside`` recorded, else what the output says (``summaries``)
+- test the tests? ``validity``, in the code as it was: ``oldtree``, kept apart from the new by ``inside``
 - measure coverage of changed lines? ``covered``; whose reports: ``reports``
 - read a change, and scan it? ``change``, ``scan``
 - compile, and look for import cycles? ``integration``; who imports whom: ``imports``

@@ -228,7 +228,7 @@ class _Found:
         try:
             async with old_tree(self.tree, self.change.base, env=runner.env, folder=folder) as old:
                 there = runner.elsewhere(old.path, env=old.env, time_limit_s=runner.time_limit_s)
-                before = await there.run(old.command(ran.result.command))
+                before = await there.run(ran.result.command)
                 runner.spent_s += there.spent_s
         except _TROUBLES as error:
             self._trouble("not tried on the code as it was", error)

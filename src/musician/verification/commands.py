@@ -1,11 +1,13 @@
 """Running one command in one tree, its tests recorded outside the tree.
 
-pytest, wherever in a command it is hidden, is asked by PYTEST_ADDOPTS to record its tests; of several in one
-command the last record counts. Python writes no byte code meanwhile: a verification leaves the tree as it was, and
-an edit within the same second is not hidden by a stale cache.
+pytest and unittest, wherever in a command they are hidden, are made to record their tests by what Python finds on its
+path (``inside``); the project's own reports stay as they are configured. A command that plainly starts one of them and
+leaves no record has not run its tests, whatever it prints. Python writes no byte code meanwhile: a verification leaves
+the tree as it was, and an edit within the same second is not hidden by a stale cache.
 """
 
 import os
+import re
 import shlex
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,16 +20,20 @@ from musician.processes.identity import ProcessIdentity
 from musician.processes.output import OutputLog, printable
 from musician.processes.scratch import ScratchFolder
 from musician.processes.spawn import run_program
-from musician.verification.counts import TestRecord, read_junit, read_unittest
+from musician.verification.counts import TestRecord, read_records
+from musician.verification.invocation import read_invocation
 from musician.verification.result import CommandResult
+from musician.verification.summaries import read_summaries
 
 __all__ = ["MAX_TAIL_BYTES", "CommandRunner", "Ran", "command_runner"]
 
 MAX_TAIL_BYTES = 8 * 1024
 """Of a command's output, kept in its result."""
 
-_MAX_SUMMARY_BYTES = 64 * 1024
-"""Of a command's output, searched for a runner's closing lines."""
+_MAX_SUMMARY_BYTES = 256 * 1024
+"""Of a command's output, searched for what runners say of their tests."""
+
+_INSIDE = str(Path(__file__).with_name("inside"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +66,8 @@ class CommandRunner:
 
     async def run(self, command: str) -> Ran:
         self.runs += 1
-        record_path = self.records / f"{self.runs}.xml"
+        records = self.records / str(self.runs)
+        records.mkdir()
         self.output.remark(f"$ {command}")
         heard = bytearray()
 
@@ -71,9 +78,9 @@ class CommandRunner:
 
         began_s = anyio.current_time()
         ended = await run_program(
-            ["bash", "-c", command],
+            ["bash", "-c", _with_path_kept(command)],
             cwd=self.tree,
-            env=self._environment(record_path),
+            env=self._environment(records),
             on_output=hear,
             time_limit_s=self.time_limit_s,
             on_process=self.on_process,
@@ -81,7 +88,9 @@ class CommandRunner:
         duration_s = anyio.current_time() - began_s
         self.spent_s += duration_s
         text = heard.decode("utf-8", "replace")
-        record = read_junit(record_path) or read_unittest(text)
+        recorded = read_records(records)
+        must_record = recorded.was_seen and read_invocation(command) is not None
+        record = recorded.record or (None if must_record else read_summaries(text))
         result = CommandResult(
             command=command,
             exit_code=ended.returncode,
@@ -90,14 +99,20 @@ class CommandRunner:
             failed_tests=() if record is None else record.failed_tests,
             tail=printable(heard[-MAX_TAIL_BYTES:].decode("utf-8", "replace")),
             duration_s=duration_s,
+            unreported=recorded.unreported or (must_record and record is None),
         )
         return Ran(result=result, record=record, heard=text)
 
-    def _environment(self, record_path: Path) -> dict[str, str]:
-        env = {"PYTHONDONTWRITEBYTECODE": "1", **os.environ, **self.env}
-        record = shlex.quote(f"--junitxml={record_path}")
-        env["PYTEST_ADDOPTS"] = f"{env.get('PYTEST_ADDOPTS', '')} {record}".strip()
+    def _environment(self, records: Path) -> dict[str, str]:
+        env = {"PYTHONDONTWRITEBYTECODE": "1", **os.environ, **self.env, "MUSICIAN_RECORD": str(records)}
+        env["PYTHONPATH"] = os.pathsep.join([_INSIDE, *filter(None, [env.get("PYTHONPATH")])])
         return env
+
+
+def _with_path_kept(command: str) -> str:
+    """``command`` so that a PYTHONPATH of its own does not lose what is put inside."""
+    kept = f"PYTHONPATH={shlex.quote(_INSIDE)}:"
+    return re.sub(r"(^|\s)PYTHONPATH=", lambda found: f"{found[1]}{kept}", command)
 
 
 @contextmanager

@@ -8,8 +8,6 @@ tree is not touched, and a kill leaves a folder in the temporary directory and n
 """
 
 import os
-import re
-import shlex
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -25,7 +23,6 @@ from musician.verification.change import ChangedFile
 
 __all__ = ["OldTree", "old_tree"]
 
-_GUARD = Path(__file__).with_name("guard")
 _IMPORT_ROOTS = ("src", "")
 """Where code is imported from that an editable install points at."""
 
@@ -36,12 +33,6 @@ class OldTree:
 
     path: Path
     env: Mapping[str, str]
-
-    def command(self, command: str) -> str:
-        """``command`` so that a PYTHONPATH of its own does not lose the guard."""
-        return re.sub(
-            r"(^|\s)PYTHONPATH=", lambda found: f"{found[1]}PYTHONPATH={shlex.quote(str(_GUARD))}:", command
-        )
 
 
 @asynccontextmanager
@@ -105,7 +96,7 @@ def _environment(tree: Path, top: Path, env: Mapping[str, str], folders: Iterabl
     roots = [str(root) for root in possible if root.is_dir()]
     return {
         "MUSICIAN_TREE_NOW": str(tree),
-        "PYTHONPATH": os.pathsep.join([str(_GUARD), *theirs, *roots]),
+        "PYTHONPATH": os.pathsep.join([*theirs, *roots]),
     }
 
 

@@ -45,7 +45,7 @@ class CommandResult:
     """How one command ended.
 
     ``exit_code`` is the shell's, 128 + N for signal N; ``counts`` is None where the runner left no record;
-    ``tail`` is the end of its output.
+    ``tail`` is the end of its output; ``unreported``: a runner of tests was there, and ended without its report.
     """
 
     command: str
@@ -55,6 +55,7 @@ class CommandResult:
     failed_tests: tuple[str, ...]
     tail: str
     duration_s: float
+    unreported: bool = False
 
     @property
     def passed(self) -> bool:
@@ -67,9 +68,7 @@ class CommandResult:
     @property
     def ran_nothing(self) -> bool:
         """The runner was there and ran no test: none found, or all of them skipped."""
-        if self.counts is not None:
-            return self.counts.ran == 0
-        return self.exit_code == 5 and "no tests ran" in self.tail.lower()
+        return self.counts is not None and self.counts.ran == 0
 
     @property
     def why(self) -> str:
@@ -84,7 +83,13 @@ class CommandResult:
         if self.counts is not None and self.counts.failed:
             swallowed = ", but the exit code is 0" if self.exit_code == 0 else ""
             return f"{self.counts.failed} of {self.counts.total} failing: {self._named}{swallowed}"
-        return f"exit code {self.exit_code} from {self._quoted}" if self.exit_code else ""
+        if self.exit_code:
+            return f"exit code {self.exit_code} from {self._quoted}"
+        return (
+            f"exit code 0, but the test runner ended without its report: {self._quoted}"
+            if self.unreported
+            else ""
+        )
 
     @property
     def _quoted(self) -> str:

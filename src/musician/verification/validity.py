@@ -100,7 +100,7 @@ async def _run_there(
     async with old_tree(tree, change.base, replaced=replaced, env=runner.env, folder=how.folder) as old:
         there = runner.elsewhere(old.path, env=old.env, time_limit_s=min(time_limit_s, runner.time_limit_s))
         command = how.of_files(files, *_ALL_OF_THEM[how.runner])
-        ran = await there.run(old.command(command))
+        ran = await there.run(command)
         runner.spent_s += there.spent_s
         return ran
 

@@ -1,9 +1,8 @@
-"""Keeps the code as it is now out of a run against the code as it was.
+"""Keeps the code as it is now out of a run against other code.
 
-Python imports this file by itself when its folder is on PYTHONPATH. An editable install, or an absolute path in the
-environment, would otherwise let the old tree import what only the new one has, and a test of it would pass there.
-Runs in whatever Python the project uses, so it keeps to what every Python 3 understands. What lies in the running
-interpreter's own environment stays importable, also where that is inside the tree.
+An editable install, or an absolute path in the environment, would otherwise let the old tree import what only the new
+one has, and a test of it would pass there. What lies in the running interpreter's own environment stays importable,
+also where that is inside the tree.
 """
 
 import os
@@ -15,7 +14,7 @@ def _real(path: str) -> str:
     return os.path.join(os.path.realpath(path), "")
 
 
-def _install(now: str) -> None:
+def install(now: str) -> None:
     tree, own = _real(now), _real(sys.prefix)
 
     def is_new(path: str) -> bool:
@@ -42,7 +41,3 @@ def _install(now: str) -> None:
 
     sys.path[:] = [path for path in sys.path if not path or not is_new(path)]
     sys.meta_path.insert(0, Guard())
-
-
-if os.environ.get("MUSICIAN_TREE_NOW"):
-    _install(os.environ["MUSICIAN_TREE_NOW"])

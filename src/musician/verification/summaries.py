@@ -1,0 +1,129 @@
+"""What a runner says of its tests in its output, wherever in the output that stands.
+
+``RUNNERS`` is a table: the lines in which a runner sums up, and those in which it names a test. The numbers are read
+from the words beside them, so that one list of words serves all. Several sums of one output are added up (a runner may
+be called once for each package). Output is said by the code under test too, so a record of ours goes before it.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from musician.verification.counts import Outcome, TestRecord, counted_in
+from musician.verification.result import TestCounts
+
+__all__ = ["read_summaries"]
+
+_FLAGS = re.MULTILINE | re.ASCII
+
+
+@dataclass(frozen=True, slots=True)
+class _Runner:
+    """``sums`` are its closing lines; ``names`` have the test as ``name`` and, by group, how it ended."""
+
+    sums: re.Pattern[str]
+    names: tuple[re.Pattern[str], ...] = field(default=())
+
+
+def _runner(sums: str, *names: str) -> _Runner:
+    return _Runner(re.compile(sums, _FLAGS), tuple(re.compile(each, re.MULTILINE) for each in names))
+
+
+RUNNERS = (
+    _runner(  # unittest, and all that is built on its runner
+        r"^Ran \d+ tests? in [\d.]+s\s+(?:OK|FAILED|NO TESTS RAN)(?: \([^()\n]*\))?[ \t\r]*$",
+        r"^(?:(?P<failed>FAIL|ERROR|UNEXPECTED SUCCESS)): (?P<name>\S+)(?: \((?P<path>[\w.]+)\))?",
+        r"^(?P<name>\w+) \((?P<path>[\w.]+)\)(?:\n[^\n]*)? \.\.\. (?:[^\n]*\n)?(?P<passed>ok)$",
+    ),
+    _runner(  # pytest where no record of ours could be made
+        r"^(?:=+ )?(?:no tests ran|\d+ (?:passed|failed|skipped|error|deselected|xfailed|xpassed)\b[^\n]*)"
+        r" in [\d.]+s\b",
+        r"^(?P<failed>FAILED|ERROR) (?P<name>[^\s:]\S*)",
+    ),
+    _runner(  # node --test, as TAP and as it is read by people
+        r"^(?:# |ℹ )tests \d+\n(?:(?:# |ℹ )\w+ [\d.]+\n?)*",
+        r"^\s*(?:(?P<failed>not ok|✖)|(?P<passed>ok|✔)|(?P<skipped>﹣))(?: \d+ -)? (?P<name>\S[^\n]*?)"
+        r"(?: \([\d.]+ms\))?(?: # (?P<aside>SKIP|TODO)\b[^\n]*)?$",
+    ),
+    _runner(r"^Tests: +[^\n]*\b\d+ total$|^No tests found, exiting with code 0$"),  # jest
+    _runner(r"^ *Tests +[^\n]*\(\d+\)$|^No test files found, exiting with code 0$"),  # vitest
+    _runner(r"^ +\d+ passing \([^)\n]*\)\n(?: +\d+ (?:pending|failing)\n)*"),  # mocha
+    _runner(  # go test -v; without -v all that can be told is that there was nothing
+        r"^--- (?:PASS|FAIL|SKIP): |\A(?:(?:\?|ok) [^\n]*\[no test(?:s to run| files)\]\n?)+\Z",
+        r"^ *--- (?:(?P<passed>PASS)|(?P<failed>FAIL)|(?P<skipped>SKIP)): (?P<name>\S+)",
+    ),
+    _runner(  # cargo test
+        r"^test result: (?:ok|FAILED)\. [^\n]*",
+        r"^test (?P<name>\S[^\n]*?) \.\.\. (?:(?P<passed>ok)|(?P<failed>FAILED)|(?P<skipped>ignored))",
+    ),
+    _runner(r"^\d+ examples?, \d+ failures?[^\n]*$"),  # rspec
+    _runner(r"^OK \(\d+ tests?, [^\n]*|^Tests: \d+, Assertions: [^\n]*|^No tests executed!$"),  # phpunit
+    _runner(r"^(?:Passed|Failed)! +- Failed: [^\n]*"),  # dotnet test
+    _runner(r"^(?:\[\w+\] )?Tests run: \d+, Failures: \d+, Errors: \d+, Skipped: \d+$"),  # maven
+    _runner(r"^\d+% tests passed, \d+ tests failed out of \d+$|^No tests were found!!!$"),  # ctest
+)
+
+
+def _words(*words: str) -> re.Pattern[str]:
+    """A number beside one of the words: "3 passed", "Failures: 1", "skipped=2", "# pass 4"."""
+    any_of = "|".join(words)
+    return re.compile(
+        rf"(\d+) (?:{any_of})\b|\b(?<!expected )(?:{any_of})(?::? *|=)(\d+)\b(?! [a-z])", re.IGNORECASE
+    )
+
+
+_TOTAL = _words("tests?(?! failed)", "total", "tests run", "examples?", "out of")
+_PASSED = _words("passed", "pass", "passing", "xfailed", "xpassed")
+_FAILED = _words(
+    "(?:tests )?failed", "fail", "failing", "failures?", "errors?", "cancelled", "unexpected successes"
+)
+_SKIPPED = _words("skipped", "ignored", "pending", "incomplete")
+
+
+def read_summaries(output: str) -> TestRecord | None:
+    """What the output's runners say together; None if none is heard."""
+    for runner in RUNNERS:
+        sums = "\n".join(found[0] for found in runner.sums.finditer(output))
+        if sums:
+            return _record(sums, dict(_named(runner, output)))
+    return None
+
+
+def _record(sums: str, outcomes: dict[str, Outcome]) -> TestRecord:
+    failed, skipped = _number(_FAILED, sums), _number(_SKIPPED, sums)
+    ran = _number(_PASSED, sums) + failed
+    # what is broken is no test of its own everywhere, and parts of a test are counted one by one
+    total = _number(_TOTAL, sums) or ran + skipped
+    if not (total or failed or skipped):
+        counts = counted_in(outcomes.values())
+    else:
+        total = max(total, list(outcomes.values()).count("failed"))
+        counts = TestCounts(total=total, failed=min(failed, total), skipped=min(skipped, total))
+    return TestRecord.of(counts, outcomes)
+
+
+def _number(words: re.Pattern[str], sums: str) -> int:
+    return sum(int(before or after) for before, after in words.findall(sums))
+
+
+def _named(runner: _Runner, output: str) -> Iterator[tuple[str, Outcome]]:
+    """The tests that are named; what failed once comes last, so that it stays so."""
+    found = [(_name(match), _outcome(match)) for names in runner.names for match in names.finditer(output)]
+    return iter(sorted(found, key=lambda each: each[1] == "failed"))
+
+
+def _name(match: re.Match[str]) -> str:
+    """unittest names the place beside the test, and the whole where it is a newer one."""
+    groups = match.groupdict()
+    path, name = groups.get("path") or "", groups["name"]
+    return path if path.endswith(f".{name}") and not path.startswith("unittest.") else name
+
+
+def _outcome(match: re.Match[str]) -> Outcome:
+    groups = match.groupdict()
+    aside = groups.get("aside")
+    if aside:
+        return "skipped" if aside == "SKIP" else "xfailed"
+    if groups.get("failed"):
+        return "failed"
+    return "skipped" if groups.get("skipped") else "passed"
