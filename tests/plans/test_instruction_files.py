@@ -246,7 +246,9 @@ SCRIPTS = st.lists(SCRIPT, max_size=2).map(tuple)
 WORDS = st.lists(LINE, max_size=2).map(tuple)
 PATHS = st.lists(st.sampled_from(["a.py", "src/größer.py", "x y.md", "**/*.py"]), max_size=2).map(tuple)
 IDS = st.from_regex(r"t[A-Za-z0-9_-]{0,10}", fullmatch=True)
-SHELL_TEXT = st.none() | st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
+SHELL_TEXT = st.none() | st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20
+)
 
 
 @st.composite

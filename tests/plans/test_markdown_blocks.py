@@ -88,7 +88,7 @@ def test_only_top_level_headings_count(text: str) -> None:
 
 
 def test_a_fence_has_its_words_its_content_and_its_line() -> None:
-    fence = read_document("text\n\n~~~ bash   run\na\n\n```\n~~~\n").blocks[1]
+    fence = read_document("text\n\n~~~ bash   run\na\n\n```\n~~~\n").blocks[2]
     assert isinstance(fence, Fence)
     assert (fence.words, fence.content, fence.line, fence.closed) == (("bash", "run"), "a\n\n```\n", 3, True)
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from musician.plans.fences import Role, report_fences_in_list, role_of
+from musician.plans.fences import Role, role_of
 from musician.plans.headings import (
     PLAN_STEP_LEVEL,
     Count,
@@ -22,8 +22,9 @@ from musician.plans.headings import (
 )
 from musician.plans.keys import AgentKeys, read_agent_keys
 from musician.plans.markdown import Block, Document, Fence, Heading, ListItem, Prose, code_after
-from musician.plans.model import AgentPiece, Checkpoint, Step
+from musician.plans.model import MAX_COMMAND_BYTES, AgentPiece, Checkpoint, Step
 from musician.plans.problems import Report, shorten
+from musician.plans.unread import looks_like_test, report_test_outside, report_unread
 
 __all__ = ["FINAL_TITLE", "Body", "read_body", "read_prose"]
 
@@ -65,7 +66,7 @@ class _Draft:
 
 def read_body(document: Document, blocks: Sequence[Block], *, step_level: int, report: Report) -> Body:
     """Read what stands under a task's heading. Whether that is enough for a task, the caller knows."""
-    reader = _Reader(step_level=step_level, report=report)
+    reader = _Reader(document, step_level=step_level, report=report)
     for block in blocks:
         reader.take(block)
     return Body(
@@ -88,15 +89,16 @@ def read_prose(
             report(block.line, f"{quote(block)} {place}", allowed)
         elif isinstance(block, Fence) and role_of(block, report) is not None:
             report(block.line, f"a fence ```{' '.join(block.words)} {place}", "it in a task")
-        elif isinstance(block, Prose | ListItem):
-            _check_text(block, report)
+        elif not isinstance(block, Heading):
+            report_unread(block, document, report)
     return document.prose(blocks)
 
 
 class _Reader:
     """Puts each block where it belongs."""
 
-    def __init__(self, *, step_level: int, report: Report) -> None:
+    def __init__(self, document: Document, *, step_level: int, report: Report) -> None:
+        self._document = document
         self.task = _Draft(kind=None)
         self.items: list[_Draft] = []
         self.keys: Fence | None = None
@@ -116,8 +118,7 @@ class _Reader:
         elif isinstance(block, ListItem):
             self._list_item(block)
         elif isinstance(block, Prose):
-            _check_text(block, self._report)
-            self._piece.text.append(block)
+            self._text(block)
         else:
             assert_never(block)
 
@@ -164,6 +165,7 @@ class _Reader:
 
     def _fence(self, fence: Fence) -> None:
         role, piece = role_of(fence, self._report), self._piece
+        report_unread(fence, self._document, self._report, in_task=True)
         if role is None:
             piece.text.append(fence)
         elif piece.lost:
@@ -203,26 +205,30 @@ class _Reader:
             self._piece.said = read_agent_keys(fence, self._report)
 
     def _list_item(self, item: ListItem) -> None:
+        if self._piece.kind is not Kind.CHECKPOINT:
+            report_test_outside(item, self._report)
+            self._text(item)
+            return
         lead = item.lead
         for box in _BOXES:
             lead = lead.removeprefix(box)
-        if self._piece.kind is not Kind.CHECKPOINT or not lead.lower().startswith(("test:", "tests:")):
-            _check_text(item, self._report)
-            self._piece.text.append(item)
-            return
         command = code_after(lead, "test:") if item.alone else None
-        if command is None or not command.strip():
+        if command and len(command.encode()) > MAX_COMMAND_BYTES:
+            self._report(
+                item.line, "a test that is too long", f"at most {MAX_COMMAND_BYTES} bytes: write a script"
+            )
+        elif command and command.strip():
+            self._piece.tests.append(command.strip())
+        elif looks_like_test(item):
             self._report(
                 item.line, f"`- {shorten(item.lead)}`", "- test: `command`, and nothing more in that item"
             )
         else:
-            self._piece.tests.append(command.strip())
+            self._text(item)
 
-
-def _check_text(block: Block, report: Report) -> None:
-    report_fences_in_list(block, report)
-    if isinstance(block, Prose) and not block.closed:
-        report(block.line, "a comment or HTML block that is never closed", "its end, such as -->")
+    def _text(self, block: Block) -> None:
+        report_unread(block, self._document, self._report, in_task=True)
+        self._piece.text.append(block)
 
 
 def _where(piece: _Draft, word: str) -> str:

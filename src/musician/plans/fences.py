@@ -5,15 +5,19 @@ rum``, ``python run``, a script that is never closed) is told, because a script 
 is lost work.
 """
 
+import re
 from enum import StrEnum
 
-from musician.plans.markdown import Block, Fence, ListItem
+from musician.plans.markdown import Fence
 from musician.plans.problems import Report, shorten
 
-__all__ = ["Role", "report_fences_in_list", "role_of"]
+__all__ = ["Role", "acts", "quote_fence", "role_of"]
 
 _SHELLS = frozenset({"bash", "sh"})
 _YAML = frozenset({"yaml", "yml"})
+_ATTRIBUTES = re.compile(r"""\w+=(?:"[^"]*"|'[^']*'|\S*)""")
+_SEPARATORS = re.compile(r"[\s{}()\[\],:;|/+-]+\.?|(?<!\S)[.#]")
+"""What stands around or between the words of an info string; ``run.py`` stays one word."""
 
 
 class Role(StrEnum):
@@ -32,22 +36,24 @@ def role_of(fence: Fence, report: Report) -> Role | None:
     role = _exact(fence.words)
     if role is None:
         if _meant_to_act(fence.words):
-            report(fence.line, _quote(fence), "```bash run, ```bash rework, ```yaml task or ```yaml agent")
+            report(
+                fence.line, quote_fence(fence), "```bash run, ```bash rework, ```yaml task or ```yaml agent"
+            )
         return None
     if not fence.closed:
-        report(fence.line, f"{_quote(fence)} that is never closed", "a line ``` behind its content")
+        report(fence.line, f"{quote_fence(fence)} that is never closed", "a line ``` behind its content")
         return None
     return role
 
 
-def report_fences_in_list(block: Block, report: Report) -> None:
-    """Report what would act if it were not part of a list item."""
-    if isinstance(block, ListItem):
-        for fence in block.fences:
-            if _exact(fence.words) is not None:
-                report(
-                    fence.line, f"{_quote(fence)} inside a list", "it at the left margin, outside the list"
-                )
+def acts(words: tuple[str, ...]) -> bool:
+    """Whether a fence of these words does something, or was probably meant to."""
+    return bool(words) and (_exact(words) is not None or _meant_to_act(words))
+
+
+def quote_fence(fence: Fence) -> str:
+    """The fence as the author sees it, for a problem's text."""
+    return f"a fence ```{shorten(' '.join(fence.words))}"
 
 
 def _exact(words: tuple[str, ...]) -> Role | None:
@@ -65,11 +71,8 @@ def _exact(words: tuple[str, ...]) -> Role | None:
 
 
 def _meant_to_act(words: tuple[str, ...]) -> bool:
-    lowered = [word.lower() for word in words]
-    if Role.RUN in lowered or Role.REWORK in lowered:
+    """``{bash run}``, ``bash,run``, ``shell run``, ``bash rum``: but no word of ``title="how to run it"``."""
+    bare = [word for word in _SEPARATORS.split(_ATTRIBUTES.sub(" ", " ".join(words).lower())) if word]
+    if Role.RUN in bare or Role.REWORK in bare:
         return True
-    return lowered[0] in _SHELLS | _YAML and len(lowered) > 1 and lowered[1].isalpha()
-
-
-def _quote(fence: Fence) -> str:
-    return f"a fence ```{shorten(' '.join(fence.words))}"
+    return len(bare) > 1 and bare[0] in _SHELLS | _YAML and bare[1].isalpha()

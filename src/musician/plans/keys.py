@@ -17,8 +17,8 @@ from typing import Any
 import yaml
 
 from musician.plans.markdown import Document, Fence
-from musician.plans.model import Changes, Isolation, Require, Review
-from musician.plans.problems import Report, shorten
+from musician.plans.model import MAX_COMMAND_BYTES, MAX_TITLE_CHARACTERS, Changes, Isolation, Require, Review
+from musician.plans.problems import Report, control_characters, shorten
 from musician.protocol.errors import BadId
 from musician.protocol.names import check_task_id
 
@@ -142,7 +142,25 @@ _Check = Callable[[object], object]
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise _Unfit('text; put it in quotes, "…"')
+    if any(char == "\0" or "\ud800" <= char <= "\udfff" for char in value):  # YAML has escapes for both
+        raise _Unfit("text without a NUL character or half of a surrogate pair")
     return value
+
+
+def _title(value: object) -> str:
+    text = _text(value)
+    if control_characters(text) or len(text) > MAX_TITLE_CHARACTERS:
+        raise _Unfit(
+            f"one line of at most {MAX_TITLE_CHARACTERS} characters, none of them a control character"
+        )
+    return text
+
+
+def _command(value: object) -> str:
+    text = _text(value)
+    if len(text.encode()) > MAX_COMMAND_BYTES:
+        raise _Unfit(f"a command of at most {MAX_COMMAND_BYTES} bytes; put what is longer into a script")
+    return text
 
 
 def _list(value: object, check: Callable[[object], Any], example: str) -> tuple[Any, ...]:
@@ -221,9 +239,9 @@ def _one_of(values: type[StrEnum]) -> _Check:
 
 _PLAN_CHECKS: dict[str, _Check] = {
     "plan": _id,
-    "title": _text,
-    "setup": _text,
-    "test": _text,
+    "title": _title,
+    "setup": _command,
+    "test": _command,
     "agent": _agent,
     "review": _one_of(Review),
     "reviewer": _text,
@@ -240,8 +258,8 @@ _TASK_CHECKS: dict[str, _Check] = {
     "agent": _agent,
     "review": _one_of(Review),
     "reviewer": _text,
-    "test": _text,
-    "setup": _text,
+    "test": _command,
+    "setup": _command,
     "isolation": _one_of(Isolation),
     "labels": _texts,
     "pause-siblings-at": _numbers,
@@ -256,7 +274,7 @@ _TASK_CHECKS: dict[str, _Check] = {
 _FILE_CHECKS: dict[str, _Check] = {
     "task": _id,
     "plan": _id,
-    "title": _text,
+    "title": _title,
     **{key: check for key, check in _TASK_CHECKS.items() if key != "instructions"},
 }
 

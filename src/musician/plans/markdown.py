@@ -13,6 +13,7 @@ This module knows CommonMark (through markdown-it-py) and nothing of plans. Rule
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block.html_block import HTML_SEQUENCES
@@ -27,6 +28,7 @@ __all__ = [
     "Heading",
     "ListItem",
     "Prose",
+    "ProseKind",
     "code_after",
     "join_prose",
     "normalise",
@@ -77,6 +79,7 @@ class Heading(_Span):
 class Fence(_Span):
     """``words`` are those of the info string; ``content`` ends with a newline unless it is empty."""
 
+    markup: str
     words: tuple[str, ...]
     content: str
     closed: bool
@@ -91,12 +94,34 @@ class ListItem(_Span):
     fences: tuple[Fence, ...]
 
 
+class ProseKind(Enum):
+    """What CommonMark calls it; ``HTML`` is not what ends at a marker, such as a comment: that is ``OTHER``."""
+
+    PARAGRAPH = auto()
+    QUOTE = auto()
+    CODE = auto()
+    HTML = auto()
+    OTHER = auto()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prose(_Span):
-    """Anything else; not ``closed`` if it is a comment or other HTML that runs into the file's end."""
+    """Anything else, with the ``fences`` inside of a quotation.
 
+    Not ``closed`` if it is a comment or other HTML that runs into the file's end.
+    """
+
+    kind: ProseKind = ProseKind.OTHER
     closed: bool = True
+    fences: tuple[Fence, ...] = ()
 
+
+_PROSE = {
+    "paragraph_open": ProseKind.PARAGRAPH,
+    "blockquote_open": ProseKind.QUOTE,
+    "code_block": ProseKind.CODE,
+    "html_block": ProseKind.HTML,
+}
 
 Block = Heading | Fence | ListItem | Prose
 
@@ -140,9 +165,8 @@ def read_document(text: str) -> Document:
             found.append(_heading(token, tokens[index + 1].content))
         elif token.type == "fence" and token.level == 0:
             found.append(_fence(token, lines))
-        elif token.type == "html_block" and token.level == 0:
-            start, end = _lines_of(token)
-            found.append(Prose(start=start, end=end, closed=_html_is_closed(token.content)))
+        elif token.type in _PROSE and token.level == 0:
+            found.append(_prose(tokens, index, lines))
         elif token.type == "list_item_open" and token.level == 1:  # in a list at the top
             found.append(_list_item(tokens, index, lines))
     if found and isinstance(found[-1], Fence) and not found[-1].closed:
@@ -208,7 +232,14 @@ def _fence(token: Token, lines: Sequence[str]) -> Fence:
     start, end = _lines_of(token)
     closing = re.compile(rf" {{0,3}}{re.escape(token.markup)}{re.escape(token.markup[0])}*[ \t]*")
     closed = token.level > 0 or (end - start > 1 and closing.fullmatch(lines[end - 1]) is not None)
-    return Fence(start=start, end=end, words=tuple(token.info.split()), content=token.content, closed=closed)
+    return Fence(
+        start=start,
+        end=end,
+        markup=token.markup,
+        words=tuple(token.info.split()),
+        content=token.content,
+        closed=closed,
+    )
 
 
 def _close(fence: Fence, lines: list[str]) -> Fence:
@@ -220,27 +251,42 @@ def _close(fence: Fence, lines: list[str]) -> Fence:
     return replace(fence, end=len(lines))
 
 
-def _html_is_closed(content: str) -> bool:
-    opening = content.lstrip(" ").split("\n", 1)[0]
-    for begins, ends, _ in _CLOSED_BY_MARKER:
-        if begins.search(opening):
-            return ends.search(content) is not None
-    return True
+def _prose(tokens: Sequence[Token], index: int, lines: Sequence[str]) -> Prose:
+    token = tokens[index]
+    start, end = _lines_of(token)
+    kind, closed = _PROSE[token.type], True
+    if kind is ProseKind.HTML:
+        opening = token.content.lstrip(" ").split("\n", 1)[0]
+        for begins, ends, _ in _CLOSED_BY_MARKER:
+            if begins.search(opening):
+                kind, closed = ProseKind.OTHER, ends.search(token.content) is not None
+                break
+    fences = _fences(_inside(tokens, index), lines) if kind is ProseKind.QUOTE else ()
+    return Prose(start=start, end=end, kind=kind, closed=closed, fences=fences)
+
+
+def _inside(tokens: Sequence[Token], index: int) -> Sequence[Token]:
+    """What stands between a container's opening token and its closing one."""
+    stop = index + 1
+    while tokens[stop].level > tokens[index].level:
+        stop += 1
+    return tokens[index + 1 : stop]
+
+
+def _fences(tokens: Iterable[Token], lines: Sequence[str]) -> tuple[Fence, ...]:
+    return tuple(_fence(token, lines) for token in tokens if token.type == "fence")
 
 
 def _list_item(tokens: Sequence[Token], index: int, lines: Sequence[str]) -> ListItem:
     start, end = _lines_of(tokens[index])
-    stop = index + 1
-    while tokens[stop].level > 1:
-        stop += 1
-    inside = tokens[index + 1 : stop]
+    inside = _inside(tokens, index)
     leads = bool(inside) and inside[0].type == "paragraph_open"
     return ListItem(
         start=start,
         end=end,
         lead=inside[1].content if leads else "",
         alone=leads and len(inside) == 3,
-        fences=tuple(_fence(token, lines) for token in inside if token.type == "fence"),
+        fences=_fences(inside, lines),
     )
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 __all__ = [
+    "MAX_COMMAND_BYTES",
+    "MAX_TITLE_CHARACTERS",
     "AgentPiece",
     "Changes",
     "Checkpoint",
@@ -21,6 +23,12 @@ __all__ = [
     "Step",
     "TaskSpec",
 ]
+
+MAX_TITLE_CHARACTERS = 300
+"""A title is one line of a table, of a commit's subject, of a message."""
+
+MAX_COMMAND_BYTES = 100_000
+"""A command is one argument of a shell, of which the kernel takes 128 KiB, and options may be added to it."""
 
 
 class Review(StrEnum):

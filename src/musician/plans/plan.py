@@ -201,9 +201,10 @@ class _PlanReader:
             self._report(heading.line, quote(heading), f"{_TASK} with an id ({error.remedy})")
             return task_id, title.strip()
         for other in self._found():
-            if other.task.task_id == task_id:
-                unique = f"ids that are unique in the plan (the first is in line {other.line})"
-                self._report(heading.line, f"the task id {task_id} a second time", unique)
+            if other.task.task_id.lower() == task_id.lower():  # some disks hold one file for both
+                unique = f"ids that differ by more than case in the plan (the first is in line {other.line})"
+                again = "" if other.task.task_id == task_id else f", where {other.task.task_id} is one"
+                self._report(heading.line, f"the task id {task_id} a second time{again}", unique)
                 break
         return task_id, title.strip()
 

@@ -7,16 +7,20 @@ then of their lines.
 
 from collections.abc import Callable
 from functools import partial
+from unicodedata import category
 
 from musician.protocol.errors import InvalidPlan
 
-__all__ = ["MAX_FOUND_CHARACTERS", "MAX_PROBLEMS", "Problems", "Report", "shorten"]
+__all__ = ["MAX_FOUND_CHARACTERS", "MAX_PROBLEMS", "Problems", "Report", "control_characters", "shorten"]
 
 MAX_PROBLEMS = 100
 """More are counted, not listed: one unclosed fence can make hundreds."""
 
 MAX_FOUND_CHARACTERS = 80
 """How much of the user's own text a problem quotes."""
+
+_CONTROLS = frozenset({"Cc", "Cs", "Zl", "Zp"})
+_DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 Report = Callable[[int, str, str], None]
 """``report(line, found, expected)`` for one file; lines count from 1."""
@@ -54,6 +58,11 @@ class Problems:
 
     def _add(self, path: str, line: int, found: str, expected: str) -> None:
         self._files[path].append((line, f"{found}; expected {expected}"))
+
+
+def control_characters(text: str) -> list[str]:
+    """What in ``text`` would act on a terminal: move its cursor, ring its bell, turn the reading order round."""
+    return sorted({char for char in text if category(char) in _CONTROLS or char in _DIRECTIONS})
 
 
 def shorten(text: str) -> str:

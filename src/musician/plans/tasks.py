@@ -4,18 +4,32 @@ from collections.abc import Sequence
 
 from musician.plans.body import Body
 from musician.plans.keys import Defaults, TaskKeys
-from musician.plans.markdown import Document
-from musician.plans.model import Changes, Checkpoint, Review, Step, TaskSpec
-from musician.plans.problems import Report
+from musician.plans.markdown import Document, Heading
+from musician.plans.model import MAX_TITLE_CHARACTERS, Changes, Checkpoint, Review, Step, TaskSpec
+from musician.plans.problems import Report, control_characters
 
 __all__ = ["check_characters", "check_pauses", "check_reviewer", "check_steps", "resolve_task"]
 
+_SHORT_TITLE = f"at most {MAX_TITLE_CHARACTERS}, and the rest as text below it"
+
 
 def check_characters(document: Document, report: Report) -> None:
-    """Report NUL characters: no script or file name can hold one, so the file is no text."""
+    """Report NUL characters, and in a heading every character that would act on a terminal.
+
+    No script or file name can hold a NUL, so a file with one is no text. Titles go to terminals, to commit subjects
+    and into reports; what moves a cursor or turns the reading order round has no business in one.
+    """
     for number, line in enumerate(document.lines, start=1):
         if "\0" in line:
             report(number, "a NUL character", "text")
+    for heading in document.blocks:
+        if isinstance(heading, Heading):
+            for char in control_characters(heading.text.replace("\0", "")):
+                report(
+                    heading.line, f"the control character U+{ord(char):04X} in a title", "a title without it"
+                )
+            if len(heading.text) > MAX_TITLE_CHARACTERS:
+                report(heading.line, f"a title of {len(heading.text)} characters", _SHORT_TITLE)
 
 
 def check_steps(body: Body, *, step_level: int, line: int, report: Report) -> None:
