@@ -10,6 +10,7 @@ import pytest
 
 from musician import service
 from musician.plans.instructions import read_instructions
+from musician.plans.plan import load_plan
 from musician.protocol.errors import (
     ConductorRunning,
     IllegalEvent,
@@ -23,7 +24,7 @@ from musician.protocol.settings import from_mapping
 from musician.protocol.states import State
 from musician.runtime.conductor.conduct import conduct
 from musician.runtime.conductor.sole import sole_conductor
-from musician.runtime.locking import add_task_file, amend_plan_file, lock_plan_file
+from musician.runtime.locking import add_task_file, amend_plan_file, check_ids, lock_plan_file
 from musician.service.documents import latest_document
 from musician.store.opening import create_store
 from musician.store.port import Store
@@ -233,6 +234,17 @@ def test_every_id_that_another_plan_has_is_told_with_its_line(place: Place) -> N
         for line, number in ((9, 2), (19, 3))
     )
     assert service.plan_row(place.store, "q") is None
+
+
+def test_an_id_that_differs_by_case_alone_is_another_plans_too(place: Place) -> None:
+    """AUDIT-U11"""
+    place.lock(plan_text(task(1)))
+    path = place.write(
+        plan_text(task(1)).replace("plan: p", "plan: q").replace("### task-01", "### TASK-01"), "N.md"
+    )
+    with pytest.raises(InvalidPlan) as caught:
+        check_ids(place.store, load_plan(path, root=place.root.path))
+    assert "'task-01' is a task of plan 'p'" in caught.value.problems[0]
 
 
 def test_only_a_locked_plan_is_amended(place: Place) -> None:

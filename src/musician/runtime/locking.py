@@ -103,17 +103,22 @@ def amend_plan_file(root: Root, store: Store, path: Path, settings: Settings) ->
 
 
 def check_ids(store: Store, plan: Plan) -> None:
-    """:class:`InvalidPlan` with every task whose id is another's already: ids are unique per database (D8)."""
+    """:class:`InvalidPlan` with every task whose id is another's already: ids are unique per database (D8).
+
+    One that differs by case alone is the same: both become names of files, and some disks know no difference.
+    """
+    own = {task.task_id for task in plan.tasks}
     others = {
-        row.task_id: "without a plan" if row.plan_id is None else f"of plan {row.plan_id!r}"
+        row.task_id.lower(): f"{row.task_id!r} is a task "
+        + ("without a plan" if row.plan_id is None else f"of plan {row.plan_id!r}")
         for row in service.tasks_of(store)
-        if row.plan_id != plan.plan_id
+        if row.plan_id != plan.plan_id or row.task_id not in own
     }
     problems = tuple(
-        f"{task.source_path}:{task.line}: {task.task_id!r} is a task {others[task.task_id]};"
+        f"{task.source_path}:{task.line}: {others[task.task_id.lower()]};"
         " expected an id that is new in this repository"
         for task in plan.tasks
-        if task.task_id in others
+        if task.task_id.lower() in others
     )
     if problems:
         raise InvalidPlan(problems=problems)
