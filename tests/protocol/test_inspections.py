@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from musician.protocol.inspections import RowFacts, TempFacts, headroom, no_database, validate, verify_temp
+from musician.protocol.settings import Heartbeat
 
 STATUS = """bootstrap started [ctx: 5%]
 task claimed, session: abc [ctx: 7%]
@@ -45,7 +46,7 @@ def temp(**changes: object) -> TempFacts:
 
 
 def test_a_healthy_task_is_healthy() -> None:
-    found = validate(row(), task_id="task-03", session_id="sess-a")
+    found = validate(row(), task_id="task-03", session_id="sess-a", limits=Heartbeat())
     assert found.exit_code == 0
     assert found.lines == (
         "=== Musician State Validation: task-03 ===",
@@ -61,7 +62,7 @@ def test_a_healthy_task_is_healthy() -> None:
 
 
 def test_an_unknown_task_is_said_to_be_unknown() -> None:
-    found = validate(None, task_id="task-9", session_id=None)
+    found = validate(None, task_id="task-9", session_id=None, limits=Heartbeat())
     assert found.exit_code == 1
     assert found.lines[1:] == ("ERROR: No task found with task_id=task-9", "=== RESULT: TASK NOT FOUND ===")
 
@@ -82,7 +83,7 @@ def test_an_unknown_task_is_said_to_be_unknown() -> None:
 def test_a_heartbeat_is_what_its_age_says_and_never_ok_when_it_cannot_be(
     age_s: float | None, word: str, issues: int
 ) -> None:
-    found = validate(row(age_s=age_s), task_id="task-03", session_id="sess-a")
+    found = validate(row(age_s=age_s), task_id="task-03", session_id="sess-a", limits=Heartbeat())
     assert found.lines[4].endswith(f"[{word}]")
     assert found.exit_code == issues
 
@@ -91,7 +92,12 @@ def test_a_heartbeat_is_what_its_age_says_and_never_ok_when_it_cannot_be(
     ("state", "exit_code"), [("working", 1), ("needs_review", 1), ("watching", 0), ("exited", 0)]
 )
 def test_a_heartbeat_never_set_matters_where_somebody_should_be_at_work(state: str, exit_code: int) -> None:
-    found = validate(row(state=state, heartbeat=None, age_s=None), task_id="task-03", session_id="sess-a")
+    found = validate(
+        row(state=state, heartbeat=None, age_s=None),
+        task_id="task-03",
+        session_id="sess-a",
+        limits=Heartbeat(),
+    )
     assert "Heartbeat:  <never set>" in found.lines
     assert found.exit_code == exit_code
 
@@ -101,6 +107,7 @@ def test_every_issue_is_counted() -> None:
         row(state="wurking", session_id=None, worked_by=None, age_s=600.0, unread=2, has_fallback=True),
         task_id="task-03",
         session_id="sess|b",
+        limits=Heartbeat(),
     )
     assert found.exit_code == 1
     assert "Session:    sess|b [MISMATCH — task has ]" in found.lines
@@ -112,7 +119,7 @@ def test_every_issue_is_counted() -> None:
 
 
 def test_without_a_session_nothing_is_compared() -> None:
-    found = validate(row(), task_id="task-03", session_id=None)
+    found = validate(row(), task_id="task-03", session_id=None, limits=Heartbeat())
     assert "Session:    sess-a (no session_id provided to compare)" in found.lines
     assert "Fallbacks:  (skipped — no session_id)" in found.lines
     assert found.exit_code == 0

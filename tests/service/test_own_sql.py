@@ -164,7 +164,6 @@ BEYOND = {
     "by a pattern": "UPDATE orchestration_tasks SET state = 'error' WHERE task_id LIKE 'task-0%'",
     "a verdict on its own work": REVIEW + message("completion") + APPROVE,
     "its own exit request": "UPDATE orchestration_tasks SET state = 'exit_requested' WHERE task_id = 'task-03'",
-    "giving the claim away": "UPDATE orchestration_tasks SET session_id = 'other' WHERE task_id = 'task-03'",
     "the conductor's voice": message("approval", sender=CONDUCTOR),
     "another's voice": message("handoff", task_id="task-04", sender="other"),
     "another's task": message("note", task_id="task-04"),
@@ -182,6 +181,13 @@ def test_what_is_not_the_sessions_is_taken_back_whole(working: Store, name: str)
     with pytest.raises(BeyondClaim) as refused:
         run(working, BEYOND[name])
     assert refused.value.what
+    assert snapshot(working) == before
+
+
+def test_a_claim_cannot_be_given_away(working: Store) -> None:
+    """AUDIT-P2: as a blocked claim does, it changes 0 rows."""
+    before = snapshot(working)
+    assert run(working, "UPDATE orchestration_tasks SET session_id = 'other' WHERE task_id = 'task-03'") == 0
     assert snapshot(working) == before
 
 

@@ -1,6 +1,7 @@
 """Setting a repository up: safe to repeat, and nothing that is there is overwritten (D25)."""
 
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -10,6 +11,7 @@ from musician.cli.options import command
 from musician.cli.render import pairs, show
 from musician.config import render_defaults
 from musician.protocol.errors import TreeNotReady
+from musician.service import keep_settings
 from musician.store.opening import create_store
 from musician.trees.root import Root, exclude_private, is_network_filesystem
 
@@ -35,9 +37,10 @@ def init(app: App) -> None:
     created = _make_folders(root)
     exclude_private(root)
     created += _write_new(root, root.config, render_defaults())
-    _ = app.settings  # a wrong file is told now, not by the first run
+    settings = app.settings  # a wrong file is told now, not by the first run
     is_new = not app.database.exists()
-    create_store(app.database).close()
+    with closing(create_store(app.database)) as store:
+        keep_settings(store, settings)
     created += [str(app.database)] if is_new else []
     warnings = network_warnings(app.database)
     document = {

@@ -30,7 +30,9 @@ def validate(context: click.Context, app: App, task_id: str, session: str | None
     if session is not None:
         check_session_id(session)
     try:
-        found = judge_row(row_facts(app.store, task_id, session), task_id=task_id, session_id=session)
+        facts = row_facts(app.store, task_id, session)
+        limits = app.settings.heartbeat
+        found = judge_row(facts, task_id=task_id, session_id=session, limits=limits)
     except NotInitialised as error:
         found = no_database(task_id, error.path)
     _tell(context, app, found)

@@ -9,12 +9,11 @@ import re
 from dataclasses import dataclass
 
 from musician.protocol.rules.deviations import Severity
+from musician.protocol.settings import Heartbeat
 from musician.protocol.states import State
 
 __all__ = ["Inspection", "RowFacts", "TempFacts", "headroom", "no_database", "validate", "verify_temp"]
 
-OK_BELOW_S = 480.0
-ALARM_FROM_S = 540.0
 CEILING_PCT = 80
 CAUTION_FROM_PCT = 60
 CRITICAL_FROM_PCT = 75
@@ -75,8 +74,8 @@ class TempFacts:
     others: tuple[str, ...] = ()
 
 
-def validate(row: RowFacts | None, *, task_id: str, session_id: str | None) -> Inspection:
-    """Consistency of a task's row; exit code 0 healthy, 1 issues found."""
+def validate(row: RowFacts | None, *, task_id: str, session_id: str | None, limits: Heartbeat) -> Inspection:
+    """Consistency of a task's row; exit code 0 healthy, 1 issues found. ``limits`` say how old a heartbeat may be."""
     title = _validation_title(task_id)
     if row is None:
         missing = f"ERROR: No task found with task_id={task_id}"
@@ -86,7 +85,7 @@ def validate(row: RowFacts | None, *, task_id: str, session_id: str | None) -> I
     line, bad = _session_line(row, session_id)
     lines += [line, f"State:      {row.state}", f"Worked By:  {row.worked_by or '<unset>'}"]
     issues += bad
-    line, bad = _heartbeat_line(row)
+    line, bad = _heartbeat_line(row, limits)
     lines.append(line)
     issues += bad
     if row.state not in set(State):
@@ -184,7 +183,7 @@ def _session_line(row: RowFacts, session_id: str | None) -> tuple[str, int]:
     return f"Session:    {session_id} [MISMATCH — task has {row.session_id or ''}]", 1
 
 
-def _heartbeat_line(row: RowFacts) -> tuple[str, int]:
+def _heartbeat_line(row: RowFacts, limits: Heartbeat) -> tuple[str, int]:
     if row.heartbeat is None:
         needed = row.state in (State.WORKING, State.NEEDS_REVIEW)
         return "Heartbeat:  <never set>", int(needed)
@@ -193,7 +192,7 @@ def _heartbeat_line(row: RowFacts) -> tuple[str, int]:
     if row.age_s < -1:
         return f"Heartbeat:  {row.heartbeat} (in the future) [SKEW]", 1
     age_s = max(0, int(row.age_s))
-    word = "OK" if age_s < OK_BELOW_S else "STALE" if age_s < ALARM_FROM_S else "ALARM"
+    word = "OK" if age_s < limits.refresh_after_s else "STALE" if age_s < limits.stale_after_s else "ALARM"
     return f"Heartbeat:  {row.heartbeat} ({age_s}s ago) [{word}]", int(word != "OK")
 
 

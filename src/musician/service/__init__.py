@@ -19,6 +19,7 @@ waiters are rung after the commit. Where do we …
 - propose what is worth keeping, and decide on it? ``proposals``; near-duplicates: ``likeness``
 - keep what a reviewing agent said? ``opinions``
 - have a phase stand still, and go on? ``pausing``
+- tell the database's guards what they must know of the settings? ``settling``
 - see what is out of the ordinary? ``anomalies``; how smoothly it goes? ``smoothness``
 - look? ``views``; a watcher's look: ``looking``
 - run a session's own SQL? ``rawwork``
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     )
     from musician.service.rawwork import execute, query
     from musician.service.rebinding import rebind
+    from musician.service.settling import guarded, keep_settings, kept_settings
     from musician.service.smoothness import PhaseSmoothness, smoothness_by_phase
     from musician.service.submissions import announce, ask, report, resume, submit
     from musician.service.takeover import fence, hand_over, reopen, take_over, withdraw
@@ -154,12 +156,15 @@ __all__ = [
     "go_on",
     "grant_retries",
     "grants_of",
+    "guarded",
     "hand_over",
     "history_of",
     "interrupt_conducting",
     "journal_of",
     "judge",
     "keep_opinion",
+    "keep_settings",
+    "kept_settings",
     "let_go",
     "list_proposals",
     "lock_plan",
@@ -258,6 +263,7 @@ if not TYPE_CHECKING:  # where types are checked, a name that is not listed abov
                 "unsubmitted_proposals",
             ),
             "rawwork": ("execute", "query"),
+            "settling": ("guarded", "keep_settings", "kept_settings"),
             "smoothness": ("PhaseSmoothness", "smoothness_by_phase"),
             "submissions": ("announce", "ask", "report", "resume", "submit"),
             "takeover": ("fence", "hand_over", "reopen", "take_over", "withdraw"),

@@ -20,6 +20,7 @@ from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_stan
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
 from musician.service.claims import own_epoch
 from musician.service.rowwork import is_fenced, load_task, say
+from musician.service.settling import keep_in
 from musician.store.port import Store, Tx
 from musician.store.rows import TaskRow
 
@@ -52,6 +53,7 @@ def claim(
     check_task_id(task_id)
     session = check_session_id(session_id)
     with store.write() as tx:
+        keep_in(tx, settings)
         row = load_task(tx, task_id)
         if _owns(tx, row, session) and row.state in ACTIVE - {State.EXIT_REQUESTED}:
             return _taken(tx, row, session, is_new=False)

@@ -7,6 +7,7 @@ from musician.protocol.names import CONDUCTOR, check_session_id
 from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.service.settling import keep_in
 from musician.store.port import Store
 from musician.store.rows import TaskRow, decode
 
@@ -37,6 +38,7 @@ def start_conducting(
     """
     check_session_id(session_id)
     with store.write() as tx:
+        keep_in(tx, settings)
         found = tx.one("task", task_id=CONDUCTOR)
         if found is None:
             tx.run("conductor_insert", session_id=session_id)

@@ -5,9 +5,11 @@ hold for them too (D6) is therefore said in triggers, and since a trigger's RAIS
 triggers are generated from ``protocol.transitions`` instead of being written a second time:
 
 - legality: one trigger per state, whose message names what may follow;
-- the claim guard: a blocked claim changes 0 rows and raises nothing, as the sources' ``rows_affected`` check needs;
+- the claim guard: a blocked claim changes 0 rows and raises nothing, as the sources' ``rows_affected`` check needs,
+  and so does whoever puts another session into a row without a claim;
 - approval before ``complete``, a whole submission before a verdict, no takeover from the living;
-- history, written for every writer (``chronicle``), and what is kept for good (``permanence``);
+- history, written for every writer (``chronicle``), what is kept for good (``permanence``), and what a value may be
+  (``bounds``);
 - no other way round: REPLACE passes delete triggers by, so a second INSERT of an id is refused instead.
 
 What they do not know is who is writing. Identity and epochs hold through the service only. No guard relies on
@@ -20,6 +22,7 @@ from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR, FALLBACK_PREFIX
 from musician.protocol.states import CLAIMABLE, State
 from musician.protocol.transitions import targets
+from musician.store.sqlite.bounds import bounding_triggers
 from musician.store.sqlite.chronicle import chronicle_triggers
 from musician.store.sqlite.literals import state_list
 from musician.store.sqlite.permanence import permanence_triggers
@@ -47,11 +50,13 @@ def guard_statements() -> Iterator[str]:
     yield from _identity()
     yield from _legality()
     yield _claim()
+    yield _owner()
     yield _verdict()
     yield _takeover()
     yield _completion()
     yield from chronicle_triggers()
     yield from permanence_triggers()
+    yield from bounding_triggers()
 
 
 def _begin() -> Iterator[str]:
@@ -91,12 +96,6 @@ def _identity() -> Iterator[str]:
         "BEFORE DELETE ON orchestration_tasks",
         f"OLD.task_id NOT GLOB '{FALLBACK_PREFIX}*'",
         "tasks are never deleted",
-    )
-    yield abort(
-        "tasks_epoch_grows",
-        "BEFORE UPDATE OF claim_epoch ON orchestration_tasks",
-        "NEW.claim_epoch < OLD.claim_epoch",
-        "a claim epoch only grows",
     )
     yield trigger(  # a late raw heartbeat changes nothing and needs no error
         "tasks_complete_is_final",
@@ -141,6 +140,26 @@ def _claim() -> str:
         f"{TASK_ROW} AND NEW.state = '{State.WORKING}' AND OLD.state IN ({state_list(CLAIMABLE)})"
         f" AND ({NO_SESSION}"
         f" OR {CLAIMS} AND (NOT {instruction} OR {OWNER_LIVES} OR {being_taken_over}))",
+        "SELECT RAISE(IGNORE)",
+    )
+
+
+def _owner() -> str:
+    """A task changes hands by a claim, by being freed, or along with its epoch to the next id of its session."""
+    newest_owner = "(SELECT session_id FROM history WHERE task_id = OLD.task_id ORDER BY id DESC LIMIT 1)"
+    freed = (
+        f"NEW.session_id IS NULL AND NEW.state = '{State.FIX_PROPOSED}'"
+        f" AND (OLD.state <> NEW.state OR {newest_owner} IS NULL OR NOT {OWNER_LIVES} OR {FENCED})"
+    )
+    goes_on = (
+        "NEW.claim_epoch = OLD.claim_epoch + 1 AND EXISTS (SELECT 1 FROM sessions"
+        " WHERE task_id = OLD.task_id AND claim_epoch = NEW.claim_epoch AND session_id = NEW.session_id)"
+    )
+    conducts = f"NOT {TASK_ROW} AND (NEW.claim_epoch > OLD.claim_epoch OR NOT {OWNER_LIVES})"
+    return trigger(  # as a blocked claim does, it changes 0 rows
+        "tasks_keep_owner",
+        "BEFORE UPDATE OF session_id ON orchestration_tasks",
+        f"NEW.session_id IS NOT OLD.session_id AND NOT ({CLAIMS} OR {freed} OR {goes_on} OR {conducts})",
         "SELECT RAISE(IGNORE)",
     )
 

@@ -19,7 +19,6 @@ __all__ = [
     "JUDGES",
     "NO_SESSION",
     "OWNER_LIVES",
-    "STALE_AFTER_S",
     "TAKES_OVER",
     "TASK_ROW",
     "WHO",
@@ -28,9 +27,6 @@ __all__ = [
     "newest_unbound",
     "trigger",
 ]
-
-STALE_AFTER_S = 540
-"""Nine minutes without a heartbeat (D10). Literal in the triggers, so that raw writers are held to it too."""
 
 ANSWERED = VERDICTS
 """From these an owner goes on."""
@@ -78,11 +74,13 @@ NO_SESSION = (
 )
 
 # A time that cannot be read is UNKNOWN, never OK (D10); for a claim the safe reading is that somebody is there.
-# SQLite would also read 'now' and day numbers as times: only dates count.
+# SQLite would also read 'now' and day numbers as times: only dates count. From which age on is a row of the settings,
+# so that raw writers are held to the same as the service (D40); where it cannot be read, the owner lives.
 OWNER_LIVES = (
     "(OLD.session_id IS NOT NULL AND OLD.last_heartbeat IS NOT NULL"
     " AND NOT coalesce(OLD.last_heartbeat GLOB '[0-9][0-9][0-9][0-9]-*'"
-    f" AND datetime(OLD.last_heartbeat) <= datetime('now', '-{STALE_AFTER_S} seconds'), 0))"
+    " AND datetime(OLD.last_heartbeat) <= datetime('now', '-' || (SELECT value FROM settings"
+    " WHERE name = 'heartbeat.stale_after_s') || ' seconds'), 0))"
 )
 
 # Every claim has its session; an epoch without one was raised by the conductor to shut the old claim out (D23).

@@ -1,0 +1,34 @@
+"""The settings that the database's guards use are rows in it, so that raw writers are held to them too (D40)."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from musician.store.port import Store, Tx
+
+if TYPE_CHECKING:
+    from musician.protocol.settings import Settings
+
+__all__ = ["guarded", "keep_in", "keep_settings", "kept_settings"]
+
+
+def guarded(settings: "Settings") -> Mapping[str, float]:
+    """Those that guards use, by name."""
+    return {"heartbeat.stale_after_s": settings.heartbeat.stale_after_s}
+
+
+def keep_settings(store: Store, settings: "Settings") -> None:
+    """Write them down."""
+    with store.write() as tx:
+        keep_in(tx, settings)
+
+
+def keep_in(tx: Tx, settings: "Settings") -> None:
+    """The same within a transaction of the caller's, before what the guards judge by them."""
+    for name, value in guarded(settings).items():
+        tx.run("keep_setting", name=name, value=value)
+
+
+def kept_settings(store: Store) -> Mapping[str, object]:
+    """What the guards go by now."""
+    with store.read() as tx:
+        return {str(row["name"]): row["value"] for row in tx.all("settings")}
