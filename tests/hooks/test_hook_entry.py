@@ -150,6 +150,8 @@ def test_a_stranger_is_let_go_before_anything_dear_is_imported(
         "musician.hooks.entry",
         "musician.hooks.event",
         "musician.hooks.place",
+        "musician.trees",
+        "musician.trees.marks",
     }
 
 

@@ -206,10 +206,10 @@ def test_b10_a_database_that_cannot_be_written_is_answered_in_good_time(
 
 
 @pytest.mark.parametrize("event", OURS)
-def test_b10_a_database_that_is_gone_makes_the_session_none_of_ours(
+def test_b10_a_database_that_is_gone_is_nobodys_business_but_a_musicians(
     hook: "Hook", store: SqliteStore, claim: Claim, event: str
 ) -> None:
-    """Only who calls for a musician is told (B10)."""
+    """Only who calls for a musician is told (B10); what a musician's own session hears is in test_guard_closed."""
     store.close()
     store.path.unlink()
     answered = _ask(hook, event)

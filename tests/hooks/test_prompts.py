@@ -43,6 +43,16 @@ def test_a_call_claims_and_hands_over_what_is_needed(
     assert (view.client is not None, [row.kind for row in view.journal]) == (True, ["claimed", "loaded"])
 
 
+def test_in_plan_mode_nothing_is_claimed_and_the_way_out_is_named(hook: "Hook", store: SqliteStore) -> None:
+    """AUDIT-C7: every tool would be refused to the session."""
+    said = called(hook, "task-03", permission_mode="plan").context
+    assert said.startswith("NOT CLAIMED")
+    assert "leave plan mode" in said
+    assert service.task_row(store, "task-03").session_id is None
+    assert "is claimed" in called(hook, "task-03", permission_mode="default").context
+    assert "yours already" in called(hook, "task-03", permission_mode="plan").context
+
+
 def test_called_twice_it_is_claimed_once(hook: "Hook", store: SqliteStore) -> None:
     """As where the hook is registered twice (D2.3)."""
     called(hook, "task-03")

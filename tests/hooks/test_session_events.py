@@ -10,10 +10,10 @@ import pytest
 
 from musician import service
 from musician.hooks.client import client_process, met
+from musician.hooks.entry import EVENTS
 from musician.processes.identity import identify
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost
-from musician.protocol.journal import Kind
 from musician.protocol.messages.types import MessageType
 from musician.protocol.settings import Settings
 from musician.store.rows import ClientRow
@@ -164,20 +164,51 @@ def test_a_failed_turn_is_recorded(hook: "Hook", store: SqliteStore, known: Clai
 def test_a_subagent_is_noted_and_nothing_of_its_parent_is_touched(
     hook: "Hook", store: SqliteStore, known: Claim, repository: Path
 ) -> None:
-    """The client names the parent's session there. The log is the journal, and the task's file."""
+    """AUDIT-C4, D34.1: the client names the parent's session there. The log is the task's file."""
     before = service.task_view(store, "task-03")
-    for event in ("SubagentStart", "SubagentStop"):
-        assert hook(event, agent_id="a72", agent_type="general-purpose").document is None
+    hook("SubagentStart", agent_id="a72", agent_type="general-purpose")
+    assert [each.agent_id for each in service.running_subagents(store, known)] == ["a72"]
+    hook("SubagentStop", agent_id="a72", agent_type="general-purpose")
+    assert service.running_subagents(store, known) == ()
     assert hook("SubagentStop", agent_id="a73", agent_type="").document is None
-    after = service.task_view(store, "task-03")
-    noted = [(row.kind, row.text) for row in after.journal if row not in before.journal]
-    assert noted == [
-        (Kind.NOTE, "subagent a72 (general-purpose) started"),
-        (Kind.NOTE, "subagent a72 (general-purpose) stopped"),
-    ]
     log = (repository / "temp" / "task-03-status").read_text(encoding="utf-8")
-    assert log.splitlines() == [text for _, text in noted]
-    assert (after.row.state, after.client, after.unread) == (before.row.state, before.client, before.unread)
+    assert log.splitlines() == [f"subagent a72 (general-purpose) {act}" for act in ("started", "stopped")]
+    after = service.task_view(store, "task-03")
+    assert (after.row.state, after.row.last_heartbeat, after.journal, after.client, after.unread) == (
+        before.row.state,
+        before.row.last_heartbeat,
+        before.journal,
+        before.client,
+        before.unread,
+    )
+
+
+@pytest.mark.parametrize("event", sorted(EVENTS))
+def test_what_happens_in_a_subagent_leaves_its_parent_as_it_is(
+    hook: "Hook", store: SqliteStore, known: Claim, backdate: Callable[[int], None], event: str
+) -> None:
+    """AUDIT-C4, D34.1: row, journal, counters, gate, messages and claim, whatever the client fires in it."""
+    backdate(500)
+    before = service.task_view(store, "task-03")
+    keys = {
+        "agent_id": "a72",
+        "agent_type": "general-purpose",
+        "reason": "other",
+        "trigger": "auto",
+        "error": "x",
+    }
+    answered = hook(
+        event, tool_name="Read", tool_input={}, command_name="musician", command_args="task-04", **keys
+    )
+    assert answered.document is None
+    after = service.task_view(store, "task-03")
+    assert (after.row.state, after.row.last_heartbeat, after.row.claim_epoch) == (
+        before.row.state,
+        before.row.last_heartbeat,
+        before.row.claim_epoch,
+    )
+    assert (after.journal, after.client, after.unread) == (before.journal, before.client, before.unread)
+    assert service.task_row(store, "task-04").session_id is None
 
 
 def test_compaction_is_a_handoff_instead(hook: "Hook", store: SqliteStore, known: Claim) -> None:

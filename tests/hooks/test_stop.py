@@ -14,6 +14,7 @@ import pytest
 
 from musician import service
 from musician.hooks.stop import MONITOR
+from musician.processes.vital import VitalSign, hold
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.messages.types import MessageType
@@ -22,6 +23,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.sqlite.store import SqliteStore
 from musician.testing.waiting import HANG_S
+from musician.trees.root import find_root
 
 if TYPE_CHECKING:
     from tests.hooks.conftest import Hook
@@ -46,6 +48,39 @@ def told(store: SqliteStore) -> list[str]:
     """What the conductor was told by the gate."""
     rows = service.messages_of(store, "task-03")
     return [row.message for row in rows if row.message_type == MessageType.SYSTEM]
+
+
+@pytest.fixture(autouse=True)
+def tools(request: pytest.FixtureRequest) -> Iterator[VitalSign | None]:
+    """The tools' server, as it holds the life lock of the session's task."""
+    if "claim" not in request.fixturenames:
+        yield None
+        return
+    request.getfixturevalue("claim")
+    root = find_root(request.getfixturevalue("repository"))
+    sign = hold(root.locks_dir / "task-03.lock", session_id="sess-aaa")
+    assert isinstance(sign, VitalSign)
+    with sign:
+        yield sign
+
+
+def test_without_the_tools_server_the_commands_are_named(
+    hook: "Hook", claim: Claim, store: SqliteStore, tools: VitalSign
+) -> None:
+    """AUDIT-C8: late or dead, its tools do not exist."""
+    started(store, claim)
+    assert 'call `step(n=1, act="done")`' in hook("Stop", **FIRST).blocks
+    tools.release()
+    assert "call `musician step task-03 done 1`" in hook("Stop", **FIRST).blocks
+
+
+def test_a_session_in_plan_mode_is_not_kept(hook: "Hook", claim: Claim, store: SqliteStore) -> None:
+    """AUDIT-C7: whatever it is told to do is refused to it there; the task stays its own."""
+    started(store, claim)
+    answered = hook("Stop", permission_mode="plan", **FIRST)
+    assert not answered.blocks
+    assert "plan mode" in answered.notice
+    assert service.claims_of(store, "sess-aaa") == (claim,)
 
 
 def test_who_works_is_kept_and_told_the_next_call(hook: "Hook", claim: Claim, store: SqliteStore) -> None:

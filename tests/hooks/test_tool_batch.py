@@ -1,6 +1,7 @@
 """After a batch of tools: signs of life, pointers to what was said, and the context's thresholds."""
 
 import json
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -61,18 +62,16 @@ def test_there_is_nothing_to_say(batch: Callable[..., Any], store: SqliteStore) 
 
 
 @pytest.mark.parametrize(("age_s", "is_refreshed"), [(470, False), (490, True), (-3600, True)])
-@pytest.mark.parametrize("agent_id", [None, "a72"])
 def test_a_heartbeat_that_is_due_is_refreshed(
     batch: Callable[..., Any],
     store: SqliteStore,
     backdate: Callable[[int], None],
     age_s: int,
     is_refreshed: bool,
-    agent_id: str | None,
 ) -> None:
-    """A subagent at work is a sign of life, too (D10.5)."""
+    """D10.5"""
     backdate(age_s)
-    assert batch(agent_id=agent_id).document is None
+    assert batch().document is None
     age = service.task_row(store, "task-03").heartbeat_age_s
     assert age is not None
     assert (abs(age) < 60) is is_refreshed
@@ -239,6 +238,37 @@ def test_only_a_bounded_end_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", [None, "/nowhere/at/all", "nul\0byte", "."])
 def test_a_transcript_that_cannot_be_read_is_no_reading(path: str | None) -> None:
     assert percent_used(path) is None
+
+
+@pytest.mark.usefixtures("claim")
+@pytest.mark.parametrize("name", ["pipe", "nul\0byte"])
+@pytest.mark.parametrize("event", ["PostToolBatch", "Stop", "StopFailure"])
+def test_what_is_no_file_is_no_transcript(
+    hook_process: "Hook", tmp_path: Path, event: str, name: str
+) -> None:
+    """AUDIT-C12: a pipe would keep the hook until somebody writes, and a NUL is in no path."""
+    if "\0" not in name:
+        os.mkfifo(tmp_path / name)
+    path = f"{tmp_path}/{name}"
+    answered = hook_process(event, transcript_path=path, tool_calls=[{"tool_use_id": "toolu_1"}])
+    assert answered.notice == ""
+
+
+def test_a_spent_context_reaches_the_conductor_at_once(
+    batch: Callable[..., Any], store: SqliteStore, transcript: Path
+) -> None:
+    """D42.3, AUDIT-K3: whatever the model does about it; once."""
+    transcript.write_text(spoken(749_900), encoding="utf-8")
+    batch()
+    assert "spent" not in service.messages_of(store, "task-03")[-1].message
+    with transcript.open("a", encoding="utf-8") as file:
+        file.write(spoken(751_000))
+    batch()
+    batch()
+    said = [
+        each for each in service.messages_of(store, "task-03") if "its context is spent: 75 %" in each.message
+    ]
+    assert [each.from_session for each in said] == ["sess-aaa"]
 
 
 def test_the_windows_are_as_the_client_takes_them() -> None:

@@ -8,15 +8,18 @@ import apsw
 import pytest
 
 from musician import service
+from musician.mcp_server.tools import TOOLS
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Kind
 from musician.protocol.policy.forbidden import Act
+from musician.protocol.settings import Settings
 from musician.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     from tests.hooks.conftest import Hook
 
-OWN_TOOL = "mcp__plugin_musician_comms-link__inbox"
+OWN = "mcp__plugin_musician_comms-link__"
+OWN_TOOL = f"{OWN}inbox"
 
 
 def bash(command: str, **keys: Any) -> dict[str, Any]:
@@ -117,8 +120,10 @@ def test_a_grant_is_for_its_task_alone(hook: "Hook", claim: Claim, store: Sqlite
     assert hook("PreToolUse", **bash("git push")).denies
 
 
-def test_an_urgent_message_stops_the_next_call_once(hook: "Hook", claim: Claim, store: SqliteStore) -> None:
-    """D12: delivered at once, acknowledged when it is read."""
+def test_an_urgent_message_stops_every_call_but_the_inbox_until_it_is_acknowledged(
+    hook: "Hook", claim: Claim, store: SqliteStore
+) -> None:
+    """AUDIT-C1, D35.2, D12: delivered at once, acknowledged when it is read; a pointer that was heard opens nothing."""
     note = service.send(store, "task-03", "By the way.")
     assert hook("PreToolUse", **bash("ls")).document is None
     urgent = service.send(store, "task-03", "Stop all work.", urgent=True)
@@ -127,9 +132,23 @@ def test_an_urgent_message_stops_the_next_call_once(hook: "Hook", claim: Claim, 
     said = hook("PreToolUse", **bash("ls")).denies
     assert f"urgent message {urgent} " in said
     assert "`inbox`" in said
+    assert f"{note} (note)" in hook("PostToolBatch", tool_calls=[]).context
+    for tool in (
+        "Read",
+        "Edit",
+        "Task",
+        OWN_TOOL.replace("inbox", "step"),
+        OWN_TOOL.replace("inbox", "handoff"),
+    ):
+        assert "inbox" in hook("PreToolUse", tool_name=tool, tool_input={}).denies
+    assert hook("PreToolUse", **bash("ls && musician inbox task-03")).denies
+    assert hook("PreToolUse", agent_id="a1", **bash("ls")).denies
+    assert hook("PreToolUse", **bash("musician inbox task-03")).document is None
+    assert hook("PreToolUse", tool_name="ToolSearch", tool_input={"query": "inbox"}).document is None
+    assert [message.id for message in service.unread(store, claim.task_id)][-2:] == [note, urgent]
+    service.acknowledge(store, claim, urgent)
     assert hook("PreToolUse", **bash("ls")).document is None
     assert hook("PreToolUse", agent_id="a1", **bash("ls")).document is None
-    assert [message.id for message in service.unread(store, claim.task_id)][-2:] == [note, urgent]
 
 
 def test_a_session_whose_claim_was_taken_over_writes_nothing_more(
@@ -158,24 +177,6 @@ def test_a_refusal_that_cannot_be_written_down_is_one_all_the_same(hook: "Hook",
     assert hook("PreToolUse", saying="not in the journal", **bash("git push")).denies
 
 
-@pytest.mark.usefixtures("claim")
-def test_an_unreadable_database_has_forbidden_acts_asked_about_and_nothing_else(
-    hook: "Hook", store: SqliteStore
-) -> None:
-    """B10: nobody can tell whose session it is, so the person at the client is asked; the database is named."""
-    path = store.path
-    store.close()
-    path.write_bytes(b"no database " * 500)
-    answered = hook("PreToolUse", saying=str(path), **bash("git push"))
-    specific = (answered.document or {})["hookSpecificOutput"]
-    assert specific["permissionDecision"] == "ask"
-    assert str(path) in specific["permissionDecisionReason"]
-    for harmless in (bash("ls"), {"tool_name": "Read"}):
-        assert hook("PreToolUse", saying=str(path), **harmless).document is None
-    allowed = hook("PreToolUse", saying=str(path), tool_name=OWN_TOOL).document or {}
-    assert allowed["hookSpecificOutput"]["permissionDecision"] == "allow"
-
-
 def test_a_locked_database_is_not_waited_for(
     hook: "Hook", claim: Claim, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,6 +198,78 @@ def test_the_hook_answers_as_the_client_calls_it(hook_process: "Hook", repositor
     """B06: one process, one JSON object."""
     assert hook_process("PreToolUse", **bash("sh -c 'git push'", cwd=str(repository))).denies
     assert hook_process("PreToolUse", **bash("ls")).document is None
+
+
+@pytest.mark.parametrize("tool", [f"{OWN}{verb}" for verb in TOOLS] + ["mcp__comms-link__handoff"])
+def test_a_subagent_is_refused_the_protocols_acts(hook: "Hook", claim: Claim, tool: str) -> None:
+    """AUDIT-C2, D34.2: it may read."""
+    may = tool.removeprefix(OWN) in {"siblings", "conductor_health", "query"}
+    answered = hook("PreToolUse", tool_name=tool, tool_input={}, agent_id="a1", agent_type="x")
+    assert bool(answered.denies) is not may
+    assert "musician's own act" in answered.denies or may
+    assert not hook("PreToolUse", tool_name=tool, tool_input={}).denies
+
+
+def test_a_strangers_subagent_claims_nothing(
+    hook: "Hook", claim: Claim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AUDIT-C2"""
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ATTENDED", "0")
+    asked = {"tool_name": f"{OWN}claim", "tool_input": {"task": "task-04"}, "session_id": "sess-zzz"}
+    assert hook("PreToolUse", agent_id="a1", agent_type="x", **asked).denies
+
+
+def test_a_subagent_that_outlives_its_claim_writes_nothing_more(
+    hook: "Hook", claim: Claim, store: SqliteStore
+) -> None:
+    """AUDIT-K1, D41.4: bound for its life; the next claim of its session is none of its own."""
+    subagent = {"agent_id": "a1", "agent_type": "x"}
+    hook("SubagentStart", **subagent)
+    assert hook("PreToolUse", **bash("ls"), **subagent).document is None
+    leave(store, claim)
+    for command in ("git push", "ls", "echo x > greeter.py"):
+        assert "has ended" in hook("PreToolUse", **bash(command), **subagent).denies
+    assert hook("PreToolUse", tool_name="Read", tool_input={}, **subagent).document is None
+    assert hook("PreToolUse", **bash("git push"), agent_id="a2", agent_type="x").document is None, (
+        "begun free"
+    )
+    service.claim(store, "task-04", "sess-aaa", settings=Settings())
+    assert "has ended" in hook("PreToolUse", **bash("ls"), **subagent).denies
+    assert hook("PreToolUse", **bash("ls")).document is None
+
+
+def test_a_spent_context_leaves_the_way_out_and_reading(
+    hook: "Hook", claim: Claim, store: SqliteStore
+) -> None:
+    """AUDIT-C6, D35.1: as long as it is measured so."""
+    service.measure_context(store, claim, 74.9)
+    assert hook("PreToolUse", **bash("ls")).document is None
+    service.measure_context(store, claim, 75.0)
+    for call in (
+        bash("ls"),
+        bash("musician status; rm x"),
+        {"tool_name": "Edit", "tool_input": {}},
+        {"tool_name": "Task"},
+    ):
+        assert "handoff" in hook("PreToolUse", **call).denies
+    for tool in (f"{OWN}handoff", f"{OWN}inbox", "Read", "Grep"):
+        assert not hook("PreToolUse", tool_name=tool, tool_input={}).denies
+    assert not hook("PreToolUse", **bash("musician exit task-03 --reason context")).denies
+    service.measure_context(store, claim, 12.0)
+    assert hook("PreToolUse", **bash("ls")).document is None
+
+
+@pytest.mark.parametrize("mode", ["plan", "default"])
+def test_nothing_is_claimed_in_plan_mode(
+    hook: "Hook", claim: Claim, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    """AUDIT-C7: every tool would be refused to it there."""
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ATTENDED", "0")
+    asked = {"tool_name": f"{OWN}claim", "tool_input": {"task": "task-04"}, "session_id": "sess-zzz"}
+    assert ("plan mode" in hook("PreToolUse", permission_mode=mode, **asked).denies) is (mode == "plan")
+    assert not hook("PreToolUse", permission_mode="plan", tool_name=f"{OWN}claim").denies, (
+        "it has claimed before"
+    )
 
 
 def leave(store: SqliteStore, claim: Claim) -> None:

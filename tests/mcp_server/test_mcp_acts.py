@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -321,3 +322,31 @@ def test_a_wrong_argument_is_named_and_nothing_is_done(
         tools(tool, **given)
     assert wrong.value.field == field
     assert project.journal() == before
+
+
+def test_no_step_is_begun_with_a_spent_context(project: Any, tools: Any) -> None:
+    """AUDIT-C6, D35.1: what was begun is finished, handed off or submitted; the refusal names the tool."""
+    tools("step", n=1, act="start")
+    with project.store.write() as tx:
+        tx.run("measure_context", task_id="task-01", claim_epoch=1, context_pct=75.0)
+    assert tools("step", n=1, act="done").startswith("step 1 done")
+    for begins in (
+        partial(tools, "agent", piece="1.1", act="launched"),
+        partial(tools, "step", n=2, act="start"),
+    ):
+        with pytest.raises(EvidenceMissing, match="hand off"):
+            begins()
+    assert tools("handoff", reason="context").startswith("task-01 is handed off")
+
+
+def test_a_waiting_musicians_heart_beats_while_its_subagents_work(project: Any, tools: Any) -> None:
+    """D34.1: their own events say nothing of it."""
+    project.store.connection.execute(
+        "UPDATE orchestration_tasks SET last_heartbeat = datetime('now', '-500 seconds') WHERE task_id = 'task-01'"
+    )
+    tools.seat.beat(delegated=True)
+    assert project.view().row.heartbeat_age_s > 400
+    subagent = service.Subagent(agent_id="a1", kind="general-purpose")
+    service.begin_subagent(project.store, tools.seat.claim, subagent)
+    tools.seat.beat(delegated=True)
+    assert project.view().row.heartbeat_age_s < 60

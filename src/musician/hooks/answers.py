@@ -6,10 +6,17 @@ if TYPE_CHECKING:
 
     Answer = dict[str, Any]
 
-__all__ = ["allow", "block", "context", "deny", "notice", "render"]
+__all__ = ["PLANNING", "allow", "block", "context", "deny", "notice", "render"]
 
 MOST_CONTEXT_CHARS = 9000
 """Of one text put into a conversation. The client writes longer ones to a file and shows their beginning."""
+
+
+PLANNING = (
+    "a session in plan mode can neither write nor run anything, and would hold the task in vain: leave plan mode"
+    " (Shift+Tab), then claim it"
+)
+"""Why no task is claimed there."""
 
 
 def context(event: str, text: str) -> "Answer":

@@ -2,6 +2,9 @@
 
 Reached as ``musician hook EVENT`` and by the plugin's boot file. The exit code is 0 on every path: what the client
 is to do is said in the answer, and the client lets go on a hook that fails.
+
+A subagent's events name its parent's session. Only what guards it, and what tells its beginning and end, hears of them:
+whatever else happens in it is not the parent's (D34).
 """
 
 import os
@@ -36,6 +39,8 @@ EVENTS = {
 
 _FOR_STRANGERS = ("SessionStart", "UserPromptExpansion")
 """Also answered for a session that has never claimed anything: here it may become a musician."""
+
+_OF_SUBAGENTS = ("PreToolUse", "SubagentStart", "SubagentStop")
 
 _OUR_TOOL = b"mcp__plugin_musician_comms-link__"
 
@@ -77,26 +82,44 @@ def main(argv: "Sequence[str]", stdin: "BinaryIO", stdout: "BinaryIO") -> int:
 def _answer(name: str, document: bytes) -> "Answer | None":
     from musician.hooks.place import find_database
 
-    try:
-        cwd = os.getcwd()
-    except OSError:
-        return None  # the folder was removed under the session
-    place = find_database(os.environ, cwd)
-    if place is None or not (place.exists or _asks_for_us(name, document)):
+    place = find_database(os.environ, _here())
+    if place is None or not (place.exists or place.has_marks or _asks_for_us(name, document)):
         return None
     from musician.hooks.event import as_event
 
-    event = as_event(name, document, project_dir=os.environ.get("CLAUDE_PROJECT_DIR"))
-    if event.session_id is None:
+    event = as_event(
+        name,
+        document,
+        project_dir=os.environ.get("CLAUDE_PROJECT_DIR"),
+        opened_as=os.environ.get("CLAUDE_CODE_SESSION_ID"),
+    )
+    if event.session_id is None or not (event.agent_id is None or name in _OF_SUBAGENTS):
         return None
     try:
-        if place.exists:
-            place.look(event.session_id)
+        _look(event.session_id, event.agent_id, place)
         return _ask(event, place) if place.held or _is_for_strangers(event) else None
     except Exception as error:  # whatever goes wrong, the client gets an answer (B10)
         return _trouble(event, place, error)
     finally:
         place.close()
+
+
+def _here() -> str:
+    """Where the session stands; the root of all where its folder was removed under it."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return os.sep
+
+
+def _look(session_id: str, agent_id: "str | None", place: "Place") -> None:
+    """What the session owns; :class:`LookupError` where it did own something, and the database has lost it."""
+    if place.exists:
+        place.look(session_id, agent_id)
+        place.keep_mark(session_id)
+    if not place.held and place.is_marked(session_id):
+        lost = "does not know it" if place.exists else "is gone"
+        raise LookupError(f"this session plays a task, and its database {place.database} {lost}")
 
 
 def _is_for_strangers(event: "HookEvent") -> bool:

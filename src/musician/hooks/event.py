@@ -1,9 +1,10 @@
 """What the client says about an event: JSON on standard input and a few variables of the environment.
 
-Whatever it says, it becomes an event, never an error: garbage, an absent session and ids that are no ids own nothing
-(B18, D8). Python's JSON reader costs as much as all the rest of a hook, so SQLite's finds the few keys that decide
-whether there is anything to do, and the whole is read only where that is so. Written by hand, because a dataclass
-would cost a hook more than its work.
+Whatever it says, it becomes an event, never an error: an absent session and ids that are no ids own nothing (B18, D8).
+Garbage is an event of the session that the environment names, and ``is_readable`` says so: whoever guards an act by
+what is said of it must refuse that (D36). Python's JSON reader costs as much as all the rest of a hook, so SQLite's
+finds the few keys that decide whether there is anything to do, and the whole is read only where that is so. Written by
+hand, because a dataclass would cost a hook more than its work.
 """
 
 TYPE_CHECKING = False
@@ -15,14 +16,14 @@ __all__ = ["HookEvent", "as_event", "session_of"]
 _ABSENT = ("", "null", "none", "undefined")
 _MOST_ID_CHARS = 64
 _KEYS = ("session_id", "cwd", "transcript_path", "agent_id")
-_READ = "SELECT " + ", ".join(f"?1 ->> '$.{key}'" for key in _KEYS)
+_READ = "SELECT json_type(?1), " + ", ".join(f"?1 ->> '$.{key}'" for key in _KEYS)
 
 
 class HookEvent:
     """One event, never changed. ``session_id`` is None where the client names none that could own anything.
 
     ``agent_id`` is the subagent it happened in, None in the main conversation; the session's id is the parent's then
-    too. ``raw`` is all the client said, empty where that is no JSON object.
+    too. ``raw`` is all the client said, empty where that cannot be read.
     """
 
     __slots__ = (
@@ -64,16 +65,24 @@ class HookEvent:
         keep(self, "agent_id", agent_id)
         keep(self, "project_dir", project_dir)
         keep(self, "_document", document)
-        keep(self, "_raw", None)
+        keep(self, "_raw", {})  # not read yet: what names a session is not empty
 
     def __setattr__(self, name: str, value: object) -> "NoReturn":
         raise AttributeError(f"an event is never changed: {name}")
 
     @property
     def raw(self) -> "dict[str, Any]":
-        if self._raw is None:
+        return self._read() or {}
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether all that the client said is known: nested too deep, or with a number too long, it is not."""
+        return self._read() is not None
+
+    def _read(self) -> "dict[str, Any] | None":
+        if self._raw == {}:
             object.__setattr__(self, "_raw", _parsed(self._document))
-        return self._raw or {}
+        return self._raw
 
     def mentions(self, words: bytes) -> bool:
         """Whether the words stand anywhere in what the client says; cheaper than reading it."""
@@ -93,15 +102,20 @@ class HookEvent:
         return value if isinstance(value, str) else ""
 
 
-def as_event(name: str, document: bytes, *, project_dir: "str | None" = None) -> HookEvent:
-    """The event a document describes; one without a session where that is no JSON object."""
+def as_event(
+    name: str, document: bytes, *, project_dir: "str | None" = None, opened_as: "str | None" = None
+) -> HookEvent:
+    """The event a document describes. ``opened_as`` is the session by the environment: whose event it is where the
+    document is no JSON object; without either it is nobody's."""
     import apsw
 
     try:
         values = apsw.Connection(":memory:").execute(_READ, (document.decode(),)).fetchone()
     except (apsw.SQLError, apsw.TooBigError, ValueError):
         values = None
-    session, *others = values or (None,) * len(_KEYS)
+    if values is None or values[0] != "object":
+        values = (None, opened_as, *(None,) * (len(_KEYS) - 1))
+    _, session, *others = values
     cwd, transcript_path, agent_id = (each if isinstance(each, str) and each else None for each in others)
     return HookEvent(
         name,
@@ -122,11 +136,11 @@ def session_of(value: object) -> "str | None":
     return value if is_id else None
 
 
-def _parsed(document: bytes) -> "dict[str, Any]":
+def _parsed(document: bytes) -> "dict[str, Any] | None":
     import json
 
     try:
         raw = json.loads(document)
     except (ValueError, RecursionError):
-        return {}
-    return raw if isinstance(raw, dict) else {}
+        return None
+    return raw if isinstance(raw, dict) else None

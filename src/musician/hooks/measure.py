@@ -6,12 +6,13 @@ answer there, or without a window that the model is known to have, there is no r
 """
 
 import os
+import stat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, BinaryIO
 
-__all__ = ["LAG_S", "TAILS_BYTES", "is_written", "known_window", "percent_used"]
+__all__ = ["LAG_S", "TAILS_BYTES", "is_written", "known_window", "open_transcript", "percent_used"]
 
 TAILS_BYTES = (65_536, 1_048_576, 8_388_608)
 """How much of a transcript's end is read, one after the other, until there is an answer in it."""
@@ -61,7 +62,7 @@ def is_written(transcript_path: "str | None", call_id: bytes) -> bool:
     end_s = time.monotonic() + LAG_S
     while True:
         try:
-            with open(transcript_path, "rb") as file:
+            with open_transcript(transcript_path) as file:
                 file.seek(max(0, os.fstat(file.fileno()).st_size - TAILS_BYTES[1]))
                 if call_id in file.read():
                     return True
@@ -70,6 +71,17 @@ def is_written(transcript_path: "str | None", call_id: bytes) -> bool:
         if time.monotonic() >= end_s:
             return False
         time.sleep(_LOOK_EVERY_S)
+
+
+def open_transcript(path: str) -> "BinaryIO":
+    """A transcript for reading; OSError for what is no file: a pipe would have the hook wait for its writer."""
+    if "\0" in path:
+        raise FileNotFoundError(path)
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise FileNotFoundError(path)
+    return file
 
 
 def known_window(model: str) -> "int | None":
@@ -84,7 +96,7 @@ def _last_answer(transcript_path: "str | None") -> "tuple[str, int] | None":
     if transcript_path is None:
         return None
     try:
-        with open(transcript_path, "rb") as file:
+        with open_transcript(transcript_path) as file:
             size = os.fstat(file.fileno()).st_size
             for tail in TAILS_BYTES:
                 file.seek(max(0, size - tail))
@@ -93,7 +105,7 @@ def _last_answer(transcript_path: "str | None") -> "tuple[str, int] | None":
                 found = _newest(lines if size <= tail else lines[1:])
                 if found is not None or size <= tail:
                     return found
-    except (OSError, ValueError):
+    except OSError:
         return None
     return None
 

@@ -4,10 +4,13 @@ Finds the same root as :func:`musician.trees.root.find_root` does, without start
 common dir, the main working tree. A place that cannot be told for sure is no place, and the session none of ours.
 MUSICIAN_DB wins, as in every command.
 
-The look at the database is one read by apsw alone. Its connection is closed before the service opens its own.
+The look at the database is one read by apsw alone. Its connection is closed before the service opens its own. Where
+the database is gone or unreadable, a mark in git's own folder still says whose session is a musician's (D36).
 """
 
 import os
+
+from musician.trees import marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,8 +36,8 @@ class Held:
     """A claim of the session's, as it stood at the look. ``is_live``: the task's current claim, in an active state.
 
     The conductor's own row counts as a claim of task-00. Ages are seconds by the database's clock, None if unset or
-    unreadable. ``undelivered`` messages have not reached this claim, ``urgent`` ones among them stop what is under
-    way. ``warned_pct`` is None where nothing is known of the session's client yet.
+    unreadable. ``undelivered`` messages have not reached this claim; ``urgent`` ones, delivered or not, have not been
+    acknowledged, and stop what is under way. ``warned_pct`` is None where nothing is known of the session's client yet.
     """
 
     __slots__ = (
@@ -42,6 +45,7 @@ class Held:
         "epoch",
         "heartbeat_age_s",
         "is_live",
+        "plan_id",
         "state",
         "task_id",
         "undelivered",
@@ -58,10 +62,11 @@ class Held:
     urgent: int
     context_pct: "float | None"
     warned_pct: "float | None"
+    plan_id: "str | None"
 
     def __init__(self, row: "Sequence[Any]") -> None:
         self.task_id, self.epoch, self.state, is_live, self.heartbeat_age_s = row[:5]
-        self.undelivered, self.urgent, self.context_pct, self.warned_pct = row[5:]
+        self.undelivered, self.urgent, self.context_pct, self.warned_pct, self.plan_id = row[5:]
         self.is_live = bool(is_live)
 
     @property
@@ -74,13 +79,15 @@ class Place:
     """``root`` is None where a database is named outside of every repository. ``database`` need not exist.
 
     ``held`` are the claims the event's session has made, the newest claim of each task; empty for a stranger.
+    ``outlived``: the subagent of the event was begun under a claim that has ended since.
     """
 
-    __slots__ = ("_store", "database", "held", "root")
+    __slots__ = ("_store", "database", "held", "outlived", "root")
 
     def __init__(self, root: "str | None", database: str) -> None:
         self.root, self.database = root, database
         self.held: tuple[Held, ...] = ()
+        self.outlived = False
         self._store: Store | None = None
 
     @property
@@ -97,9 +104,45 @@ class Place:
         """Those of them that a musician plays: all but the conductor's own row."""
         return tuple(each for each in self.live if not each.conducts)
 
-    def look(self, session_id: str) -> None:
-        """Find out what a session owns; :class:`apsw.Error` if that cannot be read."""
+    def look(self, session_id: str, agent_id: "str | None" = None) -> None:
+        """Find out what a session owns, and its subagent outlived; :class:`apsw.Error` if that cannot be read."""
         self.held = tuple(Held(row) for row in self._read("look.sql", session_id))
+        if agent_id is not None:
+            bound = self._read("bound.sql", agent_id)
+            self.outlived = bool(bound) and not any(is_live for (is_live,) in bound)
+
+    # -- whose session it is, when the database cannot say -----------------------------------------------------
+
+    @property
+    def has_marks(self) -> bool:
+        """Whether any session here has ever been a musician's."""
+        return marks.any_marked(self._git_dir)
+
+    def is_marked(self, session_id: str) -> bool:
+        """Whether a session is known to be a musician's without asking the database."""
+        return marks.is_marked(self._git_dir, session_id)
+
+    def keep_mark(self, session_id: str) -> None:
+        """Have the mark say what the look has found."""
+        if self.played:
+            if not self.is_marked(session_id):
+                marks.mark(self._git_dir, session_id)
+        elif self.held:
+            marks.forget(self._git_dir, session_id)
+
+    @property
+    def _git_dir(self) -> str:
+        return os.path.dirname(self.database) if self.root is None else _git_dir(self.root)
+
+    def tree_of(self, held: "Held") -> "str | None":
+        """Where a claim's task is played, as :func:`musician.trees.worktree.place_of` says; None without a repository.
+
+        The main tree where the task has none of its own.
+        """
+        if self.root is None:
+            return None
+        own = os.path.join(self.root, ".musician", "trees", held.plan_id or "tasks", held.task_id)
+        return own if os.path.isdir(own) else self.root
 
     @property
     def follows(self) -> bool:
@@ -186,6 +229,16 @@ def _main_tree(here: str, entry: str) -> "str | None":
     if os.path.basename(common) == ".git":
         return os.path.dirname(common)
     return _configured_tree(common)
+
+
+def _git_dir(root: str) -> str:
+    """The common git folder of a main tree; its ``.git`` is a file in a submodule, and where it is kept elsewhere."""
+    entry = os.path.join(root, ".git")
+    said = _line(entry) if os.path.isfile(entry) else ""
+    if not said.startswith("gitdir: ") or "\0" in said:
+        return entry
+    git_dir = os.path.join(root, said.removeprefix("gitdir: "))
+    return os.path.join(git_dir, _line(os.path.join(git_dir, "commondir")))
 
 
 def _configured_tree(common: str) -> "str | None":

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from musician.hooks.answers import context
+from musician.hooks.answers import PLANNING, context
 from musician.hooks.event import HookEvent
 from musician.hooks.place import Place
 from musician.protocol.errors import ClaimBlocked, DatabaseUnusable, MusicianError
@@ -36,6 +36,8 @@ def answer(event: HookEvent, place: Place) -> "Answer | None":
         return None
     if not place.exists:
         return trouble(event, place, f"no database at {place.database}: `musician init` makes one")
+    if event.text("permission_mode") == "plan" and not place.played:
+        return _refused(event, PLANNING)
     said = event.text("command_args").strip()
     if not said and len(place.played) != 1:
         return _refused(event, f"no task is named: /{COMMAND} TASK. Open tasks: {_open_tasks(place)}")

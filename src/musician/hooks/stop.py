@@ -1,7 +1,8 @@
 """A session is about to end its turn: may it (B01, D11)?
 
 What is decided is in :mod:`musician.protocol.rules.gate`; here it is counted, waited and written down. Decisions for
-when something is wrong (B10): a database that cannot be read lets the session go, says so to the person at the client
+when something is wrong (B10): a session that may only plan is let go, for nothing that it owes can be done like that;
+a database that cannot be read lets the session go, says so to the person at the client
 and in ``.musician/logs/gate.log``, and the silent heartbeat tells the conductor; one that only cannot be written
 keeps the session as it would have been kept, uncounted, and the client's own cap ends that. A hook that is ended
 while it waits leaves the task waiting as it is, with a heartbeat that nobody refreshes.
@@ -9,15 +10,18 @@ while it waits leaves the task waiting as it is, with a heartbeat that nobody re
 
 import os
 import sys
+from pathlib import Path
 
 from musician import service
 from musician.hooks.answers import block, notice
 from musician.hooks.stop_counting import this_stop
+from musician.processes.vital import is_held, lock_path
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost, DatabaseUnusable
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.rules.gate import CLIENT_CAP, Decision, Duty, Keep, Wait, decide, spent
 from musician.protocol.states import State
+from musician.trees.root import Root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +47,10 @@ def answer(event: "HookEvent", place: "Place") -> "Answer | None":
 
             claim = _claim(event, place, decision.duty)
             decision = wait_for_conductor(place.store(), claim, place.settings())
+        if isinstance(decision, Keep) and event.text("permission_mode") == "plan":
+            return notice(
+                f"musician: {decision.duty.task_id} stays yours. It goes on once you leave plan mode (Shift+Tab)"
+            )
         return _kept(event, place, decision) if isinstance(decision, Keep) else None
     except ClaimLost:
         return None  # taken over meanwhile: its successor has the duty
@@ -60,7 +68,15 @@ def _decided(event: "HookEvent", place: "Place") -> Decision:
     for held in place.played:
         claim = Claim(task_id=held.task_id, session_id=session_id, epoch=held.epoch)
         duties.append(service.duty_of(place.store(), claim))
-    return decide(duties, is_woken=_is_woken(event))
+    return decide(duties, is_woken=_is_woken(event), has_tools=_has_tools(place))
+
+
+def _has_tools(place: "Place") -> bool:
+    """Whether the tools' server lives: it holds the life lock of what its session plays (D2)."""
+    if place.root is None:
+        return True
+    locks = Root(path=Path(place.root)).locks_dir
+    return all(is_held(lock_path(locks, held.task_id)) for held in place.played)
 
 
 def _is_woken(event: "HookEvent") -> bool:

@@ -5,6 +5,7 @@ import json
 import os
 import time
 
+from musician.hooks.measure import open_transcript
 from musician.service import Stop
 
 TYPE_CHECKING = False
@@ -33,7 +34,7 @@ def this_stop(event: "HookEvent") -> Stop:
 def _transcript(path: "str | None") -> "tuple[int, int]":
     """Its size, and where in it the last tool call stands; 0 where there is none in its last part."""
     try:
-        with open(path or "", "rb") as file:
+        with open_transcript(path or "") as file:
             size = os.fstat(file.fileno()).st_size
             start = max(0, size - _TAIL_BYTES)
             file.seek(start)

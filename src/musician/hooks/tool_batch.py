@@ -1,8 +1,7 @@
 """Some tools have run: is the session's heartbeat due, has anybody said anything, how full is its context?
 
 Comes after every batch of tools, so silence is decided first, with one read and the end of the transcript; only what
-must be written or said imports the service. A subagent's batch is a sign of life of its session and nothing else: the
-context it fills is its own, and what it is told its parent would not hear.
+must be written or said imports the service. A subagent's batches never come here.
 """
 
 from musician.hooks.answers import context
@@ -26,30 +25,24 @@ def answer(event: "HookEvent", place: "Place") -> "Answer | None":
     if not place.live:
         return None
     numbers = numbers_of(place)
-    used_pct = None
-    if event.agent_id is None:
-        is_written(event.transcript_path, event.last_call_id)
-        used_pct = percent_used(event.transcript_path, set_window_tokens=numbers.window_tokens)
-    if _is_quiet(event, place, numbers, used_pct):
+    is_written(event.transcript_path, event.last_call_id)
+    used_pct = percent_used(event.transcript_path, set_window_tokens=numbers.window_tokens)
+    if _is_quiet(place, numbers, used_pct):
         return None
     for held in place.live:
         _show_life(event, place, held, numbers)
-    if event.agent_id is not None:
-        return None
     said = [*_told(event, place), *_weighed(event, place, numbers, used_pct)]
     return context(event.name, "\n".join(said)) if said else None
 
 
-def _is_quiet(event: "HookEvent", place: "Place", numbers: "Numbers", used_pct: "float | None") -> bool:
+def _is_quiet(place: "Place", numbers: "Numbers", used_pct: "float | None") -> bool:
     if any(_is_due(held, numbers) for held in place.live):
         return False
-    if event.agent_id is not None:
-        return True
     return not any(
         held.undelivered
         or held.warned_pct is None
         or (used_pct is not None and _reached(used_pct, numbers) != held.warned_pct)
-        or _is_news(held, used_pct)
+        or _is_news(held, numbers, used_pct)
         for held in place.played
     )
 
@@ -60,10 +53,12 @@ def _is_due(held: "Held", numbers: "Numbers") -> bool:
     return held.heartbeat_age_s is None or not -1 <= held.heartbeat_age_s <= limit_s
 
 
-def _is_news(held: "Held", used_pct: "float | None") -> bool:
+def _is_news(held: "Held", numbers: "Numbers", used_pct: "float | None") -> bool:
     if used_pct is None:
         return False
-    return held.context_pct is None or abs(used_pct - held.context_pct) >= _RECORDED_FROM_PCT
+    if held.context_pct is None or abs(used_pct - held.context_pct) >= _RECORDED_FROM_PCT:
+        return True
+    return _reached(used_pct, numbers) != _reached(held.context_pct, numbers)
 
 
 def _reached(used_pct: float, numbers: "Numbers") -> float:
@@ -99,7 +94,10 @@ def _told(event: "HookEvent", place: "Place") -> "list[str]":
 
 
 def _weighed(event: "HookEvent", place: "Place", numbers: "Numbers", used_pct: "float | None") -> "list[str]":
-    """Write the reading down; what a threshold asks for is said once, when it is reached."""
+    """Write the reading down; what a threshold asks for is said once, when it is reached.
+
+    That a context is spent the conductor hears at once, whatever its session does about it (D42).
+    """
     from musician import service
     from musician.hooks.standing import claim_of
 
@@ -107,12 +105,14 @@ def _weighed(event: "HookEvent", place: "Place", numbers: "Numbers", used_pct: "
         return []
     session_id = event.session_id or ""
     for held in place.played:
-        if _is_news(held, used_pct):
+        if _is_news(held, numbers, used_pct):
             service.measure_context(place.store(), claim_of(held, session_id), used_pct)
     reached, warned = _reached(used_pct, numbers), place.played[0].warned_pct or 0.0
     if reached == warned:
         return []
     service.warn_client(place.store(), session_id, reached)
+    if warned < reached == numbers.thresholds_pct[-1]:
+        service.tell_conductor(place.store(), session_id, f"its context is spent: {used_pct:.0f} % are used")
     return [_asked(used_pct, reached, numbers)] if reached > warned else []
 
 

@@ -1,22 +1,24 @@
-"""A tool is about to be used: may it be, and is there something the session must hear first (D21, D12)?
+"""A tool is about to be used: may it be, and is there something the session must hear first (D21, D34, D35)?
 
-Decided in this order. Our own tools are let through; their server checks what they do. (A stranger's first is left to
-the person at the client, where there is one.) A session whose claim was taken
-over writes nothing more. An urgent message stops the next call, once, and says where it is to be read; a subagent is
-stopped for as long as its session has not heard it. Then the policy: what is refused is written down. Whatever is wrong
-with the database, a forbidden act is not waved through: where nobody can tell whose session this is, the person at the
-client is asked, which in a client without one is a refusal (B10).
+Decided in this order. A session that is no musician's is left alone; a first tool of ours is left to the person at the
+client, where there is one. A subagent is kept from the protocol's acts, and from every act once the claim it was begun
+under has ended. An urgent message stops every call but the inbox, until it is acknowledged. Our own tools are let
+through; their server checks what they do. A claim that was taken over writes nothing more. A context that is spent
+leaves the way out, and reading. Then the policy: what is refused is written down.
+
+The guard fails closed (D36): an event it cannot read, a crash, a database that is gone and a judgement that takes too
+long are refusals, with a way out. That a session is a musician's is known without the database, too.
 """
 
 import os
 import sys
 
-from musician.hooks.answers import allow, deny
+from musician.hooks.answers import PLANNING, allow, deny
 from musician.protocol.policy.glance import OWN_TOOLS, READING, is_harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from musician.hooks.answers import Answer
     from musician.hooks.event import HookEvent
@@ -24,42 +26,115 @@ if TYPE_CHECKING:
     from musician.protocol.claim import Claim
     from musician.protocol.policy.forbidden import Act, Refusal
 
-__all__ = ["answer", "trouble"]
+__all__ = ["JUDGED_WITHIN_S", "answer", "trouble"]
+
+JUDGED_WITHIN_S = 1.0
+"""Of work, by the processor's time: a busy machine refuses nothing."""
 
 _READING = READING | {"TaskOutput"}
+_READING_VERBS = ("siblings", "conductor_health", "query")
+"""Tools of ours that change nothing, a message's receipt included: a subagent may use them, too."""
 
 _ALIASES_WITHIN_S = 5.0
 _MOST_SHOWN_IDS = 5
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _./:=,@%+-'\"#?!()\n")
 
 
 def answer(event: "HookEvent", place: "Place") -> "Answer | None":
-    tool = event.text("tool_name")
-    played = tuple(held for held in place.live if held.task_id != "task-00")
+    if (place.played or place.outlived) and not event.is_readable:
+        return deny(event.name, "What this call would do cannot be read. Make it anew, in plainer words.")
+    tool, verb = event.text("tool_name"), _verb(event)
+    if event.agent_id is not None:
+        refused = _kept_from_a_subagent(event, place, tool, verb)
+    else:
+        refused = _interrupted(event, place, tool, verb)
+    if refused is not None:
+        return refused
     if tool.startswith(OWN_TOOLS):
-        return allow(event.name, "the protocol's own tool") if place.held or _is_alone(tool) else None
-    if not played:
+        return _own_tool(event, place, tool, verb)
+    if not place.played:
         return _after_the_end(event, place, tool)
-    return _interrupted(event, place, played) or _judged(event, place, tool, played)
+    return _spent(event, place, tool, verb) or _judged(event, place, tool)
+
+
+def trouble(event: "HookEvent", place: "Place", problem: str) -> "Answer | None":
+    """What a musician's session may do cannot be told: only what changes nothing passes, and the way to mend it."""
+    if not (place.played or place.outlived or place.is_marked(event.session_id or "")):
+        return None
+    tool = event.text("tool_name")
+    if tool.startswith(OWN_TOOLS) and event.agent_id is None:
+        return allow(event.name, "the protocol's own tool")
+    if tool in _READING:
+        return None
+    why = f"Refused: {problem}. Nothing can be guarded or written down like this, so only reading passes."
+    out = "Tell the user: `musician doctor` says what is wrong; `/clear` begins a conversation without the task."
+    return deny(event.name, f"{why} {out}")
+
+
+def _verb(event: "HookEvent") -> str:
+    """The protocol's verb that a call is, by our tool or typed as a plain command; "" for any other call."""
+    tool = event.text("tool_name")
+    if tool.startswith(OWN_TOOLS):
+        return tool.rpartition("__")[2]
+    given = event.raw.get("tool_input")
+    command = given.get("command") if tool == "Bash" and isinstance(given, dict) else None
+    if not isinstance(command, str) or not _PLAIN.issuperset(command.strip()):
+        return ""
+    words = command.split(maxsplit=2)
+    return words[1] if words[:1] == ["musician"] and len(words) > 1 and "\n" not in command.strip() else ""
+
+
+# -- who asks, and what must be heard first ------------------------------------------------------------------------
+
+
+def _kept_from_a_subagent(event: "HookEvent", place: "Place", tool: str, verb: str) -> "Answer | None":
+    if tool in _READING:
+        return None
+    if tool.startswith(OWN_TOOLS) and verb not in _READING_VERBS:
+        return deny(event.name, f"`{verb}` is the musician's own act: return to it, and say what you found.")
+    if place.outlived:
+        ended = "The claim that you were begun under has ended, and with it your piece."
+        return deny(event.name, f"{ended} Write nothing more: end now, and say how far you are.")
+    if any(held.urgent for held in place.played):
+        return deny(
+            event.name, "Stopped by an urgent message to your session: end now, and say how far you are."
+        )
+    return None
+
+
+def _interrupted(event: "HookEvent", place: "Place", tool: str, verb: str) -> "Answer | None":
+    """Whatever is tried, until the message is acknowledged; a tool search finds the tool that reads it."""
+    if verb == "inbox" or tool == "ToolSearch":
+        return None
+    for held in place.played:
+        if not held.urgent:
+            continue
+        from musician import service
+        from musician.protocol.errors import DatabaseUnusable
+
+        claim = _claim(held, event)
+        urgent = service.urgent_messages(place.store(), claim)
+        try:
+            service.deliver(place.store(), claim, tuple(message.id for message in urgent))
+        except DatabaseUnusable as error:  # whoever counts what was delivered misses this once
+            _log(f"{event.name}: {error}")
+        ids = ", ".join(str(message.id) for message in urgent[:_MOST_SHOWN_IDS])
+        said = f"Stopped by the conductor: urgent message {ids} for {held.task_id}."
+        return deny(
+            event.name, f"{said} Read it with `inbox` before anything else: nothing passes until then."
+        )
+    return None
+
+
+def _own_tool(event: "HookEvent", place: "Place", tool: str, verb: str) -> "Answer | None":
+    if verb == "claim" and event.text("permission_mode") == "plan" and not place.played:
+        return deny(event.name, PLANNING)
+    return allow(event.name, "the protocol's own tool") if place.held or _is_alone(tool) else None
 
 
 def _is_alone(tool: str) -> bool:
     """Nobody is there to be asked, so that the client would refuse it; and it is the plugin's, not a namesake's."""
     return tool.startswith(OWN_TOOLS[0]) and os.environ.get("CLAUDE_CODE_SESSION_ATTENDED") == "0"
-
-
-def trouble(event: "HookEvent", place: "Place", problem: str) -> "Answer | None":
-    """The database cannot say whose session this is: only what no musician may do is asked about."""
-    tool = event.text("tool_name")
-    if tool.startswith(OWN_TOOLS):
-        return allow(event.name, "the protocol's own tool")
-    if tool in _READING:
-        return None
-    refusal = _refusal(event, place, tool, frozenset())
-    if refusal is None:
-        return None
-    asked = deny(event.name, f"{problem}. If this session is a musician's: {refusal}")
-    asked["hookSpecificOutput"]["permissionDecision"] = "ask"
-    return asked
 
 
 def _after_the_end(event: "HookEvent", place: "Place", tool: str) -> "Answer | None":
@@ -69,7 +144,7 @@ def _after_the_end(event: "HookEvent", place: "Place", tool: str) -> "Answer | N
     from musician import service
 
     for held in place.held:
-        if held.task_id != "task-00" and service.was_taken(place.store(), _claim(held, event)):
+        if not held.conducts and service.was_taken(place.store(), _claim(held, event)):
             text = (
                 f"This session's claim on {held.task_id} was taken over: nothing more is written by it. "
                 "End your turn; work goes on in the successor, or here after /clear."
@@ -78,32 +153,27 @@ def _after_the_end(event: "HookEvent", place: "Place", tool: str) -> "Answer | N
     return None
 
 
-def _interrupted(event: "HookEvent", place: "Place", played: "Sequence[Held]") -> "Answer | None":
-    for held in played:
-        if not held.undelivered:
-            continue
-        from musician import service
-        from musician.protocol.errors import DatabaseUnusable
+def _spent(event: "HookEvent", place: "Place", tool: str, verb: str) -> "Answer | None":
+    """From the exit threshold on (D35). A subagent's context is its own."""
+    if tool in _READING or verb or event.agent_id is not None:
+        return None
+    from musician.hooks.numbers import numbers_of
 
-        claim = _claim(held, event)
-        urgent = service.urgent_messages(place.store(), claim)
-        if not urgent:
-            continue
-        if event.agent_id is not None:
+    exit_pct = numbers_of(place).thresholds_pct[-1]
+    for held in place.played:
+        used_pct = max(held.warned_pct or 0.0, held.context_pct or 0.0)
+        if used_pct >= exit_pct:
+            why = f"{used_pct:.0f} % of your context is used, and from {exit_pct:.0f} % on nothing is begun."
             return deny(
-                event.name, "Stopped by an urgent message to your session: end now, and say how far you are."
+                event.name, f'{why} Only reading and the protocol\'s tools pass: `handoff(reason="context")`.'
             )
-        try:
-            service.deliver(place.store(), claim, tuple(message.id for message in urgent))
-        except DatabaseUnusable as error:  # it is said once more then, and not left unsaid
-            _log(f"{event.name}: {error}")
-        ids = ", ".join(str(message.id) for message in urgent[:_MOST_SHOWN_IDS])
-        said = f"Stopped by the conductor: urgent message {ids} for {held.task_id}."
-        return deny(event.name, f"{said} Read it with `inbox` before anything else.")
     return None
 
 
-def _judged(event: "HookEvent", place: "Place", tool: str, played: "Sequence[Held]") -> "Answer | None":
+# -- the policy ----------------------------------------------------------------------------------------------------
+
+
+def _judged(event: "HookEvent", place: "Place", tool: str) -> "Answer | None":
     if is_harmless(tool, event.raw.get("tool_input"), database=place.database):
         return None
     refusal = _refusal(event, place, tool, frozenset())
@@ -113,15 +183,17 @@ def _judged(event: "HookEvent", place: "Place", tool: str, played: "Sequence[Hel
         from musician import service
 
         store = place.store()
-        refusal = _refusal(event, place, tool, service.grants_of(store, *(held.task_id for held in played)))
-        if refusal is not None:
-            service.note_refusal(store, _claim(played[0], event), refusal)
+        granted = service.grants_of(store, *(held.task_id for held in place.played))
+        refusal = _refusal(event, place, tool, granted)
+        if refusal is not None and event.agent_id is None:
+            service.note_refusal(store, _claim(place.played[0], event), refusal)
     except Exception as error:  # a musician's forbidden act is refused, written down or not
         _log(f"{event.name}: the refusal is not in the journal: {error}")
     return None if refusal is None else deny(event.name, str(refusal))
 
 
 def _refusal(event: "HookEvent", place: "Place", tool: str, granted: "frozenset[Act]") -> "Refusal | None":
+    from musician.hooks.limit import time_limit
     from musician.protocol.policy.tool_calls import Surroundings, judge
 
     given = event.raw.get("tool_input")
@@ -132,27 +204,18 @@ def _refusal(event: "HookEvent", place: "Place", tool: str, granted: "frozenset[
     where = Surroundings(
         cwd=cwd,
         root=root,
-        tree=_top(cwd, root),
+        tree=place.tree_of(place.played[0]) or root,
         database=place.database,
         grants=granted,
         aliases=_aliases(cwd) if "git" in str(given.get("command", "")) else {},
         variables={name: os.environ[name] for name in ("HOME", "MUSICIAN_DB") if name in os.environ},
     )
-    return judge(tool, given, where)
-
-
-def _top(cwd: str, root: str) -> str:
-    """The working tree around the session's folder."""
-    here = cwd
-    while here not in (root, os.path.dirname(here)):
-        if os.path.lexists(os.path.join(here, ".git")):
-            return here
-        here = os.path.dirname(here)
-    return root
+    with time_limit(JUDGED_WITHIN_S):
+        return judge(tool, given, where)
 
 
 def _aliases(cwd: str) -> "Mapping[str, str]":
-    """Git's configured aliases; none where git does not say."""
+    """Git's configured aliases; none where there is no git. :class:`TimeoutError` where it does not say in time."""
     import subprocess
 
     argv = ["git", "config", "--null", "--get-regexp", r"^alias\."]
@@ -165,8 +228,10 @@ def _aliases(cwd: str) -> "Mapping[str, str]":
             timeout=_ALIASES_WITHIN_S,
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except OSError:
         return {}
+    except subprocess.TimeoutExpired as error:
+        raise TimeoutError("git does not say what its aliases are") from error
     pairs = (
         record.partition("\n") for record in done.stdout.decode("utf-8", "replace").split("\0") if record
     )

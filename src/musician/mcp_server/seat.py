@@ -81,9 +81,14 @@ class Seat:
 
     # -- being alive ---------------------------------------------------------------------------------------------
 
-    def beat(self) -> None:
-        """A tool was called: refresh the heartbeats that are due (D10)."""
+    def beat(self, *, delegated: bool = False) -> None:
+        """A tool was called: refresh the heartbeats that are due (D10).
+
+        ``delegated``: none was, but the session waits for its subagents, whose own events say nothing of it (D34).
+        """
         for claim in service.claims_of(self.store, self.session_id):
+            if delegated and not service.running_subagents(self.store, claim):
+                continue
             row = service.task_row(self.store, claim.task_id)
             if heartbeat_status(row.heartbeat_age_s, self.settings) is not HeartbeatStatus.OK:
                 service.beat(self.store, claim)

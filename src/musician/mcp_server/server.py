@@ -182,6 +182,7 @@ def _look(seat: "Seat") -> bool:
     """Whether to look again; a session that is none will never own anything (D8)."""
     try:
         seat.take_up()
+        seat.beat(delegated=True)
     except CallerError:
         return False
     except (MusicianError, OSError) as error:

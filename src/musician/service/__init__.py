@@ -5,7 +5,8 @@ as ``task-00``. A refusal is a typed error and changes nothing. The message is w
 waiters are rung after the commit. Where do we …
 
 - claim? ``claiming``; beat, find a session's claims? ``claims``
-- follow a session that somebody opened in a client? ``clients``; to its next id? ``rebinding``
+- follow a session that somebody opened in a client? ``clients``; to its next id? ``rebinding``; its subagents?
+  ``subagents``
 - write down what a session did? ``work``
 - submit, report, ask? ``submissions``
 - end a session or a task? ``endings``
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
         meet_client,
         note_client_failure,
         session_of_process,
+        tell_conductor,
         warn_client,
     )
     from musician.service.conducting import (
@@ -79,6 +81,13 @@ if TYPE_CHECKING:
     from musician.service.rebinding import rebind
     from musician.service.settling import guarded, keep_settings, kept_settings
     from musician.service.smoothness import PhaseSmoothness, smoothness_by_phase
+    from musician.service.subagents import (
+        Subagent,
+        begin_subagent,
+        end_subagent,
+        end_subagents_but,
+        running_subagents,
+    )
     from musician.service.submissions import announce, ask, report, resume, submit
     from musician.service.takeover import fence, hand_over, reopen, take_over, withdraw
     from musician.service.verdicts import grant_retries, judge, request_exit
@@ -115,6 +124,7 @@ __all__ = [
     "PhaseSmoothness",
     "Stop",
     "Stops",
+    "Subagent",
     "Taken",
     "TaskView",
     "accept_proposal",
@@ -130,6 +140,7 @@ __all__ = [
     "ask_human",
     "beat",
     "beat_conductor",
+    "begin_subagent",
     "block_claim",
     "claim",
     "claims_of",
@@ -146,6 +157,8 @@ __all__ = [
     "describe_session",
     "duty_of",
     "end_client",
+    "end_subagent",
+    "end_subagents_but",
     "everything",
     "execute",
     "exit_task",
@@ -194,6 +207,7 @@ __all__ = [
     "request_exit",
     "resolve_asks",
     "resume",
+    "running_subagents",
     "send",
     "session_of_process",
     "siblings",
@@ -206,6 +220,7 @@ __all__ = [
     "task_row",
     "task_view",
     "tasks_of",
+    "tell_conductor",
     "undelivered",
     "unread",
     "unsubmitted_proposals",
@@ -233,6 +248,7 @@ if not TYPE_CHECKING:  # where types are checked, a name that is not listed abov
                 "meet_client",
                 "note_client_failure",
                 "session_of_process",
+                "tell_conductor",
                 "warn_client",
             ),
             "rebinding": ("rebind",),
@@ -265,6 +281,13 @@ if not TYPE_CHECKING:  # where types are checked, a name that is not listed abov
             "rawwork": ("execute", "query"),
             "settling": ("guarded", "keep_settings", "kept_settings"),
             "smoothness": ("PhaseSmoothness", "smoothness_by_phase"),
+            "subagents": (
+                "Subagent",
+                "begin_subagent",
+                "end_subagent",
+                "end_subagents_but",
+                "running_subagents",
+            ),
             "submissions": ("announce", "ask", "report", "resume", "submit"),
             "takeover": ("fence", "hand_over", "reopen", "take_over", "withdraw"),
             "verdicts": ("grant_retries", "judge", "request_exit"),

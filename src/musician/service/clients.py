@@ -30,6 +30,7 @@ __all__ = [
     "meet_in",
     "note_client_failure",
     "session_of_process",
+    "tell_conductor",
     "warn_client",
 ]
 
@@ -125,6 +126,13 @@ def warn_client(store: Store, session_id: str, pct: float) -> None:
     """Remember which context threshold a session has been told of, 0 for none (D15)."""
     with store.write() as tx:
         tx.run("warn_client", session_id=session_id, pct=pct)
+
+
+def tell_conductor(store: Store, session_id: str, text: str) -> None:
+    """Something became known of a session that its conductor should hear now, of each of its live claims."""
+    with store.write() as tx:
+        for claim in claims_in(tx, session_id):
+            _tell(tx, claim, text)
 
 
 def claims_of_process(store: Store, identity: ProcessIdentity, *, but: str) -> tuple[Claim, ...]:

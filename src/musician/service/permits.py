@@ -30,9 +30,9 @@ def note_refusal(store: Store, claim: Claim, refusal: Refusal) -> None:
 
 
 def urgent_messages(store: Store, claim: Claim) -> tuple[MessageRow, ...]:
-    """The urgent messages that have not reached this claim, oldest first (D12)."""
+    """The urgent messages that its session has not acknowledged, delivered or not, oldest first (D12, D35)."""
     with store.read() as tx:
-        rows = tx.all("urgent_undelivered", task_id=claim.task_id, claim_epoch=claim.epoch, most=MOST_URGENT)
+        rows = tx.all("urgent_unacknowledged", task_id=claim.task_id, most=MOST_URGENT)
         return tuple(decode(MessageRow, row) for row in rows)
 
 

@@ -67,6 +67,20 @@ def test_who_is_kept_is_told_the_exact_next_call(state: State, item: str, call: 
     assert call in reason
 
 
+@pytest.mark.parametrize("state", [State.WORKING, *sorted(ACTIVE - TERMINAL - {State.WORKING})])
+@pytest.mark.parametrize("item", ["", "step 2", "step 2 agent 1"])
+def test_where_the_tools_are_missing_the_commands_are_named(state: State, item: str) -> None:
+    """AUDIT-C8: a call of a tool that does not exist helps nobody; each command names its task."""
+    duty = Duty(task_id=TASK, state=state, item=item, message_ids=(7,))
+    kept = decide([duty], is_woken=True, has_tools=False)
+    assert isinstance(kept, Keep)
+    assert "()" not in kept.reason
+    assert f"`musician inbox {TASK} --ack`" in kept.reason
+    assert "tools are not there" in kept.reason
+    called = kept.reason.split("`")[1::2]
+    assert all(part.startswith("musician ") and TASK in part for part in called)
+
+
 def test_messages_are_pointed_at_and_wake_a_waiting_session() -> None:
     assert "Message 7, 8 from the conductor: call `inbox()` first." in said(State.WORKING, message_ids=(7, 8))
     assert "1, 2, 3, 4, 5 and 2 more" in said(State.NEEDS_REVIEW, message_ids=tuple(range(1, 8)))

@@ -10,9 +10,10 @@ Knows no database and no clock. What it says carries pointers, never a message's
 input", and the session reads the database for itself.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from musician.protocol.names import CONDUCTOR
@@ -87,12 +88,15 @@ class Keep:
 Decision = Leave | Wait | Keep
 
 
-def decide(duties: Sequence[Duty], *, is_woken: bool) -> Decision:
-    """``is_woken``: somebody else wakes the session when the conductor answers (a monitor, a host)."""
+def decide(duties: Sequence[Duty], *, is_woken: bool, has_tools: bool = True) -> Decision:
+    """``is_woken``: somebody else wakes the session when the conductor answers (a monitor, a host).
+
+    Without tools, because their server is late or dead, the next call is a command (``has_tools``).
+    """
     open_ = [duty for duty in duties if not duty.is_free]
     owed = next((duty for duty in open_ if duty.message_ids or not duty.waits), None)
     if owed is not None:
-        return Keep(duty=owed, reason=_reason(owed))
+        return Keep(duty=owed, reason=_reason(owed, has_tools=has_tools))
     if not open_ or is_woken:
         return Leave()
     return Wait(duty=open_[0])
@@ -139,34 +143,54 @@ def patience(
     return Patience.HAND_OFF if has_reported else Patience.REPORT
 
 
-def _reason(duty: Duty) -> str:
+_CALLS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "inbox": ("inbox()", "musician inbox {task} --ack"),
+        "claim": ("claim()", "musician claim {task}"),
+        "start": ('step(n=…, act="start")', "musician step {task} start N"),
+        "done": ('step(n={step}, act="done")', "musician step {task} done {step}"),
+        "error": ('error(text="…")', "musician error {task} '…'"),
+        "checkpoint": ('checkpoint(summary="…")', "musician checkpoint {task}"),
+        "complete": ("complete()", "musician complete {task}"),
+        "leave": (
+            'handoff(reason="exit requested", notes="…")',
+            "musician exit {task} --reason 'exit requested'",
+        ),
+        "handoff": ('handoff(reason="…")', "musician exit {task} --reason '…'"),
+    }
+)
+"""What a session calls, as a tool and as a command."""
+
+_NO_TOOLS = " (The comms-link tools are not there now: type these commands instead.)"
+
+
+def _reason(duty: Duty, *, has_tools: bool) -> str:
     if duty.task_id == CONDUCTOR:
         return "You conduct (task-00 is working): see to the tasks, or set its state to `complete` or `exit_requested`."
     told = f"{duty.task_id} is {duty.state}"
     shown = ", ".join(map(str, duty.message_ids[:_MOST_POINTERS]))
     more = len(duty.message_ids) - _MOST_POINTERS
-    unread = (
-        f"Message {shown}{f' and {more} more' if more > 0 else ''} from the conductor: call `inbox()` first. "
-    )
-    return f"{told}. {unread if duty.message_ids else ''}{_next_call(duty)}"
+    unread = f"Message {shown}{f' and {more} more' if more > 0 else ''} from the conductor: call `{{inbox}}` first. "
+    step = duty.item.removeprefix("step ")
+    calls = {
+        name: spelled[not has_tools].format(task=duty.task_id, step=step) for name, spelled in _CALLS.items()
+    }
+    text = f"{unread if duty.message_ids else ''}{_next_call(duty)}".format_map(calls)
+    return f"{told}. {text}{'' if has_tools else _NO_TOOLS}"
 
 
 def _next_call(duty: Duty) -> str:
     match duty.state:
         case State.EXIT_REQUESTED:
-            return 'The conductor asks you to leave: call `handoff(reason="exit requested", notes="…")`.'
+            return "The conductor asks you to leave: call `{leave}`."
         case State.REVIEW_APPROVED:
-            return "Approved: call `claim()` for the next step, or `complete()` after the last checkpoint."
+            return "Approved: call `{claim}` for the next step, or `{complete}` after the last checkpoint."
         case State.REVIEW_FAILED | State.FIX_PROPOSED:
-            return 'Mend what the conductor says, then call `checkpoint(summary="…")`.'
+            return "Mend what the conductor says, then call `{checkpoint}`."
         case State.NEEDS_REVIEW | State.ERROR:
             return "Then end your turn again: it still waits."
     if duty.item.startswith("step ") and " " not in duty.item.removeprefix("step "):
-        done = f'`step(n={duty.item.removeprefix("step ")}, act="done")`'
-        return f'{duty.item} is begun: finish it and call {done}, or `error(text="…")` if you cannot.'
+        return f"{duty.item} is begun: finish it and call `{{done}}`, or `{{error}}` if you cannot."
     if duty.item:
-        return f"{duty.item} is begun: finish it; `claim()` says where you stand."
-    return (
-        'Call `claim()` for the next step, then `step(n=…, act="start")` or `checkpoint(summary="…")`; '
-        '`handoff(reason="…")` ends the session.'
-    )
+        return f"{duty.item} is begun: finish it; `{{claim}}` says where you stand."
+    return "Call `{claim}` for the next step, then `{start}` or `{checkpoint}`; `{handoff}` ends the session."

@@ -125,6 +125,7 @@ class Hand:
                 remedy=f"`musician wait {self.claim.task_id}`, then read its inbox",
             )
         self.check_corrected()
+        self._check_context(context_pct)
         kind = Kind.LAUNCHED if "agent" in item else Kind.STARTED
         self._go_on(*self.news(), Entry(kind=kind, item=item, context_pct=context_pct))
 
@@ -162,6 +163,16 @@ class Hand:
                 task_id=self.claim.task_id,
                 missing=f"{first.item} comes before anything else: {first.title}",
                 remedy=f"`musician correction {self.claim.task_id}` once that is done; it does a revert itself",
+            )
+
+    def _check_context(self, context_pct: float | None) -> None:
+        """From the exit threshold on nothing is begun, whatever was granted (D35)."""
+        used_pct, exit_pct = self.state(context_pct).used_pct, self.settings.context.exit_from_pct
+        if used_pct is not None and used_pct >= exit_pct:
+            raise EvidenceMissing(
+                task_id=self.claim.task_id,
+                missing=f"{used_pct:.0f} % of the context is used, and from {exit_pct:.0f} % on nothing is begun",
+                remedy=f"hand off: `musician exit {self.claim.task_id} --reason context`",
             )
 
     def stand_still(self) -> None:

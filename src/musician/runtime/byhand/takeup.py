@@ -22,6 +22,7 @@ from musician.runtime.byhand.hand import Hand
 from musician.runtime.resuming.lookback import Ground, Outlook, look_back
 from musician.service import Taken
 from musician.store.port import Store
+from musician.trees import marks
 from musician.trees.root import Root
 
 __all__ = ["MOST_ITEMS", "MOST_TOLD_CHARS", "TakenUp", "take_up"]
@@ -80,6 +81,7 @@ async def take_up(
     """
     claimed = partial(service.claim, store, task_id, session_id, quiet=quiet, settings=settings)
     taken = await anyio.to_thread.run_sync(claimed)
+    marks.mark(str(root.git_dir), taken.claim.session_id)
     hand = Hand(root=root, store=store, claim=taken.claim, settings=settings)
     standing = TakenUp(
         claim=taken.claim,

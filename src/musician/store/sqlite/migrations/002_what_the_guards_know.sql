@@ -5,3 +5,18 @@ CREATE TABLE settings (
     name  TEXT NOT NULL PRIMARY KEY,
     value NOT NULL
 ) WITHOUT ROWID;
+
+-- The subagents that a client's session has begun while it held a claim. Each stays bound by what a musician may do for
+-- as long as it runs, whatever became of the claim (D41).
+CREATE TABLE subagents (
+    agent_id    TEXT NOT NULL,
+    task_id     TEXT NOT NULL,
+    claim_epoch INTEGER NOT NULL,
+    session_id  TEXT NOT NULL,
+    kind        TEXT NOT NULL,
+    started_at  TEXT NOT NULL DEFAULT (datetime('now')),
+    ended_at    TEXT,
+    PRIMARY KEY (agent_id, task_id)
+) WITHOUT ROWID;
+
+CREATE INDEX subagents_running ON subagents (task_id, claim_epoch) WHERE ended_at IS NULL;

@@ -11,14 +11,12 @@ UPDATE grants SET revoked_by = :message_id WHERE task_id = :task_id AND act = :a
 -- name: grants_of_task
 SELECT act FROM grants WHERE task_id = :task_id AND revoked_by IS NULL ORDER BY act;
 
--- name: urgent_undelivered
--- What stops whatever is under way and has not reached this claim yet.
+-- name: urgent_unacknowledged
+-- What stops whatever is under way until it has been read.
 SELECT m.* FROM orchestration_messages m
 WHERE m.task_id = :task_id AND m.from_session = 'task-00' AND m.message_type = 'emergency'
   AND m.id > coalesce((SELECT max(message_id) FROM receipts
                        WHERE task_id = :task_id AND acknowledged_at IS NOT NULL), 0)
-  AND NOT EXISTS (SELECT 1 FROM receipts r WHERE r.task_id = m.task_id AND r.message_id = m.id
-                  AND r.claim_epoch = :claim_epoch)
 ORDER BY m.id LIMIT :most;
 
 -- name: ended_by_owner

@@ -1,0 +1,56 @@
+"""The subagents of a client's session: whose they are, and which run (D34, D41).
+
+One belongs to the claims that its session held when it began, for its life. What it does is its own: no row, journal
+or counter of a claim is touched here.
+"""
+
+from dataclasses import dataclass
+
+from musician.protocol.claim import Claim
+from musician.store.port import Store
+
+__all__ = ["Subagent", "begin_subagent", "end_subagent", "end_subagents_but", "running_subagents"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subagent:
+    """``kind`` is what its client calls it."""
+
+    agent_id: str
+    kind: str
+
+    def __str__(self) -> str:
+        return f"subagent {self.agent_id} ({self.kind})"
+
+
+def begin_subagent(store: Store, claim: Claim, subagent: Subagent) -> None:
+    """It runs from now on, under this claim."""
+    with store.write() as tx:
+        tx.run(
+            "begin_subagent",
+            agent_id=subagent.agent_id,
+            task_id=claim.task_id,
+            claim_epoch=claim.epoch,
+            session_id=claim.session_id,
+            kind=subagent.kind,
+        )
+
+
+def end_subagent(store: Store, agent_id: str) -> None:
+    """It has ended; nothing if it was not known to run."""
+    with store.write() as tx:
+        tx.run("end_subagent", agent_id=agent_id)
+
+
+def end_subagents_but(store: Store, claim: Claim, running: frozenset[str]) -> None:
+    """Its client says which of them run: of the others no end was seen."""
+    for subagent in running_subagents(store, claim):
+        if subagent.agent_id not in running:
+            end_subagent(store, subagent.agent_id)
+
+
+def running_subagents(store: Store, claim: Claim) -> tuple[Subagent, ...]:
+    """Those of a claim that have not ended, the oldest first."""
+    with store.read() as tx:
+        rows = tx.all("running_subagents", task_id=claim.task_id, claim_epoch=claim.epoch)
+    return tuple(Subagent(agent_id=str(row["agent_id"]), kind=str(row["kind"])) for row in rows)
