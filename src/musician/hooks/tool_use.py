@@ -35,6 +35,8 @@ _READING = READING | {"TaskOutput"}
 _READING_VERBS = ("siblings", "conductor_health", "query")
 """Tools of ours that change nothing, a message's receipt included: a subagent may use them, too."""
 
+_TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108  # nothing is made there
+_VARIABLES = ("HOME", "TMPDIR", "MUSICIAN_DB", "MUSICIAN_SESSION", "CLAUDE_PROJECT_DIR")
 _ALIASES_WITHIN_S = 5.0
 _MOST_SHOWN_IDS = 5
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _./:=,@%+-'\"#?!()\n")
@@ -174,7 +176,11 @@ def _spent(event: "HookEvent", place: "Place", tool: str, verb: str) -> "Answer 
 
 
 def _judged(event: "HookEvent", place: "Place", tool: str) -> "Answer | None":
-    if is_harmless(tool, event.raw.get("tool_input"), database=place.database):
+    cwd = event.cwd or os.getcwd()
+    given = event.raw.get("tool_input")
+    if is_harmless(
+        tool, given, cwd=cwd, tree=_tree(place, cwd), database=place.database, real=os.path.realpath
+    ):
         return None
     refusal = _refusal(event, place, tool, frozenset())
     if refusal is None:
@@ -204,14 +210,26 @@ def _refusal(event: "HookEvent", place: "Place", tool: str, granted: "frozenset[
     where = Surroundings(
         cwd=cwd,
         root=root,
-        tree=place.tree_of(place.played[0]) or root,
+        tree=_tree(place, cwd),
         database=place.database,
+        session=event.session_id or "",
+        is_subagent=event.agent_id is not None,
+        home=os.path.realpath(os.path.expanduser("~")),
+        temporary=tuple(
+            os.path.realpath(each) for each in (os.environ.get("TMPDIR", ""), *_TEMPORARY) if each
+        ),
+        real=os.path.realpath,
         grants=granted,
-        aliases=_aliases(cwd) if "git" in str(given.get("command", "")) else {},
-        variables={name: os.environ[name] for name in ("HOME", "MUSICIAN_DB") if name in os.environ},
+        aliases=_aliases(cwd) if "git" in str(given) else {},
+        variables={name: os.environ[name] for name in _VARIABLES if name in os.environ},
     )
     with time_limit(JUDGED_WITHIN_S):
         return judge(tool, given, where)
+
+
+def _tree(place: "Place", cwd: str) -> str:
+    """The tree of the claim, wherever the session stands."""
+    return place.tree_of(place.played[0]) or place.root or cwd
 
 
 def _aliases(cwd: str) -> "Mapping[str, str]":

@@ -19,6 +19,7 @@ class Act(StrEnum):
     MEMORY = "memory"
     BOOKKEEPING = "bookkeeping"
     CONDUCT = "conduct"
+    OUTSIDE = "outside"
 
 
 GRANTABLE = tuple(act for act in Act if act not in (Act.BOOKKEEPING, Act.CONDUCT))
@@ -37,6 +38,7 @@ REASONS: Mapping[Act, str] = MappingProxyType(
         Act.MEMORY: "a musician does not edit what every session reads; it makes a proposal",
         Act.BOOKKEEPING: "the program keeps these files and this database itself",
         Act.CONDUCT: "this is the conductor's to do, not a musician's",
+        Act.OUTSIDE: "a musician writes in its own tree and in temporary folders",
     }
 )
 
@@ -50,6 +52,7 @@ _REMEDIES: Mapping[Act, str] = MappingProxyType(
         Act.MEMORY: "use `propose` with type MEMORY or CLAUDE_MD",
         Act.BOOKKEEPING: "use the comms-link tools, which write them",
         Act.CONDUCT: "ask the conductor: `ask_conductor`",
+        Act.OUTSIDE: "write in the tree that `claim` named, or ask the conductor: `ask_conductor`",
     }
 )
 

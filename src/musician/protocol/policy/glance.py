@@ -1,9 +1,14 @@
 """Whether a tool call can be let through at a glance, before anything is imported to judge it (D21, DESIGN 9, P4).
 
 Most calls of a musician are builds, tests and edits. Where a text has nothing that a shell would expand or unquote, a
-forbidden act shows in it by its own letters: a call without any of them needs no reader. Says "no" whenever in doubt;
-:mod:`musician.protocol.policy.tool_calls` decides then. Imports nothing, because a hook pays for every module.
+forbidden act shows in it by its own letters: a call without any of them needs no reader. And in the own tree a text
+without a way out of it writes nowhere else. Says "no" whenever in doubt; :mod:`musician.protocol.policy.tool_calls`
+decides then. Imports nothing, because a hook pays for every module.
 """
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["OWN_TOOLS", "READING", "is_harmless"]
 
@@ -12,8 +17,10 @@ OWN_TOOLS = ("mcp__plugin_musician_comms-link__", "mcp__comms-link__")
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _./:=,@%+-;&|\n")
 _SHOWING = (
-    *("git", "gh", "glab", "hub", "jj", "sqlite", "musician", "rm", "unlink", "shred", "mv"),
-    *("claude", "memory", "temp", "head", "refs"),
+    *("git", "gh", "glab", "hub", "jj", "tea", "sqlite", "litecli", "musician", "claude"),
+    *("publish", "push", "upload", "yank", "deploy"),
+    *("rm", "unlink", "shred", "mv", "trash", "delete", "rsync", " -i", " - ", "-o/", "--ignore-env"),
+    *("memory", "temp", "head", "refs", "cd", "pushd", ".."),
 )
 _FILE_KEYS = {
     "Write": "file_path",
@@ -21,26 +28,51 @@ _FILE_KEYS = {
     "MultiEdit": "file_path",
     "NotebookEdit": "notebook_path",
 }
+_COMMANDS = frozenset({"argv", "args", "cmd", "command", "commands", "script", "shell"})
 READING = frozenset(
     {"Read", "Grep", "Glob", "LS", "WebFetch", "WebSearch", "ToolSearch", "TodoWrite", "Skill"}
 )
 """Tools that write nothing whatever their input is, and run nothing."""
 
 
-def is_harmless(tool_name: str, tool_input: object, *, database: str) -> bool:
-    """Whether the policy would certainly let it through. ``database``: its path, whose name shows an act too."""
+def is_harmless(
+    tool_name: str,
+    tool_input: object,
+    *,
+    cwd: str,
+    tree: str,
+    database: str,
+    real: "Callable[[str], str]" = str,
+) -> bool:
+    """Whether the policy would certainly let it through. ``tree``: the own one; ``database``: its path, whose name
+    shows an act too; ``real`` resolves the symlinks of a path."""
     if tool_name in READING:
         return True
     if not isinstance(tool_input, dict):
         return False
-    if tool_name == "Bash":
-        text = tool_input.get("command")
-    elif tool_name in _FILE_KEYS and "command" not in tool_input and "cmd" not in tool_input:
-        text = tool_input.get(_FILE_KEYS[tool_name])
-    else:
+    key = "command" if tool_name == "Bash" else _FILE_KEYS.get(tool_name, "")
+    text = tool_input.get(key)
+    if not isinstance(text, str) or (tool_name != "Bash" and _COMMANDS & tool_input.keys()):
         return False
-    if not isinstance(text, str) or not _PLAIN.issuperset(text):
+    shown = _command(text, cwd, tree) if tool_name == "Bash" else _file(text, cwd, tree, real)
+    if not shown or not _PLAIN.issuperset(shown):
         return False
-    shown = text.lower()
     folder, _, name = database.lower().rpartition("/")
-    return not any(word in shown for word in (*_SHOWING, name, folder.rpartition("/")[2]) if word)
+    telling = (*_SHOWING, name, folder.rpartition("/")[2])
+    return not any(word in shown.lower() for word in telling if word)
+
+
+def _command(text: str, cwd: str, tree: str) -> str:
+    """A command without its way into the own tree; "" where it may be played elsewhere."""
+    enters = f"cd {tree} && "
+    if text.startswith(enters):
+        text = text.removeprefix(enters)
+    elif cwd != tree and not cwd.startswith(tree + "/"):
+        return ""
+    return "" if " /" in f" {text}" or "=/" in text else text
+
+
+def _file(path: str, cwd: str, tree: str, real: "Callable[[str], str]") -> str:
+    """A path as seen from the own tree; "" where it lies elsewhere."""
+    full = real(path if path.startswith("/") else f"{cwd}/{path}")
+    return full.removeprefix(tree + "/") if full.startswith(tree + "/") else ""

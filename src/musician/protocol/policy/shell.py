@@ -12,8 +12,11 @@ in which they stand. It knows no program, no variable's value and no file. Rules
 - Nesting and length are bounded; beyond that :class:`TooMuch`.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from musician.protocol.policy.syntax import (
     Array,
@@ -39,6 +42,8 @@ __all__ = [
 
 MOST_CHARACTERS = 200_000
 MOST_NESTING = 24
+_MOST_HERE_DOCUMENTS = 64
+_MOST_ARITHMETIC_CHARS = 2_000
 
 KEYWORDS = frozenset(
     {"if", "then", "elif", "else", "fi", "while", "until", "do", "done", "{", "}", "!", "coproc"}
@@ -50,7 +55,10 @@ _ENDS_WORD = frozenset(_BLANK + "\n;&|<>()")
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 _REDIRECTS = ("<<<", "<<-", "&>>", "<<", ">>", ">|", "<>", ">&", "<&", "&>", "<", ">")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
-_CODES = {"x": (16, 2), "u": (16, 4)}
+_CODES = {"x": (16, 2), "u": (16, 4), "U": (16, 8)}
+_LAST_CHARACTER = 0x10FFFF
+_PLAIN = re.compile(r"[^\s;&|<>()'\"\\$`]+")
+_PLAIN_QUOTED = re.compile(r"[^\\$`\"}\0]+")
 
 
 class TooMuch(ValueError):
@@ -80,12 +88,22 @@ class _Reader:
 
     def __init__(self, text: str, nesting: int) -> None:
         self.text, self.at, self.nesting = text, 0, nesting
+        self.here_documents = 0
 
-    def script(self, *, closed: bool) -> Script:
-        """Commands up to the end; ``closed``: up to a closing parenthesis, which is taken."""
+    @contextmanager
+    def _deeper(self) -> Iterator[None]:
         self.nesting += 1
         if self.nesting > MOST_NESTING:
             raise TooMuch
+        yield
+        self.nesting -= 1
+
+    def script(self, *, closed: bool) -> Script:
+        """Commands up to the end; ``closed``: up to a closing parenthesis, which is taken."""
+        with self._deeper():
+            return self._commands(closed=closed)
+
+    def _commands(self, *, closed: bool) -> Script:
         found: list[Simple | Subshell] = []
         now, cases = _Open(), 0
         while self.at < len(self.text):
@@ -112,7 +130,6 @@ class _Reader:
             else:
                 self._take_word(now)
         self._end(found, now)
-        self.nesting -= 1
         return tuple(found)
 
     # -- commands ---------------------------------------------------------------------------------------------------
@@ -181,6 +198,9 @@ class _Reader:
         start = self.text.find("\n", self.at) + 1
         if not start:
             return ()
+        self.here_documents += 1
+        if self.here_documents > _MOST_HERE_DOCUMENTS:
+            raise TooMuch
         lines, end = [], start
         for line in self.text[start:].splitlines(keepends=True):
             end += len(line)
@@ -206,7 +226,7 @@ class _Reader:
                 self.at += 1
             else:
                 words.append(self._word())
-        now.arrays.append(Array(name=name.rstrip("+="), words=tuple(words)))
+        now.arrays.append(Array(name=name.rstrip("+="), words=tuple(words), adds="+=" in name))
 
     def _word(self) -> Word:
         parts: list[Part] = []
@@ -226,9 +246,14 @@ class _Reader:
             elif here in "$`":
                 parts += self._dollar(quoted=False)
             else:
-                parts.append(Text(here))
-                self.at += 1
+                parts.append(Text(self._run_of(_PLAIN)))
         return _merged(parts)
+
+    def _run_of(self, plain: re.Pattern[str]) -> str:
+        """Characters that mean only themselves; at least one."""
+        match = plain.match(self.text, self.at)
+        start, self.at = self.at, match.end() if match else self.at + 1
+        return self.text[start : self.at]
 
     def _up_to(self, end: str) -> str:
         stop = self.text.find(end, self.at)
@@ -247,8 +272,7 @@ class _Reader:
             elif here in "$`":
                 parts += self._dollar(quoted=True)
             else:
-                parts.append(Text(here, quoted=True))
-                self.at += 1
+                parts.append(Text(self._run_of(_PLAIN_QUOTED), quoted=True))
         return parts
 
     def _inside(self, text: str) -> Word:
@@ -269,7 +293,8 @@ class _Reader:
         if self._take("$("):
             return [Output(self.script(closed=True), quoted)]
         if self._take("${"):
-            return [self._braced(quoted=quoted)]
+            with self._deeper():
+                return [self._braced(quoted=quoted)]
         self.at += 1
         if not quoted and self._take("'"):
             return [Text(self._ansi(), quoted=True)]
@@ -327,7 +352,8 @@ class _Reader:
             ):
                 stop += 1
             self.at = stop if stop > start else self.at + 1
-            taken += chr(int(self.text[start:stop], base)) if stop > start else _ESCAPES.get(after, after)
+            code = int(self.text[start:stop], base) if stop > start else 0
+            taken += chr(min(code, _LAST_CHARACTER)) if code else _ESCAPES.get(after, after)
         return taken
 
     def _arithmetic(self, opening: str) -> Unknown | None:
@@ -335,7 +361,7 @@ class _Reader:
         if not self.text.startswith(opening, self.at):
             return None
         depth, stop = 0, self.at + len(opening)
-        while stop < len(self.text):
+        while stop < min(len(self.text), self.at + _MOST_ARITHMETIC_CHARS):
             here = self.text[stop]
             if here == ")" and not depth:
                 break
@@ -352,12 +378,10 @@ class _Reader:
 def _merged(parts: Iterable[Part]) -> Word:
     """Neighbours of one kind as one."""
     merged: list[Part] = []
-    for part in parts:
-        last = merged[-1] if merged else None
-        if isinstance(part, Text) and isinstance(last, Text) and part.quoted == last.quoted:
-            merged[-1] = Text(last.text + part.text, part.quoted)
-        else:
-            merged.append(part)
+    for is_quoted, group in groupby(parts, lambda part: part.quoted if isinstance(part, Text) else None):
+        same = list(group)
+        texts = [part.text for part in same if isinstance(part, Text)]
+        merged += same if is_quoted is None else [Text("".join(texts), is_quoted)]
     return tuple(merged)
 
 

@@ -54,10 +54,11 @@ Word = tuple[Part, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Array:
-    """``name=(…)``."""
+    """``name=(…)``, or ``name+=(…)``, which ``adds``."""
 
     name: str
     words: tuple[Word, ...]
+    adds: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,262 @@
+"""What one program that a shell command runs would do of what a musician may not (D21, D43).
+
+Theory. A few rules, each for a kind of program:
+
+- programs to which words are only data (``echo``, ``grep``, a test runner) do what their redirections do;
+- git, SQLite's shell, this program and the client's have a command line of their own, which is read;
+- programs that write or delete what they are given are judged by where that lies;
+- an interpreter's inline text is looked through for paths that it must not write; what it does through git, git's own
+  hooks refuse;
+- every other program may run another: from the first word on that names a program known here, and each of its words
+  that is a text, is judged as a command. So no program is known as a wrapper, and none is missing.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from posixpath import basename, join
+
+from musician.protocol.policy.commands import UNKNOWN, Run, name_of, resolved
+from musician.protocol.policy.forbidden import Act
+from musician.protocol.policy.listed import listed
+from musician.protocol.policy.places import Surroundings, deleting, is_database, writing
+from musician.protocol.policy.verbs import PUBLISHERS, claude, forge, musician, publishes
+
+__all__ = ["acts_of", "as_module", "is_fed", "is_known", "passed_on"]
+
+_WORDS = listed("""
+    [ [[ : ag apropos basename bat break case cat cd cmp column comm continue cut date df diff dirname du echo
+    egrep exit export false fgrep file grep head hostname id info jq kill less local logger ls man mktemp more
+    notify-send pgrep pkill popd printenv printf ps pushd pwd read readlink realpath return rg seq shift sleep stat
+    tail test tldr tr tree true type typeset uname uniq wc whatis whereis which whoami yq zgrep
+    """)
+"""Programs and parts of a shell that run nothing and write nothing but their output."""
+
+_TOOLS = listed("""
+    bundle cargo cmake composer conda ctest docker docker-compose dotnet go gradle helm jest kubectl make mocha mvn
+    mypy mysql ninja nox npm pip pip3 pipx pnpm podman psql pytest redis-cli rspec ruff ssh terraform tox vim vitest
+    yarn
+    """)
+"""Programs whose words are their own: tests' names, containers' commands, another machine's."""
+
+_PRODUCING = frozenset({"cc", "clang", "curl", "gcc", "sort", "wget"})
+"""The same, but what follows ``-o`` is written."""
+
+_DECLARING = frozenset({"declare", "for", "readonly", "select", "unset", "printf"})
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish", "rbash"})
+_FED = _SHELLS | {"source", ".", "at", "batch"}
+_FEEDING = frozenset({"xargs", "parallel"})
+_INTERPRETERS = re.compile(r"python[0-9.]*|pypy3?|node|deno|bun|perl|ruby|php|lua|Rscript|awk|gawk")
+_FORGES = frozenset({"gh", "glab", "hub", "tea"})
+
+_WRITING_ALL = listed("""
+    chmod chown dos2unix ed ex mkdir nano patch sponge tee touch truncate
+    """)
+_WRITING_LAST = frozenset({"cp", "install", "ln", "mv", "rsync"})
+_DELETING = frozenset({"mv", "rm", "rmdir", "shred", "trash", "trash-put", "unlink"})
+_KNOWN = (
+    _WORDS
+    | _TOOLS
+    | _PRODUCING
+    | _SHELLS
+    | _FORGES
+    | _WRITING_ALL
+    | _DELETING
+    | _WRITING_LAST
+    | {"claude", "find", "git", "musician", "sed", "xargs"}
+)
+_EDITORS = frozenset({"awk", "gawk", "perl", "ruby", "sed"})
+_IN_PLACE = re.compile(r"--(?:in-?place|write|fix)\b|-[iw]$")
+_EDITED_IN_PLACE = re.compile(r"-[A-Za-z]*i|--in-place")
+_OUTPUT = re.compile(r"(?:-o|-O|--output(?:-document)?)(?:=|$)|-[oO](?=.)|of=")
+_NARROWING = re.compile(
+    r"-(?:i?name|i?path|i?wholename|i?regex|newer\w*|[acm](?:min|time)|size|empty|perm|user|group)$"
+)
+
+_DATABASE_SHELL = re.compile(r"sqlite3?|sqlite-utils|litecli")
+_SQL_DATA = re.compile(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_SQL_WRITES = re.compile(
+    r"\b(?:insert|update|delete|drop|create|alter|attach|vacuum|reindex|replace\s+into|writefile|load_extension|edit)\b"
+    r"|\bpragma\s+\w+\s*=|^\s*\.(?!tables|schema|headers?|mode|width|dump|indexes|databases|help|nullvalue|timeout)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_QUOTED = re.compile(r"""["'`]([^"'`\n]{1,300})["'`]""")
+_CODE_WRITES = re.compile(
+    r"""["'][wax]b?\+?["']|(?<!stdout)(?<!stderr)\.write|write_?(?:text|bytes|file)|append|unlink|remove|rmtree|rename|move
+    |copy|truncate|chmod|\b(?:delete|insert|update|drop)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def is_known(program: str) -> bool:
+    """Whether a word names a program whose command line is read here."""
+    return program in _KNOWN or bool(_INTERPRETERS.fullmatch(program) or _DATABASE_SHELL.fullmatch(program))
+
+
+def is_fed(program: str) -> bool:
+    """Whether it runs what it reads."""
+    return program in _FED
+
+
+def as_module(run: Run) -> Run | None:
+    """The program that ``python -m`` runs."""
+    if not _INTERPRETERS.fullmatch(run.program) or "-m" not in run.arguments[:-1]:
+        return None
+    at = run.arguments.index("-m") + 1
+    return Run(
+        program=run.arguments[at],
+        arguments=run.arguments[at + 1 :],
+        cwd=run.cwd,
+        given=run.given,
+        sets=run.sets,
+    )
+
+
+def passed_on(run: Run) -> tuple[Run | None, tuple[str, ...]]:
+    """What a program that is not known may run: the command that begins in its words, and the texts before that."""
+    program, arguments = run.program, run.arguments
+    is_open = not is_known(program) or program in _SHELLS | {"claude", "find", "xargs"}
+    if not is_open or program in _DECLARING or (program == "command" and arguments[:1] in (("-v",), ("-V",))):
+        return None, ()
+    if program in _FEEDING:
+        arguments = _fed_with(arguments, run.given)
+    elif program == "find":
+        arguments = _found(arguments)
+    texts: list[str] = []
+    for at, word in enumerate(arguments):
+        name = name_of(word)
+        if is_known(name) and not (
+            program == "find" and arguments[at - 1][:1] == "-" and "exec" not in arguments[at - 1]
+        ):
+            inner = Run(
+                program=name, arguments=arguments[at + 1 :], cwd=run.cwd, given=run.given, sets=arguments[:at]
+            )
+            return inner, tuple(texts)
+        if any(map(str.isspace, word)):
+            texts.append(re.sub(r"^-[\w-]*=", "", word))
+    return None, tuple(texts)
+
+
+def _fed_with(arguments: Sequence[str], given: str) -> tuple[str, ...]:
+    """Words with what is read put where ``-I`` says, or at their end."""
+    fed = given.split() if given.strip(UNKNOWN) else [UNKNOWN]
+    for at, word in enumerate(arguments):
+        if word.startswith("-I"):
+            mark = word[2:] or "".join(arguments[at + 1 : at + 2]) or "{}"
+            return tuple(each.replace(mark, given.strip()) for each in arguments[at + 1 + (word == "-I") :])
+    return (*arguments, *fed)
+
+
+def _found(arguments: Sequence[str]) -> tuple[str, ...]:
+    """``find``'s words, where ``{}`` is what it finds: all of it, or something within."""
+    start = next((word for word in arguments if not word.startswith("-")), ".")
+    narrowed = any(_NARROWING.match(word) for word in arguments)
+    return tuple(word.replace("{}", join(start, UNKNOWN) if narrowed else start) for word in arguments)
+
+
+def acts_of(run: Run, where: Surroundings) -> Iterator[Act]:
+    """What it does by its own rules, redirections and what it runs aside."""
+    if run.program in _WORDS:
+        return
+    yield from _deleted(run, where)
+    yield from _written(run, where)
+    is_publisher = run.program in PUBLISHERS or not is_known(run.program)
+    if is_publisher and publishes(run.program, run.arguments):
+        yield Act.PUSH
+    if run.program in _FORGES and forge(run.arguments):
+        yield Act.PUSH
+    if run.program == "claude" and claude(run.arguments):
+        yield Act.BOOKKEEPING
+    if run.program == "musician" and musician(run, where):
+        yield Act.CONDUCT
+    if _DATABASE_SHELL.fullmatch(run.program) and _writes_database(run, where):
+        yield Act.BOOKKEEPING
+    if _INTERPRETERS.fullmatch(run.program):
+        yield from _coded(" ".join((*run.arguments, run.given)), run.cwd, where)
+
+
+# -- files ----------------------------------------------------------------------------------------------------------
+
+
+def _written(run: Run, where: Surroundings) -> Iterator[Act]:
+    """By the files that a program's own arguments have it write."""
+    words = _operands(run.arguments)
+    in_place = _EDITED_IN_PLACE if run.program in _EDITORS else _IN_PLACE
+    edits = run.program in _EDITORS or not is_known(run.program)
+    found: list[str] = []
+    if run.program in _WRITING_ALL or (edits and any(map(in_place.match, run.arguments))):
+        found += words
+    if run.program in _WRITING_LAST and words:
+        found += _targets(words, run.arguments)
+    if run.program == "ln":
+        linked = (writing(resolved(word, run.cwd), where) for word in words)
+        yield from (act for act in linked if act in (Act.MEMORY, Act.BOOKKEEPING))
+    if run.program in _PRODUCING or not is_known(run.program):
+        pairs = pairwise((*run.arguments, ""))
+        found += [word[match.end() :] or after for word, after in pairs if (match := _OUTPUT.match(word))]
+    yield from (act for path in found if (act := writing(resolved(path, run.cwd), where)))
+
+
+def _targets(words: Sequence[str], arguments: Sequence[str]) -> list[str]:
+    """What a copy becomes: in a folder the file keeps its name; a file is told by its suffix."""
+    options = dict(pairwise(arguments))
+    target = options.get("-t", options.get("--target-directory", words[-1]))
+    is_file = "." in basename(target).lstrip(".")
+    return [
+        target,
+        *([] if is_file else (join(target, basename(source)) for source in words if source != target)),
+    ]
+
+
+def _deleted(run: Run, where: Surroundings) -> Iterator[Act]:
+    words = _operands(run.arguments)
+    gone: list[str] = []
+    if run.program in _DELETING:
+        gone = words[: -1 if run.program == "mv" and "-t" not in run.arguments else None]
+    elif run.program == "rsync" and any(word.startswith("--del") for word in run.arguments):
+        gone = words[-1:]
+    elif run.program == "find" and "-delete" in run.arguments:
+        narrowed = any(_NARROWING.match(word) for word in run.arguments)
+        gone = [join(word, UNKNOWN) if narrowed else word for word in words[:1] or ["."]]
+    for path in gone:
+        path = "./*" if path in ("*", ".*") else path
+        act = deleting(resolved(path, run.cwd), where)
+        if act is not None:
+            yield act
+
+
+def _coded(code: str, cwd: str, where: Surroundings) -> Iterator[Act]:
+    """An interpreter's inline text that writes, by the paths that stand in it in quotes."""
+    if not _CODE_WRITES.search(code):
+        return
+    for path in _QUOTED.findall(code):
+        act = writing(resolved(path, cwd), where) or deleting(resolved(path, cwd), where)
+        if act is not None and (act is not Act.OUTSIDE or where.root in resolved(path, cwd)):
+            yield act
+
+
+def _writes_database(run: Run, where: Surroundings) -> bool:
+    """Whether SQLite's shell may write the orchestration database: named as its file, or in its statements."""
+    words = _operands(run.arguments)
+    texts = (*run.arguments, run.given)
+    named = [*words, *(path for text in texts for path in _QUOTED.findall(text)), *" ".join(texts).split()]
+    files = [path.removeprefix("file:") for path in named]
+    if not any(_is_ours(path.partition("?")[0], run.cwd, where) for path in files):
+        return False
+    if "-readonly" in run.arguments or any("mode=ro" in word.partition("?")[2] for word in words[:1]):
+        return False
+    statements = _SQL_DATA.sub(
+        "''", "\n".join((*words[1:], *(a for a in run.arguments if " " in a), run.given))
+    )
+    unread = len(words) <= 1 and UNKNOWN in run.given
+    return unread or bool(_SQL_WRITES.search(statements))
+
+
+def _is_ours(path: str, cwd: str, where: Surroundings) -> bool:
+    full = resolved(path, cwd)
+    elsewhere = UNKNOWN in full and full.endswith(join("/.musician", basename(where.database)))
+    return elsewhere or is_database(full, where)
+
+
+def _operands(arguments: Iterable[str]) -> list[str]:
+    return [argument for argument in arguments if not argument.startswith("-")]
