@@ -7,14 +7,14 @@ policy's part.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from posixpath import basename, join, normpath
 
 from musician.protocol.policy.shell import KEYWORDS, TooMuch, read_script
 from musician.protocol.policy.syntax import Output, Script, Simple, Subshell, Text, Unknown, Variable, Word
 
-__all__ = ["UNKNOWN", "Run", "name_of", "resolved", "runs_of"]
+__all__ = ["UNKNOWN", "Run", "found_by", "name_of", "resolved", "runs_of"]
 
 UNKNOWN = "\0"
 """Stands in a word for what cannot be known; a real argument never contains it."""
@@ -24,9 +24,12 @@ _MOST_RUNS = 10_000
 _MOST_VALUE_CHARS = 100_000
 
 _DECLARING = frozenset({"export", "declare", "local", "typeset", "readonly"})
-_PASSING = frozenset({"cat", "grep", "sort", "uniq", "head", "tail", "tee", "sed", "tac"})
+_PASSING = frozenset({"cat", "sort", "uniq", "head", "tail", "tee", "sed", "tac"})
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_NARROWING = re.compile(
+    r"-(?:i?name|i?path|i?wholename|i?regex|newer\w*|[acm](?:min|time)|size|empty|perm|user|group)$"
+)
 _GLOB = re.compile(r"[*?\[]")
 
 
@@ -68,6 +71,12 @@ def name_of(field: str) -> str:
     if _GLOB.search(name) and name not in ("[", "[["):
         return UNKNOWN
     return UNKNOWN if UNKNOWN in name else name.removesuffix(".exe")
+
+
+def found_by(arguments: Sequence[str]) -> str:
+    """What ``find`` finds: all of a folder, or something within."""
+    start = next((word for word in arguments if not word.startswith("-")), ".")
+    return join(start, UNKNOWN) if any(map(_NARROWING.match, arguments)) else start
 
 
 @dataclass(slots=True)
@@ -202,7 +211,13 @@ class _Walk:
         elif program == "printf":
             self.printed = " ".join(arguments[len(arguments) > 1 :]).replace("\\n", "\n")
         elif program == "find":
-            self.printed = "\n".join(f"{path}/{UNKNOWN}" for path in plain[:1])
+            self.printed = found_by(arguments)
+        elif program == "ls":
+            self.printed = "\n".join(plain) or UNKNOWN
+        elif program == "grep":
+            self.printed = "\n".join(f"{line}/{UNKNOWN}" for line in run.given.splitlines())
+        elif program == "mktemp":
+            self.printed = f"/tmp/{UNKNOWN}"  # noqa: S108  # a place, where nothing is made by us
         elif program in ("which", "command", "type"):
             self.printed = " ".join(plain)
         elif program in _PASSING:

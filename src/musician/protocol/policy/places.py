@@ -14,7 +14,7 @@ from types import MappingProxyType
 from musician.protocol.policy.commands import UNKNOWN
 from musician.protocol.policy.forbidden import Act
 
-__all__ = ["Surroundings", "deleting", "is_database", "is_outside", "within", "writing"]
+__all__ = ["Surroundings", "deleting", "is_database", "is_free", "is_outside", "within", "writing"]
 
 _NO_GRANTS: frozenset[Act] = frozenset()
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -86,11 +86,14 @@ def is_outside(path: str, where: Surroundings) -> bool:
     path = _real(path, where)
     own = (where.tree, join(where.root, "temp"))
     known = path.startswith("/") and not path.startswith("/" + UNKNOWN)
-    return known and not any(within(path, top) for top in own) and not _is_free(path, where)
+    return known and not any(within(path, top) for top in own) and not is_free(path, where)
 
 
-def _is_free(path: str, where: Surroundings) -> bool:
-    """Nobody's: the closest folder around it that says anything is a temporary one, not the repository or the home."""
+def is_free(path: str, where: Surroundings) -> bool:
+    """Whether an absolute path is nobody's.
+
+    The closest folder around it that says anything is a temporary one, not the repository or the home.
+    """
     free = (*_NOBODYS, *where.temporary, *([join(where.home, ".cache")] if where.home else []))
     held = (where.root, *([where.home] if where.home else []))
     closest = max((len(folder) for folder in free if within(path, folder)), default=0)
@@ -100,7 +103,7 @@ def _is_free(path: str, where: Surroundings) -> bool:
 def _writing(path: str, names: tuple[str, ...], where: Surroundings) -> Act | None:
     if is_database(path, where) or _is_private(path, where) or _BOOKS.search(path) or _SETTINGS.search(path):
         return Act.BOOKKEEPING
-    if _is_free(path, where) or ("/.git/" in path and path.endswith(".lock")):
+    if is_free(path, where) or ("/.git/" in path and path.endswith(".lock")):
         return None
     if any(_is_memory(basename(name)) for name in names):
         return Act.MEMORY

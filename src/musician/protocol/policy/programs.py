@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from posixpath import basename, join
 
-from musician.protocol.policy.commands import UNKNOWN, Run, name_of, resolved
+from musician.protocol.policy.commands import UNKNOWN, Run, found_by, name_of, resolved
 from musician.protocol.policy.forbidden import Act
 from musician.protocol.policy.listed import listed
-from musician.protocol.policy.places import Surroundings, deleting, is_database, writing
+from musician.protocol.policy.places import Surroundings, deleting, is_database, within, writing
 from musician.protocol.policy.verbs import PUBLISHERS, claude, forge, musician, publishes
 
 __all__ = ["acts_of", "as_module", "is_fed", "is_known", "passed_on"]
@@ -34,7 +34,7 @@ _WORDS = listed("""
 
 _TOOLS = listed("""
     bundle cargo cmake composer conda ctest docker docker-compose dotnet go gradle helm jest kubectl make mocha mvn
-    mypy mysql ninja nox npm pip pip3 pipx pnpm podman psql pytest redis-cli rspec ruff ssh terraform tox vim vitest
+    mypy mysql ninja nox npm pip pip3 pipx pnpm podman psql pytest redis-cli rspec ruff ssh terraform tox vitest
     yarn
     """)
 """Programs whose words are their own: tests' names, containers' commands, another machine's."""
@@ -50,7 +50,7 @@ _INTERPRETERS = re.compile(r"python[0-9.]*|pypy3?|node|deno|bun|perl|ruby|php|lu
 _FORGES = frozenset({"gh", "glab", "hub", "tea"})
 
 _WRITING_ALL = listed("""
-    chmod chown dos2unix ed ex mkdir nano patch sponge tee touch truncate
+    chmod chown dos2unix ed ex mkdir nano nvim patch sponge tee touch truncate vi vim
     """)
 _WRITING_LAST = frozenset({"cp", "install", "ln", "mv", "rsync"})
 _DELETING = frozenset({"mv", "rm", "rmdir", "shred", "trash", "trash-put", "unlink"})
@@ -63,16 +63,12 @@ _KNOWN = (
     | _WRITING_ALL
     | _DELETING
     | _WRITING_LAST
-    | {"claude", "find", "git", "musician", "sed", "xargs"}
+    | {"claude", "find", "git", "musician", "sed", "tar", "unzip", "xargs"}
 )
 _EDITORS = frozenset({"awk", "gawk", "perl", "ruby", "sed"})
 _IN_PLACE = re.compile(r"--(?:in-?place|write|fix)\b|-[iw]$")
 _EDITED_IN_PLACE = re.compile(r"-[A-Za-z]*i|--in-place")
 _OUTPUT = re.compile(r"(?:-o|-O|--output(?:-document)?)(?:=|$)|-[oO](?=.)|of=")
-_NARROWING = re.compile(
-    r"-(?:i?name|i?path|i?wholename|i?regex|newer\w*|[acm](?:min|time)|size|empty|perm|user|group)$"
-)
-
 _DATABASE_SHELL = re.compile(r"sqlite3?|sqlite-utils|litecli")
 _SQL_DATA = re.compile(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _SQL_WRITES = re.compile(
@@ -82,10 +78,15 @@ _SQL_WRITES = re.compile(
 )
 _QUOTED = re.compile(r"""["'`]([^"'`\n]{1,300})["'`]""")
 _CODE_WRITES = re.compile(
-    r"""["'][wax]b?\+?["']|(?<!stdout)(?<!stderr)\.write|write_?(?:text|bytes|file)|append|unlink|remove|rmtree|rename|move
-    |copy|truncate|chmod|\b(?:delete|insert|update|drop)\b""",
+    r"""(?:,|mode=)\s*["'][wax]b?\+?["']|(?<!stdout)(?<!stderr)\.write|write_?(?:text|bytes|file)|appendfile|truncate|chmod
+    |>\s*["']|\b(?:delete\s+from|insert\s+into|update\s+\w+\s+set|drop\s+table)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+_CODE_DELETES = re.compile(r"unlink|remove|rmtree|rename|move|\brm", re.IGNORECASE)
+_INTO = {"tar": re.compile(r"-?[a-z]*x|--extract"), "unzip": re.compile("-d")}
+"""What has a program unpack, into the folder that an option names."""
+_ELSEWHERE = re.compile(r"[\w@.-]+:")
+_SENDING = frozenset({"aws", "gsutil", "rclone", "rsync", "scp"})
 
 
 def is_known(program: str) -> bool:
@@ -121,7 +122,7 @@ def passed_on(run: Run) -> tuple[Run | None, tuple[str, ...]]:
     if program in _FEEDING:
         arguments = _fed_with(arguments, run.given)
     elif program == "find":
-        arguments = _found(arguments)
+        arguments = tuple(word.replace("{}", found_by(arguments)) for word in arguments)
     texts: list[str] = []
     for at, word in enumerate(arguments):
         name = name_of(word)
@@ -147,13 +148,6 @@ def _fed_with(arguments: Sequence[str], given: str) -> tuple[str, ...]:
     return (*arguments, *fed)
 
 
-def _found(arguments: Sequence[str]) -> tuple[str, ...]:
-    """``find``'s words, where ``{}`` is what it finds: all of it, or something within."""
-    start = next((word for word in arguments if not word.startswith("-")), ".")
-    narrowed = any(_NARROWING.match(word) for word in arguments)
-    return tuple(word.replace("{}", join(start, UNKNOWN) if narrowed else start) for word in arguments)
-
-
 def acts_of(run: Run, where: Surroundings) -> Iterator[Act]:
     """What it does by its own rules, redirections and what it runs aside."""
     if run.program in _WORDS:
@@ -164,6 +158,8 @@ def acts_of(run: Run, where: Surroundings) -> Iterator[Act]:
     if is_publisher and publishes(run.program, run.arguments):
         yield Act.PUSH
     if run.program in _FORGES and forge(run.arguments):
+        yield Act.PUSH
+    if run.program in _SENDING and any(map(_ELSEWHERE.match, _operands(run.arguments)[-1:])):
         yield Act.PUSH
     if run.program == "claude" and claude(run.arguments):
         yield Act.BOOKKEEPING
@@ -179,22 +175,32 @@ def acts_of(run: Run, where: Surroundings) -> Iterator[Act]:
 
 
 def _written(run: Run, where: Surroundings) -> Iterator[Act]:
-    """By the files that a program's own arguments have it write."""
-    words = _operands(run.arguments)
-    in_place = _EDITED_IN_PLACE if run.program in _EDITORS else _IN_PLACE
-    edits = run.program in _EDITORS or not is_known(run.program)
+    """By the files that a program's own arguments have it write; an unknown one's are guessed from how they look."""
+    program, arguments = run.program, run.arguments
+    words = _operands(arguments)
     found: list[str] = []
-    if run.program in _WRITING_ALL or (edits and any(map(in_place.match, run.arguments))):
+    is_open = not is_known(program)
+    if program in _EDITORS or is_open:
+        in_place = _IN_PLACE if is_open else _EDITED_IN_PLACE
+        found += words if any(map(in_place.match, arguments)) else []
+    if program in _WRITING_ALL:
         found += words
-    if run.program in _WRITING_LAST and words:
-        found += _targets(words, run.arguments)
-    if run.program == "ln":
+    if program in _WRITING_LAST and words:
+        found += _targets(words, arguments)
+    if program in _INTO and any(map(_INTO[program].match, arguments)):
+        found += [after for word, after in pairwise(arguments) if word in ("-C", "-d")]
+    if program in _PRODUCING or is_open:
+        pairs = pairwise((*arguments, ""))
+        found += [word[match.end() :] or after for word, after in pairs if (match := _OUTPUT.match(word))]
+    acts = ((path, writing(path, where)) for path in (resolved(word, run.cwd) for word in found))
+    yield from (
+        act
+        for path, act in acts
+        if act and (act is not Act.OUTSIDE or not is_open or within(path, where.root))
+    )
+    if program == "ln":
         linked = (writing(resolved(word, run.cwd), where) for word in words)
         yield from (act for act in linked if act in (Act.MEMORY, Act.BOOKKEEPING))
-    if run.program in _PRODUCING or not is_known(run.program):
-        pairs = pairwise((*run.arguments, ""))
-        found += [word[match.end() :] or after for word, after in pairs if (match := _OUTPUT.match(word))]
-    yield from (act for path in found if (act := writing(resolved(path, run.cwd), where)))
 
 
 def _targets(words: Sequence[str], arguments: Sequence[str]) -> list[str]:
@@ -216,8 +222,7 @@ def _deleted(run: Run, where: Surroundings) -> Iterator[Act]:
     elif run.program == "rsync" and any(word.startswith("--del") for word in run.arguments):
         gone = words[-1:]
     elif run.program == "find" and "-delete" in run.arguments:
-        narrowed = any(_NARROWING.match(word) for word in run.arguments)
-        gone = [join(word, UNKNOWN) if narrowed else word for word in words[:1] or ["."]]
+        gone = [found_by(run.arguments)]
     for path in gone:
         path = "./*" if path in ("*", ".*") else path
         act = deleting(resolved(path, run.cwd), where)
@@ -227,12 +232,15 @@ def _deleted(run: Run, where: Surroundings) -> Iterator[Act]:
 
 def _coded(code: str, cwd: str, where: Surroundings) -> Iterator[Act]:
     """An interpreter's inline text that writes, by the paths that stand in it in quotes."""
-    if not _CODE_WRITES.search(code):
-        return
-    for path in _QUOTED.findall(code):
-        act = writing(resolved(path, cwd), where) or deleting(resolved(path, cwd), where)
-        if act is not None and (act is not Act.OUTSIDE or where.root in resolved(path, cwd)):
-            yield act
+    judges = [(_CODE_DELETES, deleting), (_CODE_WRITES, writing)]
+    told = [judge for words, judge in judges if words.search(code)]
+    for path in _QUOTED.findall(code) if told else ():
+        full = resolved(path.partition("?")[0].rpartition(":")[2], cwd)
+        yield from (
+            act
+            for judge in told
+            if (act := judge(full, where)) and (act is not Act.OUTSIDE or within(full, where.root))
+        )
 
 
 def _writes_database(run: Run, where: Surroundings) -> bool:

@@ -23,11 +23,11 @@ _LOOKING = listed("""
 _CHANGING = listed(
     "add create delete edit execute insert move remove rename replace run set update upsert write"
 )
-_KNOWLEDGE = listed(
-    "chroma embedding embeddings kb knowledge milvus pinecone qdrant rag vector vectors weaviate"
+_KNOWLEDGE = re.compile(
+    r"chroma|embedding|knowledge|milvus|pinecone|qdrant|vector|weaviate|(?<![a-z])(?:rag|kb)(?![a-z])"
 )
 _FORGES = listed("bitbucket forgejo gitea github gitlab")
-_REMEMBERING = frozenset({"memory"})
+_REMEMBERING = frozenset({"memories", "memory"})
 _PATH_WORDS = listed(
     "db destination dest dir directory file filename files filepath path paths source target uri"
 )
@@ -48,9 +48,9 @@ def acts_of_server(name: str, given: Mapping[str, object]) -> Iterator[Act]:
     """``name`` as the client spells it: ``mcp__SERVER__TOOL``."""
     server, _, tool = name.removeprefix("mcp__").rpartition("__")
     server_words, words = set(_words(server)), _words(tool)
-    if "ingest" in words or (_KNOWLEDGE & server_words and not is_looking(name)):
+    if "ingest" in words or (_KNOWLEDGE.search(server.lower()) and not is_looking(name)):
         yield Act.INGEST
-    elif _REMEMBERING & server_words and not is_looking(name):
+    elif _REMEMBERING & {*server_words, *words} and not is_looking(name):
         yield Act.MEMORY
     elif _FORGES & server_words and not is_looking(name):
         yield Act.BRANCH if words == ["create", "branch"] else Act.PUSH
@@ -61,14 +61,17 @@ def acts_of_server(name: str, given: Mapping[str, object]) -> Iterator[Act]:
 def _of_git(words: list[str], given: Mapping[str, object]) -> Iterator[Act]:
     """A tool of git's, as the command line it stands for."""
     words = ["branch"] if words == ["create", "branch"] else words
-    arguments = words[:1]
+    has_subcommands = bool(_HAS_SUBCOMMANDS & set(words[:1]))
+    arguments = [*words[:1], *(word if has_subcommands else "--" + word for word in words[1:])]
     for key, value in given.items():
         named = set(_words(key))
         if value is True:
             arguments.append("--" + key.replace("_", "-"))
+        elif isinstance(value, list):
+            arguments += ["--", *(each for each in value if isinstance(each, str))]
         elif not isinstance(value, str) or named & _GIT_NOT_ARGUMENTS:
             continue
-        elif named & _GIT_MODES and words[:1] and words[0] not in _HAS_SUBCOMMANDS:
+        elif named & _GIT_MODES and not has_subcommands:
             arguments.append("--list" if value in _SHOWS else "--" + value)
         else:
             arguments.append(value)
@@ -88,12 +91,17 @@ def paths_in(value: object, key: str = "") -> Iterator[str]:
 
 
 def commands_in(given: Mapping[str, object]) -> Iterator[str]:
-    """Every shell command that stands in an input, by the name of its field; a list is one, or its words are."""
+    """Every shell command that stands in an input, by the name of its field; lists are one, or their words are."""
+    together: list[str] = []
     for key, value in given.items():
-        if not _COMMAND_WORDS & set(_words(key)):
-            continue
-        texts = [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)]
-        yield from (*texts, *([shlex.join(texts)] if len(texts) > 1 else []))
+        if _COMMAND_WORDS & set(_words(key)):
+            texts = [
+                each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)
+            ]
+            yield from texts
+            together += texts if isinstance(value, str) else map(shlex.quote, texts)
+    if len(together) > 1:
+        yield " ".join(together)
 
 
 def _words(name: str) -> list[str]:

@@ -17,7 +17,7 @@ from musician.protocol.policy.commands import UNKNOWN, Run, resolved, runs_of
 from musician.protocol.policy.forbidden import UNTOLD, Act, Refusal
 from musician.protocol.policy.gitline import read_git_line
 from musician.protocol.policy.glance import OWN_TOOLS
-from musician.protocol.policy.places import Surroundings, is_outside, writing
+from musician.protocol.policy.places import Surroundings, is_free, is_outside, writing
 from musician.protocol.policy.programs import acts_of, as_module, is_fed, passed_on
 from musician.protocol.policy.servers import acts_of_server, commands_in, is_looking, paths_in
 from musician.protocol.policy.shell import MOST_CHARACTERS, TooMuch
@@ -37,6 +37,8 @@ _GUARDING = (
 """Variables by which git knows whom to ask before it pushes."""
 _READING_VARIABLES = frozenset({"echo", "grep", "printenv", "rg", "test", "["})
 _CLEARING = frozenset({"-", "-i", "--ignore-environment"})
+_OF_A_REPOSITORY = frozenset({Act.BRANCH, Act.DISCARD})
+"""Acts of git's that are nobody's business in a repository that lies in a temporary folder."""
 _GIT_PLACES = ("GIT_DIR=", "GIT_WORK_TREE=")
 _PLAINLY_GIT = frozenset(
     {"push", "send-pack", "branch", "checkout", "switch", "worktree", "stash", "update-ref", "filter-branch"}
@@ -131,7 +133,6 @@ class _Judgement:
         line = read_git_line(arguments, self.aliases)
         if run.program == UNKNOWN and (line.untold or not _is_plainly_git(arguments)):
             return
-        yield from (Refusal(act=act, what=what, untold=line.untold) for act in line.acts)
         places = [
             *line.places,
             *(value.partition("=")[2] for value in run.sets if value.startswith(_GIT_PLACES)),
@@ -139,6 +140,8 @@ class _Judgement:
         here = run.cwd
         for place in places:
             here = resolved(place.removesuffix(".git"), here)
+        acts = [act for act in line.acts if act not in _OF_A_REPOSITORY or not is_free(here, self.where)]
+        yield from (Refusal(act=act, what=what, untold=line.untold) for act in acts)
         if line.writes and is_outside(here, self.where):
             yield Refusal(act=Act.OUTSIDE, what=what)
         for path in line.files:

@@ -11,8 +11,8 @@ from musician.protocol.policy.places import Surroundings
 __all__ = ["PUBLISHERS", "claude", "forge", "musician", "publishes"]
 
 PUBLISHERS = listed("""
-    buildah bun cargo conda docker dotnet flit gem gradle hatch helm jj lerna mvn npm nuget pdm pnpm podman poetry twine
-    uv yarn
+    buildah bun bunx cargo conda docker dotnet flit gem gradle hatch helm jj lerna mvn npm npx nuget pdm pnpm podman
+    poetry twine uv yarn
     """)
 _PUBLISHING = frozenset({"publish", "unpublish", "push", "upload", "yank"})
 _DEPLOYING = frozenset(
@@ -47,7 +47,10 @@ _ACTING = listed("""
 
 _CLIENT: Mapping[str, frozenset[str]] = MappingProxyType(
     {
-        "plugin": frozenset({"disable", "enable", "install", "marketplace", "remove", "uninstall", "update"}),
+        **dict.fromkeys(
+            ("plugin", "plugins"),
+            listed("disable enable install marketplace remove uninstall update"),
+        ),
         "mcp": frozenset({"add", "add-json", "remove", "reset-project-choices"}),
         "config": frozenset({"add", "remove", "set"}),
     }
