@@ -90,7 +90,6 @@ class _Promise:
     def __init__(self, move: Move | None) -> None:
         self._paths: set[Path] = set()
         self._named: set[bytes] = set()
-        self._log = ""
         if move is None:
             return
         differing = _git(move.tree, "diff", "--name-only", "--no-renames", "-z", move.old, move.new)
@@ -102,13 +101,15 @@ class _Promise:
         branch = Path("refs/heads", move.branch)
         self._named = {os.fsencode(name) for name in names}
         self._paths = {*(top / name for name in names), common / branch, own / "ORIG_HEAD"}
-        self._paths |= {parent for path in self._paths for parent in path.parents}
         self._logs = {common / "logs" / branch, own / "logs" / "HEAD"}
+        self._paths |= {parent for path in self._paths | self._logs for parent in path.parents}
         self._index = own / "index"
 
     def covers(self, path: Path) -> bool:
-        """Something new: a path of the plan's, or a part of the index that is shared between writings."""
-        return path in self._paths or (bool(self._paths) and path.name.startswith("sharedindex."))
+        """Something new: a path of the plan's, a log, or a part of the index that is shared between writings."""
+        return bool(self._paths) and (
+            path in self._paths | self._logs or path.name.startswith("sharedindex.")
+        )
 
     def covers_change(self, path: Path, before: Snapshot, after: Snapshot) -> bool:
         if path.parts[-2:] == ("info", "exclude"):

@@ -32,9 +32,11 @@ def test_a_signal_from_the_terminal_does_not_reach_git(repo: Path) -> None:
     assert int(Git(repo).text("-c", alias, "group")) != os.getpgrp()
 
 
-def test_a_folder_that_is_gone_is_gits_failure_and_not_a_missing_git(tmp_path: Path) -> None:
-    with pytest.raises(GitFailed, match="cannot change to"):
+def test_a_folder_that_is_gone_is_no_tree_and_not_a_missing_git(tmp_path: Path) -> None:
+    with pytest.raises(TreeNotReady, match="not a working tree"):
         Git(tmp_path / "gone").run("status")
+    with pytest.raises(GitFailed, match="cannot change to"):
+        Git(tmp_path / "gone", finds=True).run("status")
 
 
 def test_a_git_that_hangs_is_ended(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

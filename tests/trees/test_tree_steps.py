@@ -264,7 +264,7 @@ def test_a_file_changed_in_the_moment_of_a_commit_is_seen(tree: Worktree) -> Non
 
 
 def test_a_folder_that_is_no_tree_is_refused(tree: Worktree, tmp_path: Path) -> None:
-    with pytest.raises(GitFailed):
+    with pytest.raises(TreeNotReady):
         tree_id(tmp_path)
 
 

@@ -1,5 +1,6 @@
 """Setting a repository up: safe to repeat, and nothing that is there is overwritten (D25)."""
 
+import os
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +14,7 @@ from musician.config import render_defaults
 from musician.protocol.errors import TreeNotReady
 from musician.service import keep_settings
 from musician.store.opening import create_store
+from musician.trees.ground import check_layout
 from musician.trees.root import Root, exclude_private, is_network_filesystem
 
 __all__ = ["init", "network_warnings"]
@@ -34,6 +36,7 @@ def init(app: App) -> None:
     Makes the database, the settings and the folders that are missing. Repeating it is harmless.
     """
     root = app.root
+    check_layout(root)
     created = _make_folders(root)
     exclude_private(root)
     created += _write_new(root, root.config, render_defaults())
@@ -67,19 +70,17 @@ def _outermost(created: list[str]) -> list[str]:
 
 
 def _make_folders(root: Root) -> list[str]:
-    made: list[str] = []
-    for folder in (root.musician_dir, root.temp_dir, root.reports_dir, root.proposals_dir):
-        if folder.is_dir():
-            continue
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError as error:
-            raise TreeNotReady(
-                reason="something that is no folder stands in the place of one",
-                paths=(str(folder),),
-                remedy="move it away",
-            ) from error
-        made.append(f"{folder.relative_to(root.path)}/")
+    folders = (root.musician_dir, root.temp_dir, root.reports_dir, root.proposals_dir)
+    ways = [way for folder in folders for way in (folder, *folder.parents) if way.is_relative_to(root.path)]
+    if in_the_way := sorted({str(way) for way in ways if os.path.lexists(way) and not way.is_dir()}):
+        raise TreeNotReady(
+            reason="something that is no folder stands in the place of one",
+            paths=tuple(in_the_way),
+            remedy="move it away",
+        )
+    made = [f"{folder.relative_to(root.path)}/" for folder in folders if not folder.is_dir()]
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
     made += _write_new(root, root.reports_dir / "README.md", _REPORTS_README)
     for name in ("README.md", "TEMPLATE.md"):
         text = (_INSTALLED / f"proposals-{name}").read_text(encoding="utf-8")

@@ -28,8 +28,8 @@ def prepare(folder: Path) -> Path:
         plan = Path(shutil.copyfile(_HERE / PLAN_NAME, folder / PLAN_NAME))
     except (OSError, shutil.Error) as error:
         raise _unusable(folder, str(error)) from error
+    Git(folder, finds=True).run("init", "--quiet", "--template=")
     git = Git(folder)
-    git.run("init", "--quiet", "--template=")
     git.run("symbolic-ref", "HEAD", "refs/heads/main")
     for name, value in _IDENTITY:
         git.run("config", name, value)

@@ -151,7 +151,7 @@ class _Sample:
 
     def __init__(self, installation: Installation, folder: Path) -> None:
         self._plugin, self._folder = installation.plugin, folder
-        Git(folder).run("init", "--quiet")
+        Git(folder, finds=True).run("init", "--quiet")
         root = find_root(folder)
         root.musician_dir.mkdir()
         store = create_store(root.database)

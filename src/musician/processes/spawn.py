@@ -23,10 +23,12 @@ from musician.processes.identity import ProcessIdentity
 from musician.processes.kennel import Leashed, start_on_leash
 from musician.processes.lease import LEASE_VARIABLE
 
-__all__ = ["CHUNK_BYTES", "NOT_HANDED_ON", "Ended", "run_program"]
+__all__ = ["CEILING", "CHUNK_BYTES", "NOT_HANDED_ON", "Ended", "run_program"]
 
 CHUNK_BYTES = 64 * 1024
 """The most that one call of ``on_output`` gets."""
+
+CEILING = "GIT_CEILING_DIRECTORIES"
 
 NOT_HANDED_ON = frozenset(
     {
@@ -73,6 +75,8 @@ async def run_program(
 ) -> Ended:
     """Run ``argv`` in ``cwd`` with exactly ``env`` (but ``NOT_HANDED_ON``) and an empty standard input.
 
+    ``cwd`` is the top of the tree it works in: git called there looks no further up. A tree whose ``.git`` is gone is
+    no repository then, where it would else be a part of the one around it (D31).
     ``on_process`` is awaited before anything of the program is executed; the identity is that of the leash,
     whose session holds the program, and ending it (``ending.end_tree``) ends all. ``on_output`` gets both
     outputs as they were written, in order, in raw chunks of at most ``CHUNK_BYTES``; while it is slow the
@@ -81,6 +85,8 @@ async def run_program(
     processes a program leaves are ended with it. Cancelled, or out of time, all of it is gone within 2 s.
     """
     kept = {name: value for name, value in env.items() if name not in NOT_HANDED_ON}
+    ceilings = [kept.get(CEILING, ""), os.fspath(cwd.resolve().parent)]
+    kept[CEILING] = os.pathsep.join(filter(None, ceilings))
     async with _on_leash(argv, os.fspath(cwd), kept) as (running, output):
         await on_process(running.identity)
         running.go()

@@ -366,14 +366,17 @@ class GitFailed(OperatorError):
     ``returncode`` is negative when a signal or our time limit ended it.
     """
 
+    SAID_MAX: ClassVar[int] = 1000
+    """Of git's message, folded: names of what is in the way, and git's own remedy, stand at its end."""
+
     def __init__(self, *, argv: tuple[str, ...], returncode: int, stderr: str) -> None:
         self.argv, self.returncode, self.stderr = argv, returncode, stderr
-        lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-        said = next(
-            (line for line in lines if line.startswith(("fatal:", "error:"))), lines[0] if lines else ""
-        )
+        lines = [line.strip().removeprefix("hint: ") for line in stderr.splitlines()]
+        said = "; ".join(line for line in lines if line).replace(":; ", ": ")
+        if len(said) > self.SAID_MAX:
+            said = f"{said[: self.SAID_MAX // 2]} … {said[-self.SAID_MAX // 2 :]}"
         super().__init__(
-            f"git {argv[0] if argv else ''} ended with {returncode} ({said:.300})",
+            f"git {argv[0] if argv else ''} ended with {returncode} ({said})",
             remedy="mend what git says, then run it again",
         )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from musician.processes.output import one_line
-from musician.protocol.errors import GitFailed, NoRepository
+from musician.protocol.errors import OperatorError
 from musician.protocol.rules.review import Verification
 from musician.service import TaskView
 from musician.store.rows import VerificationRow
@@ -86,7 +86,7 @@ def _last_green(view: TaskView, start: str) -> _Point:
 def _change_since(tree: Path, point: _Point) -> Change | None:
     try:
         return read_change(Git(tree), point.revision, tree_id(tree))
-    except (GitFailed, NoRepository, OSError):
+    except (OperatorError, OSError):
         return None
 
 
@@ -101,7 +101,7 @@ def _analysed(result: CommandResult, change: Change | None, tree: Path) -> Failu
         return Failure(kind=FailureKind.UNCLEAR, signal="git does not say what changed")
     try:
         modules = Project(Git(tree), change.tree_id).top_modules
-    except (GitFailed, NoRepository, OSError):
+    except (OperatorError, OSError):
         modules = frozenset()
     return analyse(result, change, modules)
 

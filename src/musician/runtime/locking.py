@@ -25,6 +25,8 @@ from musician.service.documents import keep_instructions, latest_document
 from musician.store.port import Store
 from musician.store.rows import PlanRow
 from musician.trees.base import check_base
+from musician.trees.branches import branch_of, integration_branch
+from musician.trees.ground import check_ground
 from musician.trees.root import Root
 
 __all__ = ["Amendment", "add_task_file", "amend_plan_file", "check_ids", "lock_plan_file"]
@@ -56,6 +58,8 @@ def lock_plan_file(root: Root, store: Store, path: Path, settings: Settings) -> 
     check_ids(store, plan)
     locked = service.plan_row(store, plan.plan_id)
     papers = _render(plan)
+    branches = [branch_of(plan.plan_id, task.task_id) for task in plan.tasks]
+    check_ground(root, [*branches, integration_branch(plan.plan_id)])
     if locked is None:
         base = check_base(root)
         branch, commit = base.branch, base.commit

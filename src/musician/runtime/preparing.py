@@ -18,8 +18,9 @@ import anyio.to_thread
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
 from musician.processes.spawn import run_program
+from musician.trees.git import tree_git_dir
 from musician.trees.partial import LEAVES, MARKS
-from musician.trees.status import read_status, tree_git_dir
+from musician.trees.status import read_status
 
 __all__ = ["prepare_tree"]
 

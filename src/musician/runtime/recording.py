@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from musician import service
 from musician.protocol.claim import Claim
+from musician.protocol.errors import OperatorError
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.messages.particulars import Counted, KeyOutput, OutputKind, SelfCorrection
 from musician.protocol.messages.types import ErrorReport, HandoffNotice
@@ -115,11 +116,18 @@ class Recorder:
             self.claim.task_id,
             self.title,
             message.render(),
-            commit=Git(self.tree.path).text("rev-parse", "HEAD"),
+            commit=self._stands_at(),
             output=output,
         )
         write_whole(place, text)
         return message, (path, text)
+
+    def _stands_at(self) -> str:
+        """The tree's commit, for a person to read: what became of the tree keeps no session from its last word."""
+        try:
+            return Git(self.tree.path).text("rev-parse", "HEAD")
+        except OperatorError:
+            return "unknown"
 
     def _leave(self, record: r.Leave) -> None:
         """Set unfinished work aside, write the HANDOFF, and only then the terminal write (D1)."""
@@ -135,7 +143,7 @@ class Recorder:
             context_pct=record.context_pct,
             at=service.now(self.store),
             pending=record.remaining,
-            commit=Git(self.tree.path).text("rev-parse", "HEAD"),
+            commit=self._stands_at(),
             set_aside=set_aside,
             written_by="agent",
             proposals=proposals,

@@ -30,7 +30,7 @@ from musician.trees.partial import set_aside_partial
 from musician.trees.root import Root
 from musician.trees.snapshot import changed_files, changed_lines, tree_id
 from musician.trees.steps import FinishedItem, commit_step, finished_items, revert_item
-from musician.trees.worktree import Worktree, ensure_worktree
+from musician.trees.worktree import Worktree, ensure_worktree, relink
 
 __all__ = ["IsolatedTree", "SharedTree", "TaskTree", "key_outputs", "open_tree"]
 
@@ -136,10 +136,12 @@ class IsolatedTree:
         return Git(self.path).commit_id("HEAD")
 
     def set_aside(self) -> str | None:
+        relink(self.worktree)
         to = None if self.moved_off() is None else self.kept
         return set_aside_partial(self.worktree, task_id=self.claim.task_id, epoch=self.claim.epoch, to=to).ref
 
     def keep(self, item: str, title: str) -> str | None:
+        relink(self.worktree)
         self.kept = commit_step(
             self.worktree,
             task_id=self.claim.task_id,
@@ -162,6 +164,7 @@ class IsolatedTree:
         return found.paths if isinstance(found, Conflict) else ()
 
     def attempted(self) -> Extent:
+        relink(self.worktree)
         lines = changed_lines(self.path, self.kept)
         return Extent(lines=sum(lines.values()), files=frozenset(lines)) if lines else Extent()
 
@@ -235,7 +238,7 @@ def open_tree(root: Root, task: TaskSpec, claim: Claim, *, plan_id: str | None, 
 
     ``base`` is the commit the plan started from; None is where the user's tree is now.
     """
-    commit = base or Git(root.path).text("rev-parse", "HEAD")
+    commit = base or Git(root.users_tree).text("rev-parse", "HEAD")
     if task.isolation is Isolation.SHARED:
         return SharedTree(root=root, start=commit)
     if plan_id is None:  # nobody merges these: each starts where the user's tree is when it is first claimed

@@ -14,11 +14,11 @@ from pathlib import Path
 from musician.protocol.errors import GitFailed, TreeNotReady
 from musician.trees.branches import full_ref
 from musician.trees.forward import check_lock, holds_nothing_else, move_tree, settle
-from musician.trees.git import Git, shown
+from musician.trees.git import Git, shown, tree_git_dir
 from musician.trees.obstacles import changed_between, hidden_edits, obstacles
 from musician.trees.registrations import checked_out_at
 from musician.trees.root import Root
-from musician.trees.status import operation_under_way, read_status, tree_git_dir
+from musician.trees.status import operation_under_way, read_status
 
 __all__ = ["Base", "FastForward", "Move", "check_base", "fast_forward", "untracked"]
 

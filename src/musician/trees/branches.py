@@ -5,6 +5,8 @@ into. D24 calls the latter ``musician/<plan>``; git cannot hold both, because a 
 a folder. No task can be called ``_integration``: ids start with a letter or digit (D8).
 """
 
+from collections.abc import Iterable
+
 from musician.protocol.errors import BadId, GitFailed, TreeNotReady
 from musician.protocol.names import check_task_id
 from musician.trees.git import Git
@@ -13,6 +15,7 @@ __all__ = [
     "INTEGRATION",
     "NO_PLAN",
     "branch_of",
+    "check_names",
     "create_branch",
     "full_ref",
     "integration_branch",
@@ -70,20 +73,23 @@ def create_branch(git: Git, branch: str, start: str) -> str:
         there = git.commit_id(full_ref(branch))
         if there is not None:
             return there
-        parts = branch.split("/")
-        in_the_way = [
-            name
-            for name in ("/".join(parts[:depth]) for depth in range(1, len(parts)))
-            if git.commit_id(full_ref(name))
-        ]
-        if not in_the_way:
-            raise
-        raise TreeNotReady(
-            reason=f"branch {in_the_way[0]!r} is in the way of {branch!r}",
-            paths=(),
-            remedy=f"rename it: git branch -m {in_the_way[0]} {in_the_way[0]}-old",
-        ) from None
+        check_names(git, [branch])
+        raise
     return commit
+
+
+def check_names(git: Git, branches: Iterable[str]) -> None:
+    """:class:`TreeNotReady` if a branch of the user's is in the way of ours: git keeps each in a file of its name."""
+    listed = git.text("for-each-ref", "--format=%(refname)", "refs/heads/musician", "refs/heads/musician/**")
+    there = [ref.removeprefix("refs/heads/") for ref in listed.splitlines()]
+    for branch in branches:
+        for name in there:
+            if branch.startswith(f"{name}/") or name.startswith(f"{branch}/"):
+                raise TreeNotReady(
+                    reason=f"branch {name!r} is in the way of {branch!r}",
+                    paths=(),
+                    remedy=f"rename it: git branch -m {name} {name.replace('musician', 'musician-old', 1)}",
+                )
 
 
 def _checked(plan_id: str) -> str:

@@ -21,9 +21,8 @@ from pathlib import Path
 
 from musician.protocol.errors import GitFailed, TreeNotReady
 from musician.trees.branches import full_ref
-from musician.trees.git import Git
+from musician.trees.git import Git, tree_git_dir
 from musician.trees.obstacles import GITLINK, LINK, NOTHING, Content, changed_between, contents, place_in
-from musician.trees.status import tree_git_dir
 
 __all__ = ["check_lock", "holds_nothing_else", "move_tree", "settle"]
 

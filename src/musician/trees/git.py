@@ -1,7 +1,10 @@
 """Running git so that nothing of the caller's surroundings changes what it does.
 
-Knows how to start git in one folder and what its answers look like. Refuses to know what a task is. Rules:
+Knows how to start git for one working tree and what its answers look like. Refuses to know what a task is. Rules:
 
+- Every call names the git folder and the working tree, and the two are proved to belong together first: whatever a
+  configuration says, and whatever became of a tree's ``.git``, no call reaches another tree (D31). Git finds the
+  repository by itself only where that is the question (``finds``).
 - The caller's ``GIT_*`` variables are dropped (a hook's ``GIT_DIR`` or ``GIT_INDEX_FILE`` would aim us at another
   repository), except those that say where git and its user configuration are.
 - No user hook, signature, editor, prompt, background housekeeping or file-system monitor: a commit of ours neither
@@ -15,9 +18,18 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from musician.protocol.errors import GitFailed, NoRepository
+from musician.protocol.errors import GitFailed, NoRepository, TreeNotReady
 
-__all__ = ["COMMITTER_EMAIL", "GIT_TIMEOUT_S", "Completed", "Git", "git_dir_of", "shown"]
+__all__ = [
+    "COMMITTER_EMAIL",
+    "GIT_TIMEOUT_S",
+    "Completed",
+    "Git",
+    "git_dir_of",
+    "prove",
+    "shown",
+    "tree_git_dir",
+]
 
 COMMITTER_EMAIL = "musician@localhost"
 
@@ -76,17 +88,22 @@ class Completed:
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """Git bound to one folder; ``index`` replaces the folder's own index file."""
+    """Git for the working tree whose top is ``folder``; ``index`` replaces the tree's own index file.
+
+    ``finds``: git looks from ``folder`` for a repository by itself, to tell where we are, or to make one.
+    """
 
     folder: Path
     index: Path | None = None
+    finds: bool = False
 
     def run(self, *arguments: str, stdin: bytes | None = None, accept: tuple[int, ...] = (0,)) -> Completed:
         """Run one command; :class:`GitFailed` for an exit code not in ``accept`` or past the time limit.
 
-        :class:`NoRepository` if there is no git on this machine.
+        :class:`NoRepository` if there is no git on this machine, :class:`TreeNotReady` if the folder is no working
+        tree, or not the one that its git folder belongs to.
         """
-        argv = ["git", "-C", os.path.abspath(self.folder), *_SETTING_ARGUMENTS, *arguments]
+        argv = ["git", *self._where(), *_SETTING_ARGUMENTS, *arguments]
         try:
             # cwd: our own may have been deleted, and git refuses to start in such a place.
             done = subprocess.run(
@@ -132,6 +149,12 @@ class Git:
         # Before git 2.30 rev-parse prints the option itself.
         return done.stdout.split()[-1].decode("ascii") if done.returncode == 0 else None
 
+    def _where(self) -> tuple[str, ...]:
+        folder = os.path.abspath(self.folder)
+        if self.finds:
+            return ("-C", folder)
+        return ("-C", folder, f"--git-dir={tree_git_dir(self.folder)}", f"--work-tree={folder}")
+
     def _environment(self) -> dict[str, str]:
         kept = {
             name: value
@@ -158,6 +181,50 @@ def git_dir_of(tree: Path) -> Path | None:
     if not content.startswith("gitdir: "):
         return None
     return (tree / content.removeprefix("gitdir: ")).resolve()
+
+
+def tree_git_dir(tree: Path) -> Path:
+    """The git folder of a working tree; :class:`TreeNotReady` if it has none, or one that belongs to another tree."""
+    found = git_dir_of(tree)
+    if found is None or not found.is_dir():
+        raise TreeNotReady(
+            reason="not a working tree of git",
+            paths=(os.fspath(tree),),
+            remedy="run it again to have it made anew",
+        )
+    owner = _owner_of(found)
+    if owner != tree.resolve() and git_dir_of(owner) == found:
+        raise TreeNotReady(
+            reason=f"its .git leads to the git folder of another working tree, {owner}",
+            paths=(os.fspath(tree),),
+            remedy="move that .git away, and run it again to have the link made anew",
+        )
+    return found
+
+
+def prove(tree: Path) -> None:
+    """:class:`TreeNotReady` unless git that is called in ``tree``, by whoever, works on that tree and on no other.
+
+    Our own calls name both. An agent's do not, and a configuration may send them to another tree.
+    """
+    finding = Git(tree, finds=True)
+    answers = (finding.run("rev-parse", each).stdout for each in ("--show-toplevel", "--absolute-git-dir"))
+    top, git_dir = (Path(os.fsdecode(answer.removesuffix(b"\n"))).resolve() for answer in answers)
+    if (top, git_dir) != (tree.resolve(), tree_git_dir(tree)):
+        raise TreeNotReady(
+            reason=f"git that is called in this working tree works on {top} with {git_dir}",
+            paths=(os.fspath(tree),),
+            remedy="see where that is configured: git config --show-origin --get-all core.worktree",
+        )
+
+
+def _owner_of(git_dir: Path) -> Path:
+    """The working tree that a git folder says is its, existing or not; the folder around it if it says nothing."""
+    try:
+        recorded = os.fsdecode((git_dir / "gitdir").read_bytes().removesuffix(b"\n"))
+    except OSError:
+        return git_dir.parent
+    return (git_dir / recorded).parent.resolve()
 
 
 def shown(raw: bytes) -> str:

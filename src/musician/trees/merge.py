@@ -12,11 +12,11 @@ from pathlib import Path
 
 from musician.protocol.errors import GitFailed, TreeNotReady
 from musician.trees.branches import INTEGRATION, branch_of, create_branch, full_ref, integration_branch
-from musician.trees.git import Git, shown
+from musician.trees.git import Git, shown, tree_git_dir
 from musician.trees.partial import discard_to, save_partial
 from musician.trees.registrations import checked_out_at, clear_stale_locks
 from musician.trees.root import Root
-from musician.trees.status import operation_under_way, read_status, tree_git_dir
+from musician.trees.status import operation_under_way, read_status
 from musician.trees.worktree import Worktree, ensure_integration_tree
 
 __all__ = [

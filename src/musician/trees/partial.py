@@ -13,11 +13,11 @@ from pathlib import Path
 
 from musician.protocol.errors import TreeNotReady
 from musician.trees.branches import full_ref, partial_ref
-from musician.trees.git import Git, shown
+from musician.trees.git import Git, shown, tree_git_dir
 from musician.trees.registrations import clear_stale_locks
 from musician.trees.root import Root
 from musician.trees.snapshot import snapshot
-from musician.trees.status import Status, operation_under_way, read_status, tree_git_dir
+from musician.trees.status import Status, operation_under_way, read_status
 from musician.trees.worktree import Worktree
 
 __all__ = [

@@ -6,16 +6,91 @@ recovery is about. Only entries of trees and branches of ours are ever dropped, 
 would also drop the user's.
 """
 
+import fcntl
 import os
 import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from musician.protocol.errors import TreeNotReady
+from musician.protocol.errors import GitFailed, TreeNotReady
 from musician.trees.branches import full_ref, partial_ref
-from musician.trees.git import Git, git_dir_of
+from musician.trees.git import GIT_TIMEOUT_S, Completed, Git, git_dir_of
 from musician.trees.root import Root
 
-__all__ = ["checked_out_at", "clear_stale_locks", "drop_entry", "entry_of", "unlock_unfinished"]
+__all__ = [
+    "alone_with_trees",
+    "checked_out_at",
+    "clear_stale_locks",
+    "drop_entry",
+    "entry_of",
+    "is_whole",
+    "run_patiently",
+    "unlock_unfinished",
+]
+
+_PACE_S = 0.05
+_PATIENCE_S = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
+"""Between two attempts, while somebody else's tree is half made: git needs milliseconds for one."""
+
+
+@contextmanager
+def alone_with_trees(root: Root) -> Iterator[None]:
+    """While no other process of ours makes, mends or removes a working tree of this repository.
+
+    The kernel lets go with the holder's end. Not to be entered twice by one thread: it would wait for itself, until
+    :class:`TreeNotReady` says that it has waited for as long as a git command may take.
+    """
+    place = root.locks_dir / "trees"
+    root.locks_dir.mkdir(parents=True, exist_ok=True)
+    with place.open("a") as file:
+        deadline = time.monotonic() + GIT_TIMEOUT_S
+        while not _locks(file.fileno()):
+            if time.monotonic() > deadline:
+                raise TreeNotReady(
+                    reason=f"another process has been making working trees for {GIT_TIMEOUT_S:.0f} s",
+                    paths=(str(place),),
+                    remedy=f"see which one holds that file (fuser {place}), and end it",
+                )
+            time.sleep(_PACE_S)
+        yield
+
+
+def _locks(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def run_patiently(root: Root, *arguments: str) -> Completed:
+    """Run a git command that reads how all trees are registered: one that is just being made is waited for.
+
+    Git gives up at an entry that somebody, the user or an agent, has half written.
+    """
+    for pause_s in _PATIENCE_S:
+        time.sleep(pause_s)
+        try:
+            return Git(root.path).run(*arguments)
+        except GitFailed as error:
+            failure = error
+            if pause_s and all(is_whole(entry) for entry in _entries(root)):
+                break  # it has failed for another reason
+    raise failure
+
+
+def is_whole(entry: Path) -> bool:
+    """Whether a tree is registered whole: all that git reads of every tree is written."""
+    return all(
+        (entry / name).is_file() and (entry / name).stat().st_size for name in ("commondir", "gitdir", "HEAD")
+    )
+
+
+def _entries(root: Root) -> list[Path]:
+    folder = root.git_dir / "worktrees"
+    return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
 def entry_of(root: Root, tree: Path) -> Path | None:
@@ -41,11 +116,13 @@ def checked_out_at(root: Root, branch: str) -> Path | None:
     For a branch of ours, what git remembers of a tree that is gone is dropped on the way; so is what a copied
     repository remembers of the original's trees.
     """
-    answer = Git(root.path).run("for-each-ref", "--format=%(worktreepath)", full_ref(branch)).stdout
+    answer = run_patiently(root, "for-each-ref", "--format=%(worktreepath)", full_ref(branch)).stdout
     recorded = os.fsdecode(answer.removesuffix(b"\n"))
     if not recorded:
         return None
     tree = Path(os.path.realpath(recorded))
+    if tree == root.git_dir:  # so git names a main tree that its folder does not lie in
+        tree = root.path
     entry, leads_to = entry_of(root, tree), git_dir_of(tree)
     if tree == root.path or (entry is not None and leads_to == entry):
         return tree

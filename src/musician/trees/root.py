@@ -1,11 +1,12 @@
 """The one root: the main working tree, wherever in the repository one stands (D25, B35).
 
-Knows where the program keeps its own things. Refuses to guess: a bare repository, or one whose main tree cannot be
-found from a linked worktree, is an error and never a new place. Rule: everything that two processes must agree on
-(database, settings, ``temp/``, reports) is derived from :attr:`Root.path` and nothing else.
+Knows where the program keeps its own things. Refuses to guess: a bare repository on its own, or one whose main tree
+cannot be found from a linked worktree, is an error and never a new place. Rule: everything that two processes must
+agree on (database, settings, ``temp/``, reports) is derived from :attr:`Root.path` and nothing else.
 """
 
 import os
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,7 +34,10 @@ NETWORK_FILESYSTEMS = frozenset({
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Root:
-    """``path`` is the real path of the main working tree; ``standing`` that of the tree one stands in."""
+    """``path`` is the real path of the main working tree; ``standing`` that of the tree one stands in.
+
+    A bare repository has no main tree. Where it lies in a folder whose ``.git`` names it, ``path`` is that folder.
+    """
 
     path: Path
     standing: Path | None = field(default=None, compare=False)
@@ -107,23 +111,48 @@ def find_root(start: Path) -> Root:
         common = _answer(start, "--git-common-dir")
         own = _answer(start, "--absolute-git-dir")
     except GitFailed as error:
-        reason = "not in a git repository" if "not a git repository" in error.stderr else error.message
-        raise NoRepository(path=str(start), reason=reason) from error
-    standing = _toplevel(start)
+        raise _unusable(start, error) from error
+    standing, configured = _toplevel(start), _configured_tree(common)
     candidates = [standing] if own == common else []
-    for candidate in [*candidates, _configured_tree(common), common.parent]:
+    for candidate in [*candidates, configured, common.parent]:
         top = _toplevel(candidate) if candidate is not None else None
         if top is not None and git_dir_of(top) == common:
             return Root(path=top, standing=standing)
-    if Git(common).text("rev-parse", "--is-bare-repository") == "true":
+    if configured is not None:
+        raise NoRepository(
+            path=str(start),
+            reason=f"core.worktree says that its tree is {configured}, and nothing leads from there to {common}",
+            remedy=f"put a link there and go there: echo 'gitdir: {common}' > {shlex.quote(str(configured))}/.git",
+        )
+    if Git(common, finds=True).text("rev-parse", "--is-bare-repository") != "true":
+        raise NoRepository(
+            path=str(start),
+            reason=f"the main working tree of {common} cannot be found from here",
+            remedy="go into the main working tree",
+        )
+    if git_dir_of(common.parent) == common:  # around it is the folder that holds its linked trees
+        return Root(path=common.parent, standing=standing)
+    if standing is None:
         raise NoRepository(
             path=str(start), reason="a bare repository has no working tree", remedy="go into a clone of it"
         )
     raise NoRepository(
         path=str(start),
-        reason=f"the main working tree of {common} cannot be found from here",
-        remedy="go into the main working tree",
+        reason=f"a linked working tree of the bare repository {common}, which has no main one to keep things in",
+        remedy="move that into a folder of its own whose .git names it (gitdir: ./NAME), run `git worktree repair`"
+        " there, and come back",
     )
+
+
+def _unusable(start: Path, error: GitFailed) -> NoRepository:
+    """What git says of a place that it does not open; its own remedy where it names one."""
+    if "not a git repository" in error.stderr:
+        return NoRepository(path=str(start), reason="not in a git repository")
+    by_git = next((line.strip() for line in error.stderr.splitlines() if "safe.directory" in line), None)
+    if by_git is None:
+        return NoRepository(path=str(start), reason=error.message)
+    reason = "the repository belongs to another user, and git does not open it for you"
+    return NoRepository(path=str(start), reason=reason, remedy=f"if you trust it: {by_git}")
 
 
 def exclude_private(root: Root, *more: bytes) -> None:
@@ -168,7 +197,7 @@ def is_network_filesystem(path: Path, *, mounts: Iterable[tuple[str, str]] | Non
 
 
 def _answer(folder: Path, question: str) -> Path:
-    raw = Git(folder).run("rev-parse", question).stdout.removesuffix(b"\n")
+    raw = Git(folder, finds=True).run("rev-parse", question).stdout.removesuffix(b"\n")
     return (folder.absolute() / os.fsdecode(raw)).resolve()
 
 
@@ -182,5 +211,7 @@ def _toplevel(folder: Path) -> Path | None:
 
 def _configured_tree(common: Path) -> Path | None:
     """Where a repository says its working tree is, as a submodule's does."""
-    done = Git(common).run("config", "--file", str(common / "config"), "core.worktree", accept=(0, 1))
+    done = Git(common, finds=True).run(
+        "config", "--file", str(common / "config"), "core.worktree", accept=(0, 1)
+    )
     return (common / os.fsdecode(done.stdout.removesuffix(b"\n"))).resolve() if done.returncode == 0 else None

@@ -12,8 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
-from musician.trees.git import Git, shown
-from musician.trees.status import Status, read_status, tree_git_dir
+from musician.trees.git import Git, shown, tree_git_dir
+from musician.trees.status import Status, read_status
 
 __all__ = ["Change", "changed_files", "changed_lines", "snapshot", "stage_everything", "tree_id"]
 

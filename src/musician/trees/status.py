@@ -4,14 +4,12 @@ One call answers all that the rest asks: where HEAD is, what differs from it, an
 files are no part of it.
 """
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from musician.protocol.errors import TreeNotReady
-from musician.trees.git import Git, git_dir_of, shown
+from musician.trees.git import Git, shown
 
-__all__ = ["Status", "operation_under_way", "read_status", "tree_git_dir"]
+__all__ = ["Status", "operation_under_way", "read_status"]
 
 _PATH_FIELD = {b"1": 8, b"2": 9, b"u": 10}
 """How many blanks stand before the path in the lines of porcelain v2."""
@@ -93,18 +91,6 @@ def read_status(tree: Path) -> Status:
 
 
 _DELETIONS = frozenset({b".D", b"D."})
-
-
-def tree_git_dir(tree: Path) -> Path:
-    """The git folder of a working tree that exists; :class:`TreeNotReady` if it has none."""
-    found = git_dir_of(tree)
-    if found is None or not found.is_dir():
-        raise TreeNotReady(
-            reason="not a working tree of git",
-            paths=(os.fspath(tree),),
-            remedy="run it again to have it made anew",
-        )
-    return found
 
 
 def operation_under_way(git_dir: Path) -> str | None:

@@ -8,10 +8,10 @@ item again changes nothing either), and no commit is made on a HEAD that is not 
 from dataclasses import dataclass
 
 from musician.protocol.errors import GitFailed, TreeNotReady
-from musician.trees.git import COMMITTER_EMAIL, Git, shown
+from musician.trees.git import COMMITTER_EMAIL, Git, shown, tree_git_dir
 from musician.trees.registrations import clear_stale_locks
 from musician.trees.snapshot import stage_everything
-from musician.trees.status import Status, operation_under_way, read_status, tree_git_dir
+from musician.trees.status import Status, operation_under_way, read_status
 from musician.trees.worktree import Worktree
 
 __all__ = ["FinishedItem", "commit_step", "finished_items", "revert_item"]

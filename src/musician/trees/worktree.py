@@ -16,18 +16,21 @@ from pathlib import Path
 
 from musician.protocol.errors import TreeNotReady
 from musician.trees.branches import branch_of, create_branch, full_ref, integration_branch
-from musician.trees.git import Git, git_dir_of, shown
+from musician.trees.git import Git, git_dir_of, prove, shown, tree_git_dir
 from musician.trees.registrations import (
+    alone_with_trees,
     checked_out_at,
     clear_stale_locks,
     drop_entry,
     entry_of,
+    is_whole,
+    run_patiently,
     unlock_unfinished,
 )
 from musician.trees.root import Root
-from musician.trees.status import read_status, tree_git_dir
+from musician.trees.status import read_status
 
-__all__ = ["Worktree", "ensure_integration_tree", "ensure_worktree", "place_of", "remove_worktree"]
+__all__ = ["Worktree", "ensure_integration_tree", "ensure_worktree", "place_of", "relink", "remove_worktree"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +54,11 @@ def ensure_worktree(root: Root, plan_id: str, task_id: str, start: str) -> Workt
     the branch is checked out elsewhere; :class:`BadId` before anything is touched.
     """
     branch = branch_of(plan_id, task_id)
+    with _reporting(root.locks_dir), alone_with_trees(root):
+        return _ensure(root, branch, start)
+
+
+def _ensure(root: Root, branch: str, start: str) -> Worktree:
     git = Git(root.path)
     path = place_of(root, branch)
     if not _mend(root, path):
@@ -72,9 +80,10 @@ def ensure_integration_tree(root: Root, plan_id: str, commit: str) -> Worktree:
     """The tree for trial merges; its HEAD is detached, so that a trial moves no branch."""
     branch = integration_branch(plan_id)
     path = place_of(root, branch)
-    if not _mend(root, path):
-        _add(root, path, "--detach", commit)
-    return _finish(root, path, branch)
+    with _reporting(root.locks_dir), alone_with_trees(root):
+        if not _mend(root, path):
+            _add(root, path, "--detach", commit)
+        return _finish(root, path, branch)
 
 
 def remove_worktree(root: Root, plan_id: str, task_id: str) -> None:
@@ -84,6 +93,11 @@ def remove_worktree(root: Root, plan_id: str, task_id: str) -> None:
     branch. A file that is only missing is no loss, so a removal that was killed halfway can be repeated.
     """
     branch = branch_of(plan_id, task_id)
+    with _reporting(root.locks_dir), alone_with_trees(root):
+        _remove(root, branch)
+
+
+def _remove(root: Root, branch: str) -> None:
     path = place_of(root, branch)
     if _mend(root, path):
         clear_stale_locks(root, path, branch)
@@ -125,16 +139,31 @@ def _mend(root: Root, path: Path) -> bool:
         # The repository was moved. Never where the link leads somewhere: it may be to the repository copied from.
         Git(root.path).run("worktree", "repair", str(path), accept=(0, 1, 128))
         leads_to, entry = git_dir_of(path), entry_of(root, path)
-    if (
-        entry is not None
-        and leads_to == entry
-        and (entry / "HEAD").exists()
-        and (entry / "commondir").exists()
-    ):
+    if entry is not None and leads_to == entry and is_whole(entry):
         unlock_unfinished(entry)
         return True
     _vacate(root, path, leads_to, entry)
     return False
+
+
+def relink(worktree: Worktree) -> None:
+    """Put back a tree's link to its repository that whoever worked there has removed or bent; the files are its own.
+
+    :class:`TreeNotReady` where somebody has begun a repository in its place.
+    """
+    dot_git = worktree.path / ".git"
+    entry = entry_of(worktree.root, worktree.path)
+    if entry is None or git_dir_of(worktree.path) == entry:
+        return
+    if dot_git.is_dir() and not dot_git.is_symlink():
+        raise TreeNotReady(
+            reason="a repository was begun in the working tree, in the place of its link to yours",
+            paths=(str(dot_git),),
+            remedy="move it away",
+        )
+    with _reporting(worktree.path):
+        dot_git.unlink(missing_ok=True)
+    _relink(worktree.path, entry)
 
 
 def _vacate(root: Root, path: Path, leads_to: Path | None, entry: Path | None) -> None:
@@ -171,12 +200,23 @@ def _add(root: Root, path: Path, *what: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     options = [part for part in what if part.startswith("-")]
     revisions = [part for part in what if not part.startswith("-")]
-    Git(root.path).run("worktree", "add", "--no-checkout", *options, str(path), *revisions)
+    run_patiently(root, "worktree", "add", "--no-checkout", *options, str(path), *revisions)
+    try:
+        prove(path)
+    except TreeNotReady:
+        entry = tree_git_dir(path)
+        (path / ".git").unlink()
+        path.rmdir()
+        drop_entry(root, entry)
+        raise
+    # Git hands the user's sparse patterns on; a task may have to work where they leave nothing.
+    (tree_git_dir(path) / "info" / "sparse-checkout").unlink(missing_ok=True)
 
 
 def _finish(root: Root, path: Path, branch: str) -> Worktree:
     """Check the files out if that was never completed, and put the link to ``temp`` in place."""
     clear_stale_locks(root, path, branch)
+    prove(path)
     # Git writes the index last: without one, no checkout ever ended here and no agent ever ran here.
     if not (tree_git_dir(path) / "index").exists():
         Git(path).run("reset", "--hard", "--quiet")

@@ -14,7 +14,7 @@ from pathlib import Path
 import anyio.to_thread
 
 from musician.processes.output import one_line
-from musician.protocol.errors import GitFailed, NoRepository
+from musician.protocol.errors import OperatorError
 from musician.trees.git import Git
 from musician.verification.change import Change, read_blobs
 from musician.verification.commands import CommandRunner
@@ -38,7 +38,7 @@ async def look_at_wholeness(
     try:
         broken = await anyio.to_thread.run_sync(broken_files, git, change, project)
         cycles = await anyio.to_thread.run_sync(new_cycles, git, change, project)
-    except (GitFailed, NoRepository, OSError) as error:
+    except (OperatorError, OSError) as error:
         why_not = one_line(str(error), _MAX_TROUBLE_CHARS)
         return Integration(why_not=f"integration was not looked at: {why_not}")
     if broken and await _compiles_there(commands, tuple(broken), runner):

@@ -15,7 +15,7 @@ import anyio.to_thread
 
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
-from musician.protocol.errors import GitFailed, NoRepository
+from musician.protocol.errors import OperatorError
 from musician.trees.git import Git
 from musician.verification.change import Change, read_change
 from musician.verification.commands import MAX_TAIL_BYTES, CommandRunner, Ran, command_runner
@@ -70,7 +70,7 @@ async def _torn(tree: Path, since: str, tree_id: str, commands: Sequence[str], r
     try:
         read = partial(_read, Git(tree), since, tree_id)
         change, project = await anyio.to_thread.run_sync(read)
-    except (GitFailed, NoRepository):
+    except OperatorError:
         return ""
     found = await look_at_wholeness(tree, change, project, commands, runner)
     broken = (f"does not compile: {each}" for each in found.broken)

@@ -20,7 +20,7 @@ _ASK_LIMIT_S = 10
 
 
 def git(_app: App) -> Iterator[Finding]:
-    yield ok(Git(Path.cwd()).text("--version"))
+    yield ok(Git(Path.cwd(), finds=True).text("--version"))
 
 
 def shell(_app: App) -> Iterator[Finding]:

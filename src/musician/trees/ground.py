@@ -1,0 +1,71 @@
+"""What must hold of a repository before any session begins in it, with git's own remedy where it does not (D31).
+
+Only looks. What is found here is found before anything is made, instead of by each session anew.
+"""
+
+import os
+import shlex
+from collections.abc import Iterable, Iterator
+
+from musician.protocol.errors import TreeNotReady
+from musician.trees.branches import check_names
+from musician.trees.git import Git
+from musician.trees.root import Root
+
+__all__ = ["check_ground", "check_layout", "unwritable"]
+
+
+def check_ground(root: Root, branches: Iterable[str]) -> None:
+    """:class:`TreeNotReady` if no working tree of ours can be made and played in here; ``branches`` are to be made."""
+    check_layout(root)
+    check_names(Git(root.path), branches)
+    stuck = tuple(unwritable(root))
+    if stuck:
+        raise TreeNotReady(
+            reason="what a run writes cannot be written",
+            paths=stuck,
+            remedy="make it writable for you, or run it as its owner",
+        )
+
+
+def check_layout(root: Root) -> None:
+    """That git in a linked tree would work on that tree, and that one stands in a working tree."""
+    git, config = Git(root.path, finds=True), ("config", "--file", str(root.git_dir / "config"))
+    shared = git.run(*config, "--get", "core.worktree", accept=(0, 1))
+    extension = git.run(*config, "--type=bool", "--get", "extensions.worktreeConfig", accept=(0, 1))
+    if shared.returncode == 0 and extension.stdout.strip() == b"true":
+        value = shlex.quote(os.fsdecode(shared.stdout.removesuffix(b"\n")))
+        here = f"git -C {shlex.quote(str(root.path))} config"
+        raise TreeNotReady(
+            reason="core.worktree is in the configuration that all working trees share, with extensions.worktreeConfig:"
+            " git in any of them would work on the main one",
+            paths=(str(root.git_dir / "config"),),
+            remedy=f"move it to the main tree's own, as git asks for: {here} --worktree core.worktree {value}"
+            f" && {here} --local --unset core.worktree",
+        )
+    if Git(root.users_tree, finds=True).run("rev-parse", "--is-inside-work-tree").stdout.strip() != b"true":
+        linked = [
+            entry.read_text().strip().removesuffix("/.git")
+            for entry in root.git_dir.glob("worktrees/*/gitdir")
+        ]
+        raise TreeNotReady(
+            reason="there is no working tree here: the repository is bare, and its trees are linked ones",
+            paths=tuple(linked),
+            remedy="go into one of them, or make one with `git worktree add`",
+        )
+
+
+def unwritable(root: Root) -> Iterator[str]:
+    """The folders and files a run writes that this user cannot write; those that are not there are made later."""
+    git_dir, own = root.git_dir, root.musician_dir
+    folders = [
+        git_dir,
+        git_dir / "objects",
+        git_dir / "refs",
+        git_dir / "refs" / "heads",
+        git_dir / "worktrees",
+    ]
+    folders += [own, root.locks_dir, root.trees_dir, root.logs_dir, root.temp_dir, root.reports_dir]
+    for path in [*folders, root.database]:
+        if path.exists() and not os.access(path, os.W_OK):
+            yield str(path)
