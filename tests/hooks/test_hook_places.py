@@ -55,7 +55,13 @@ def ways(repository: Path, tmp_path: Path, git: Callable[..., str]) -> dict[str,
     apart_tree = tmp_path / "apart tree"
     git(apart, "worktree", "add", "-q", "--detach", str(apart_tree))
     git(tmp_path, "init", "-q", "--bare", str(tmp_path / "bare.git"))
+    around = tmp_path / "around"
+    git(tmp_path, "clone", "-q", "--bare", str(library), str(around / ".bare"))
+    (around / ".git").write_text("gitdir: ./.bare\n", encoding="utf-8")
+    git(around, "worktree", "add", "-q", "--detach", str(around / "linked"))
     return {
+        "a folder around a bare one": around,
+        "a tree in that": around / "linked",
         "main": repository,
         "subfolder": repository / "sub" / "folder",
         "linked": linked,

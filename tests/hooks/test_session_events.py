@@ -46,6 +46,20 @@ def test_b05_every_beginning_is_told_its_id(hook: "Hook", store: SqliteStore, so
     assert service.client_of(store, "sess-ccc") is None
 
 
+def test_git_in_a_tree_of_ours_looks_no_further_up(
+    hook: "Hook", store: SqliteStore, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AUDIT-U6, by hand: a tree whose link to its repository is gone is no part of the one around it."""
+    file = tmp_path / "env"
+    monkeypatch.setenv("CLAUDE_ENV_FILE", str(file))
+    hook("SessionStart", source="startup")
+    tree = repository / ".musician" / "trees" / "p" / "task-01"
+    (tree / "sub").mkdir(parents=True)
+    line = f'. "{file}"; git rev-parse --show-toplevel'
+    for folder, found in ((tree, False), (tree / "sub", False), (repository, True)):
+        assert (subprocess.run(["sh", "-c", line], cwd=folder, check=False).returncode == 0) is found
+
+
 def test_commands_find_the_id_in_their_environment(
     hook: "Hook", store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from musician.testing.waiting import HANG_S
 from tests.hostile.kinds import KINDS, PLAN, WORLD, Kind
 from tests.hostile.snapshot import Move, Snapshot, files_of, look, standing, unlike
 
 PROGRAM = Path(sys.executable).with_name("musician")
-LIMIT_S = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ def live(kind: Kind, folder: Path) -> Life:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=LIMIT_S,
+            timeout=HANG_S,
             check=False,
         )
         if done.returncode:
@@ -95,6 +95,7 @@ def _parameters() -> list[object]:
 
 @pytest.mark.parametrize("kind", _parameters())
 def test_a_plan_works_or_is_refused_and_nothing_of_the_users_changes(kind: Kind, tmp_path: Path) -> None:
+    """AUDIT-U1, AUDIT-U2, AUDIT-U6, AUDIT-U9, AUDIT-U10."""
     if "chown" in kind.make and os.geteuid() != 0:
         pytest.skip("only root gives files away")
     life = live(kind, tmp_path)

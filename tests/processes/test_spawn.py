@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -42,6 +43,22 @@ class Run:
             time_limit_s=self.time_limit_s,
             on_process=self.on_process,
         )
+
+
+def test_git_looks_no_further_up_than_the_tree(tmp_path: Path) -> None:
+    """AUDIT-U6: whatever ceilings the user has set himself."""
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    tree = tmp_path / "trees" / "task"
+    (tree / "sub").mkdir(parents=True)
+    script = "cd sub; git rev-parse --show-toplevel || echo none"
+    for own in ({}, {"GIT_CEILING_DIRECTORIES": "/somewhere"}):
+        run = Run(tree, {"PATH": os.environ["PATH"], **own}, "sh", "-c", script)
+        anyio.run(run.play)
+        assert run.output.endswith(b"none\n")
+    subprocess.run(["git", "init", "-q", tree], check=True)
+    run = Run(tree, {"PATH": os.environ["PATH"]}, "sh", "-c", script)
+    anyio.run(run.play)
+    assert run.output == os.fsencode(tree.resolve()) + b"\n"
 
 
 def test_the_identity_is_known_before_anything_is_executed(trees: Any) -> None:

@@ -126,3 +126,21 @@ def test_an_act_without_a_task_says_why_none_is_meant() -> None:
 def test_problems_in_the_plural_are_mended_in_the_plural() -> None:
     assert errors.InvalidPlan(problems=("p.md:1: a",)).remedy.startswith("mend it ")
     assert errors.InvalidPlan(problems=("p.md:1: a", "p.md:9: b")).remedy.startswith("mend them ")
+
+
+def test_all_that_git_said_is_told_in_one_line() -> None:
+    """AUDIT-U10: the names of what is in the way, and git's own remedy, stand after its first line."""
+    stderr = (
+        "error: The following untracked working tree files would be overwritten by merge:\n\twork.txt\n\ta b.txt\n"
+        "Please move or remove them before you merge.\nAborting\n"
+    )
+    error = errors.GitFailed(argv=("merge", "x"), returncode=1, stderr=stderr)
+    assert error.message == (
+        "git merge ended with 1 (error: The following untracked working tree files would be overwritten by merge:"
+        " work.txt; a b.txt; Please move or remove them before you merge.; Aborting)"
+    )
+    assert error.stderr == stderr
+    long = errors.GitFailed(argv=("x",), returncode=1, stderr="first\n" + "x" * 10_000 + "\nhint: last\n")
+    assert len(long.message) < 2 * errors.GitFailed.SAID_MAX
+    assert "(first; " in long.message
+    assert long.message.endswith("; last)")

@@ -89,3 +89,22 @@ def test_only_the_top_of_a_tree_can_be_told_by_its_content(root: Root) -> None:
     (root.path / "new").touch()
     with pytest.raises(TreeNotReady, match="not a working tree"):
         tree_id(root.path / "dir")
+
+
+def test_git_never_works_on_a_tree_that_its_folder_does_not_belong_to(
+    repo: Path, tmp_path: Path, git: Callable[..., str]
+) -> None:
+    """AUDIT-U1, D31: whatever an agent has written into a tree's link."""
+    git(repo, "worktree", "add", "-q", str(tmp_path / "one"), "-b", "one")
+    git(repo, "worktree", "add", "-q", str(tmp_path / "two"), "-b", "two")
+    link = (tmp_path / "one" / ".git").read_bytes()
+    for bent in (b"gitdir: " + bytes(repo / ".git"), (tmp_path / "two" / ".git").read_bytes()):
+        (tmp_path / "one" / ".git").write_bytes(bent)
+        with pytest.raises(TreeNotReady, match="another working tree"):
+            Git(tmp_path / "one").run("reset", "--hard")
+    (tmp_path / "one" / ".git").write_bytes(link)
+    assert Git(tmp_path / "one").text("symbolic-ref", "HEAD") == "refs/heads/one"
+    (tmp_path / "one").rename(
+        tmp_path / "moved"
+    )  # nobody has told git, and nobody else claims to be that tree
+    assert Git(tmp_path / "moved").text("symbolic-ref", "HEAD") == "refs/heads/one"

@@ -79,11 +79,32 @@ def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
 def test_a_bare_repository_and_its_linked_tree_are_refused(
     repo: Path, tmp_path: Path, git: GitCommand
 ) -> None:
+    """The tree's refusal says that it is a linked one, and how it can be used (AUDIT-U9)."""
     git(tmp_path, "clone", "-q", "--bare", str(repo), str(tmp_path / "bare.git"))
     git(tmp_path / "bare.git", "worktree", "add", "-q", str(tmp_path / "of-bare"), "trunk")
-    for start in (tmp_path / "bare.git", tmp_path / "of-bare"):
-        with pytest.raises(NoRepository, match="bare repository"):
-            find_root(start)
+    with pytest.raises(NoRepository, match="bare repository has no working tree"):
+        find_root(tmp_path / "bare.git")
+    with pytest.raises(NoRepository, match=r"linked working tree of the bare repository.*folder of its own"):
+        find_root(tmp_path / "of-bare")
+
+
+def test_a_bare_repository_with_a_folder_around_it_keeps_its_things_there(
+    repo: Path, tmp_path: Path, git: GitCommand
+) -> None:
+    """AUDIT-U9: whichever linked tree one stands in; the remedy of the refusal above makes it so."""
+    git(tmp_path, "clone", "-q", "--bare", str(repo), str(tmp_path / "bare.git"))
+    git(tmp_path / "bare.git", "worktree", "add", "-q", str(tmp_path / "of-bare"), "trunk")
+    around = tmp_path / "around"
+    around.mkdir()
+    (tmp_path / "bare.git").rename(around / "bare.git")
+    (around / ".git").write_text("gitdir: ./bare.git\n")
+    git(around, "worktree", "repair", str(tmp_path / "of-bare"))
+    git(around, "worktree", "add", "-q", str(around / "feature"), "-b", "feature")
+    roots = [
+        find_root(place) for place in (around, around / "feature", tmp_path / "of-bare", around / "bare.git")
+    ]
+    assert {root.path for root in roots} == {around.resolve()}
+    assert [root.users_tree for root in roots[1:3]] == [around / "feature", tmp_path / "of-bare"]
 
 
 def test_a_missing_git_is_named_with_its_own_remedy(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

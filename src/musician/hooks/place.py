@@ -228,7 +228,13 @@ def _main_tree(here: str, entry: str) -> "str | None":
     common = os.path.realpath(os.path.join(git_dir, common))
     if os.path.basename(common) == ".git":
         return os.path.dirname(common)
-    return _configured_tree(common)
+    return _configured_tree(common) or _folder_around(common)
+
+
+def _folder_around(common: str) -> "str | None":
+    """The folder that a bare repository lies in and whose ``.git`` names it: there is no main tree."""
+    folder = os.path.dirname(common)
+    return folder if os.path.realpath(_git_dir(folder)) == common else None
 
 
 def _git_dir(root: str) -> str:

@@ -30,7 +30,7 @@ _GOES_ON = ("clear", "compact")
 
 def answer(event: "HookEvent", place: "Place") -> "Answer | None":
     session_id = event.session_id or ""
-    export({"MUSICIAN_SESSION": session_id, **_guarded(place)})
+    export({"MUSICIAN_SESSION": session_id, **_bounded(place), **_guarded(place)})
     told = context(event.name, "\n".join([_identity(event), *_told(event, place, session_id)]))
     return {**told, **_how_to_be_woken(event, place)}
 
@@ -43,6 +43,14 @@ def _how_to_be_woken(event: "HookEvent", place: "Place") -> "Answer":
     return notice(
         "musician: type /musician, and an idle session is woken again; until then it waits inside its last hook"
     )
+
+
+def _bounded(place: "Place") -> "dict[str, str]":
+    """What keeps git in a task's tree from the repository around it, should the tree's own link be gone (D31)."""
+    if place.root is None:
+        return {}
+    ceilings = [os.environ.get("GIT_CEILING_DIRECTORIES", ""), os.path.join(place.root, ".musician", "trees")]
+    return {"GIT_CEILING_DIRECTORIES": os.pathsep.join(filter(None, ceilings))}
 
 
 def _guarded(place: "Place") -> "dict[str, str]":

@@ -1,0 +1,97 @@
+"""What must hold of a repository before any session begins, each with a remedy that mends it (D31)."""
+
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from musician.protocol.errors import TreeNotReady
+from musician.trees.ground import check_ground, check_layout
+from musician.trees.root import Root, find_root
+from musician.trees.worktree import ensure_worktree
+
+GitCommand = Callable[..., str]
+
+BRANCHES = ("musician/p/task-01", "musician/p/_integration")
+
+
+def typed(remedy: str, folder: Path) -> None:
+    """Type what a remedy says."""
+    command = remedy.partition(": ")[2]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    # The hooks of this repository fail, all of them.
+    environment |= {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "core.hooksPath",
+        "GIT_CONFIG_VALUE_0": os.devnull,
+    }
+    subprocess.run(["bash", "-c", command], cwd=folder, env=environment, check=True)
+
+
+def test_a_shared_core_worktree_is_refused_and_gits_own_remedy_mends_it(root: Root, git: GitCommand) -> None:
+    """AUDIT-U1: in the configuration that all trees share it sends git in each of them to the main one."""
+    git(root.path, "config", "core.worktree", str(root.path))
+    check_layout(root)
+    git(root.path, "config", "extensions.worktreeConfig", "true")
+    with pytest.raises(TreeNotReady, match=r"core\.worktree") as caught:
+        check_layout(root)
+    typed(caught.value.remedy, root.path)
+    check_layout(root)
+    tree = ensure_worktree(root, "p", "task-01", "trunk")
+    assert git(tree.path, "rev-parse", "--show-toplevel") == str(tree.path)
+    assert git(root.path, "rev-parse", "--show-toplevel") == str(root.path)
+
+
+def test_a_configuration_that_changes_later_is_found_when_a_tree_is_made(root: Root, git: GitCommand) -> None:
+    """AUDIT-U1: before a file is checked out; what was begun is taken back, and an edit of the user's stays."""
+    (root.path / "a.txt").write_text("mine\n")
+    git(root.path, "config", "core.worktree", str(root.path))
+    git(root.path, "config", "extensions.worktreeConfig", "true")
+    with pytest.raises(TreeNotReady, match="works on") as caught:
+        ensure_worktree(root, "p", "task-01", "trunk")
+    assert "core.worktree" in caught.value.remedy
+    assert (root.path / "a.txt").read_text() == "mine\n"
+    assert not list((root.git_dir / "worktrees").iterdir())
+    git(root.path, "config", "--unset", "core.worktree")
+    tree = ensure_worktree(root, "p", "task-01", "trunk")
+    git(root.path, "config", "core.worktree", str(root.path))
+    with pytest.raises(TreeNotReady, match="works on"):
+        ensure_worktree(root, "p", "task-01", "trunk")
+    assert (tree.path / "a.txt").read_text() == "a\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["musician", "musician/p", "musician/p/task-01/mine", "musician/p/_integration/x"]
+)
+def test_a_branch_in_the_way_is_named_with_the_command_that_mends_it(
+    root: Root, git: GitCommand, name: str
+) -> None:
+    """AUDIT-U9: git keeps a branch in a file, where another needs a folder."""
+    git(root.path, "branch", name)
+    with pytest.raises(TreeNotReady, match=re.escape(repr(name))) as caught:
+        check_ground(root, BRANCHES)
+    typed(caught.value.remedy, root.path)
+    check_ground(root, BRANCHES)
+
+
+def test_branches_that_are_ours_or_beside_are_in_nobodys_way(root: Root, git: GitCommand) -> None:
+    for name in ("musician/p/task-01", "musician/other/task-01", "musicians", "musician/p/task-010"):
+        git(root.path, "branch", name)
+    check_ground(root, BRANCHES)
+
+
+def test_the_folder_of_a_bare_repository_is_no_working_tree(
+    repo: Path, tmp_path: Path, git: GitCommand
+) -> None:
+    """AUDIT-U9: its linked trees are named."""
+    around = tmp_path / "around"
+    git(tmp_path, "clone", "-q", "--bare", str(repo), str(around / ".bare"))
+    (around / ".git").write_text("gitdir: ./.bare\n")
+    git(around, "worktree", "add", "-q", str(around / "feature"), "-b", "feature")
+    with pytest.raises(TreeNotReady, match="bare") as caught:
+        check_layout(find_root(around))
+    assert caught.value.paths == (str(around / "feature"),)
+    check_layout(find_root(around / "feature"))
