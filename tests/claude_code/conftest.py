@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import pytest
 from musician import service
 from musician.service import TaskView
 from musician.store.opening import open_store
+from musician.store.port import Store
 from musician.testing import ClientHome, Reply, ScriptedModel, until, use
 from musician.testing.script import Script
 from musician.testing.waiting import HANG_S
@@ -186,13 +187,18 @@ class Hall:
 
     # -- looking ----------------------------------------------------------------------------------------------
 
-    def view(self, task_id: str = TASK) -> TaskView:
-        """From any thread: a store of its own for one look."""
+    @contextmanager
+    def opened(self) -> Iterator[Store]:
+        """From any thread: the database, in a store of its own."""
         store = open_store(self.root / ".musician" / "comms.db", named=True)
         try:
-            return service.task_view(store, task_id)
+            yield store
         finally:
             store.close()
+
+    def view(self, task_id: str = TASK) -> TaskView:
+        with self.opened() as store:
+            return service.task_view(store, task_id)
 
     def state(self, task_id: str = TASK) -> str:
         return self.view(task_id).row.state.value
@@ -219,9 +225,11 @@ class Hall:
 
     # -- clients ----------------------------------------------------------------------------------------------
 
-    def played(self, script: Script, name: str = "home", **env: str) -> tuple[ScriptedModel, ClientHome]:
-        """A model, and a home in which a client plays it."""
-        model = self._stack.enter_context(ScriptedModel(script))
+    def played(
+        self, script: Script, name: str = "home", sub: Script = (), **env: str
+    ) -> tuple[ScriptedModel, ClientHome]:
+        """A model, and a home in which a client plays it; ``sub`` is what its subagents play."""
+        model = self._stack.enter_context(ScriptedModel(script, sub=sub))
         self._models.append(model)
         home = ClientHome(
             self.folder / name,

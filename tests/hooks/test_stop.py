@@ -74,6 +74,16 @@ def test_without_the_tools_server_the_commands_are_named(
     assert "call `musician step task-03 done 1`" in hook("Stop", **FIRST).blocks
 
 
+def test_the_client_says_which_subagents_still_run(hook: "Hook", claim: Claim, store: SqliteStore) -> None:
+    """AUDIT-K6: of one that a person stopped no end is told, and it would be waited for in vain."""
+    for agent_id in ("a1", "a2"):
+        hook("SubagentStart", agent_id=agent_id, agent_type="general-purpose")
+    hook("Stop", **FIRST)
+    assert len(service.running_subagents(store, claim)) == 2
+    hook("Stop", background_tasks=[{"id": "a2", "type": "local_agent"}, 7], **FIRST)
+    assert [each.agent_id for each in service.running_subagents(store, claim)] == ["a2"]
+
+
 def test_a_session_in_plan_mode_is_not_kept(hook: "Hook", claim: Claim, store: SqliteStore) -> None:
     """AUDIT-C7: whatever it is told to do is refused to it there; the task stays its own."""
     started(store, claim)

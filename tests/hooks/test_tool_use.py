@@ -238,6 +238,18 @@ def test_a_subagent_that_outlives_its_claim_writes_nothing_more(
     assert hook("PreToolUse", **bash("ls")).document is None
 
 
+def test_a_subagent_that_is_spoken_to_again_runs_again(
+    hook: "Hook", claim: Claim, store: SqliteStore
+) -> None:
+    """AUDIT-K6: the client fires no second start."""
+    subagent = {"agent_id": "a1", "agent_type": "x"}
+    hook("SubagentStart", **subagent)
+    hook("SubagentStop", **subagent)
+    assert service.running_subagents(store, claim) == ()
+    assert hook("PreToolUse", **bash("ls"), **subagent).document is None
+    assert [each.agent_id for each in service.running_subagents(store, claim)] == ["a1"]
+
+
 def test_a_spent_context_leaves_the_way_out_and_reading(
     hook: "Hook", claim: Claim, store: SqliteStore
 ) -> None:

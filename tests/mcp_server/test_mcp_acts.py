@@ -350,3 +350,15 @@ def test_a_waiting_musicians_heart_beats_while_its_subagents_work(project: Any, 
     service.begin_subagent(project.store, tools.seat.claim, subagent)
     tools.seat.beat(delegated=True)
     assert project.view().row.heartbeat_age_s < 60
+
+
+def test_work_is_not_judged_while_anything_of_its_session_is_at_work(project: Any, tools: Any) -> None:
+    """AUDIT-K6, D41.1: a checkpoint and the end wait for it, naming it."""
+    claim = tools.seat.claim
+    service.begin_subagent(project.store, claim, service.Subagent(agent_id="a1", kind="general-purpose"))
+    for act in (partial(tools, "checkpoint", summary="x"), partial(tools, "complete")):
+        with pytest.raises(EvidenceMissing, match=r"subagent a1 \(general-purpose\)"):
+            act()
+    service.end_subagent(project.store, "a1")
+    with pytest.raises(EvidenceMissing, match="no approved completion"):
+        tools("complete")

@@ -79,15 +79,15 @@ class Place:
     """``root`` is None where a database is named outside of every repository. ``database`` need not exist.
 
     ``held`` are the claims the event's session has made, the newest claim of each task; empty for a stranger.
-    ``outlived``: the subagent of the event was begun under a claim that has ended since.
+    ``outlived``: the subagent of the event was begun under a claim that has ended since; ``resumed``: it had stopped.
     """
 
-    __slots__ = ("_store", "database", "held", "outlived", "root")
+    __slots__ = ("_store", "database", "held", "outlived", "resumed", "root")
 
     def __init__(self, root: "str | None", database: str) -> None:
         self.root, self.database = root, database
         self.held: tuple[Held, ...] = ()
-        self.outlived = False
+        self.outlived = self.resumed = False
         self._store: Store | None = None
 
     @property
@@ -109,7 +109,8 @@ class Place:
         self.held = tuple(Held(row) for row in self._read("look.sql", session_id))
         if agent_id is not None:
             bound = self._read("bound.sql", agent_id)
-            self.outlived = bool(bound) and not any(is_live for (is_live,) in bound)
+            self.outlived = bool(bound) and not any(is_live for is_live, _ in bound)
+            self.resumed = any(is_live and had_stopped for is_live, had_stopped in bound)
 
     # -- whose session it is, when the database cannot say -----------------------------------------------------
 

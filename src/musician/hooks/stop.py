@@ -40,6 +40,7 @@ _CAP = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
 def answer(event: "HookEvent", place: "Place") -> "Answer | None":
     if not place.live:
         return None
+    _count_subagents(event, place)
     try:
         decision = _decided(event, place)
         if isinstance(decision, Wait):
@@ -77,6 +78,16 @@ def _has_tools(place: "Place") -> bool:
         return True
     locks = Root(path=Path(place.root)).locks_dir
     return all(is_held(lock_path(locks, held.task_id)) for held in place.played)
+
+
+def _count_subagents(event: "HookEvent", place: "Place") -> None:
+    """The client says what still runs at the end of a turn; of one that a person stopped no end was told."""
+    running = event.raw.get("background_tasks")
+    if isinstance(running, list):
+        ids = frozenset(str(task.get("id")) for task in running if isinstance(task, dict))
+        for held in place.played:
+            claim = Claim(task_id=held.task_id, session_id=event.session_id or "", epoch=held.epoch)
+            service.end_subagents_but(place.store(), claim, ids)
 
 
 def _is_woken(event: "HookEvent") -> bool:

@@ -11,26 +11,34 @@ if TYPE_CHECKING:
     from musician.hooks.event import HookEvent
     from musician.hooks.place import Place
 
-__all__ = ["answer"]
+__all__ = ["answer", "begin"]
 
 
 def answer(event: "HookEvent", place: "Place") -> "Answer | None":
     kind = event.text("agent_type")
     if event.agent_id is None or not kind:  # the client's own helpers, as for a summary, have no type
         return None
+    if event.name == "SubagentStart":
+        begin(event, place)
+        return None
+    from musician import service
+
+    service.end_subagent(place.store(), event.agent_id)
+    for held in place.played:
+        _log(place, held.task_id, f"subagent {event.agent_id} ({kind}) stopped")
+    return None
+
+
+def begin(event: "HookEvent", place: "Place") -> None:
+    """It runs from now on, under what its session plays: begun, or spoken to again after it had stopped."""
     from musician import service
     from musician.hooks.standing import claim_of
     from musician.service import Subagent
 
-    subagent = Subagent(agent_id=event.agent_id, kind=kind)
-    begins = event.name == "SubagentStart"
-    if not begins:
-        service.end_subagent(place.store(), subagent.agent_id)
+    subagent = Subagent(agent_id=event.agent_id or "", kind=event.text("agent_type"))
     for held in place.played:
-        if begins:
-            service.begin_subagent(place.store(), claim_of(held, event.session_id or ""), subagent)
-        _log(place, held.task_id, f"{subagent} {'started' if begins else 'stopped'}")
-    return None
+        service.begin_subagent(place.store(), claim_of(held, event.session_id or ""), subagent)
+        _log(place, held.task_id, f"{subagent} started")
 
 
 def _log(place: "Place", task_id: str, line: str) -> None:

@@ -47,6 +47,10 @@ def answer(event: "HookEvent", place: "Place") -> "Answer | None":
         return deny(event.name, "What this call would do cannot be read. Make it anew, in plainer words.")
     tool, verb = event.text("tool_name"), _verb(event)
     if event.agent_id is not None:
+        if place.resumed:
+            from musician.hooks.subagents import begin
+
+            begin(event, place)
         refused = _kept_from_a_subagent(event, place, tool, verb)
     else:
         refused = _interrupted(event, place, tool, verb)

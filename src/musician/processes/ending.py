@@ -28,7 +28,14 @@ from musician.processes.identity import (
 )
 from musician.processes.leash import become_subreaper
 
-__all__ = ["KILL_LIMIT_S", "become_subreaper", "end_own_descendants", "end_tree"]
+__all__ = [
+    "KILL_LIMIT_S",
+    "become_subreaper",
+    "end_own_descendants",
+    "end_tree",
+    "never_signalled",
+    "signal_all",
+]
 
 KILL_LIMIT_S = 2.0
 """How long SIGKILL is repeated; what is left then survives (another user's, stuck in the kernel)."""
@@ -46,7 +53,7 @@ def end_tree(identity: ProcessIdentity, *, grace_s: float) -> bool:
     False, with nothing touched, if it belongs to another host or boot, or is this process or an ancestor of
     it; False as well if something survived. Blocks for at most ``grace_s + KILL_LIMIT_S`` and a little.
     """
-    spared = _spared()
+    spared = never_signalled()
     if not is_same_machine(identity) or identity.pid in spared:
         return False
 
@@ -62,7 +69,7 @@ def end_own_descendants(grace_s: float) -> bool:
     Exit statuses stay where they are: children are still to be waited for by whoever started them.
     """
     own = psutil.Process()
-    spared = _spared()
+    spared = never_signalled()
 
     def find(known: _Processes) -> _Processes:
         return _living(_with_descendants(known | {own}), spared)
@@ -76,15 +83,15 @@ def _end(find: _Find, leads: Callable[[psutil.Process], bool], grace_s: float) -
     members = find(set())
     for part in (leads, lambda process: not leads(process)):
         told = {process for process in members if part(process)}
-        _signal(told, psutil.Process.terminate)
+        signal_all(told, psutil.Process.terminate)
         while _living(told) and time.monotonic() < deadline:
             time.sleep(_PACE_S)
         members = find(members)
     deadline = time.monotonic() + KILL_LIMIT_S
     while members and time.monotonic() < deadline:
         # Stopped first: one that outlived its child for an instant would take that for an answer and go on.
-        _signal(members, psutil.Process.suspend)
-        _signal(members, psutil.Process.kill)
+        signal_all(members, psutil.Process.suspend)
+        signal_all(members, psutil.Process.kill)
         time.sleep(_PACE_S)
         members = find(members)
     return not members
@@ -132,13 +139,14 @@ def _living(processes: Iterable[psutil.Process], spared: frozenset[int] = frozen
     return found
 
 
-def _signal(processes: _Processes, send: Callable[[psutil.Process], None]) -> None:
+def signal_all(processes: Iterable[psutil.Process], send: Callable[[psutil.Process], None]) -> None:
     """psutil compares the start time once more before it signals."""
     for process in processes:
         with contextlib.suppress(psutil.Error):
             send(process)
 
 
-def _spared() -> frozenset[int]:
+def never_signalled() -> frozenset[int]:
+    """What is never signalled."""
     own = psutil.Process()
     return frozenset({0, 1, own.pid, *(ancestor.pid for ancestor in own.parents())})

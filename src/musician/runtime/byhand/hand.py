@@ -28,6 +28,7 @@ from musician.protocol.musician.writing import error_report, leaving, question
 from musician.protocol.settings import Settings
 from musician.protocol.states import WAITING, State
 from musician.protocol.transitions import Actor, Event, find
+from musician.runtime.belongings import check_alone, end_what_runs
 from musician.runtime.byhand.readings import is_granted, used_in
 from musician.runtime.papers import Papers, write_whole
 from musician.runtime.program import load_task_file, program_of
@@ -227,6 +228,7 @@ class Hand:
     def leave(self, reason: str, *, handoff: str | None, context_pct: float | None, notes: str = "") -> str:
         """Exit; where the HANDOFF is: the session's own, or the program's with the session's ``notes``."""
         service.beat(self.store, self.claim)  # before anything is set aside
+        end_what_runs(self.store, self.view, None, self.settings)
         leave = replace(leaving(replace(self.state(context_pct), leave_reason=reason)), notes=notes)
         path = self.papers.relative(self.papers.handoff)
         if handoff is None:
@@ -262,6 +264,7 @@ class Hand:
     def finish(self) -> str:
         """Complete; where the report is. The completion must stand approved."""
         service.beat(self.store, self.claim)
+        check_alone(self.store, self.claim)
         find(self.view.row.state, Event.COMPLETE, task_id=self.claim.task_id, actor=Actor.OWNER)
         if not service.approved_text(self.store, self.claim.task_id):
             raise EvidenceMissing(

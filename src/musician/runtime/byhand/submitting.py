@@ -15,6 +15,7 @@ from musician.protocol.musician.engine import Mode, Since, step
 from musician.protocol.musician.inputs import VerificationEnded
 from musician.protocol.musician.program import Check
 from musician.protocol.transitions import Actor, Event, find
+from musician.runtime.belongings import check_alone
 from musician.runtime.byhand.hand import Hand
 from musician.runtime.byhand.weighing import warn_if_too_dear
 from musician.runtime.checkpoint import Found, run_checkpoint
@@ -44,6 +45,7 @@ async def submit_checkpoint(
     await _in_thread(partial(service.beat, hand.store, hand.claim))
     find(hand.view.row.state, Event.SUBMIT, task_id=hand.claim.task_id, actor=Actor.OWNER)
     hand.check_corrected()
+    await _in_thread(partial(check_alone, hand.store, hand.claim))
     await _in_thread(partial(_weigh, hand, context_pct))
     _ = hand.task  # a task nobody can read has no checkpoint to verify
     check = _check(hand, number)

@@ -23,6 +23,7 @@ from musician.protocol.musician.program import Check, Program
 from musician.protocol.resumption.mismatches import Mismatch
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
+from musician.runtime.belongings import end_what_runs
 from musician.runtime.checkpoint import run_checkpoint
 from musician.runtime.heartbeat import beating
 from musician.runtime.owners import ownerless_tasks
@@ -118,10 +119,15 @@ async def _look_back(
     view = await anyio.to_thread.run_sync(partial(service.task_view, store, claim.task_id))
     unread = await anyio.to_thread.run_sync(partial(service.unread, store, claim.task_id))
     said = await anyio.to_thread.run_sync(partial(service.messages_of, store, claim.task_id))
+    cleared = ""
+    if is_new:  # before anything is set aside
+        clear = partial(end_what_runs, store, view, ground.tree, ground.settings, but=claim.session_id)
+        cleared = await anyio.to_thread.run_sync(clear)
     find = partial(reconcile, view, unread, ground.program, ground.tree, said=said, set_aside=is_new)
     resumed = await anyio.to_thread.run_sync(find)
     status = ground.papers.found_status()  # before this session writes into it
-    entries = (*_beginning(ground, view), *resumed.entries)
+    notes = (Entry(kind=Kind.NOTE, text=cleared),) if cleared else ()
+    entries = (*_beginning(ground, view), *notes, *resumed.entries)
     await anyio.to_thread.run_sync(partial(ground.note, *entries))
     left = what_was_left(view, ground.papers.found_handoff(), epoch=claim.epoch)
     if left is None:

@@ -1,0 +1,88 @@
+"""What agents' sessions have started and left running, found by what it carries: its environment, its folder (D41).
+
+No tree of processes leads to it: a client that is killed takes nothing along, and a program may have left its group and
+session. But what an agent runs has the session's id in its environment, with a word that only an agent's commands
+have; a shell that a person opened never has both, and neither has what serves the agent. So that alone is ended. What
+merely stands in a folder is told, because it may be anybody's.
+"""
+
+import contextlib
+import os
+import shlex
+import time
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+import psutil
+
+from musician.processes.ending import KILL_LIMIT_S, never_signalled, signal_all
+from musician.processes.identity import ENDED_STATES
+
+__all__ = ["described", "end_belongings", "find_belongings", "find_standing_in"]
+
+_IDS = ("MUSICIAN_SESSION", "CLAUDE_CODE_SESSION_ID")
+_AGENTS = ("CLAUDE_CODE_CHILD_SESSION", "MUSICIAN_TREE")
+"""In the environment of an agent's commands: the client's word for it, and ours."""
+
+_MOST_SHOWN_CHARS = 80
+_PACE_S = 0.02
+
+
+def find_belongings(session_ids: Collection[str]) -> tuple[psutil.Process, ...]:
+    """What commands of these sessions run here; never this process, its ancestors, its group or its descendants."""
+    own = psutil.Process()
+    kept = never_signalled() | {child.pid for child in own.children(recursive=True)}
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.pid in kept or os.getpgid(process.pid) == os.getpgid(0):
+                continue
+            if process.status() not in ENDED_STATES and _belongs(process.environ(), session_ids):
+                found.append(process)
+    return tuple(found)
+
+
+def find_standing_in(folder: Path) -> tuple[psutil.Process, ...]:
+    """What has its working folder in one; nothing of this process's own."""
+    own = psutil.Process()
+    kept = never_signalled() | {child.pid for child in own.children(recursive=True)}
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.pid not in kept and Path(process.cwd()).is_relative_to(folder):
+                found.append(process)
+    return tuple(found)
+
+
+def end_belongings(
+    session_ids: Collection[str], *, grace_s: float
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """End what these sessions' commands run: what was found, and what of it survived. Blocks, bounded.
+
+    What starts anew meanwhile is ended too: it is looked for until nothing is there.
+    """
+    deadline = time.monotonic() + grace_s
+    told: dict[int, str] = {}
+    members = find_belongings(session_ids)
+    signal_all(members, psutil.Process.terminate)
+    while members and time.monotonic() < deadline + KILL_LIMIT_S:
+        told.update((process.pid, described(process)) for process in members if process.pid not in told)
+        time.sleep(_PACE_S)
+        members = find_belongings(session_ids)
+        if time.monotonic() >= deadline:
+            signal_all(members, psutil.Process.kill)
+    return tuple(told.values()), tuple(described(process) for process in members)
+
+
+def described(process: psutil.Process) -> str:
+    """For a person: what it runs, and its number."""
+    try:
+        line = " ".join(shlex.join(process.cmdline()).split()) or process.name()
+    except psutil.Error:
+        line = "a process"
+    shown = line if len(line) <= _MOST_SHOWN_CHARS else f"{line[: _MOST_SHOWN_CHARS - 2]} …"
+    return f"{shown} (process {process.pid})"
+
+
+def _belongs(environ: Mapping[str, str], session_ids: Collection[str]) -> bool:
+    return any(name in environ for name in _AGENTS) and any(environ.get(name) in session_ids for name in _IDS)

@@ -1,0 +1,65 @@
+"""A session ends whole: its subagents and background programs are part of it (D41).
+
+Before its work is judged they must have ended, for what they still do nobody would see. When it leaves, they are
+ended; and before its tree is cleaned or handed on, whatever a session that was killed has left running.
+"""
+
+from musician import service
+from musician.processes.belongings import described, end_belongings, find_belongings, find_standing_in
+from musician.protocol.claim import Claim
+from musician.protocol.errors import EvidenceMissing, TreeNotReady
+from musician.protocol.settings import Settings
+from musician.runtime.tasktree import TaskTree
+from musician.service import TaskView
+from musician.store.port import Store
+
+__all__ = ["check_alone", "end_what_runs"]
+
+_MOST_NAMED = 5
+
+
+def check_alone(store: Store, claim: Claim) -> None:
+    """:class:`EvidenceMissing` while anything that belongs to the session is still at work. Blocks."""
+    running = [
+        *map(str, service.running_subagents(store, claim)),
+        *map(described, find_belongings({claim.session_id})),
+    ]
+    if running:
+        raise EvidenceMissing(
+            task_id=claim.task_id,
+            missing=f"its session still has {_named(running)} at work, which would change what is judged",
+            remedy="wait until they have ended, or end them, then call again",
+        )
+
+
+def end_what_runs(
+    store: Store, view: TaskView, tree: TaskTree | None, settings: Settings, *, but: str = ""
+) -> str:
+    """End what the task's sessions have left running, all but one's; what was ended, or stands in the tree, for the
+    journal, "" if nothing. :class:`TreeNotReady` where something of it does not end. Blocks.
+
+    A session that plays another task by now keeps what it runs.
+    """
+    ids = {session.session_id for session in view.sessions} - {but}
+    gone = {
+        each for each in ids if all(c.task_id == view.row.task_id for c in service.claims_of(store, each))
+    }
+    ended, survived = end_belongings(gone, grace_s=settings.time.shutdown_grace_s) if gone else ((), ())
+    if survived:
+        raise TreeNotReady(
+            reason=f"what an earlier session left running does not end: {_named(survived)}",
+            paths=() if tree is None else (str(tree.path),),
+            remedy="end it, then claim the task again",
+        )
+    told = [f"ended what an earlier session left running: {_named(ended)}"] if ended else []
+    standing = [] if tree is None or tree.tip() is None else find_standing_in(tree.path)
+    if standing:
+        told.append(
+            f"in the tree stands, and may change it: {_named([described(each) for each in standing])}"
+        )
+    return "; ".join(told)
+
+
+def _named(what: tuple[str, ...] | list[str]) -> str:
+    more = len(what) - _MOST_NAMED
+    return ", ".join(what[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,121 @@
+"""What an agent's session has left running is found by what it carries, and nothing of anybody else's (D41)."""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from musician.processes.belongings import described, end_belongings, find_belongings, find_standing_in
+from musician.testing.waiting import until
+
+Start = Callable[..., psutil.Process]
+
+CLIENTS = {"CLAUDE_CODE_SESSION_ID": "s1", "CLAUDE_CODE_CHILD_SESSION": "1"}
+OURS = {"MUSICIAN_SESSION": "s1", "MUSICIAN_TREE": "/somewhere"}
+SERVER = {"CLAUDE_CODE_SESSION_ID": "s1", "CLAUDECODE": "1"}
+PERSON = {"MUSICIAN_SESSION": "s1"}
+
+
+LEAVE = 'setsid sh -c "$0" >/dev/null 2>&1 </dev/null & echo $!'
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """A program that is nobody's child any more, in a session of its own; it is gone at the end."""
+    started: list[psutil.Process] = []
+
+    def begin(script: str, *, cwd: Path | None = None, **env: str) -> psutil.Process:
+        with tempfile.TemporaryDirectory() as folder:
+            ready = Path(folder, "ready")
+            argv = ["sh", "-c", LEAVE, f"echo $$ > '{ready}'; {script}"]
+            subprocess.run(
+                argv, env={"PATH": os.environ["PATH"], **env}, cwd=cwd, check=True, capture_output=True
+            )
+            until(lambda: ready.exists() and ready.read_text().strip())
+            started.append(psutil.Process(int(ready.read_text())))
+        return started[-1]
+
+    yield begin
+    for process in started:
+        with suppress(psutil.NoSuchProcess):
+            for child in process.children(recursive=True):
+                child.kill()
+            process.kill()
+
+
+def runs(process: psutil.Process) -> bool:
+    """A zombie does not: nobody waits for it in a container."""
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+
+def pids(found: tuple[psutil.Process, ...]) -> set[int]:
+    return {process.pid for process in found}
+
+
+@pytest.mark.parametrize("env", [CLIENTS, OURS], ids=["the client's", "ours"])
+def test_a_sessions_commands_are_found_and_ended_whatever_they_ignore(
+    start: Start, env: dict[str, str]
+) -> None:
+    """D41.3: SIGTERM too, and what has left its group."""
+    stubborn = start("trap '' TERM; (exec sleep 600) & wait; while true; do sleep 600; done", **env)
+    other = start("sleep 600", **{**env, "CLAUDE_CODE_SESSION_ID": "s2", "MUSICIAN_SESSION": "s2"})
+    assert stubborn.pid in pids(find_belongings({"s1"}))
+    assert other.pid not in pids(find_belongings({"s1"}))
+    ended, survived = end_belongings({"s1"}, grace_s=0)
+    assert any(f"process {stubborn.pid}" in each for each in ended)
+    assert survived == ()
+    assert not runs(stubborn)
+    assert runs(other)
+
+
+@pytest.mark.parametrize(
+    "env", [SERVER, PERSON, {}], ids=["a server of the client's", "a person's shell", "nobody's"]
+)
+def test_what_only_bears_the_id_is_nobodys_to_end(start: Start, env: dict[str, str]) -> None:
+    started = start("sleep 600", **env)
+    assert started.pid not in pids(find_belongings({"s1"}))
+    assert end_belongings({"s1"}, grace_s=0) == ((), ())
+    assert runs(started)
+
+
+def test_whoever_asks_is_spared_with_all_that_it_started(start: Start) -> None:
+    """A command of the session's that ends it must come to its end."""
+    script = (
+        "import subprocess, sys; from musician.processes.belongings import find_belongings;"
+        " child = subprocess.Popen(['sleep', '600'], start_new_session=True);"
+        " print([process.pid for process in find_belongings({'s1'})]); child.kill()"
+    )
+    env = {**os.environ, **CLIENTS}
+    shell = ["sh", "-c", '"$0" -c "$1" | cat; true', os.sys.executable, script]  # type: ignore[attr-defined]
+    done = subprocess.run(shell, env=env, capture_output=True, text=True, check=True, start_new_session=True)
+    assert done.stdout == "[]\n"
+
+
+def test_what_starts_anew_meanwhile_is_ended_too(start: Start, tmp_path: Path) -> None:
+    again = f'setsid sh -c "sleep 0.1; echo late > {tmp_path}/late; sleep 600" &'
+    start(f"trap '{again}' TERM; while true; do sleep 0.05; done", **CLIENTS)
+    assert end_belongings({"s1"}, grace_s=0.3)[1] == ()
+    assert find_belongings({"s1"}) == ()
+
+
+def test_what_stands_in_a_folder_is_told_and_left(start: Start, tmp_path: Path) -> None:
+    inside = tmp_path / "tree" / "sub"
+    inside.mkdir(parents=True)
+    started = start("sleep 600", cwd=inside)
+    assert started.pid in pids(find_standing_in(tmp_path / "tree"))
+    assert find_standing_in(tmp_path / "tr") == ()
+
+
+def test_a_process_is_described_in_one_short_line(start: Start) -> None:
+    started = start(f"sleep 600; echo '{'x' * 100}\n'")
+    said = described(started)
+    assert said.startswith("sh -c ")
+    assert said.endswith(f"… (process {started.pid})")
+    started.kill()
+    until(lambda: not runs(started))
+    assert str(started.pid) in described(started)
