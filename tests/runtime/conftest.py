@@ -170,6 +170,14 @@ class Stage:
         wanted = f"{role} {where} {number} {self.hall / 'killed'}"
         return {"PYTHONPATH": os.pathsep.join(paths), "MUSICIAN_TEST_KILL": wanted}
 
+    def clock(self, off_s: float = 0) -> dict[str, str]:
+        """Set the databases' wall clock; the environment in which it is asked."""
+        place = self.hall / "clock"
+        place.with_suffix(".new").write_text(str(off_s))
+        place.with_suffix(".new").replace(place)
+        paths = [str(KILLING), *filter(None, [os.environ.get("PYTHONPATH")])]
+        return {"PYTHONPATH": os.pathsep.join(paths), "MUSICIAN_TEST_CLOCK": str(place)}
+
     @property
     def killed_at(self) -> str:
         """What happened last in the process that died; "" if none did."""

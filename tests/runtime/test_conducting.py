@@ -14,11 +14,12 @@ from musician import service
 from musician.plans.plan import load_plan
 from musician.processes.identity import boot_id, host_name, identify, started_at_s
 from musician.processes.vital import hold, lock_path
+from musician.protocol.resumption.handoff import FELL_SILENT
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
-from musician.runtime.conductor.conduct import CLOCK
 from musician.runtime.conductor.facts import Gatherer, Memory
+from musician.runtime.conductor.ticks import CLOCK, Ticks
 from musician.trees.root import find_root
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ def test_a_musician_that_stopped_is_fenced_ended_and_succeeded(stage: "Stage") -
     assert stage.end(run).code == 0, stage.told()
     stage.check_whole()
     assert not psutil.pid_exists(agent)
-    assert [each.exit_reason for each in stage.view("task-01").sessions] == ["died", "complete"]
+    assert [each.exit_reason for each in stage.view("task-01").sessions] == [FELL_SILENT, "complete"]
     assert stage.view("task-01").sessions[1].claim_epoch == 3, "the fence is an epoch of its own"
 
 
@@ -296,10 +297,11 @@ def test_nobody_is_called_stale_right_after_the_machine_slept(stage: "Stage") ->
     stage.lock()
     silent(stage, "by-hand")
     plan = load_plan(stage.plan, root=stage.root)
-    memory = Memory()
+    memory = Memory(ticks=Ticks(settings=Settings()))
     gatherer = Gatherer(root=find_root(stage.root), plan=plan, memory=memory, settings=Settings(), jobs=1)
     seen = []
-    for memory.is_asleep in (False, True):
+    for slept_s in (0, 3600):
+        memory.ticks.waited(memory.ticks.now_s() - slept_s, at_most_s=2)
         views, questions = service.everything(stage.store, "band")
         seen += [facts.owner for facts in gatherer.gather(views, questions).tasks]
     assert seen == [Owner.STALE, Owner.LIVE]

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from musician import service
-from musician.protocol.resumption.handoff import ENDED_WAITING
+from musician.protocol.resumption.handoff import ENDED_WAITING, read
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 
@@ -83,6 +83,13 @@ def check_end(stage: "Stage") -> None:
     assert stage.merged("one.txt") == "one\ntwo\n"
 
 
+def play_louder(stage: "Stage") -> None:
+    """There is a way to mend what was sent back."""
+    rework = '```\n```bash rework\necho "mended, $MUSICIAN_FEEDBACK" >> one.txt\n```\n#### Checkpoint 1'
+    stage.plan.write_text(stage.plan.read_text().replace("```\n#### Checkpoint 1", rework, 1))
+    stage.git("commit", "-qam", "a way to mend it")
+
+
 def last_session(stage: "Stage") -> str | None:
     return stage.view("task-01").sessions[-1].exit_reason
 
@@ -134,6 +141,28 @@ def test_a_musician_that_waits_for_a_verdict_leaves_its_submission_waiting(stage
     assert [each.exit_reason for each in view.sessions] == [ENDED_WAITING, "complete"]
 
 
+def test_a_session_that_ends_with_the_run_ends_cleanly(stage: "Stage") -> None:
+    """AUDIT-P16: whatever it waited for and whoever answers meanwhile, nobody says of it that it died or crashed."""
+    begin(stage, review="human")
+    play_louder(stage)
+    stage.lock()
+    said = ""
+    for number in range(3):
+        conducted = stage.conduct()
+        assert conducted.code == 1, conducted
+        said += conducted.out
+        handoff = (stage.root / "temp" / "task-01-HANDOFF").read_text()
+        assert read(handoff).is_whole
+        service.judge(stage.store, "task-01", State.REVIEW_FAILED, f"louder {number}")
+    said += stage.conduct().out
+    resumed = [row.text for row in stage.view("task-01").journal if row.kind == "resumed"]
+    assert len(resumed) == 3
+    for text in (said, handoff, *resumed):
+        assert not [word for word in ("died", "crash") if word in text], text
+    assert all("present (clean exit" in text for text in resumed)
+    assert {each.exit_reason for each in stage.view("task-01").sessions[:-1]} == {ENDED_WAITING}
+
+
 def test_a_musician_that_verifies_anew_what_was_approved_does_not_wait_for_the_tests(stage: "Stage") -> None:
     begin(stage, in_test=AGAIN.format(stand=stage.gate("test")), in_second=stage.gate("second"))
     stage.lock()
@@ -154,9 +183,7 @@ def test_a_musician_that_verifies_anew_what_was_approved_does_not_wait_for_the_t
 
 def test_a_rejection_outlives_the_session_that_asked_for_it(stage: "Stage") -> None:
     begin(stage)
-    rework = '```\n```bash rework\necho "mended, $MUSICIAN_FEEDBACK" >> one.txt\n```\n#### Checkpoint 1'
-    stage.plan.write_text(stage.plan.read_text().replace("```\n#### Checkpoint 1", rework, 1))
-    stage.git("commit", "-qam", "a way to mend it")
+    play_louder(stage)
     stage.lock()
     musician = stage.start("work", "task-01")
     stage.until(lambda: stage.state("task-01") is State.NEEDS_REVIEW)

@@ -12,7 +12,7 @@ from musician.protocol.journal import Kind
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import ContextWarning, ErrorReport, MessageType, Resumption
 from musician.protocol.names import succession_name
-from musician.protocol.resumption.handoff import DIED, ENDED_WAITING
+from musician.protocol.resumption.handoff import DIED, WITHOUT_A_WORD
 from musician.protocol.rules.review import ROUGHEST
 from musician.protocol.states import State
 from musician.service import PhaseSmoothness, TaskView
@@ -21,7 +21,7 @@ from musician.store.rows import HistoryRow, JournalRow, SessionRow
 __all__ = ["many", "say_anomaly", "say_change", "say_entry", "say_noted", "say_smoothness"]
 
 _ANOMALY = "anomaly: "
-_SAID_ALREADY = re.compile(rf"The last session ({DIED}|{ENDED_WAITING})\. ")
+_SAID_ALREADY = re.compile(rf"The last session ({'|'.join(WITHOUT_A_WORD)})\. ")
 
 Text = Callable[[int | None], str]
 """A message of the task by its id."""
@@ -162,7 +162,7 @@ def _taken_over(change: HistoryRow, view: TaskView, text: str) -> str:
     if gone is None:
         return f"open again: {text}"
     reason = gone.exit_reason or DIED
-    how = reason if reason in (DIED, ENDED_WAITING) else f"is gone ({reason})"
+    how = reason if reason in WITHOUT_A_WORD else f"is gone ({reason})"
     successor = succession_name(change.task_id, gone.number + 1)
     return f"{_name(gone)} {how}; {successor} takes over. {_SAID_ALREADY.sub('', text, count=1)}"
 

@@ -9,6 +9,7 @@ from musician.cli.render import show
 from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.policy.forbidden import GRANTABLE, Act
 from musician.protocol.states import State
+from musician.runtime.takeover import hand_over
 
 __all__ = ["handoff", "send", "stop"]
 
@@ -80,7 +81,7 @@ def handoff(app: App, task_id: str, text: str | None) -> None:
     Its session is asked to end the piece it plays, write its HANDOFF and exit; a task whose session has exited is
     opened for the next one.
     """
-    message_id, state = service.hand_over(app.store, task_id, text)
+    message_id, state = hand_over(app.root, app.store, task_id, text, app.settings)
     document = {"task_id": task_id, "message_id": message_id, "urgent": False, "state": state}
     said = "exit requested" if state is State.EXIT_REQUESTED else "open for its next session"
     show(app, document, f"{task_id}: {said} by message {message_id}")

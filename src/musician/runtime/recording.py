@@ -149,8 +149,11 @@ class Recorder:
             proposals=proposals,
             agent_notes=record.notes,
         ).render()
-        report = self._report_of_session(document)
         write_whole(self.papers.handoff, document)
+        if record.stays:
+            service.leave_handoff(self.store, self.claim, path=path, handoff=document)
+            return
+        report = self._report_of_session(document)
         notice = HandoffNotice(
             reason=record.reason,
             handoff_path=path,

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
         interrupt_conducting,
         start_conducting,
     )
-    from musician.service.endings import approved_text, complete, exit_task
+    from musician.service.endings import approved_text, complete, exit_task, leave_handoff
     from musician.service.gating import Stop, Stops, count_stop, duty_of, let_go
     from musician.service.inbox import acknowledge, deliver, future_messages, send, undelivered, unread
     from musician.service.looking import Look, look
@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from musician.service.verdicts import grant_retries, judge, request_exit
     from musician.service.views import (
         TaskView,
+        clock_s,
         conductor_row,
         everything,
         history_of,
@@ -147,6 +148,7 @@ __all__ = [
     "claims_of_process",
     "client_identity",
     "client_of",
+    "clock_s",
     "complete",
     "conductor_row",
     "context_of",
@@ -178,6 +180,7 @@ __all__ = [
     "keep_opinion",
     "keep_settings",
     "kept_settings",
+    "leave_handoff",
     "let_go",
     "list_proposals",
     "lock_plan",
@@ -259,7 +262,7 @@ if not TYPE_CHECKING:  # where types are checked, a name that is not listed abov
                 "interrupt_conducting",
                 "start_conducting",
             ),
-            "endings": ("approved_text", "complete", "exit_task"),
+            "endings": ("approved_text", "complete", "exit_task", "leave_handoff"),
             "gating": ("Stop", "Stops", "count_stop", "duty_of", "let_go"),
             "inbox": ("acknowledge", "deliver", "future_messages", "send", "undelivered", "unread"),
             "looking": ("Look", "look"),
@@ -293,6 +296,7 @@ if not TYPE_CHECKING:  # where types are checked, a name that is not listed abov
             "verdicts": ("grant_retries", "judge", "request_exit"),
             "views": (
                 "TaskView",
+                "clock_s",
                 "conductor_row",
                 "everything",
                 "history_of",

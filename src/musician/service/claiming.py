@@ -16,7 +16,7 @@ from musician.protocol.names import (
     fallback_id,
     succession_name,
 )
-from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
+from musician.protocol.rules.liveness import heartbeat_status, holds_claim, owner_standing
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
 from musician.service.claims import own_epoch
 from musician.service.rowwork import is_fenced, load_task, say
@@ -95,7 +95,7 @@ def _why_blocked(tx: Tx, row: TaskRow, session: str, settings: "Settings") -> st
     status = heartbeat_status(row.heartbeat_age_s, settings)
     if row.session_id is not None and row.last_heartbeat is not None:
         standing = owner_standing(status, lock_held=None)
-        if standing in (Owner.LIVE, Owner.DOUBTFUL):
+        if holds_claim(standing):
             return f"somebody lives on it{_whose(tx, row)}"
     if tx.one("instruction", task_id=row.task_id) is None:
         return "it has no instruction"

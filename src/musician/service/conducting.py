@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from musician.protocol.errors import ConductorRunning
 from musician.protocol.names import CONDUCTOR, check_session_id
-from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
+from musician.protocol.rules.liveness import heartbeat_status, holds_claim, standing_by_heartbeat
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.service.settling import keep_in
@@ -81,7 +81,7 @@ def _is_held(row: TaskRow, settings: Settings, *, other_is_alive: bool | None) -
     if row.session_id is None or row.last_heartbeat is None:
         return False  # a raw writer's row that nobody ever held
     status = heartbeat_status(row.heartbeat_age_s, settings)
-    return owner_standing(status, lock_held=other_is_alive) in (Owner.LIVE, Owner.DOUBTFUL)
+    return other_is_alive is not False and holds_claim(standing_by_heartbeat(status))
 
 
 def _named(conducting: Conducting) -> dict[str, str | int]:

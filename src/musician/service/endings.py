@@ -12,7 +12,7 @@ from musician.service.rowwork import changed_one, load_owned, move_owned, named,
 from musician.store.port import Store, Tx
 from musician.store.rows import SubmissionRow, decode
 
-__all__ = ["approved_completion", "approved_text", "complete", "exit_task"]
+__all__ = ["approved_completion", "approved_text", "complete", "exit_task", "leave_handoff"]
 
 
 def exit_task(
@@ -50,6 +50,13 @@ def exit_task(
         )
         say(tx, claim.task_id, claim.session_id, MessageType.HANDOFF, notice)
         move_owned(tx, row, claim, Event.EXIT)
+
+
+def leave_handoff(store: Store, claim: Claim, *, path: str, handoff: str) -> None:
+    """The session ends while its verdict is awaited: its HANDOFF is kept, and its row as it is (D7)."""
+    with store.write() as tx:
+        load_owned(tx, claim)
+        keep_text(tx, claim.task_id, claim.epoch, "handoff", path, handoff)
 
 
 def complete(

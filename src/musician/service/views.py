@@ -26,6 +26,7 @@ from musician.store.rows import (
 
 __all__ = [
     "TaskView",
+    "clock_s",
     "conductor_row",
     "everything",
     "history_of",
@@ -160,6 +161,13 @@ def messages_of(store: Store, task_id: str, *, most: int = MOST_MESSAGES) -> tup
         load_task(tx, task_id)
         rows = tx.all("messages_of_task", task_id=task_id, most=most)
     return tuple(decode(MessageRow, row) for row in rows)
+
+
+def clock_s(store: Store) -> float:
+    """The database's clock, seconds since 1970."""
+    with store.read() as tx:
+        row = tx.one("clock_s")
+    return 0.0 if row is None else float(row["clock_s"] or 0)
 
 
 def now(store: Store) -> str:

@@ -74,9 +74,12 @@ def test_an_exit_request_while_waiting_leaves_at_once() -> None:
 
 
 @pytest.mark.parametrize("waits", ["submission", "error", "context"])
-def test_a_process_that_must_end_while_a_verdict_is_awaited_ends_without_a_record(waits: str) -> None:
+def test_a_process_that_must_end_while_a_verdict_is_awaited_leaves_its_handoff_and_its_row_as_it_is(
+    waits: str,
+) -> None:
+    """AUDIT-P16."""
     story = {"submission": submitted, "error": lambda: Story().failed(), "context": tight}[waits]()
-    assert story.tell(i.StopAsked(reason="SIGTERM")).names() == ["End"]
+    assert story.tell(i.StopAsked(reason="SIGTERM")).names() == ["Leave", "End"]
     assert story.only(r.End) == r.End(kind=r.EndKind.WAITING, reason="SIGTERM")
 
 

@@ -4,6 +4,9 @@ MUSICIAN_TEST_KILL is ``ROLE WHERE K MARK``. ROLE is ``run`` or ``work``, the co
 ``any`` (after the K-th event: a committed write, a git command, a program started, a file put in its place) or
 ``before:MODULE:NAME`` or ``after:MODULE:NAME``, a function's K-th call. MARK is a path: it is made by the one
 process that dies, so that no other does. With MUSICIAN_TEST_STOP=1 that one is stopped instead (SIGSTOP).
+
+MUSICIAN_TEST_CLOCK is a file: by the seconds in it the wall clock of every database is off, from the moment it is
+written.
 """
 
 import os
@@ -82,6 +85,31 @@ def count_everything(killer: Killer) -> None:
     wrap(subprocess.Popen, "__init__", killer, what="start")
 
 
+def set_clock() -> None:
+    """SQLite asks its file system for the time, and this one answers in the real one's place."""
+    place = os.environ.get("MUSICIAN_TEST_CLOCK", "")
+    if not place:
+        return
+    import time
+
+    import apsw
+
+    class Clock(apsw.VFS):
+        def __init__(self) -> None:
+            super().__init__("clock", "", makedefault=True)
+
+        def xCurrentTimeInt64(self) -> int:  # noqa: N802 - apsw's name
+            with open(place, encoding="utf-8") as file:
+                off_s = float(file.read() or 0)
+            return int((time.time() + off_s) * 1000) + 210_866_760_000_000
+
+    clocks.append(Clock())
+
+
+clocks: list[Any] = []
+"""Kept as long as the process lives."""
+
+
 def begin() -> None:
     wanted = os.environ.get("MUSICIAN_TEST_KILL")
     if not wanted:
@@ -101,4 +129,5 @@ def begin() -> None:
     wrap(owner, last, killer, before=moment == "before")
 
 
+set_clock()
 begin()

@@ -15,12 +15,14 @@ Rules it keeps for every agent:
 - What the conductor says is acknowledged when a piece that heard it is done; a session that leaves earlier leaves it
   unread to its successor (D12).
 - Stopping: what runs is stopped first, its work is set aside by the driver, and only then comes the terminal record,
-  which is the last one (D1). A process that must end while a verdict is awaited ends without one: the submission
-  stays, and so will its verdict (D7). From ``exit_requested`` only the terminal record is written (D2).
+  which is the last one (D1). A process that must end while a verdict is awaited leaves its HANDOFF and no more: the
+  submission stays, and so will its verdict (D7). From ``exit_requested`` only the terminal record is written (D2).
 
 The rules lie where their inputs come from: ``playing`` (what runs), ``answers`` (the conductor), and here (the
 session's own beginning and end).
 """
+
+from dataclasses import replace
 
 from musician.protocol.errors import UnexpectedInput
 from musician.protocol.journal import Kind
@@ -40,7 +42,8 @@ from musician.protocol.musician.program import Check
 from musician.protocol.musician.since import Since
 from musician.protocol.musician.state import BUSY, Mode, MusicianState, Waiting, Word
 from musician.protocol.musician.turn import Turn
-from musician.protocol.musician.writing import question, resumption_question
+from musician.protocol.musician.writing import leaving, question, resumption_question
+from musician.protocol.resumption.handoff import ENDED_WAITING
 from musician.protocol.states import VERDICTS, State
 
 __all__ = ["MOST_REWORKS", "Mode", "MusicianState", "Since", "Waiting", "step", "takes"]
@@ -154,8 +157,10 @@ def _start(turn: Turn, given: i.Started) -> None:
 
 
 def _stop(turn: Turn, reason: str) -> None:
-    """The process is to end: as an exit, or, while a verdict is awaited, as it stands (D7)."""
+    """The process is to end: as an exit, or, while a verdict is awaited, with the row as it stands (D7)."""
     if turn.state.mode is Mode.AWAITING_VERDICT:
+        turn.set(leave_reason=ENDED_WAITING)
+        turn.records.append(replace(leaving(turn.state), stays=True))
         turn.end(r.EndKind.WAITING, reason)
     else:
         leave_soon(turn, reason, at_once=True)

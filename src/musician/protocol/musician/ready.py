@@ -81,7 +81,8 @@ class Acknowledge:
 class Leave:
     """Terminal: HANDOFF and reason stored, then ``exited``. Nothing of this session is written after it (D1).
 
-    ``notes`` is what the session itself adds to its HANDOFF, "" if nothing.
+    ``notes`` is what the session itself adds to its HANDOFF, "" if nothing. With ``stays`` the process ends while a
+    verdict is awaited: the HANDOFF is left, and the row as it is, so that the verdict finds what it judges (D7).
     """
 
     reason: str
@@ -91,6 +92,7 @@ class Leave:
     self_correction: str
     entries: tuple[Entry, ...] = ()
     notes: str = ""
+    stays: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

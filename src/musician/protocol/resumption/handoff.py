@@ -17,6 +17,8 @@ __all__ = [
     "DIED",
     "DIRTY_OVER_PCT",
     "ENDED_WAITING",
+    "FELL_SILENT",
+    "WITHOUT_A_WORD",
     "Ending",
     "Handoff",
     "HandoffKind",
@@ -30,10 +32,15 @@ DIRTY_OVER_PCT = 80.0
 """A session that ended above this context usage is distrusted: what it claimed is verified anew."""
 
 DIED = "died"
-"""Why a session ended that is gone without a word (D23)."""
+"""Why a session ended that is known to be gone, without a word (D23, D38)."""
+
+FELL_SILENT = "fell silent"
+"""The same, of one that only its heartbeat spoke for: nobody has seen it die."""
 
 ENDED_WAITING = "ended while it waited"
-"""The same, of one that was waiting for the conductor: nothing was under way, and what it had asked stands (D7)."""
+"""Why one ended that was waiting for the conductor: nothing was under way, and what it had asked stands (D7)."""
+
+WITHOUT_A_WORD = (DIED, FELL_SILENT, ENDED_WAITING)
 
 _TITLE = re.compile(r"#\s*HANDOFF:\s*(?P<task>\S+)\s*$", re.MULTILINE)
 _BARE_TITLE = re.compile(r"\AHANDOFF:\s*(?P<task>\S+)\s*$", re.MULTILINE)

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from musician.protocol.settings import Settings
 
-__all__ = ["HeartbeatStatus", "Owner", "heartbeat_status", "owner_standing", "trusts_ages"]
+__all__ = [
+    "HeartbeatStatus",
+    "Owner",
+    "heartbeat_status",
+    "holds_claim",
+    "owner_standing",
+    "standing_by_heartbeat",
+    "trusts_ages",
+]
 
 
 class HeartbeatStatus(StrEnum):
@@ -31,6 +39,9 @@ class Owner(StrEnum):
     """How the owner of a claim stands."""
 
     LIVE = "live"
+    SILENT = "silent"
+    """Its process lives on this host, its heartbeat does not say so. It counts as alive, but for a conductor that has
+    seen it so for one further refresh period: it hangs (D38)."""
     STALE = "stale"
     """Its task may be taken over, by the four steps of D23."""
     DEAD = "dead"
@@ -58,17 +69,27 @@ def heartbeat_status(age_s: float | None, settings: "Settings") -> HeartbeatStat
 def owner_standing(status: HeartbeatStatus, *, lock_held: bool | None) -> Owner:
     """The owner, by its heartbeat and by the lock its process holds.
 
-    ``lock_held`` is None where no lock can be seen: another host, or a session opened by hand. A held
-    lock does not outweigh a stale heartbeat (a stopped or hanging process keeps its lock); a free one
-    outweighs a fresh heartbeat.
+    ``lock_held`` is None where no lock can be seen: another host, or a session opened by hand. A free lock
+    outweighs a fresh heartbeat. A held one outweighs any that is not: a clock may have been set. But a stopped
+    or hanging process keeps its lock, and so it does not for ever.
     """
     if lock_held is False:
         return Owner.DEAD
-    if status is HeartbeatStatus.STALE:
-        return Owner.STALE
     if status in (HeartbeatStatus.OK, HeartbeatStatus.REFRESH):
         return Owner.LIVE
-    return Owner.DOUBTFUL
+    return Owner.SILENT if lock_held else standing_by_heartbeat(status)
+
+
+def standing_by_heartbeat(status: HeartbeatStatus) -> Owner:
+    """The owner, where only its heartbeat speaks for it, or its process has been silent for too long."""
+    if status in (HeartbeatStatus.OK, HeartbeatStatus.REFRESH):
+        return Owner.LIVE
+    return Owner.STALE if status is HeartbeatStatus.STALE else Owner.DOUBTFUL
+
+
+def holds_claim(owner: Owner) -> bool:
+    """Whether a claim on its task is blocked: all but who is stale or known dead."""
+    return owner not in (Owner.STALE, Owner.DEAD)
 
 
 def trusts_ages(since_gap_s: float | None, settings: "Settings") -> bool:

@@ -23,7 +23,7 @@ from musician.protocol.messages.particulars import SelfCorrection
 from musician.protocol.messages.types import HandoffNotice
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.engine import MusicianState, Since
-from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.musician.program import Play, Program
 from musician.protocol.musician.writing import error_report, leaving, question
 from musician.protocol.settings import Settings
 from musician.protocol.states import WAITING, State
@@ -31,7 +31,7 @@ from musician.protocol.transitions import Actor, Event, find
 from musician.runtime.belongings import check_alone, end_what_runs
 from musician.runtime.byhand.readings import is_granted, used_in
 from musician.runtime.papers import Papers, write_whole
-from musician.runtime.program import load_task_file, program_of
+from musician.runtime.program import load_task_file, program_in
 from musician.runtime.recording import Recorder
 from musician.runtime.resuming.resumption import unheard_orders, unheard_verdicts
 from musician.runtime.tasktree import SharedTree, TaskTree, open_tree
@@ -66,14 +66,7 @@ class Hand:
     @cached_property
     def program(self) -> Program:
         """What is played; only a final checkpoint where nobody can tell (a task opened by raw SQL)."""
-        try:
-            return program_of(self.task)
-        except InvalidPlan:
-            only = Check(
-                item="checkpoint 1", number=1, of=1, title="final", commands=(), rework=(), final=True
-            )
-            title = self.view.row.title or self.claim.task_id
-            return Program(task_id=self.claim.task_id, title=title, items=(only,))
+        return program_in(self.root, self.view.row)
 
     @cached_property
     def tree(self) -> TaskTree:

@@ -5,7 +5,6 @@ safe. Its own row is claimed by epoch and beats; a second conductor is refused. 
 a musician's process and on its own acts, and looks by itself now and then.
 """
 
-import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,12 +23,12 @@ from musician.processes.signals import stop_requested
 from musician.protocol.conductor import engine as c
 from musician.protocol.errors import PlanChanged
 from musician.protocol.names import CONDUCTOR
-from musician.protocol.rules.liveness import trusts_ages
 from musician.protocol.settings import Settings
 from musician.runtime.conductor.facts import Gatherer, Memory
 from musician.runtime.conductor.merging import Merger
 from musician.runtime.conductor.performing import Performer
 from musician.runtime.conductor.sole import sole_conductor
+from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.tasks import raising_one
 from musician.runtime.wakeups import hang_bell, has_rung, rings
 from musician.service import Conducting, TaskView
@@ -45,12 +44,6 @@ __all__ = ["Ending", "Outcome", "conduct"]
 
 LOOK_EVERY_S = 2.0
 """The slow look behind the bell."""
-
-GAP_FACTOR = 5.0
-"""A tick this many times late means that the machine slept (D10)."""
-
-CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""Goes on while the machine sleeps, where the system has such a clock; Linux' monotonic one stops."""
 
 OnLook = Callable[[tuple[TaskView, ...]], None]
 
@@ -125,14 +118,14 @@ class _Run:
     ) -> None:
         self._root, self._store, self._plan, self._settings = root, store, plan, settings
         self._agent, self._on_look, self._conducting = agent, on_look, conducting
-        self._memory = Memory()
+        self._ticks = Ticks(settings=settings)
+        self._memory = Memory(ticks=self._ticks)
         self._gatherer = Gatherer(
             root=root, plan=plan, memory=self._memory, settings=settings, jobs=jobs, review=review
         )
         self._stopping = False
         self._wake = anyio.Event()
-        self._last_beat_s = _now_s()
-        self._gap_at_s: float | None = None
+        self._last_beat_s = self._ticks.now_s()
 
     async def to_the_end(self) -> Outcome:
         row = await anyio.to_thread.run_sync(partial(service.plan_row, self._store, self._plan.plan_id))
@@ -186,17 +179,15 @@ class _Run:
             partial(service.everything, self._store, self._plan.plan_id)
         )
         self._on_look(views)
-        since_gap_s = None if self._gap_at_s is None else _now_s() - self._gap_at_s
-        self._memory.is_asleep = not trusts_ages(since_gap_s, self._settings)
+        self._ticks.looked(await anyio.to_thread.run_sync(partial(service.clock_s, self._store)))
         return await anyio.to_thread.run_sync(partial(self._gatherer.gather, views, questions))
 
     async def _wait(self) -> None:
-        before_s = _now_s()
+        before_s = self._ticks.now_s()
         with anyio.move_on_after(LOOK_EVERY_S):
             await self._wake.wait()
-        now_s = _now_s()
-        if now_s - before_s > LOOK_EVERY_S * GAP_FACTOR:
-            self._gap_at_s = now_s
+        self._ticks.waited(before_s, at_most_s=LOOK_EVERY_S)
+        now_s = self._ticks.now_s()
         if now_s - self._last_beat_s >= self._settings.conductor.beat_every_s:
             self._last_beat_s = now_s
             beat = partial(service.beat_conductor, self._store, self._conducting)
@@ -239,7 +230,3 @@ class _Run:
         await anyio.to_thread.run_sync(partial(service.interrupt_conducting, self._store, self._conducting))
         asks = await anyio.to_thread.run_sync(partial(service.open_asks, self._store))
         return Outcome(ending=ending, asks=asks, moved=moved)
-
-
-def _now_s() -> float:
-    return time.clock_gettime(CLOCK)

@@ -15,11 +15,12 @@ from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import ContextWarning, ErrorReport, MessageType
 from musician.protocol.musician.writing import question_asked
 from musician.protocol.rules.deviations import Deviation
-from musician.protocol.rules.liveness import Owner
+from musician.protocol.rules.liveness import Owner, heartbeat_status, standing_by_heartbeat
 from musician.protocol.rules.review import ROUGHEST, Evidence, Submission, SubmittedWork, Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.runtime.conductor.estimate import is_estimate_broken
+from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.owners import is_about_to_play, owner_of
 from musician.runtime.program import program_of
 from musician.runtime.resuming.resumption import checkpoint_number
@@ -42,6 +43,7 @@ _WORK = frozenset(
 class Memory:
     """What a running conductor knows besides: its own processes, and results it can find anew at any time."""
 
+    ticks: Ticks
     running: set[str] = field(default_factory=set)
     dead_sessions: set[str] = field(default_factory=set)
     """Sessions whose process we saw end."""
@@ -51,8 +53,6 @@ class Memory:
     full_evidence: dict[int, Evidence] = field(default_factory=dict)
     merged: set[str] = field(default_factory=set)
     failed_launches: dict[str, int] = field(default_factory=dict)
-    is_asleep: bool = False
-    """The machine has slept and its musicians have not had time to show themselves (D10)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +148,17 @@ class Gatherer:
         standing = owner_of(self.root, view, self.settings)
         if standing is not None and view.row.session_id in self.memory.dead_sessions:
             return Owner.DEAD
-        return Owner.LIVE if standing is Owner.STALE and self.memory.is_asleep else standing
+        if standing in (None, Owner.LIVE, Owner.DEAD):
+            self.memory.ticks.forget(view.row.task_id)
+            return standing
+        if not self.memory.ticks.trusts_ages():
+            return Owner.LIVE
+        if standing is not Owner.SILENT:
+            return standing
+        silence_s = self.settings.heartbeat.refresh_after_s
+        if not self.memory.ticks.has_seen_for(view.row.task_id, silence_s):
+            return Owner.LIVE
+        return standing_by_heartbeat(heartbeat_status(view.row.heartbeat_age_s, self.settings))
 
     def _is_merged(self, task_id: str) -> bool:
         if task_id not in self.memory.merged:

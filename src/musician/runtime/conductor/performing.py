@@ -15,7 +15,6 @@ import anyio.to_thread
 from musician import service
 from musician.plans.model import Plan
 from musician.processes.ending import end_tree
-from musician.processes.identity import host_name, is_same_machine
 from musician.processes.running import Running, start_program
 from musician.protocol.conductor import engine as c
 from musician.protocol.conductor.orchestra import is_merge_trouble
@@ -27,17 +26,13 @@ from musician.runtime.checkpoint import outcome_of
 from musician.runtime.conductor.facts import Memory
 from musician.runtime.conductor.merging import Merger
 from musician.runtime.conductor.reviewing import ask_reviewer
-from musician.runtime.owners import last_epoch, lives, processes_of
-from musician.runtime.papers import Papers, write_whole
-from musician.runtime.program import program_of
-from musician.runtime.resuming.handoffs import handoff_after_crash, why_gone
+from musician.runtime.owners import last_epoch, lives
+from musician.runtime.takeover import take_over
 from musician.runtime.verifying import verify_by_hand
 from musician.store.port import Store
 from musician.trees.branches import branch_of
-from musician.trees.git import Git
-from musician.trees.partial import set_aside_partial
 from musician.trees.root import Root
-from musician.trees.worktree import Worktree, place_of
+from musician.trees.worktree import place_of
 from musician.verification.select import full_commands
 
 __all__ = ["Performer"]
@@ -149,65 +144,15 @@ class Performer:
         self.wake()
 
     async def _take_over(self, act: c.TakeOver) -> None:
-        """Fence, end, save, reopen (D23). What cannot be ended from here is fenced, and a person asked to see to it."""
+        """What cannot be ended from here is fenced, and a person asked to see to it."""
         view = await _in_thread(partial(service.task_view, self.store, act.task_id))
-        epoch = last_epoch(view)
-        await _in_thread(partial(service.fence, self.store, act.task_id, epoch=epoch))
-        survivor = await _in_thread(partial(self._end_old, view))
+        is_known_dead = view.row.session_id in self.memory.dead_sessions or lives(self.root, view) is False
+        inherit = partial(
+            take_over, self.root, self.store, act.task_id, self.settings, is_known_dead=is_known_dead
+        )
+        survivor, epoch = await _in_thread(inherit), last_epoch(view)
         if survivor and ("doubtful", epoch) not in {(ask.kind, ask.subject_id) for ask in view.asks}:
             await _in_thread(partial(self._ask, act.task_id, "doubtful", epoch, survivor))
-            return
-        saved = await _in_thread(partial(self._save_work, act.task_id, epoch))
-        reason = why_gone(view)
-        left = f"Its unfinished work is kept at {saved}." if saved else "It left no unfinished work."
-        handoff = await _in_thread(partial(self._write_handoff, view, saved))
-        await _in_thread(
-            partial(
-                service.take_over,
-                self.store,
-                act.task_id,
-                f"The last session {reason}. {left}",
-                reason=reason,
-                handoff=handoff,
-            )
-        )
-
-    def _end_old(self, view: service.TaskView) -> str:
-        """End the old claim's processes; what a person must see to, "" if nothing of it can run any more."""
-        row = view.row
-        known = processes_of(self.root, view)
-        here = [identity for identity in known if is_same_machine(identity)]
-        ended = [end_tree(identity, grace_s=self.settings.time.shutdown_grace_s) for identity in here]
-        who = f"session {row.session_id} is silent and shut out"
-        if not all(ended) or lives(self.root, view):
-            numbers = ", ".join(str(identity.pid) for identity in here)
-            return f"{who}, but what it runs here does not end (process {numbers}): end it, then send a note"
-        if (not known and lives(self.root, view) is not False) or any(
-            identity.host != host_name() for identity in known
-        ):
-            return f"{who}; it is not this program's to end: see that it has ended, then send a note"
-        return ""
-
-    def _write_handoff(self, view: service.TaskView, saved: str | None) -> tuple[str, str]:
-        """What the dead session could not write; marked, so that nobody takes it for a clean exit (D20)."""
-        papers = Papers(self.root, view.row.task_id)
-        text = handoff_after_crash(
-            view,
-            program_of(self.plan.task(view.row.task_id)),
-            at=service.now(self.store),
-            commit=Git(self.root.path).commit_id(branch_of(self.plan.plan_id, view.row.task_id)) or "none",
-            set_aside=saved,
-        ).render()
-        write_whole(papers.handoff, text)
-        return papers.relative(papers.handoff), text
-
-    def _save_work(self, task_id: str, epoch: int) -> str | None:
-        branch = branch_of(self.plan.plan_id, task_id)
-        place = place_of(self.root, branch)
-        if not (place / ".git").exists():
-            return None
-        worktree = Worktree(root=self.root, path=place, branch=branch)
-        return set_aside_partial(worktree, task_id=task_id, epoch=epoch).ref
 
     # -- reviewing --------------------------------------------------------------------------------------------
 

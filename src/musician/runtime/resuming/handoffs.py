@@ -11,6 +11,7 @@ from musician.protocol.musician.program import Program
 from musician.protocol.resumption.handoff import (
     DIED,
     ENDED_WAITING,
+    FELL_SILENT,
     Ending,
     Handoff,
     HandoffKind,
@@ -73,7 +74,7 @@ def handoff_of(
 
 
 def handoff_after_crash(
-    view: TaskView, program: Program, *, at: str, commit: str, set_aside: str | None
+    view: TaskView, program: Program, *, reason: str, at: str, commit: str, set_aside: str | None
 ) -> Handoff:
     """The HANDOFF a dead session could not write, from journal, verifications and git."""
     progress = Progress().after(service.as_entry(row) for row in view.journal)
@@ -82,7 +83,7 @@ def handoff_after_crash(
         session_id=view.sessions[-1].session_id,
         worked_by=view.row.worked_by or "",
         epoch=view.sessions[-1].claim_epoch,
-        reason=why_gone(view),
+        reason=reason,
         context_pct=view.sessions[-1].context_pct,
         at=at,
         pending=program.remaining(progress),
@@ -92,9 +93,11 @@ def handoff_after_crash(
     )
 
 
-def why_gone(view: TaskView) -> str:
-    """The exit reason of a session that is gone without a terminal write."""
-    return ENDED_WAITING if view.row.state in WAITING | VERDICTS else DIED
+def why_gone(view: TaskView, *, is_known_dead: bool, has_left: bool) -> str:
+    """The exit reason of a session that is gone without a terminal write; ``has_left`` a HANDOFF of its own."""
+    if has_left or view.row.state in WAITING | VERDICTS:
+        return ENDED_WAITING
+    return DIED if is_known_dead else FELL_SILENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,5 +61,8 @@ SELECT m.id, m.message FROM history h JOIN orchestration_messages m ON m.id = h.
 WHERE h.task_id = :task_id AND h.to_state = 'error'
 ORDER BY h.id;
 
+-- name: clock_s
+SELECT unixepoch('now', 'subsec') AS clock_s;
+
 -- name: now
 SELECT datetime('now') AS now;

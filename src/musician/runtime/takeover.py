@@ -1,0 +1,127 @@
+"""Taking a task over from a session that is gone: fence, end, save, reopen (D23).
+
+Four steps, each of which can be repeated, so that a kill in between loses nothing. The conductor does it, and so does
+whoever claims by hand what belongs to a session that is *known* dead: there is one rule for that (``owners``), and one
+way to inherit. One at a time does it for a task: a lock says who.
+"""
+
+from musician import service
+from musician.processes.ending import end_tree
+from musician.processes.identity import host_name, is_same_machine
+from musician.processes.vital import HeldBy, hold, lock_path
+from musician.protocol.resumption.handoff import HandoffKind, classify
+from musician.protocol.rules.liveness import Owner
+from musician.protocol.settings import Settings
+from musician.protocol.states import State
+from musician.runtime.owners import last_epoch, lives, owner_of, processes_of
+from musician.runtime.papers import Papers, write_whole
+from musician.runtime.program import program_in
+from musician.runtime.resuming.handoffs import handoff_after_crash, why_gone
+from musician.service import TaskView
+from musician.service.documents import latest_document
+from musician.store.port import Store
+from musician.trees.branches import NO_PLAN, branch_of
+from musician.trees.git import Git
+from musician.trees.partial import set_aside_partial
+from musician.trees.root import Root
+from musician.trees.worktree import Worktree, place_of
+
+__all__ = ["hand_over", "inherit", "take_over"]
+
+
+def take_over(root: Root, store: Store, task_id: str, settings: Settings, *, is_known_dead: bool) -> str:
+    """Reopen a task whose owner is gone; what a person must see to first, "" if it is open. Blocks.
+
+    What cannot be ended from here is fenced all the same. Nothing is done while another process does it.
+    """
+    mine = hold(lock_path(root.locks_dir / "takeover", task_id), session_id="takeover")
+    if isinstance(mine, HeldBy):
+        return ""
+    with mine:
+        view = service.task_view(store, task_id)
+        if view.row.session_id is None:
+            return ""
+        epoch = last_epoch(view)
+        service.fence(store, task_id, epoch=epoch)
+        survivor = _end_old(root, view, settings)
+        if survivor:
+            return survivor
+        saved = _save_work(root, view, epoch)
+        reason, handoff = _what_is_left(root, store, view, saved, is_known_dead=is_known_dead)
+        left = f"Its unfinished work is kept at {saved}." if saved else "It left no unfinished work."
+        text = f"The last session {reason}. {left}"
+        service.take_over(store, task_id, text, reason=reason, handoff=handoff)
+    return ""
+
+
+def inherit(root: Root, store: Store, task_id: str, session_id: str, settings: Settings) -> None:
+    """Take the task over from another session if that is known dead, so that it can be claimed. Blocks."""
+    view = service.task_view(store, task_id)
+    is_anothers = view.row.session_id not in (None, session_id)
+    if is_anothers and owner_of(root, view, settings) is Owner.DEAD:
+        take_over(root, store, task_id, settings, is_known_dead=True)
+
+
+def hand_over(
+    root: Root, store: Store, task_id: str, text: str | None, settings: Settings
+) -> tuple[int, State]:
+    """As :func:`musician.service.hand_over`; from a session that is gone nothing is asked, its task is taken over."""
+    view = service.task_view(store, task_id)
+    owner = owner_of(root, view, settings)
+    if owner in (Owner.DEAD, Owner.STALE):
+        take_over(root, store, task_id, settings, is_known_dead=owner is Owner.DEAD)
+    return service.hand_over(store, task_id, text)
+
+
+def _end_old(root: Root, view: TaskView, settings: Settings) -> str:
+    """End the old claim's processes; what a person must see to, "" if nothing of it can run any more."""
+    known = processes_of(root, view)
+    here = [identity for identity in known if is_same_machine(identity)]
+    ended = [end_tree(identity, grace_s=settings.time.shutdown_grace_s) for identity in here]
+    who = f"session {view.row.session_id} is silent and shut out"
+    if not all(ended) or lives(root, view):
+        numbers = ", ".join(str(identity.pid) for identity in here)
+        return f"{who}, but what it runs here does not end (process {numbers}): end it, then send a note"
+    is_foreign = any(identity.host != host_name() for identity in known)
+    if (not known and lives(root, view) is not False) or is_foreign:
+        return f"{who}; it is not this program's to end: see that it has ended, then send a note"
+    return ""
+
+
+def _save_work(root: Root, view: TaskView, epoch: int) -> str | None:
+    branch = _branch(view)
+    place = place_of(root, branch)
+    if not (place / ".git").exists():
+        return None
+    worktree = Worktree(root=root, path=place, branch=branch)
+    return set_aside_partial(worktree, task_id=view.row.task_id, epoch=epoch).ref
+
+
+def _what_is_left(
+    root: Root, store: Store, view: TaskView, saved: str | None, *, is_known_dead: bool
+) -> tuple[str, tuple[str, str] | None]:
+    """Why the session is gone; and the HANDOFF it could not write, marked as the program's, if it left none (D20)."""
+    last = view.sessions[-1]
+    papers = Papers(root, view.row.task_id)
+    found = latest_document(store, view.row.task_id, "handoff")
+    kind = classify(
+        None if found is None else found.body, task_id=last.task_id, last_session_id=last.session_id
+    )
+    has_left = kind is HandoffKind.WHOLE and found is not None and found.claim_epoch == last.claim_epoch
+    reason = why_gone(view, is_known_dead=is_known_dead, has_left=has_left)
+    if has_left:
+        return reason, None
+    text = handoff_after_crash(
+        view,
+        program_in(root, view.row),
+        reason=reason,
+        at=service.now(store),
+        commit=Git(root.path).commit_id(_branch(view)) or "none",
+        set_aside=saved,
+    ).render()
+    write_whole(papers.handoff, text)
+    return reason, (papers.relative(papers.handoff), text)
+
+
+def _branch(view: TaskView) -> str:
+    return branch_of(view.row.plan_id or NO_PLAN, view.row.task_id)
