@@ -171,22 +171,100 @@ def test_a_guard_whose_python_is_gone_stops_nobodys_git(
     assert "trunk" in branches(remote)
 
 
-def test_a_broken_database_stops_nobodys_git(shell: Shell, claim: Claim, store: SqliteStore) -> None:
-    """B10: it is said, and git goes on."""
-    started = shell("true")
-    assert started.returncode == 0
+@pytest.mark.parametrize("is_there", [True, False])
+@pytest.mark.parametrize(("session", "goes_on"), [("sess-aaa", False), ("sess-bbb", True)])
+def test_without_its_database_a_musicians_git_is_refused_and_nobody_elses(
+    shell: Shell,
+    claim: Claim,
+    store: SqliteStore,
+    hook: "Hook",
+    session: str,
+    *,
+    goes_on: bool,
+    is_there: bool,
+) -> None:
+    """AUDIT-C3, B10: a mark beside the repository says whose session it is."""
+    assert (
+        hook("PreToolUse", tool_name="Bash", tool_input={"command": "ls"}).document is None
+    )  # it is marked by that
+    assert shell("true", session=session).returncode == 0
     assert claim.task_id == "task-03"
     path = store.path
     store.close()
     path.write_bytes(b"no database " * 500)
+    if not is_there:
+        path.unlink()
     done = subprocess.run(
         ["bash", "-c", '. "$0"; git branch mine', os.environ["CLAUDE_ENV_FILE"]],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0
+    assert (done.returncode == 0) is goes_on
     assert "cannot be read" in done.stderr
+
+
+@pytest.fixture
+def own_tree(claim: Claim, repository: Path) -> Path:
+    """The claim's own tree, with two commits on its branch."""
+    plan = "greeter"
+    tree = repository / ".musician" / "trees" / plan / claim.task_id
+    commands = f"""
+        git config user.name a; git config user.email a@b
+        git branch theirs
+        git worktree add -q -b musician/{plan}/{claim.task_id} .musician/trees/{plan}/{claim.task_id}
+        cd .musician/trees/{plan}/{claim.task_id}
+        echo a > a.txt && git add a.txt && git commit -q -m one && echo b > a.txt && git commit -q -a -m two
+        git stash list > /dev/null && echo c > a.txt && git stash -q && git tag v1
+    """
+    subprocess.run(["bash", "-ec", commands], cwd=repository, check=True)
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ('git -C "$ROOT" commit -q --allow-empty -m x', "moving refs/heads/trunk"),
+        ("git branch -f theirs HEAD", "moving refs/heads/theirs"),
+        ("git update-ref refs/heads/trunk HEAD", "moving refs/heads/trunk"),
+        ("git fetch -q . HEAD:theirs", "moving refs/heads/theirs"),
+        ("git reset -q --hard HEAD~1", "back"),
+        ("git reset -q --soft HEAD~1", "back"),
+        ("git stash drop -q", "deleting refs/stash"),
+        ("git tag -d v1", "deleting refs/tags/v1"),
+        ("git branch -D theirs", "deleting refs/heads/theirs"),
+    ],
+)
+def test_a_script_moves_no_branch_but_its_own_and_that_one_not_back(
+    shell: Shell, own_tree: Path, repository: Path, script: str, said: str
+) -> None:
+    """AUDIT-K4, D21.1: the user's branch above all."""
+    before = subprocess.run(
+        ["git", "for-each-ref"], cwd=repository, capture_output=True, text=True, check=True
+    )
+    done = shell(f'cd "$TREE"; {script}', ROOT=str(repository), TREE=str(own_tree))
+    assert done.returncode != 0
+    assert said in done.stderr
+    after = subprocess.run(
+        ["git", "for-each-ref"], cwd=repository, capture_output=True, text=True, check=True
+    )
+    assert after.stdout == before.stdout
+
+
+def test_a_script_commits_amends_stashes_merges_and_packs_in_its_own_tree(
+    shell: Shell, own_tree: Path
+) -> None:
+    """AUDIT-C11: what is one's own stays free."""
+    script = """
+        set -e
+        cd "$TREE"
+        echo d > d.txt; git add d.txt; git commit -q -m three; git commit -q --amend -m four
+        git cherry-pick -n HEAD~1 || true; git checkout -q HEAD -- .; git clean -qf
+        git merge -q theirs; git tag v2; git gc -q; git pack-refs --all
+        echo e > d.txt; git stash -q; git stash list; git fetch -q --all; git revert --no-edit HEAD
+    """
+    done = shell(script, TREE=str(own_tree))
+    assert (done.returncode, "musician:" in done.stderr) == (0, False), done.stderr
 
 
 @pytest.mark.usefixtures("claim")

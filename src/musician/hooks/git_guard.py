@@ -1,7 +1,8 @@
-"""Asked by git, before it pushes or makes or deletes a branch: is this a musician's session without a grant (D21)?
+"""Asked by git, before it pushes or changes a branch: is this a musician's session without a grant (D21, D43)?
 
-Only a session that owns a claim is ever refused. Where that cannot be found out, git goes on: a broken database must
-not stop the user's own work, and the reader of commands has refused what it could see.
+Only a session that owns a claim is ever refused: a push; any branch but its own; its own, where that is moved back
+from its work; and what takes a stash or a tag away. Where the database cannot say whose session it is, a mark beside
+the repository can (D36): a musician is refused then, and everybody else's git goes on.
 """
 
 import os
@@ -27,14 +28,18 @@ def main(argv: "Sequence[str]", stdin: "TextIO | None" = None) -> int:
 
     session_id = session_of(os.environ.get("MUSICIAN_SESSION"))
     place = find_database(os.environ, os.getcwd())
-    if session_id is None or place is None or not place.exists:
+    if session_id is None or place is None:
         return 0
     try:
+        if not place.exists:
+            raise FileNotFoundError(f"there is no {place.database}")
         place.look(session_id)
         return int(bool(place.played) and _refuses(place, session_id, argv, stdin or sys.stdin))
-    except Exception as error:  # whatever is wrong here, it is not git's fault
+    except Exception as error:  # whatever is wrong here, it is not the fault of a stranger's git
+        if not place.has_marks:
+            return 0
         _say(f"whether this is a musician's session cannot be read: {error}")
-        return 0
+        return int(place.is_marked(session_id))
     finally:
         place.close()
 
@@ -46,7 +51,7 @@ def _refuses(place: "Place", session_id: str, argv: "Sequence[str]", stdin: "Tex
     from musician.protocol.errors import MusicianError
     from musician.protocol.policy.forbidden import Act, Refusal
 
-    wanted = {"git push": Act.PUSH} if argv[:1] == ["push"] else _branches(stdin)
+    wanted = {"git push": Act.PUSH} if argv[:1] == ["push"] else _changes(stdin, _own(place))
     granted = service.grants_of(place.store(), *(held.task_id for held in place.played))
     for what, act in wanted.items():
         if act in granted:
@@ -61,29 +66,67 @@ def _refuses(place: "Place", session_id: str, argv: "Sequence[str]", stdin: "Tex
     return False
 
 
-def _branches(lines: "TextIO") -> "dict[str, Act]":
-    """What is made of branches, or lost: by the zeros that git puts in place of a commit."""
+def _own(place: "Place") -> "frozenset[str] | None":
+    """The branches that the session's claims are played on; None where one of them has no tree of its own."""
+    from musician.trees.branches import branch_of
+
+    if any(place.tree_of(held) in (None, place.root) for held in place.played):
+        return None
+    return frozenset(
+        "refs/heads/" + branch_of(held.plan_id or "tasks", held.task_id) for held in place.played
+    )
+
+
+def _changes(lines: "TextIO", own: "frozenset[str] | None") -> "dict[str, Act]":
+    """What is made, moved or lost that is not the session's to change; git puts zeros in place of a commit."""
     from musician.protocol.policy.forbidden import Act
 
     found = {}
     for line in lines.read(_MOST_REFS_CHARS).splitlines():
         old, _, rest = line.partition(" ")
         new, _, name = rest.partition(" ")
-        if not name.startswith("refs/heads/"):
+        if not name.startswith(("refs/heads/", "refs/tags/", "refs/stash")):
             continue
+        now = _commit_at(name)
         if not new.strip("0"):
-            found[f"deleting {name}"] = Act.DISCARD
-        elif not old.strip("0") and not _exists(name):
+            if not _is_packed(name, old):
+                found[f"deleting {name}"] = Act.DISCARD
+        elif now == new or not name.startswith("refs/heads/"):
+            continue
+        elif not now:
             found[f"making {name}"] = Act.BRANCH
+        elif own is not None and name not in own:
+            found[f"moving {name}"] = Act.BRANCH
+        elif _contains(now, new):
+            found[f"moving {name} back"] = Act.DISCARD
     return found
 
 
-def _exists(name: str) -> bool:
-    """A change that expects nothing in particular has zeros too."""
+def _commit_at(name: str) -> str:
+    return _git("rev-parse", "--quiet", "--verify", name).strip()
+
+
+def _contains(commit: str, other: str) -> bool:
+    return _git("merge-base", commit, other).strip() == other
+
+
+def _is_packed(name: str, commit: str) -> bool:
+    """Whether only its own file is taken away, because the packed one says the same: that deletes nothing."""
+    own, _, packed = _git("rev-parse", "--git-path", name, "--git-path", "packed-refs").partition("\n")
+    try:
+        with open(packed.rstrip("\n"), encoding="utf-8", errors="surrogateescape") as file:
+            return os.path.exists(own) and f"{commit} {name}\n" in file
+    except OSError:
+        return False
+
+
+def _git(*arguments: str) -> str:
+    """What git prints; "" where it fails."""
     import subprocess
 
-    done = subprocess.run(["git", "show-ref", "--verify", "--quiet", name], check=False)
-    return done.returncode == 0
+    argv = ["git", *arguments]
+    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    return os.fsdecode(done.stdout) if done.returncode == 0 else ""
 
 
 def _say(text: str) -> None:

@@ -53,7 +53,8 @@ _REFS = (
     """\
 said=$(cat)
 case $1.$said in
-prepared.*000000000000000*refs/heads/*) printf '%s\\n' "$said" | "${0%/*}/guard" refs || exit 1 ;;
+prepared.*refs/heads/* | prepared.*000000000000000*refs/stash* | prepared.*000000000000000*refs/tags/*)
+  printf '%s\\n' "$said" | "${0%/*}/guard" refs || exit 1 ;;
 esac
 """
     + _CHAIN
