@@ -203,3 +203,8 @@ def test_what_the_conductor_has_left_out_is_a_low_deviation_that_is_ruled_as_it_
     assert progress.is_done("step 5 agent 3")
     correction = Progress().after([Entry(kind=Kind.SKIPPED, item="correction 17.2")])
     assert correction.deviations == ()
+
+
+def test_a_kind_that_nobody_knows_is_a_note() -> None:
+    """AUDIT-P4: a newer program's word, or broken bytes, stop no reader."""
+    assert Kind("of tomorrow") is Kind.NOTE

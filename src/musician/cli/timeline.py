@@ -29,7 +29,7 @@ pre {{ margin: 0; white-space: pre-wrap; }}
 .state td {{ background: #f2f6ff; }}
 </style>
 <h1>Timeline</h1>
-<p>{count} entries; times are UTC.</p>
+<p>{count} entries{cut}; times are UTC.</p>
 <table>
 <tr><th>At</th><th>Task</th><th>Who</th><th>What</th><th>Said</th></tr>
 {rows}
@@ -53,17 +53,20 @@ def timeline(app: App, target: Path | None) -> None:
     Messages, state changes and the journals of all tasks.
     """
     found = happenings(app.store)
+    told = found.happenings
+    cut = [f"{found.left_out} older ones are left out"] if found.left_out else []
     if target is not None:
-        write_whole(target, page(found))
-        show(app, {"html": str(target), "entries": len(found)}, f"{target}: {len(found)} entries")
+        write_whole(target, page(told, left_out=found.left_out))
+        document = {"html": str(target), "entries": len(told), "left_out": found.left_out}
+        show(app, document, f"{target}: {len(told)} entries", *cut)
         return
-    show(app, {"timeline": [fields(each) for each in found]})
+    show(app, {"timeline": [fields(each) for each in told], "left_out": found.left_out}, *cut)
     if not app.json:
-        for each in found:
+        for each in told:
             lines(_line(each))
 
 
-def page(found: Sequence[Happening]) -> str:
+def page(found: Sequence[Happening], *, left_out: int) -> str:
     """The page; nothing of what sessions wrote is anything but text in it."""
     rows = "\n".join(
         f'<tr class="{each.source}">'
@@ -71,7 +74,8 @@ def page(found: Sequence[Happening]) -> str:
         + f"<td><pre>{_cell(each.text)}</pre></td></tr>"
         for each in found
     )
-    return _PAGE.format(count=len(found), rows=rows)
+    cut = f"; {left_out} older ones are left out" if left_out else ""
+    return _PAGE.format(count=len(found), cut=cut, rows=rows)
 
 
 def _cell(text: str) -> str:

@@ -60,6 +60,11 @@ class Kind(StrEnum):
     HANDOFF = "handoff"
     NOTE = "note"
 
+    @classmethod
+    def _missing_(cls, _value: object) -> "Kind":
+        """A word of a newer program's, or of nobody's, is a note: whoever reads it goes on (D39)."""
+        return cls.NOTE
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:

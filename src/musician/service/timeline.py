@@ -1,18 +1,25 @@
-"""Everything that happened, in one line of time: messages, state changes, journal."""
+"""Everything that happened, in one line of time: messages, state changes, journal.
 
-from collections.abc import Iterator
+The three count by themselves and their times are whole seconds. Within a second a change of state stands behind the
+message it was made with and before the next one, since both were written in one transaction, message first; what a
+session wrote down stands last.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import groupby
 
-from musician.protocol.journal import Entry, Kind, status_line
-from musician.protocol.rules.deviations import Severity
+from musician.protocol.journal import status_line
+from musician.service.work import as_entry
 from musician.store.port import Store, Tx
 from musician.store.rows import HistoryRow, JournalRow, MessageRow, decode
 
-__all__ = ["MOST_HAPPENINGS", "Happening", "Source", "happenings"]
+__all__ = ["MOST_HAPPENINGS", "Happening", "Source", "Timeline", "happenings"]
 
 MOST_HAPPENINGS = 100_000
-"""Of each source; a longer life is told up to here."""
+"""The newest are told."""
 
 
 class Source(StrEnum):
@@ -34,18 +41,57 @@ class Happening:
     text: str
 
 
-def happenings(store: Store, *, most: int = MOST_HAPPENINGS) -> tuple[Happening, ...]:
-    """Oldest first. Within a second: messages, then the changes they caused, then what was written down."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """Oldest first. ``left_out`` are older ones."""
+
+    happenings: tuple[Happening, ...]
+    left_out: int
+
+
+def happenings(store: Store, *, most: int = MOST_HAPPENINGS) -> Timeline:
+    """The newest there are, in their order."""
     with store.read() as tx:
         found = [*_messages(tx, most), *_changes(tx, most), *_journal(tx, most)]
-    order = list(Source)
-    return tuple(sorted(found, key=lambda each: (each.at, order.index(each.source), each.id)))
+        counted = tx.one("count_happenings")
+    found.sort(key=lambda each: each[0].at)
+    ordered = [
+        each for _, within in groupby(found, key=lambda each: each[0].at) for each in _causal(tuple(within))
+    ]
+    kept = tuple(ordered[-most:])
+    return Timeline(happenings=kept, left_out=int((counted or {}).get("n") or 0) - len(kept))
 
 
-def _messages(tx: Tx, most: int) -> Iterator[Happening]:
-    for each in tx.all("messages_after", after=0, most=most):
+_Found = tuple[Happening, int | None]
+"""What happened, and the message it was made with."""
+
+
+def _causal(found: Sequence[_Found]) -> Iterator[Happening]:
+    """Those of one second."""
+    of = {
+        source: deque(sorted((each for each in found if each[0].source is source), key=_id))
+        for source in Source
+    }
+    messages, changes = of[Source.MESSAGE], of[Source.STATE]
+    unsaid = {message.id for message, _ in messages}
+    while messages or changes:
+        if changes and changes[0][1] not in unsaid:
+            yield changes.popleft()[0]
+        else:
+            message, _ = messages.popleft()
+            unsaid.remove(message.id)
+            yield message
+    yield from (entry for entry, _ in of[Source.JOURNAL])
+
+
+def _id(found: _Found) -> int:
+    return found[0].id
+
+
+def _messages(tx: Tx, most: int) -> Iterator[_Found]:
+    for each in tx.all("newest_messages", most=most):
         row = decode(MessageRow, each)
-        yield Happening(
+        happened = Happening(
             at=row.timestamp,
             source=Source.MESSAGE,
             id=row.id,
@@ -54,13 +100,14 @@ def _messages(tx: Tx, most: int) -> Iterator[Happening]:
             what=row.message_type,
             text=row.message,
         )
+        yield happened, None
 
 
-def _changes(tx: Tx, most: int) -> Iterator[Happening]:
-    for each in tx.all("history_after", after=0, most=most):
+def _changes(tx: Tx, most: int) -> Iterator[_Found]:
+    for each in tx.all("newest_changes", most=most):
         row = decode(HistoryRow, each)
         cause = "" if row.message_id is None else f"message {row.message_id}"
-        yield Happening(
+        happened = Happening(
             at=row.at,
             source=Source.STATE,
             id=row.id,
@@ -69,24 +116,19 @@ def _changes(tx: Tx, most: int) -> Iterator[Happening]:
             what=f"{row.from_state or 'new'} → {row.to_state}",
             text=cause,
         )
+        yield happened, row.message_id
 
 
-def _journal(tx: Tx, most: int) -> Iterator[Happening]:
-    for each in tx.all("journal_after", after=0, most=most):
+def _journal(tx: Tx, most: int) -> Iterator[_Found]:
+    for each in tx.all("newest_entries", most=most):
         row = decode(JournalRow, each)
-        entry = Entry(
-            kind=Kind(row.kind),
-            item=row.item,
-            text=row.text,
-            severity=None if row.severity is None else Severity(row.severity),
-            context_pct=row.context_pct,
-        )
-        yield Happening(
+        happened = Happening(
             at=row.at,
             source=Source.JOURNAL,
             id=row.id,
             task_id=row.task_id,
             who=row.session_id,
             what=row.kind,
-            text=status_line(entry),
+            text=status_line(as_entry(row)),
         )
+        yield happened, None

@@ -98,12 +98,17 @@ def progress_of(store: Store, task_id: str) -> Progress:
     return Progress().after(as_entry(row) for row in journal_of(store, task_id))
 
 
+def _severity(word: str) -> Severity:
+    """A severity that is none counts as the worst."""
+    return Severity(word) if word in set(Severity) else Severity.HIGH
+
+
 def as_entry(row: JournalRow) -> Entry:
     return Entry(
         kind=Kind(row.kind),
         item=row.item,
         text=row.text,
-        severity=None if row.severity is None else Severity(row.severity),
+        severity=None if row.severity is None else _severity(row.severity),
         context_pct=row.context_pct,
         commit_id=row.commit_id,
         ruled=row.ruled_by is not None,

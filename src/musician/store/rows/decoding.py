@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from musician.protocol.errors import DatabaseUnusable
 from musician.protocol.states import State
 from musician.store.port import Row
 
@@ -23,9 +24,22 @@ _CONVERTED: dict[str, Callable[[Any], Any]] = {
 def decode(kind: type[T], row: Row) -> T:
     """A row as ``kind``. A column it does not know is a newer program's, and no harm to a reader (D40)."""
     known: Mapping[str, Any] = kind.__dataclass_fields__  # type: ignore[attr-defined]
-    values = {name: value for name, value in row.items() if name in known}
+    values = {name: _text(value) for name, value in row.items() if name in known}
     for name, convert in _CONVERTED.items():
         value = values.get(name)
         if value is not None:
-            values[name] = convert(value)
+            try:
+                values[name] = convert(value)
+            except ValueError as error:
+                raise DatabaseUnusable(
+                    path="the database",
+                    kind="corrupt",
+                    detail=f"it holds a {name.replace('_', ' ')} that is none: {value!r}",
+                    remedy="find what is broken with `musician doctor`",
+                ) from error
     return kind(**values)
+
+
+def _text(value: Any) -> Any:
+    """No column holds bytes on purpose: where some stand, they are somebody's text (D39)."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value

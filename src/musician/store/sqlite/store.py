@@ -27,6 +27,7 @@ from musician.store.sqlite import foreign
 from musician.store.sqlite.faults import as_unusable, gate_fault, unreachable
 from musician.store.sqlite.gate import Gate, GateTimeout
 from musician.store.sqlite.named import load_queries
+from musician.store.sqlite.texts import read_bytes, whole
 from musician.store.sqlite.versions import APPLICATION_ID, SCHEMA_VERSION, check_ours
 
 __all__ = ["APPLICATION_ID", "DEFAULT_BUSY_TIMEOUT_S", "SCHEMA_VERSION", "SqliteStore", "SqliteTx"]
@@ -202,23 +203,30 @@ class SqliteTx:
 
     def one(self, query: str, /, **parameters: Value) -> Row | None:
         with self._faults:
-            cursor = self._connection.execute(self._queries[query], parameters)
-            values = cursor.fetchone()
-            return None if values is None else self._row(query, cursor, values)
+            try:
+                cursor = self._execute(query, parameters)
+                values = cursor.fetchone()
+                return None if values is None else self._row(query, cursor, values)
+            except UnicodeDecodeError:
+                rows = read_bytes(self._connection, self._queries[query], parameters)
+                return rows[0] if rows else None
 
     def all(self, query: str, /, **parameters: Value) -> list[Row]:
         with self._faults:
-            cursor = self._connection.execute(self._queries[query], parameters)
-            return [self._row(query, cursor, values) for values in cursor]
+            try:
+                cursor = self._execute(query, parameters)
+                return [self._row(query, cursor, values) for values in cursor]
+            except UnicodeDecodeError:
+                return read_bytes(self._connection, self._queries[query], parameters)
 
     def run(self, query: str, /, **parameters: Value) -> int:
         with self._faults:
-            self._connection.execute(self._queries[query], parameters)
+            self._execute(query, parameters)
             return self._connection.changes()  # the statement's own rows, not those its triggers changed
 
     def insert(self, query: str, /, **parameters: Value) -> int:
         with self._faults:
-            self._connection.execute(self._queries[query], parameters)
+            self._execute(query, parameters)
             return self._connection.last_insert_rowid()
 
     def ring(self, task_id: str) -> None:
@@ -227,6 +235,13 @@ class SqliteTx:
     def alter(self, statements: str, *, writable: Mapping[str, Set[str]]) -> tuple[Change, ...]:
         with self._faults:
             return foreign.alter(self._connection, statements, writable=writable)
+
+    def _execute(self, query: str, parameters: Mapping[str, Value]) -> apsw.Cursor:
+        sql = self._queries[query]
+        try:
+            return self._connection.execute(sql, parameters)
+        except UnicodeEncodeError:
+            return self._connection.execute(sql, whole(parameters))
 
     def _row(self, query: str, cursor: apsw.Cursor, values: tuple[Value, ...]) -> Row:
         # Asking SQLite for the names costs as much as a small query, and they stay the same.

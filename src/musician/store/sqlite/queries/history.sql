@@ -3,8 +3,9 @@
 -- name: history_of_task
 SELECT * FROM history WHERE task_id = :task_id ORDER BY id;
 
--- name: history_after
-SELECT * FROM history WHERE id > :after ORDER BY id LIMIT :most;
+-- name: newest_changes
+-- Of every task, the newest :most, latest first.
+SELECT * FROM history ORDER BY id DESC LIMIT :most;
 
 -- name: quiet
 -- How long ago a task was last heard of: a change of state, an entry of the journal, a musician's message.
@@ -66,3 +67,7 @@ SELECT unixepoch('now', 'subsec') AS clock_s;
 
 -- name: now
 SELECT datetime('now') AS now;
+
+-- name: count_happenings
+SELECT (SELECT count(*) FROM orchestration_messages) + (SELECT count(*) FROM history)
+    + (SELECT count(*) FROM journal) AS n;

@@ -12,9 +12,9 @@ SELECT * FROM orchestration_messages WHERE id = :id;
 SELECT * FROM (SELECT * FROM orchestration_messages WHERE task_id = :task_id ORDER BY id DESC LIMIT :most)
 ORDER BY id;
 
--- name: messages_after
--- What everybody said after a message, oldest first: the conductor's own inbox and the event stream.
-SELECT * FROM orchestration_messages WHERE id > :after ORDER BY id LIMIT :most;
+-- name: newest_messages
+-- Of every task, the newest :most, latest first.
+SELECT * FROM orchestration_messages ORDER BY id DESC LIMIT :most;
 
 -- name: instruction
 -- The current instruction; superseded ones have another type (D4).
