@@ -141,7 +141,7 @@ def test_the_users_branch_is_moved_only_while_it_is_clean(stage: "Stage") -> Non
     stage.open_gate("only")
     ended = stage.end(run)
     assert ended.code == 0
-    assert "merge --ff-only musician/pair/_integration" in ended.out
+    assert "merge --ff-only --no-overwrite-ignore musician/pair/_integration" in ended.out
     assert stage.git("log", "--format=%s", "main") == "begin\n"
     assert (stage.root / "notes.txt").read_text() == "changed meanwhile\n"
     stage.git("commit", "-qam", "mine")

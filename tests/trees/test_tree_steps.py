@@ -1,14 +1,18 @@
 """A commit per finished step, by our own identity, and reading them back (D24)."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from musician.protocol.errors import GitFailed, TreeNotReady
+from musician.trees.git import Git
+from musician.trees.partial import set_aside_partial
 from musician.trees.root import Root
 from musician.trees.snapshot import changed_files, tree_id
-from musician.trees.steps import commit_step, finished_items, revert_item
+from musician.trees.status import read_status
+from musician.trees.steps import commit_step, finished_items, last_kept, revert_item
 from musician.trees.worktree import Worktree, ensure_worktree
 
 GitCommand = Callable[..., str]
@@ -86,7 +90,7 @@ def test_a_branch_that_lost_a_finished_step_is_noticed(tree: Worktree, git: GitC
     done = _commit(tree)
     assert _commit(tree, "step 2", after=done) == done
     git(tree.path, "commit", "-q", "--allow-empty", "-m", "agent's own")
-    assert _commit(tree, "step 2", after=done) == git(tree.path, "rev-parse", "HEAD")
+    assert _commit(tree, "step 2", after=done) == git(tree.path, "rev-parse", "HEAD") != done
     git(tree.path, "reset", "-q", "--hard", "trunk")
     with pytest.raises(TreeNotReady, match=f"no longer contains {done}"):
         _commit(tree, "step 2", after=done)
@@ -151,26 +155,141 @@ def test_a_nested_repository_is_named_because_git_would_drop_its_files(
     assert caught.value.paths == ("nested é/",)
 
 
-def test_changes_inside_a_submodule_are_no_commit_of_ours(
-    root: Root, tmp_path: Path, git: GitCommand
-) -> None:
+@pytest.fixture
+def library(root: Root, tmp_path: Path, git: GitCommand) -> Path:
+    """The project has a submodule ``sub``; this is where it was cloned from."""
     git(tmp_path, "clone", "-q", str(root.path), "library")
-    git(
-        root.path,
-        "-c",
-        "protocol.file.allow=always",
-        "submodule",
-        "--quiet",
-        "add",
-        str(tmp_path / "library"),
-        "sub",
-    )
+    allow = ("-c", "protocol.file.allow=always")
+    git(root.path, *allow, "submodule", "--quiet", "add", str(tmp_path / "library"), "sub")
     git(root.path, "commit", "-q", "-m", "sub")
+    return tmp_path / "library"
+
+
+def _with_submodule(root: Root, git: GitCommand) -> Worktree:
     tree = ensure_worktree(root, "greeter", "task-01", "trunk")
     git(tree.path, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init")
+    return tree
+
+
+@pytest.mark.parametrize("name", ["a.txt", "new.txt"])
+def test_changes_inside_a_submodule_are_in_no_commit_so_the_step_is_not_done(
+    root: Root, library: Path, git: GitCommand, name: str
+) -> None:
+    """AUDIT-U5: the step counted as done, and its work was nowhere."""
+    tree = _with_submodule(root, git)
+    git(tree.path / "sub", "config", "status.showUntrackedFiles", "normal")  # the user's own says no
+    (tree.path / "sub" / name).write_text("inside\n")
+    (tree.path / "a.txt").write_text("outside\n")
+    with pytest.raises(TreeNotReady, match="inside a submodule") as caught:
+        _commit(tree)
+    assert caught.value.paths == ("sub",)
+    (tree.path / "sub" / ".gitignore").write_text(name)
+    git(tree.path / "sub", "add", ".")
+    git(tree.path / "sub", "commit", "-q", "-a", "-m", "inside")
+    assert _commit(tree) == git(tree.path, "rev-parse", "HEAD")
+
+
+def _commit_inside(tree: Worktree, git: GitCommand) -> str:
     (tree.path / "sub" / "a.txt").write_text("inside\n")
-    head = git(tree.path, "rev-parse", "HEAD")
-    assert _commit(tree) == head
+    git(tree.path / "sub", "commit", "-q", "-a", "-m", "inside")
+    return git(tree.path / "sub", "rev-parse", "HEAD")
+
+
+def test_a_commit_inside_a_submodule_can_be_checked_out_by_the_user(
+    root: Root, library: Path, git: GitCommand
+) -> None:
+    """AUDIT-U5: it existed in the task's tree alone, and the user's branch was moved to it."""
+    tree = _with_submodule(root, git)
+    inside = _commit_inside(tree, git)
+    commit = _commit(tree)
+    git(root.path, "merge", "-q", "--ff-only", commit)
+    git(root.path, "submodule", "--quiet", "update", "--no-fetch")
+    assert git(root.path / "sub", "rev-parse", "HEAD") == inside
+    assert (root.path / "sub" / "a.txt").read_text() == "inside\n"
+    assert git(root.path / "sub", "for-each-ref", "--contains", inside), "no housekeeping takes it away"
+
+
+def test_a_commit_inside_a_submodule_that_the_user_has_no_place_for_is_refused(
+    root: Root, library: Path, git: GitCommand
+) -> None:
+    """AUDIT-U5."""
+    tree = _with_submodule(root, git)
+    git(root.path, "submodule", "--quiet", "deinit", "-f", "sub")
+    shutil.rmtree(root.git_dir / "modules" / "sub")
+    inside = _commit_inside(tree, git)
+    with pytest.raises(TreeNotReady, match="in the task's own tree alone"):
+        _commit(tree)
+    git(tree.path / "sub", "update-ref", "refs/remotes/origin/published", inside)  # as after a push
+    assert _commit(tree) == git(tree.path, "rev-parse", "HEAD")
+
+
+def test_a_repository_that_was_added_is_no_submodule(tree: Worktree, git: GitCommand) -> None:
+    """AUDIT-U5: what git takes up of it is a commit that nobody has."""
+    git(tree.path, "init", "-q", "own")
+    git(tree.path / "own", "commit", "-q", "--allow-empty", "-m", "x")
+    git(tree.path, "-c", "advice.addEmbeddedRepo=false", "add", "own")
+    with pytest.raises(TreeNotReady, match="repository of its own"):
+        _commit(tree)
+
+
+def _share(tree: Worktree, how: str, git: GitCommand) -> None:
+    """A link of a set-up's, as an agent leaves it: there, staged, or committed."""
+    (tree.path / "node_modules").symlink_to(tree.root.path / "node_modules")
+    if how != "there":
+        git(tree.path, "add", "-f", "node_modules")
+    if how == "committed":
+        git(tree.path, "commit", "-q", "-m", "agent's own")
+
+
+@pytest.mark.parametrize("how", ["there", "staged", "committed"])
+def test_a_link_that_leads_out_of_the_tree_is_never_committed(
+    tree: Worktree, git: GitCommand, how: str
+) -> None:
+    """AUDIT-U3: an ignore rule for folders matches no link; the merge put it in the place of the user's folder."""
+    before = git(tree.path, "rev-parse", "HEAD")
+    (tree.root.path / "node_modules").mkdir()
+    _share(tree, how, git)
+    (tree.path / "new.txt").touch()
+    commit = _commit(tree, after=before)
+    assert git(tree.path, "diff", "--name-only", before, commit) == "new.txt"
+    assert read_status(tree.path).left_out == (b"node_modules",)
+    assert (tree.path / "node_modules").is_symlink(), "the task goes on using it"
+    assert _commit(tree, "step 2", after=commit) == commit, "and it is no change"
+    assert set_aside_partial(tree, task_id="task-01", epoch=3).ref is None
+
+
+def test_a_link_where_an_ignore_rule_means_a_folder_is_not_committed(tree: Worktree, git: GitCommand) -> None:
+    """AUDIT-U3: also one that stays in the tree."""
+    (tree.path / ".gitignore").write_text("node_modules/\n")
+    (tree.path / "node_modules").symlink_to("dir")
+    (tree.path / "dir" / "node_modules").symlink_to("../dir")
+    (tree.path / "to dir").symlink_to("dir")
+    commit = _commit(tree)
+    assert git(tree.path, "ls-tree", "-r", "--name-only", commit).splitlines()[-1] == "to dir"
+    assert read_status(tree.path).left_out == (b"dir/node_modules", b"node_modules")
+
+
+def test_what_the_project_tracks_is_not_replaced_by_a_link_out_of_the_tree(
+    tree: Worktree, git: GitCommand
+) -> None:
+    """AUDIT-U3: it could neither be committed nor left out without losing what was there."""
+    (tree.path / "a.txt").unlink()
+    (tree.path / "a.txt").symlink_to("/etc/hostname")
+    with pytest.raises(TreeNotReady) as caught:
+        _commit(tree)
+    assert caught.value.paths == ("a.txt",)
+
+
+def test_what_an_agent_committed_itself_is_followed_by_our_word_that_it_is_done(
+    tree: Worktree, git: GitCommand
+) -> None:
+    """AUDIT-U8: without that a crash could not tell its commits from those of a step that is not done."""
+    start = git(tree.path, "rev-parse", "HEAD")
+    git(tree.path, "commit", "-q", "--allow-empty", "-m", "agent's own")
+    assert last_kept(Git(tree.path), start, tree.branch) == start
+    commit = _commit(tree, after=start)
+    assert last_kept(Git(tree.path), start, tree.branch) == commit == git(tree.path, "rev-parse", "HEAD")
+    assert [found.item for found in finished_items(tree, start, "task-01")] == ["step 1"]
 
 
 def test_a_commit_that_git_refuses_is_an_error(tree: Worktree, git: GitCommand) -> None:

@@ -59,6 +59,7 @@ class Kind(StrEnum):
     SKIPPED = "skipped"
     HANDOFF = "handoff"
     NOTE = "note"
+    NOTICED = "noticed"
 
     @classmethod
     def _missing_(cls, _value: object) -> "Kind":
@@ -218,6 +219,7 @@ _PHRASES = {
     Kind.SKIPPED: "{item} skipped: {text}",
     Kind.HANDOFF: "HANDOFF written: {text}",
     Kind.NOTE: "{text}",
+    Kind.NOTICED: "{item} noticed: {text}",
 }
 
 

@@ -26,8 +26,10 @@ from musician.store.port import Store
 from musician.store.rows import PlanRow
 from musician.trees.base import check_base
 from musician.trees.branches import branch_of, integration_branch
+from musician.trees.forward import settle
 from musician.trees.ground import check_ground
 from musician.trees.root import Root
+from musician.trees.shared_config import trust_what_is_there
 
 __all__ = ["Amendment", "add_task_file", "amend_plan_file", "check_ids", "lock_plan_file"]
 
@@ -61,6 +63,7 @@ def lock_plan_file(root: Root, store: Store, path: Path, settings: Settings) -> 
     branches = [branch_of(plan.plan_id, task.task_id) for task in plan.tasks]
     check_ground(root, [*branches, integration_branch(plan.plan_id)])
     if locked is None:
+        settle(root.users_tree)
         base = check_base(root)
         branch, commit = base.branch, base.commit
     else:
@@ -68,6 +71,8 @@ def lock_plan_file(root: Root, store: Store, path: Path, settings: Settings) -> 
         if locked.sha256 != plan.sha256:
             raise PlanChanged(plan_id=plan.plan_id, difference=_difference(store, locked, plan, papers))
     _write(root, papers)
+    if locked is None:
+        trust_what_is_there(root)
     service.lock_plan(
         store,
         plan,
@@ -95,6 +100,7 @@ def amend_plan_file(root: Root, store: Store, path: Path, settings: Settings) ->
     with sole_conductor(root, f"amend-{uuid.uuid4().hex[:12]}"):
         amendment = _amendment(store, plan, papers)
         _write(root, papers)
+        trust_what_is_there(root)
         service.amend_plan(
             store,
             plan,

@@ -20,10 +20,11 @@ from musician.runtime.resuming.handoffs import handoff_after_crash, why_gone
 from musician.service import TaskView
 from musician.service.documents import latest_document
 from musician.store.port import Store
-from musician.trees.branches import NO_PLAN, branch_of
+from musician.trees.branches import NO_PLAN, branch_of, full_ref, start_branch
 from musician.trees.git import Git
 from musician.trees.partial import set_aside_partial
 from musician.trees.root import Root
+from musician.trees.steps import last_kept
 from musician.trees.worktree import Worktree, place_of
 
 __all__ = ["hand_over", "inherit", "take_over"]
@@ -46,7 +47,7 @@ def take_over(root: Root, store: Store, task_id: str, settings: Settings, *, is_
         survivor = _end_old(root, view, settings)
         if survivor:
             return survivor
-        saved = _save_work(root, view, epoch)
+        saved = _save_work(root, store, view, epoch)
         reason, handoff = _what_is_left(root, store, view, saved, is_known_dead=is_known_dead)
         left = f"Its unfinished work is kept at {saved}." if saved else "It left no unfinished work."
         text = f"The last session {reason}. {left}"
@@ -88,13 +89,17 @@ def _end_old(root: Root, view: TaskView, settings: Settings) -> str:
     return ""
 
 
-def _save_work(root: Root, view: TaskView, epoch: int) -> str | None:
+def _save_work(root: Root, store: Store, view: TaskView, epoch: int) -> str | None:
     branch = _branch(view)
     place = place_of(root, branch)
     if not (place / ".git").exists():
         return None
     worktree = Worktree(root=root, path=place, branch=branch)
-    return set_aside_partial(worktree, task_id=view.row.task_id, epoch=epoch).ref
+    plan = None if view.row.plan_id is None else service.plan_row(store, view.row.plan_id)
+    since = full_ref(start_branch(NO_PLAN, view.row.task_id)) if plan is None else plan.base_commit
+    # What it committed itself for an item that is not done goes with the rest of that item.
+    done = last_kept(Git(place), since, full_ref(branch))
+    return set_aside_partial(worktree, task_id=view.row.task_id, epoch=epoch, to=done).ref
 
 
 def _what_is_left(

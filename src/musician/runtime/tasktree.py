@@ -24,12 +24,14 @@ from musician.trees.branches import (
     partial_ref,
     start_branch,
 )
-from musician.trees.git import Git
+from musician.trees.git import Git, shown
+from musician.trees.left_out import given_to
 from musician.trees.merge import Conflict, ensure_integration, take_in
-from musician.trees.partial import set_aside_partial
+from musician.trees.partial import set_aside_partial, uncommit
 from musician.trees.root import Root
 from musician.trees.snapshot import changed_files, changed_lines, tree_id
-from musician.trees.steps import FinishedItem, commit_step, finished_items, revert_item
+from musician.trees.status import read_status
+from musician.trees.steps import FinishedItem, commit_step, finished_items, last_kept, revert_item
 from musician.trees.worktree import Worktree, ensure_worktree, relink
 
 __all__ = ["IsolatedTree", "SharedTree", "TaskTree", "key_outputs", "open_tree"]
@@ -78,6 +80,14 @@ class TaskTree(Protocol):
 
         :class:`TreeNotReady` where later work is in the way, or nothing was committed at all.
         """
+        ...
+
+    def take_back(self) -> str | None:
+        """What was committed for an item that is not done is unfinished again; the ref that keeps it."""
+        ...
+
+    def left_out(self) -> tuple[str, ...]:
+        """What lies in the tree and no commit may hold, but for what the program has put there itself."""
         ...
 
     def take_in(self) -> tuple[str, ...]:
@@ -157,8 +167,17 @@ class IsolatedTree:
         revert_item(self.worktree, self.start, task_id=self.claim.task_id, item=item)
         return self.keep(by, f"revert {item}")
 
+    def take_back(self) -> str | None:
+        return uncommit(self.worktree, task_id=self.claim.task_id, epoch=self.claim.epoch, to=self.kept)
+
+    def left_out(self) -> tuple[str, ...]:
+        given = {b"temp", *given_to(self.path)}
+        return tuple(shown(path) for path in read_status(self.path).left_out if path not in given)
+
     def take_in(self) -> tuple[str, ...]:
         found = take_in(self.worktree, self.plan_id)
+        if not isinstance(found, Conflict):
+            self.kept = found.commit
         # What came in is no work of this task.
         self.start = Git(self.path).commit_id(full_ref(integration_branch(self.plan_id))) or self.start
         return found.paths if isinstance(found, Conflict) else ()
@@ -217,6 +236,12 @@ class SharedTree:
             remedy="undo it by hand, then answer without that correction",
         )
 
+    def take_back(self) -> str | None:
+        return None
+
+    def left_out(self) -> tuple[str, ...]:
+        return ()
+
     def take_in(self) -> tuple[str, ...]:
         return ()
 
@@ -247,7 +272,7 @@ def open_tree(root: Root, task: TaskSpec, claim: Claim, *, plan_id: str | None, 
         tip = ensure_integration(root, plan_id, commit)
     worktree = ensure_worktree(root, plan_id or NO_PLAN, task.task_id, tip)
     start = Git(worktree.path).text("merge-base", "HEAD", tip)
-    kept = Git(worktree.path).text("rev-parse", full_ref(worktree.branch))
+    kept = last_kept(Git(worktree.path), start, full_ref(worktree.branch))
     return IsolatedTree(worktree=worktree, claim=claim, plan_id=plan_id or NO_PLAN, start=start, kept=kept)
 
 

@@ -70,7 +70,7 @@ def check_base(root: Root) -> Base:
         raise TreeNotReady(
             reason=f"branch {status.branch!r} has no commit yet", paths=(), remedy="make a first commit"
         )
-    dirty = [shown(path) for path in (*status.changed, *status.deleted, *status.unmerged)]
+    dirty = [shown(path) for path in (*status.changed, *status.deleted, *status.unmerged, *status.submodules)]
     if dirty:
         raise TreeNotReady(
             reason="the working tree has changes that the tasks would not see",

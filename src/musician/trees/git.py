@@ -9,6 +9,7 @@ Knows how to start git for one working tree and what its answers look like. Refu
   repository), except those that say where git and its user configuration are.
 - No user hook, signature, editor, prompt, background housekeeping or file-system monitor: a commit of ours neither
   waits for a person nor leaves a process behind.
+- No filter and no merge driver that was configured since the plan was locked (``trust.py``).
 - Commits are by "Musician <musician@localhost>", messages in UTF-8, output in English.
 - Output with paths is asked for with ``-z`` and stays bytes until it is shown.
 """
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from musician.protocol.errors import GitFailed, NoRepository, TreeNotReady
+from musician.trees.trust import distrusted
 
 __all__ = [
     "COMMITTER_EMAIL",
@@ -103,7 +105,8 @@ class Git:
         :class:`NoRepository` if there is no git on this machine, :class:`TreeNotReady` if the folder is no working
         tree, or not the one that its git folder belongs to.
         """
-        argv = ["git", *self._where(), *_SETTING_ARGUMENTS, *arguments]
+        options = (*_SETTING_ARGUMENTS, *distrusted(self.folder, git_dir_of(self.folder)))
+        argv = ["git", *self._where(), *options, *arguments]
         try:
             # cwd: our own may have been deleted, and git refuses to start in such a place.
             done = subprocess.run(

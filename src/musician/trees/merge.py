@@ -13,6 +13,7 @@ from pathlib import Path
 from musician.protocol.errors import GitFailed, TreeNotReady
 from musician.trees.branches import INTEGRATION, branch_of, create_branch, full_ref, integration_branch
 from musician.trees.git import Git, shown, tree_git_dir
+from musician.trees.integrity import move_integration, put_right
 from musician.trees.partial import discard_to, save_partial
 from musician.trees.registrations import checked_out_at, clear_stale_locks
 from musician.trees.root import Root
@@ -68,7 +69,12 @@ Trial = Merged | AlreadyMerged | Conflict
 
 def ensure_integration(root: Root, plan_id: str, base: str) -> str:
     """The tip of the plan's branch, which is made at commit ``base`` if it is not there."""
-    return create_branch(Git(root.path), integration_branch(plan_id), base)
+    tip = create_branch(Git(root.path), integration_branch(plan_id), base)
+    return (
+        str(Git(root.path).commit_id(full_ref(integration_branch(plan_id))))
+        if put_right(root, plan_id)
+        else tip
+    )
 
 
 def trial_merge(root: Root, *, plan_id: str, task_id: str, title: str, base: str) -> Trial:
@@ -118,7 +124,7 @@ def accept_merge(root: Root, plan_id: str, commit: str, expected_old: str) -> No
             paths=(str(elsewhere),),
             remedy="check out another branch there",
         )
-    git.run("update-ref", "-m", "musician: accept", full_ref(branch), commit, expected_old)
+    move_integration(git, plan_id, commit, expected_old)
 
 
 def drop_trial(root: Root, plan_id: str) -> None:

@@ -18,6 +18,7 @@ from musician.trees.registrations import clear_stale_locks
 from musician.trees.root import Root
 from musician.trees.snapshot import snapshot
 from musician.trees.status import Status, operation_under_way, read_status
+from musician.trees.submodules import bring_back
 from musician.trees.worktree import Worktree
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "prune_partials",
     "save_partial",
     "set_aside_partial",
+    "uncommit",
 ]
 
 PARTIALS_MAX = 1000
@@ -47,7 +49,7 @@ LEAVES = "leaves files that git sees\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetAside:
-    """``ref`` holds what was taken out, None if there was nothing; ``left`` are nested repositories still there."""
+    """``ref`` holds what was taken out, None if there was nothing; ``left`` are repositories in it, as they were."""
 
     ref: str | None
     left: tuple[str, ...]
@@ -83,7 +85,23 @@ def set_aside_partial(worktree: Worktree, *, task_id: str, epoch: int, to: str |
     if status.is_dirty or status.head != target:
         ref = _keep(worktree, status, task_id=task_id, epoch=epoch)
     discard_to(worktree, target, saved=ref, on_branch=on_branch)
-    return SetAside(ref=ref, left=tuple(shown(path) for path in status.nested))
+    return SetAside(ref=ref, left=tuple(shown(path) for path in status.nested + status.submodules))
+
+
+def uncommit(worktree: Worktree, *, task_id: str, epoch: int, to: str) -> str | None:
+    """What an agent has committed itself since ``to``, for an item that is not done, is unfinished work again.
+
+    Its commits are kept by the ref that is returned; the files stay as they are. None if there is nothing of the kind.
+    To be called only while no process runs in the tree.
+    """
+    clear_stale_locks(worktree.root, worktree.path, worktree.branch)
+    git, status = Git(worktree.path), read_status(worktree.path)
+    is_ahead = status.branch == worktree.branch and status.head not in (None, to)
+    if not is_ahead or not git.succeeds("merge-base", "--is-ancestor", to, str(status.head)):
+        return None
+    ref = _keep(worktree, status, task_id=task_id, epoch=epoch)
+    git.run("reset", "--mixed", "--quiet", to)
+    return ref
 
 
 def prune_partials(root: Root, plan_id: str) -> tuple[str, ...]:
@@ -123,6 +141,7 @@ def discard_to(
     elif not on_branch:
         git.run("symbolic-ref", "-m", "musician: restore", "HEAD", full_ref(worktree.branch))
     git.run("reset", "--hard", "--quiet", target)
+    bring_back(worktree.path)
 
 
 def _keep(worktree: Worktree, status: Status, *, task_id: str, epoch: int) -> str:

@@ -1,8 +1,8 @@
 """A working tree as it is now, as a git tree object, without touching HEAD or the index a person may have prepared.
 
 Everything that is not ignored is in it, tracked or not, so that evidence can be bound to exactly what was tested
-(D16) and unfinished work can be kept (D24). Not in it: the link to ``temp`` and repositories nested in the tree,
-whose files git cannot hold.
+(D16) and unfinished work can be kept (D24). Not in it: what never is in a commit (``left_out.py``), and repositories
+nested in the tree, whose files git cannot hold.
 """
 
 import shutil
@@ -67,8 +67,7 @@ def _tree_ish(tree: Path) -> str:
 
 def stage_everything(git: Git, status: Status) -> None:
     """Bring the index of ``git`` up to the working tree."""
-    left_out = [*status.nested, *([b"temp"] if status.temp_link else [])]
-    specs = [b".", *(b":(exclude,literal)" + path for path in left_out)]
+    specs = [b".", *(b":(exclude,literal)" + path for path in status.nested + status.left_out)]
     git.run("add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul", stdin=b"\0".join(specs))
 
 

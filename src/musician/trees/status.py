@@ -4,10 +4,12 @@ One call answers all that the rest asks: where HEAD is, what differs from it, an
 files are no part of it.
 """
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from musician.trees.git import Git, shown
+from musician.trees.left_out import are_left_out, given_to
 
 __all__ = ["Status", "operation_under_way", "read_status"]
 
@@ -29,7 +31,8 @@ class Status:
     """``head`` is None on an unborn branch, ``branch`` None on a detached HEAD; paths are git's bytes.
 
     ``deleted`` are tracked paths that are only missing: nothing of theirs exists but in HEAD. ``nested`` are
-    folders that are git repositories of their own, with a trailing slash; git cannot commit their files.
+    folders that are git repositories of their own, with a trailing slash; git cannot commit their files. ``submodules``
+    hold edits or files that are in no commit of theirs. ``left_out`` is not tracked and never will be by us.
     """
 
     head: str | None
@@ -39,7 +42,8 @@ class Status:
     unmerged: tuple[bytes, ...]
     untracked: tuple[bytes, ...]
     nested: tuple[bytes, ...]
-    temp_link: bool
+    submodules: tuple[bytes, ...]
+    left_out: tuple[bytes, ...]
 
     @property
     def is_dirty(self) -> bool:
@@ -49,13 +53,14 @@ class Status:
     @property
     def unsaved(self) -> tuple[bytes, ...]:
         """What would be gone if the folder were."""
-        return self.changed + self.unmerged + self.untracked + self.nested
+        return self.changed + self.unmerged + self.untracked + self.nested + self.submodules
 
 
 def read_status(tree: Path) -> Status:
     """The status of the tree whose top is ``tree``.
 
-    An untracked symlink ``temp`` at the top is ours (D25) and never counts, whatever the ignore rules say.
+    An untracked symlink ``temp`` at the top is ours (D25) and never counts, whatever the ignore rules say; what else
+    does not is in ``left_out.py``.
     """
     raw = Git(tree).records(
         "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames", "--ignored=no"
@@ -63,9 +68,8 @@ def read_status(tree: Path) -> Status:
     head: str | None = None
     branch: str | None = None
     paths: dict[str, list[bytes]] = {
-        kind: [] for kind in ("changed", "deleted", "unmerged", "untracked", "nested")
+        kind: [] for kind in ("changed", "deleted", "unmerged", "untracked", "nested", "submodules")
     }
-    temp_link = False
     for record in raw:
         kind, _, rest = record.partition(b" ")
         if kind == b"#":
@@ -75,19 +79,29 @@ def read_status(tree: Path) -> Status:
             elif name == "branch.head" and value != "(detached)":
                 branch = value
         elif kind == b"?":
-            if rest == b"temp" and (tree / "temp").is_symlink():
-                temp_link = True
-            else:
-                paths["nested" if rest.endswith(b"/") else "untracked"].append(rest)
+            paths["nested" if rest.endswith(b"/") else "untracked"].append(rest)
         elif kind in _PATH_FIELD:
             path = record.split(b" ", _PATH_FIELD[kind])[-1]
-            flags = record[2:4]
+            flags, submodule = record[2:4], record[5:9]
+            if submodule[:1] == b"S" and submodule[2:] != b"..":
+                paths["submodules"].append(path)
+                if flags == b".M" and submodule[1:2] == b".":
+                    continue  # nothing of it that a commit of the tree would hold
             paths["unmerged" if kind == b"u" else "deleted" if flags in _DELETIONS else "changed"].append(
                 path
             )
-    return Status(
-        head=head, branch=branch, temp_link=temp_link, **{kind: tuple(found) for kind, found in paths.items()}
-    )
+    left_out = _left_out(tree, paths["untracked"])
+    paths["untracked"] = [path for path in paths["untracked"] if path not in left_out]
+    found = {kind: tuple(each) for kind, each in paths.items()}
+    return Status(head=head, branch=branch, left_out=tuple(sorted(left_out)), **found)
+
+
+def _left_out(tree: Path, untracked: list[bytes]) -> set[bytes]:
+    given = set(given_to(tree)) if untracked else set()
+    links = [path for path in untracked if os.path.islink(os.path.join(os.fsencode(tree), path))]
+    asked = [path for path in links if path not in given and path != b"temp"]
+    found = {path for path, is_out in zip(asked, are_left_out(tree, asked), strict=True) if is_out}
+    return found | given.intersection(untracked) | {b"temp"}.intersection(links)
 
 
 _DELETIONS = frozenset({b".D", b"D."})

@@ -9,12 +9,15 @@ from dataclasses import dataclass
 
 from musician.protocol.errors import GitFailed, TreeNotReady
 from musician.trees.git import COMMITTER_EMAIL, Git, shown, tree_git_dir
+from musician.trees.left_out import are_left_out, given_to
+from musician.trees.obstacles import GITLINK, LINK, parsed_changes, place_in
 from musician.trees.registrations import clear_stale_locks
 from musician.trees.snapshot import stage_everything
 from musician.trees.status import Status, operation_under_way, read_status
+from musician.trees.submodules import check_no_edits, keep_commit
 from musician.trees.worktree import Worktree
 
-__all__ = ["FinishedItem", "commit_step", "finished_items", "revert_item"]
+__all__ = ["FinishedItem", "commit_step", "finished_items", "last_kept", "revert_item"]
 
 _SUBJECT_MAX = 200
 
@@ -48,32 +51,67 @@ def commit_step(
 ) -> str:
     """Commit everything in the tree as ``item`` ("step 2", "step 2 agent 1", "rework 1.2"); the commit's id.
 
-    Returns the id HEAD is at, and makes no commit, when nothing changed. A merge that was resolved but not committed
-    is concluded. ``after`` is the last commit known of the task: HEAD must contain it. :class:`TreeNotReady` when
-    HEAD is elsewhere, a merge has conflicts left, another operation is under way, or a repository is nested in the
-    tree. To be called only while no process runs in the tree.
+    Returns the id HEAD is at, and makes no commit, when nothing changed. What an agent has committed itself is
+    followed by an empty one, for it is ours that say what is done. A merge that was resolved but not committed is
+    concluded. ``after`` is the last commit known of the task: HEAD must contain it. :class:`TreeNotReady` when
+    HEAD is elsewhere, a merge has conflicts left, another operation is under way, a repository is nested in the
+    tree, or a submodule holds what no commit does. Links that lead out of the tree are not committed, staged or not
+    (``left_out.py``). To be called only while no process runs in the tree.
     """
     clear_stale_locks(worktree.root, worktree.path, worktree.branch)
     git = Git(worktree.path)
     status = read_status(worktree.path)
     head = _checked_head(worktree, status, after)
     merging = _check_finished(worktree, status) == "merge"
-    if not status.is_dirty and not merging:
+    is_foreign = after is not None and head != after
+    if not (status.is_dirty or merging or is_foreign):
         return head
-    stage_everything(git, status)
+    if status.is_dirty:
+        stage_everything(git, status)
+    if not (_settle_staged(worktree, after or head) or merging or is_foreign):
+        return head  # what status reported is nothing that a commit holds
     trailers = {"Task": task_id, "Item": item, "Session": session_id, "Epoch": str(epoch)}
     subject = f"{task_id}, {item}: {title}"
     message = f"{_line(subject)}\n\n" + "".join(
         f"Musician-{name}: {_line(value)}\n" for name, value in trailers.items()
     )
-    command = ("commit", "--quiet", "--no-verify", "--cleanup=verbatim", "-F", "-")
-    done = git.run(*command, stdin=message.encode("utf-8", "replace"), accept=(0, 1))
-    if done.returncode == 1:
-        # What status reported may be nothing that a commit holds, such as changes inside a submodule.
-        if not git.succeeds("diff", "--cached", "--quiet"):
-            raise GitFailed(argv=command, returncode=1, stderr=done.stderr)
-        return head
+    command = ("commit", "--quiet", "--no-verify", "--allow-empty", "--cleanup=verbatim", "-F", "-")
+    git.run(*command, stdin=message.encode("utf-8", "replace"))
     return git.text("rev-parse", "HEAD")
+
+
+def _settle_staged(worktree: Worktree, before: str) -> bool:
+    """Take out of the index what no commit of ours may hold, and see that what it names can be found by the user.
+
+    Looked at is all that is new since ``before``, by whomever it was staged or committed. Whether anything is left.
+    """
+    git, tree = Git(worktree.path), worktree.path
+    staged = git.records("diff-index", "--cached", "--raw", "-z", "--no-renames", "--abbrev=64", before)
+    changes = parsed_changes(staged)
+    links = [each for each in changes if each.new_mode == LINK and place_in(tree, each.path).is_symlink()]
+    answers = are_left_out(tree, [each.path for each in links])
+    out = [each for each, answer in zip(links, answers, strict=True) if answer]
+    given = set(given_to(tree))
+    out += [each for each in changes if each.path in given and each not in out]
+    tracked = [shown(each.path) for each in out if not each.is_new]
+    if tracked:
+        raise TreeNotReady(
+            reason="what the project tracks was replaced by a link that is not to be committed",
+            paths=tuple(tracked),
+            remedy="put back what was there",
+        )
+    if out:
+        git.run(
+            "update-index",
+            "--force-remove",
+            "-z",
+            "--stdin",
+            stdin=b"".join(each.path + b"\0" for each in out),
+        )
+    for each in changes:
+        if each.new_mode == GITLINK:
+            keep_commit(worktree.root, tree, each.path, each.new_id, branch=worktree.branch)
+    return len(changes) > len(out)
 
 
 def finished_items(worktree: Worktree, since: str, task_id: str) -> tuple[FinishedItem, ...]:
@@ -87,6 +125,13 @@ def finished_items(worktree: Worktree, since: str, task_id: str) -> tuple[Finish
         for commit, committer, task, item in fields
         if committer == COMMITTER_EMAIL and task == task_id and item
     )
+
+
+def last_kept(git: Git, since: str, branch: str) -> str:
+    """The newest commit of this program's on ``branch`` after ``since``, or that: what comes later is in no item."""
+    options = ("--first-parent", "--max-count=1", "--format=%H", "--fixed-strings")
+    found = git.text("log", *options, f"--committer=<{COMMITTER_EMAIL}>", f"{since}..{branch}")
+    return found or since
 
 
 def revert_item(worktree: Worktree, since: str, *, task_id: str, item: str) -> bool:
@@ -157,6 +202,7 @@ def _check_finished(worktree: Worktree, status: Status) -> str | None:
         raise TreeNotReady(
             reason=f"a {under_way} is under way", paths=(str(worktree.path),), remedy="finish it or abort it"
         )
+    check_no_edits(status.submodules)
     if status.nested:
         raise TreeNotReady(
             reason="a git repository of its own lies in the working tree; its files cannot be committed",

@@ -103,10 +103,11 @@ def _remove(root: Root, branch: str) -> None:
         clear_stale_locks(root, path, branch)
         _refuse_loss(path, branch)
         git = Git(path)
-        if read_status(path).deleted:
+        status = read_status(path)
+        if status.deleted:
             git.run("reset", "--hard", "--quiet")
-        if _is_own_link(root, path / "temp"):
-            (path / "temp").unlink()
+        for left in status.left_out:  # links, and copies of what the user has
+            (path / os.fsdecode(left)).unlink()
         Git(root.path).run("worktree", "remove", str(path))
     with _reporting(path.parent):
         if path.parent.is_dir() and not any(path.parent.iterdir()):

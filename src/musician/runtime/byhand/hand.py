@@ -30,6 +30,7 @@ from musician.protocol.states import WAITING, State
 from musician.protocol.transitions import Actor, Event, find
 from musician.runtime.belongings import check_alone, end_what_runs
 from musician.runtime.byhand.readings import is_granted, used_in
+from musician.runtime.noticing import noticed
 from musician.runtime.papers import Papers, write_whole
 from musician.runtime.program import load_task_file, program_in
 from musician.runtime.recording import Recorder
@@ -188,7 +189,10 @@ class Hand:
             titles = {each.item: each.title for each in self.program.items}
             commit_id = self.tree.keep(item, titles.get(item, ""))
         kind = Kind.RETURNED if "agent" in item else Kind.COMPLETED
-        self.note(Entry(kind=kind, item=item, text=claims, context_pct=context_pct, commit_id=commit_id))
+        besides = noticed(self.root, self.store, self.claim.task_id, item, self.tree)
+        self.note(
+            *besides, Entry(kind=kind, item=item, text=claims, context_pct=context_pct, commit_id=commit_id)
+        )
         return commit_id
 
     def ask(self, text: str, *, context_pct: float | None) -> int:

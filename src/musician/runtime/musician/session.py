@@ -7,6 +7,7 @@ because both go through one queue.
 
 import math
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -35,6 +36,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.runtime.checkpoint import run_checkpoint
 from musician.runtime.musician.watching import Watcher
+from musician.runtime.noticing import noticed
 from musician.runtime.papers import Papers
 from musician.runtime.preparing import prepare_tree
 from musician.runtime.program import place_in_plan
@@ -170,9 +172,20 @@ class Session:
         with scope:
             ended = await self._attempt(work)
             with anyio.CancelScope(shield=True):
+                if isinstance(ended, i.PieceEnded) and ended.ending is not i.PieceEnding.DONE:
+                    await self._take_back()
                 await self._send.send(ended)
         if scope.cancelled_caught:
+            await self._take_back()
             await self._send.send(i.PieceEnded(item=self.state.item, ending=i.PieceEnding.STOPPED))
+
+    async def _take_back(self) -> None:
+        """What a piece that is not done has committed itself is no finished work: the next begins before it."""
+        with suppress(MusicianError, OSError):  # the tree is looked at again before anything else is played
+            ref = await _in_thread(self.tree.take_back)
+            if ref is not None:
+                entry = Entry(kind=Kind.SET_ASIDE, text=ref)
+                await _in_thread(partial(self.recorder.store_record, r.Write(entries=(entry,))))
 
     async def _attempt(self, work: Work) -> i.Input:
         """What keeps a piece from being played or kept is a failure of the piece, for the conductor to hear of."""
@@ -229,6 +242,22 @@ class Session:
         await self._restore_tree()
         if takes_in:
             feedback += await self._take_in()
+        try:
+            return await self._perform_prepared(kind, item, title, prose, scripts, feedback)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._tell_besides(item)
+
+    async def _tell_besides(self, item: str) -> None:
+        """What the piece has done besides its work."""
+        look = partial(noticed, self.papers.root, self.store, self.claim.task_id, item, self.tree)
+        entries = await _in_thread(look)
+        if entries:
+            await _in_thread(partial(self.recorder.store_record, r.Write(entries=entries)))
+
+    async def _perform_prepared(
+        self, kind: port.PieceKind, item: str, title: str, prose: str, scripts: tuple[str, ...], feedback: str
+    ) -> i.Input:
         problem = await self._set_up_tree()
         if problem:
             return i.PieceEnded(item=item, ending=i.PieceEnding.FAILED, detail=problem)

@@ -1,0 +1,30 @@
+"""What a piece has done besides its work, and must be told: once, to everybody who follows the plan (D31).
+
+Paths that no commit may hold; what all trees share, the repository's configuration and its hooks, where it is not as it
+was when the plan was locked; a branch of the plan's own that somebody moved. Nothing has to be remembered for it from
+before the piece, so that a kill in between hides nothing.
+"""
+
+from musician import service
+from musician.protocol.journal import Entry, Kind
+from musician.runtime.tasktree import TaskTree
+from musician.store.port import Store
+from musician.trees.integrity import put_right
+from musician.trees.root import Root
+from musician.trees.shared_config import since_the_lock
+
+__all__ = ["noticed"]
+
+
+def noticed(root: Root, store: Store, task_id: str, item: str, tree: TaskTree) -> tuple[Entry, ...]:
+    """What is new after a piece, for the journal. Blocks."""
+    plan_id = service.task_row(store, task_id).plan_id
+    found = [*since_the_lock(root), *(put_right(root, plan_id) if plan_id is not None else ())]
+    found += [
+        f"not committed, for it leads out of the tree or is ignored: {path}" for path in tree.left_out()
+    ]
+    if not found:
+        return ()
+    views = (service.task_view(store, task_id),) if plan_id is None else service.everything(store, plan_id)[0]
+    told = {row.text for view in views for row in view.journal if row.kind == Kind.NOTICED}
+    return tuple(Entry(kind=Kind.NOTICED, item=item, text=text) for text in found if text not in told)

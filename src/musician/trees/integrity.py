@@ -1,0 +1,46 @@
+"""The plan's own branch, held against what the program has made it (D24, D31).
+
+Whoever can write the repository can move a branch of ours. So where the program has brought the plan's branch is kept
+under a ref beside it, and both are moved in one transaction. Where they differ somebody else has moved the branch: it
+is brought back, and what it was moved to is kept.
+"""
+
+from musician.trees.branches import full_ref, integration_branch, partial_ref
+from musician.trees.git import Git
+from musician.trees.root import Root
+
+__all__ = ["move_integration", "put_right"]
+
+
+def move_integration(git: Git, plan_id: str, commit: str, expected_old: str | None) -> None:
+    """Bring the plan's branch from ``expected_old`` (None: not there, or not written down yet) to ``commit``."""
+    branch = full_ref(integration_branch(plan_id))
+    old = "0" * len(commit) if expected_old is None else expected_old
+    lines = f"update {branch} {commit} {old}\nupdate {_beside(plan_id)} {commit}\n"
+    git.run("update-ref", "-m", "musician: accept", "--stdin", stdin=lines.encode())
+
+
+def put_right(root: Root, plan_id: str) -> tuple[str, ...]:
+    """Bring the plan's branch back to where the program has left it; what was found, () if all was well."""
+    git, branch = Git(root.path), full_ref(integration_branch(plan_id))
+    while True:
+        ours = git.commit_id(_beside(plan_id))
+        found = git.commit_id(branch)
+        if ours == git.commit_id(_beside(plan_id)):  # else it was just moved, by the program
+            break
+    if ours is None and found is not None:
+        git.run("update-ref", _beside(plan_id), found)
+    if ours is None or found == ours:
+        return ()
+    said = f"the plan's branch {integration_branch(plan_id)} was moved by somebody else; it is back at {ours:.12}"
+    if found is None:
+        git.run("update-ref", branch, ours, "0" * len(ours))
+        return (said,)
+    kept = partial_ref(integration_branch(plan_id), found)
+    lines = f"verify {_beside(plan_id)} {ours}\nupdate {kept} {found}\nupdate {branch} {ours} {found}\n"
+    git.run("update-ref", "-m", "musician: bring back", "--stdin", stdin=lines.encode())
+    return (f"{said}; what it was moved to is kept at {kept}",)
+
+
+def _beside(plan_id: str) -> str:
+    return f"refs/musician/merged/{plan_id}"

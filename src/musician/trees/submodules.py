@@ -1,0 +1,107 @@
+"""Submodules of a task's tree: what a commit of ours may name must be found in the user's repository too (D31).
+
+A submodule that is checked out in a linked tree has its objects in that tree's own git folder. A commit made there
+exists nowhere else, and goes with the tree; the user's branch would name what nobody can check out. So it is fetched
+into the repository that the user's own checkout of the submodule uses, and kept there by a ref; or it is published
+already; or the step is not done.
+"""
+
+import os
+from pathlib import Path
+
+from musician.protocol.errors import TreeNotReady
+from musician.trees.git import Completed, Git, git_dir_of, shown
+from musician.trees.root import Root
+
+__all__ = ["bring_back", "check_no_edits", "keep_commit"]
+
+_ANY_COMMIT = "git -c uploadpack.allowAnySHA1InWant=true upload-pack"
+
+
+def check_no_edits(submodules: tuple[bytes, ...]) -> None:
+    """:class:`TreeNotReady` where files in a submodule are in no commit: none of ours could hold them."""
+    if submodules:
+        raise TreeNotReady(
+            reason="files inside a submodule are changed or new, and no commit of the project can hold them",
+            paths=tuple(shown(path) for path in submodules),
+            remedy="commit them inside the submodule, or take them back; what a build leaves there belongs into its"
+            " .gitignore, or `ignore = untracked` into .gitmodules",
+        )
+
+
+def keep_commit(root: Root, tree: Path, path: bytes, commit: str, *, branch: str) -> None:
+    """See to it that ``commit``, which the tree has at the submodule ``path``, is there for the user as well."""
+    name = _name_of(tree, path)
+    if name is None:
+        raise TreeNotReady(
+            reason="a git repository of its own lies in the working tree; its files cannot be committed",
+            paths=(shown(path),),
+            remedy="remove its .git folder, name it in .gitignore, or make it a submodule",
+        )
+    of_user = _store_of_user(root, path, name)
+    if of_user is not None and _has(of_user, commit):
+        return
+    of_tree = git_dir_of(tree / os.fsdecode(path))
+    if of_tree is None or not _has(of_tree, commit):
+        raise TreeNotReady(
+            reason=f"commit {commit:.12} of a submodule is in no repository here",
+            paths=(shown(path),),
+            remedy="check the submodule out (git submodule update --init) and choose a commit that is there",
+        )
+    if of_user is not None:
+        _run(of_user, "fetch-pack", "--quiet", f"--upload-pack={_ANY_COMMIT}", str(of_tree), commit)
+        _run(of_user, "update-ref", f"refs/musician/{branch.removeprefix('musician/')}/{commit}", commit)
+        return
+    if not _is_published(of_tree, commit):
+        raise TreeNotReady(
+            reason=f"commit {commit:.12} of a submodule exists in the task's own tree alone: your checkout of it has"
+            " no repository that could take it",
+            paths=(shown(path),),
+            remedy=f"check it out in your tree (git submodule update --init {shown(path)}), then try again",
+        )
+
+
+def bring_back(tree: Path) -> None:
+    """Check out in each submodule the commit that the tree names, after the tree was brought back.
+
+    What is edited inside stays: nothing of ours keeps it.
+    """
+    if (tree / ".gitmodules").exists():
+        Git(tree).run("submodule", "--quiet", "update", "--checkout", "--no-fetch", accept=(0, 1, 128))
+
+
+def _store_of_user(root: Root, path: bytes, name: str) -> Path | None:
+    """The repository that the user's checkout of a submodule uses."""
+    for place in (git_dir_of(root.path / os.fsdecode(path)), root.git_dir / "modules" / name):
+        if place is not None and (place / "objects").is_dir():
+            return place
+    return None
+
+
+def _name_of(tree: Path, path: bytes) -> str | None:
+    """A submodule's name by its path; None if it is none."""
+    file = tree / ".gitmodules"
+    if not file.is_file():
+        return None
+    done = Git(tree).run(
+        "config", "--file", str(file), "-z", "--get-regexp", r"^submodule\..*\.path$", accept=(0, 1)
+    )
+    for record in done.stdout.split(b"\0"):
+        key, _, value = record.partition(b"\n")
+        if value == path:
+            return shown(key).removeprefix("submodule.").removesuffix(".path")
+    return None
+
+
+def _has(git_dir: Path, commit: str) -> bool:
+    return _run(git_dir, "cat-file", "-e", commit + "^{commit}", accept=(0, 1, 128)).returncode == 0
+
+
+def _is_published(git_dir: Path, commit: str) -> bool:
+    found = _run(git_dir, "for-each-ref", "--count=1", f"--contains={commit}", "refs/remotes")
+    return bool(found.stdout)
+
+
+def _run(git_dir: Path, *arguments: str, accept: tuple[int, ...] = (0,)) -> Completed:
+    """Git on a submodule's repository alone: its ``core.worktree`` may lead to a checkout that is gone."""
+    return Git(git_dir, finds=True).run("--git-dir=.", "--work-tree=.", *arguments, accept=accept)

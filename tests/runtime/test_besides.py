@@ -1,0 +1,116 @@
+"""What a step does besides its work: nothing of it is kept in silence (D31)."""
+
+import subprocess
+
+import pytest
+
+from tests.runtime.conftest import Stage
+
+PLAN = """\
+---
+plan: p
+test: "true"
+{front}---
+# P
+## Phase 1: A
+### task-01: T
+#### Step 1: S
+```bash run
+{step}
+```
+"""
+
+
+def _play(stage: Stage, step: str, *, front: str = "", expect: int = 0) -> str:
+    """All that a run of one step says."""
+    stage.write(PLAN.format(step=step, front=front), **{"a.txt": "a\n", ".gitignore": "node_modules/\n"})
+    ran = stage.conduct()
+    assert ran.code == expect, (ran, stage.told())
+    return ran.out + ran.err
+
+
+def test_what_a_step_configures_is_told_with_the_command_that_takes_it_back(stage: Stage) -> None:
+    """AUDIT-U7: it stayed in the user's repository, untold."""
+    stage.git("config", "user.email", "me@example.org")
+    before = stage.git("config", "--local", "--list")
+    said = _play(
+        stage,
+        "git config user.email bot@example.org; git config --add core.hooksPath .husky/_\n"
+        "git remote add fork /nowhere\n"
+        'printf "#!/bin/sh\\n" > "$(git rev-parse --git-common-dir)/hooks/pre-push"\necho work > b.txt',
+    )
+    undo = [line.partition("Undo it with: ")[2] for line in said.splitlines() if "noticed in step 1" in line]
+    assert len(undo) == 4, said
+    for command in undo:
+        subprocess.run(["bash", "-c", command], check=True, env=stage.env)
+    assert sorted(stage.git("config", "--local", "--list").splitlines()) == sorted(before.splitlines())
+    assert not (stage.root / ".git" / "hooks" / "pre-push").exists()
+    assert stage.conduct().out.count("noticed") == 0, "once"
+
+
+def test_no_program_of_ours_runs_a_filter_or_a_merge_driver_that_a_step_has_configured(stage: Stage) -> None:
+    """AUDIT-U7: the filter ran when the step was committed, with the program's rights."""
+    evil = f"tee -a {stage.hall / 'ran'}"
+    said = _play(
+        stage,
+        f"git config filter.evil.clean '{evil}'; git config filter.evil.required true\n"
+        f"git config merge.evil.driver '{evil}'\n"
+        "echo '*.txt filter=evil merge=evil' > .gitattributes\necho work > b.txt; echo more >> a.txt",
+    )
+    assert not (stage.hall / "ran").exists()
+    assert "filter.evil.clean is" in said
+    assert stage.merged("b.txt") == "work\n"
+
+
+def test_a_filter_that_was_there_when_the_plan_was_locked_is_used(stage: Stage) -> None:
+    """AUDIT-U7: what is the user's own goes on working."""
+    stage.git("config", "filter.big.clean", "tr a-z A-Z")
+    stage.git("config", "filter.big.smudge", "tr A-Z a-z")
+    _play(stage, "echo '*.big filter=big' > .gitattributes\necho work > x.big")
+    assert stage.merged("x.big") == "WORK\n"
+
+
+def test_a_link_to_the_users_own_folder_is_told_once_and_his_folder_stays(stage: Stage) -> None:
+    """AUDIT-U3: the link was committed, and then took the place of what it led to."""
+    (stage.root / "node_modules").mkdir()
+    (stage.root / "node_modules" / "only.txt").write_text("mine\n")
+    link = 'ln -sfn "$MUSICIAN_ROOT/node_modules" node_modules'
+    said = _play(stage, "cat node_modules/only.txt > b.txt", front=f"setup: {link}\n")
+    assert said.count("not committed, for it leads out of the tree or is ignored: node_modules") == 1
+    assert (stage.root / "node_modules" / "only.txt").read_text() == "mine\n"
+    assert stage.merged("b.txt") == "mine\n"
+
+
+def test_a_step_that_commits_and_then_fails_is_played_from_where_the_last_one_ended(stage: Stage) -> None:
+    """AUDIT-U8: it was played on top of its own commit."""
+    _play(
+        stage,
+        "echo work >> b.txt; git add b.txt\ngit -c user.name=a -c user.email=a@b commit -qm own\n"
+        '[ -e "$MUSICIAN_TEST_HALL/failed" ] || { touch "$MUSICIAN_TEST_HALL/failed"; false; }',
+    )
+    assert stage.merged("b.txt") == "work\n"
+    assert stage.git("log", "--format=%s", "main").count("own") == 1
+    kept = stage.git("for-each-ref", "--format=%(refname)", "refs/musician/partial").split()
+    assert stage.git("show", f"{kept[0]}^:b.txt") == "work\n", "what it had committed is kept"
+
+
+@pytest.mark.parametrize("act", ["update-ref", "branch -f", "delete"])
+def test_the_plans_branch_is_not_a_steps_to_move(stage: Stage, act: str) -> None:
+    """AUDIT-U8: it was moved unnoticed, and what was not verified ended on the user's branch."""
+    branch = "musician/p/_integration"
+    foreign = "git commit-tree -m foreign -p HEAD HEAD^{tree}"
+    how = {
+        "update-ref": f"git update-ref refs/heads/{branch} $({foreign})",
+        "branch -f": f"git branch -f {branch} $({foreign})",
+        "delete": f"git branch -D {branch}",
+    }[act]
+    said = _play(
+        stage,
+        f"export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a\n{how}\n"
+        "echo work > b.txt",
+    )
+    assert "was moved by somebody else" in said
+    assert "foreign" not in stage.git("log", "--format=%s", "main")
+    assert stage.merged("b.txt") == "work\n"
+    kept = stage.git("for-each-ref", "--format=%(subject)", "refs/musician/partial/p/_integration")
+    assert ("foreign" in kept) == (act != "delete")
