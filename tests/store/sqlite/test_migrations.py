@@ -17,6 +17,7 @@ from musician.store.sqlite.comparing import differences, objects
 from musician.store.sqlite.migrating import fingerprint, migrations
 from musician.store.sqlite.store import SqliteStore
 from musician.store.sqlite.versions import GUARDS, LEAST_VERSION, SCHEMA_VERSION
+from musician.testing.waiting import HANG_S
 
 VERSION_1 = (Path(__file__).parent / "databases" / "version-1.sql").read_text(encoding="utf-8")
 
@@ -124,7 +125,7 @@ def test_several_may_take_it_up_at_once(old: Path) -> None:
         assert opener.stdin is not None
         opener.stdin.write("\n")
         opener.stdin.flush()
-    assert [opener.communicate(timeout=60) and opener.returncode for opener in openers] == [0] * 4
+    assert [opener.communicate(timeout=HANG_S) and opener.returncode for opener in openers] == [0] * 4
     with closing(SqliteStore.open(old)) as store:
         assert differences(store.connection) == ()
 

@@ -111,7 +111,7 @@ def _due_for(task: TaskFacts, orchestra: Orchestra) -> Act | None:
 
 def _goes_on(task: TaskFacts, orchestra: Orchestra) -> bool:
     """Whether something will come of the task without anybody's doing; of a finished one, the place it takes."""
-    has_session = task.is_running or task.owner is Owner.LIVE
+    has_session = task.is_running or task.owner in (Owner.LIVE, Owner.SILENT)
     is_pausing = task.is_paused and task.is_told_to_pause
     waits_for_others = is_pausing or is_held_up(task, orchestra.tasks)
     return has_session and not waits_for_person(task) and not waits_for_others
