@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from musician.protocol.errors import NoRepository, TreeNotReady
-from musician.trees.root import NETWORK_FILESYSTEMS, Root, exclude_private, find_root, is_network_filesystem
+from musician.trees.root import (
+    NETWORK_FILESYSTEMS,
+    Root,
+    choose_temp,
+    exclude_private,
+    find_root,
+    is_network_filesystem,
+)
 
 GitCommand = Callable[..., str]
 
@@ -134,6 +141,27 @@ def test_private_things_are_excluded_once_and_the_users_lines_stay(repo: Path, g
     (repo / ".musician" / "comms.db").touch()
     (repo / "temp").symlink_to("/tmp")
     assert git(repo, "status", "--porcelain", "-uall") == ""
+
+
+@pytest.mark.parametrize("is_there_before", [False, True])
+def test_a_folder_of_the_projects_that_is_called_temp_is_never_hidden(
+    repo: Path, git: GitCommand, is_there_before: bool
+) -> None:
+    """AUDIT-U4: new files in it were in no commit, and the user could not stage his own."""
+    root = find_root(repo)
+    if not is_there_before:
+        exclude_private(root)  # by a version, or at a time, that did not know
+    (repo / "temp").mkdir()
+    (repo / "temp" / "tracked").touch()
+    git(repo, "add", "-f", "temp")
+    assert choose_temp(root) == root.musician_dir / "temp"
+    choose_temp(root).mkdir(parents=True)
+    exclude_private(root)
+    assert root.temp_dir == root.musician_dir / "temp"
+    (repo / "temp" / "new").touch()
+    assert git(repo, "status", "--porcelain", "-uall") == "A  temp/tracked\n?? temp/new"
+    git(repo, "rm", "-q", "--cached", "temp/tracked")
+    assert choose_temp(root) == root.musician_dir / "temp", "where it is, it stays"
 
 
 def test_the_exclude_file_is_made_where_git_has_none(repo: Path) -> None:

@@ -15,7 +15,7 @@ from musician.protocol.errors import TreeNotReady
 from musician.service import keep_settings
 from musician.store.opening import create_store
 from musician.trees.ground import check_layout
-from musician.trees.root import Root, exclude_private, is_network_filesystem
+from musician.trees.root import Root, choose_temp, exclude_private, is_network_filesystem
 
 __all__ = ["init", "network_warnings"]
 
@@ -70,7 +70,7 @@ def _outermost(created: list[str]) -> list[str]:
 
 
 def _make_folders(root: Root) -> list[str]:
-    folders = (root.musician_dir, root.temp_dir, root.reports_dir, root.proposals_dir)
+    folders = (root.musician_dir, choose_temp(root), root.reports_dir, root.proposals_dir)
     ways = [way for folder in folders for way in (folder, *folder.parents) if way.is_relative_to(root.path)]
     if in_the_way := sorted({str(way) for way in ways if os.path.lexists(way) and not way.is_dir()}):
         raise TreeNotReady(

@@ -102,7 +102,7 @@ def _told(place: Place, root: "Root", taken: "TakenUp") -> str:
         f"Instruction: {taken.instruction_path}",
         f"Work only in: {taken.tree}" if taken.tree else "",
         f"Done: {taken.done_count}, to do: {taken.pending_count}.",
-        _resumption(taken),
+        _resumption(root, taken),
         pointers(place, claim, _unheard(place, claim)),
     ]
     if taken.warning:
@@ -114,13 +114,14 @@ def _told(place: Place, root: "Root", taken: "TakenUp") -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _resumption(taken: "TakenUp") -> str:
+def _resumption(root: "Root", taken: "TakenUp") -> str:
     found = taken.resumption
     if found is None:
         return ""
+    place = root.temp_dir.relative_to(root.path) / f"{taken.claim.task_id}-HANDOFF"
     return (
         f"You take over from session {found.previous_session}. HANDOFF: {found.handoff}"
-        f" (temp/{taken.claim.task_id}-HANDOFF). Assessment: {found.assessment}. Verified anew: {found.verification}."
+        f" ({place}). Assessment: {found.assessment}. Verified anew: {found.verification}."
     )
 
 

@@ -16,7 +16,14 @@ import psutil
 from musician.protocol.errors import GitFailed, NoRepository, TreeNotReady
 from musician.trees.git import Git, git_dir_of
 
-__all__ = ["NETWORK_FILESYSTEMS", "Root", "exclude_private", "find_root", "is_network_filesystem"]
+__all__ = [
+    "NETWORK_FILESYSTEMS",
+    "Root",
+    "choose_temp",
+    "exclude_private",
+    "find_root",
+    "is_network_filesystem",
+]
 
 _EXCLUDED = (b"/.musician/", b"/temp")
 _EXCLUDE_HEADING = b"# musician: what must not be committed\n"
@@ -83,8 +90,9 @@ class Root:
 
     @property
     def temp_dir(self) -> Path:
-        """May be a symlink (B43)."""
-        return self.path / "temp"
+        """May be a symlink (B43). In our own folder where the project has one: :func:`choose_temp`."""
+        own = self.musician_dir / "temp"
+        return own if own.is_dir() else self.path / "temp"
 
     def status_file(self, task_id: str) -> Path:
         """The task's status log, which the sources' scripts and its successors read."""
@@ -155,29 +163,51 @@ def _unusable(start: Path, error: GitFailed) -> NoRepository:
     return NoRepository(path=str(start), reason=reason, remedy=f"if you trust it: {by_git}")
 
 
+def choose_temp(root: Root) -> Path:
+    """Where ``temp`` has to be: elsewhere if the project has its own, for to exclude that would hide its files.
+
+    Once it is made there, it stays there.
+    """
+    is_taken = bool(Git(root.path).records("ls-files", "-z", "--", "temp"))
+    return root.musician_dir / "temp" if is_taken else root.temp_dir
+
+
 def exclude_private(root: Root, *more: bytes) -> None:
     """Keep ``.musician/``, ``temp`` and ``more`` out of every commit, by git's own exclude file; idempotent (D25).
 
-    ``/temp`` has no trailing slash because it is a link in the worktrees. :class:`TreeNotReady` if the file cannot
-    be written.
+    ``/temp`` has no trailing slash because it is a link in the worktrees. Where the project has its own it is no
+    pattern of ours, and one that was written before is taken out. :class:`TreeNotReady` if the file cannot be written.
     """
     file = root.git_dir / "info" / "exclude"
     try:
         content = file.read_bytes() if file.exists() else b""
-        present = {line.strip() for line in content.splitlines()}
-        missing = [pattern for pattern in (*_EXCLUDED, *more) if pattern not in present]
-        if not missing:
-            return
-        file.parent.mkdir(exist_ok=True)
-        gap = b"" if not content or content.endswith(b"\n") else b"\n"
-        with file.open("ab") as stream:
-            stream.write(gap + _EXCLUDE_HEADING + b"".join(pattern + b"\n" for pattern in missing))
+        is_ours = root.temp_dir == root.path / "temp"
+        kept = content if is_ours else _without(content, b"/temp")
+        present = {line.strip() for line in kept.splitlines()}
+        wanted = [pattern for pattern in (*_EXCLUDED, *more) if is_ours or pattern != b"/temp"]
+        missing = [pattern for pattern in wanted if pattern not in present]
+        if missing:
+            gap = b"" if not kept or kept.endswith(b"\n") else b"\n"
+            kept += gap + _EXCLUDE_HEADING + b"".join(pattern + b"\n" for pattern in missing)
+        if kept != content:
+            file.parent.mkdir(exist_ok=True)
+            file.write_bytes(kept)
     except OSError as error:
         raise TreeNotReady(
             reason=f"git's exclude file cannot be written: {error.strerror}",
             paths=(str(file),),
             remedy="make it writable",
         ) from error
+
+
+def _without(content: bytes, pattern: bytes) -> bytes:
+    """Without a line of ours: one below our heading, up to the next line that is none of ours."""
+    kept, is_below = [], False
+    for line in content.splitlines(keepends=True):
+        is_below = line == _EXCLUDE_HEADING or (is_below and line.strip().startswith(b"/"))
+        if not (is_below and line.strip() == pattern):
+            kept.append(line)
+    return b"".join(kept)
 
 
 def is_network_filesystem(path: Path, *, mounts: Iterable[tuple[str, str]] | None = None) -> str | None:
