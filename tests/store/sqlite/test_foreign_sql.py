@@ -1,8 +1,11 @@
 """Somebody else's SQL: asking cannot write, whatever it looks like, and a cut answer says so (B11, B16)."""
 
+# ruff: noqa: S608 - raw SQL is the point
 import hashlib
+from contextlib import suppress
 from pathlib import Path
 
+import apsw
 import pytest
 
 from musician import service
@@ -133,12 +136,6 @@ def test_a_value_that_would_fill_the_memory_is_refused(opened: SqliteStore) -> N
         ask(opened, "SELECT zeroblob(1000000000)")
 
 
-def test_a_text_that_is_not_utf8_is_refused_with_a_way_to_read_it(opened: SqliteStore) -> None:
-    with pytest.raises(StatementRefused, match="hex"):
-        ask(opened, "SELECT CAST(x'ff' AS TEXT)")
-    assert ask(opened, "SELECT hex(CAST(x'ff' AS TEXT))").rows == (("FF",),)
-
-
 def test_the_store_goes_on_as_before_after_a_foreign_statement(opened: SqliteStore) -> None:
     """Neither the bounds nor the watch of the rows outlive the call."""
     with pytest.raises(StatementRefused):
@@ -146,3 +143,52 @@ def test_the_store_goes_on_as_before_after_a_foreign_statement(opened: SqliteSto
     service.send(opened, "task-03", "a note")
     assert [row.message for row in service.messages_of(opened, "task-03")][-1] == "a note"
     assert opened.connection.authorizer is None
+
+
+LONG = "printf('%.*c', 2000000, 'a')"
+SLOW = {
+    "instr": f"SELECT instr({LONG}, printf('%.*c', 1000000, 'a') || 'b')",
+    "replace": f"SELECT length(replace({LONG}, printf('%.*c', 1000000, 'a') || 'b', 'x'))",
+    "replace by more": f"SELECT length(replace({LONG}, 'a', {LONG}))",
+    "trim": f"SELECT length(trim({LONG}, {LONG} || 'b'))",
+    "like": f"SELECT {LONG} LIKE '%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%b'",
+    "json_patch": "SELECT json_patch('{}', '{}')",
+    "many": f"WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT max(instr({LONG}, 'b')) FROM r",
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_no_function_outlasts_the_limit(
+    opened: SqliteStore, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """AUDIT-C10: each took minutes, whatever the limit said; now each is answered or refused before a test hangs."""
+    monkeypatch.setattr("musician.store.sqlite.foreign.TIME_LIMIT_S", 0.5)
+    with suppress(StatementRefused):
+        ask(opened, SLOW[name])
+
+
+def test_our_functions_answer_as_sqlites_do(opened: SqliteStore) -> None:
+    """AUDIT-C10."""
+    own = apsw.Connection(":memory:")
+    for sql in (
+        "SELECT instr('abc', 'c'), instr('abc', 'x'), instr('é€', '€'), instr(x'0102', x'02'), instr(NULL, 'a')",
+        "SELECT replace('aXbX', 'X', '--'), replace('a', '', 'b'), replace(12, 1, 3), replace('a', NULL, 'b')",
+        "SELECT trim('  a '), ltrim('  a'), rtrim('a  '), trim('xyaxy', 'yx'), trim(NULL), trim('a', NULL)",
+    ):
+        assert list(ask(opened, sql).rows) == own.execute(sql).fetchall()
+
+
+@pytest.mark.parametrize("function", ["instr('a', 'b')", "replace('a', 'b', 'c')", "json_patch('{}', '{}')"])
+def test_execute_calls_no_function_that_may_be_slow(opened: SqliteStore, function: str) -> None:
+    """AUDIT-C10: a changing statement holds up every other writer."""
+    with pytest.raises(StatementRefused, match="always end in time"), opened.write() as tx:
+        tx.alter(
+            f"UPDATE orchestration_tasks SET last_error = {function}",
+            writable={"orchestration_tasks": {"last_error"}},
+        )
+
+
+def test_a_text_that_is_none_is_shown_with_replacement_characters(opened: SqliteStore) -> None:
+    """AUDIT-P4."""
+    found = ask(opened, "SELECT CAST(x'61ff62' AS TEXT) AS broken, 7 AS n;")
+    assert (found.columns, found.rows) == (("broken", "n"), (("a\ufffdb", 7),))

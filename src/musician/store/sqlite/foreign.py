@@ -4,6 +4,10 @@ Knows nothing of sessions and claims: what a statement changed is noted, row by 
 the transaction ends. Refuses to read SQL itself: a prefix or a word says nothing about what a statement does (B11),
 so SQLite is asked while it compiles it (its authorizer), and nothing is decided by text. That also holds for what
 comes after a first statement (B12).
+
+A time limit is looked at between the steps of SQLite's machine, and a function is one step. So only functions may be
+called that are quick with every value that may be, and values are bounded. Where a quadratic one is too useful to miss,
+``query`` has one of ours that is not.
 """
 
 import re
@@ -17,6 +21,8 @@ import apsw
 
 from musician.protocol.errors import StatementRefused
 from musician.store.port import Answer, Change, Value
+from musician.store.sqlite.functions import MOST_ASKED_BYTES, OURS, QUICK
+from musician.store.sqlite.texts import read_bytes
 
 __all__ = ["TIME_LIMIT_S", "alter", "ask"]
 
@@ -26,12 +32,13 @@ TIME_LIMIT_S = 5.0
 MOST_CHANGES = 100
 """Rows that one call may change, triggers not counted."""
 
-_MOST_VALUE_BYTES = 16 * 1024 * 1024
-_LOOK_EVERY_STEPS = 10_000
-"""Of SQLite's machine; a few times a millisecond."""
+_MOST_WRITTEN_BYTES = 1024 * 1024
+"""Of one value that ``execute`` makes."""
+
+_LOOK_EVERY_STEPS = 100
+"""Of SQLite's machine: with values as long as they may be, these take a tenth of a second."""
 
 _READING = frozenset({apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_RECURSIVE})
-_NO_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer"})
 _LISTS = frozenset(
     {"foreign_key_list", "index_info", "index_list", "index_xinfo", "table_info", "table_list", "table_xinfo"}
 )
@@ -52,20 +59,33 @@ def ask(connection: apsw.Connection, sql: str, *, most_rows: int, most_bytes: in
 
     :class:`StatementRefused` if it does anything else, is several, or cannot be run.
     """
-    watch = _Watch(verb="query only reads")
+    watch = _Watch(verb="query only reads", quick=QUICK | OURS.keys(), most_bytes=MOST_ASKED_BYTES)
+    for name, (function, arities) in OURS.items():
+        for arity in arities:
+            connection.create_scalar_function(name, function, arity, deterministic=True)
+    with watch.over(connection, watch.reading):
+        try:
+            return _answer(connection, sql, most_rows=most_rows, most_bytes=most_bytes)
+        except UnicodeDecodeError:  # once more, by its bytes (D39)
+            inner = sql.strip().rstrip(";")
+            first = f"SELECT * FROM ({inner}\n) LIMIT {most_rows + 1}"  # noqa: S608 - judged by the authorizer
+            columns, rows = read_bytes(connection, first)
+            return Answer(columns=columns, rows=tuple(rows[:most_rows]), more=len(rows) > most_rows)
+
+
+def _answer(connection: apsw.Connection, sql: str, *, most_rows: int, most_bytes: int) -> Answer:
     cursor = connection.cursor()
     cursor.exec_trace = _only_one(sql)
-    with watch.over(connection, watch.reading):
-        cursor.execute(sql, can_cache=False)
-        columns = tuple(column[0] for column in _description(cursor))
-        rows: list[tuple[Value, ...]] = []
-        left = most_bytes
-        for row in cursor:
-            if len(rows) == most_rows or left < 0:
-                cursor.close(True)
-                return Answer(columns=columns, rows=tuple(rows), more=True)
-            rows.append(tuple(row))
-            left -= sum(map(_size, row))
+    cursor.execute(sql, can_cache=False)
+    columns = tuple(column[0] for column in _description(cursor))
+    rows: list[tuple[Value, ...]] = []
+    left = most_bytes
+    for row in cursor:
+        if len(rows) == most_rows or left < 0:
+            cursor.close(True)
+            return Answer(columns=columns, rows=tuple(rows), more=True)
+        rows.append(tuple(row))
+        left -= sum(map(_size, row))
     return Answer(columns=columns, rows=tuple(rows), more=False)
 
 
@@ -76,7 +96,12 @@ def alter(connection: apsw.Connection, sql: str, *, writable: Mapping[str, Set[s
     noted as theirs. :class:`StatementRefused` if anything else is tried; the caller rolls back.
     """
     columns = {table: _columns(connection, table) for table in _tables(connection)}
-    watch = _Watch(verb="execute changes only what a musician may", writable=writable)
+    watch = _Watch(
+        verb="execute changes only what a musician may",
+        writable=writable,
+        quick=QUICK,
+        most_bytes=_MOST_WRITTEN_BYTES,
+    )
     noted: list[tuple[str, Any, Any, bool]] = []
 
     def note(update: apsw.PreUpdate) -> None:
@@ -108,6 +133,8 @@ class _Watch:
     """What is allowed while somebody else's statement is compiled and run; ``reason`` is why it was stopped."""
 
     verb: str
+    quick: Set[str]
+    most_bytes: int
     writable: Mapping[str, Set[str]] = field(default_factory=dict)
     reason: str = ""
 
@@ -117,8 +144,11 @@ class _Watch:
         name = (one or "").lower()
         if act in _READING:
             return apsw.SQLITE_OK
-        if act == apsw.SQLITE_FUNCTION and (two or "").lower() not in _NO_FUNCTIONS:
-            return apsw.SQLITE_OK
+        if act == apsw.SQLITE_FUNCTION:
+            if (two or "").lower() in self.quick:
+                return apsw.SQLITE_OK
+            self.reason = self.reason or f"the function {two} is none of those that always end in time"
+            return apsw.SQLITE_DENY
         if act == apsw.SQLITE_PRAGMA and (name in _LISTS or (name in _FACTS and two is None)):
             return apsw.SQLITE_OK
         act_name = str(apsw.mapping_authorizer_function[act]).removeprefix("SQLITE_").replace("_", " ")
@@ -144,7 +174,7 @@ class _Watch:
         deadline = time.monotonic() + TIME_LIMIT_S
         connection.authorizer = authorizer
         connection.set_progress_handler(lambda: time.monotonic() > deadline, _LOOK_EVERY_STEPS)
-        longest = connection.limit(apsw.SQLITE_LIMIT_LENGTH, _MOST_VALUE_BYTES)
+        longest = connection.limit(apsw.SQLITE_LIMIT_LENGTH, self.most_bytes)
         try:
             yield
         except (
@@ -158,7 +188,9 @@ class _Watch:
         except apsw.InterruptError as error:
             raise StatementRefused(reason=self.reason or f"it took longer than {TIME_LIMIT_S:g} s") from error
         except UnicodeDecodeError as error:
-            raise StatementRefused(reason="a text in its answer is not UTF-8, read it with hex()") from error
+            raise StatementRefused(
+                reason="a text in a row it changes is not UTF-8: `musician init` mends it"
+            ) from error
         finally:
             connection.limit(apsw.SQLITE_LIMIT_LENGTH, longest)
             connection.set_progress_handler(None)

@@ -208,7 +208,7 @@ class SqliteTx:
                 values = cursor.fetchone()
                 return None if values is None else self._row(query, cursor, values)
             except UnicodeDecodeError:
-                rows = read_bytes(self._connection, self._queries[query], parameters)
+                rows = self._bytewise(query, parameters)
                 return rows[0] if rows else None
 
     def all(self, query: str, /, **parameters: Value) -> list[Row]:
@@ -217,7 +217,7 @@ class SqliteTx:
                 cursor = self._execute(query, parameters)
                 return [self._row(query, cursor, values) for values in cursor]
             except UnicodeDecodeError:
-                return read_bytes(self._connection, self._queries[query], parameters)
+                return self._bytewise(query, parameters)
 
     def run(self, query: str, /, **parameters: Value) -> int:
         with self._faults:
@@ -242,6 +242,10 @@ class SqliteTx:
             return self._connection.execute(sql, parameters)
         except UnicodeEncodeError:
             return self._connection.execute(sql, whole(parameters))
+
+    def _bytewise(self, query: str, parameters: Mapping[str, Value]) -> list[Row]:
+        names, rows = read_bytes(self._connection, self._queries[query], parameters)
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     def _row(self, query: str, cursor: apsw.Cursor, values: tuple[Value, ...]) -> Row:
         # Asking SQLite for the names costs as much as a small query, and they stay the same.

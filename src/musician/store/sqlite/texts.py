@@ -6,17 +6,20 @@ Where all is text, nothing of this costs anything.
 """
 
 # ruff: noqa: S608 - around queries of our own
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import apsw
 
-from musician.store.port import Row, Value
+from musician.store.port import Value
 
 __all__ = ["read_bytes", "whole"]
 
 
-def read_bytes(connection: apsw.Connection, sql: str, parameters: Mapping[str, Value]) -> list[Row]:
-    """The rows of a query that reads, each text made of its bytes."""
+def read_bytes(
+    connection: apsw.Connection, sql: str, parameters: Mapping[str, Value] = MappingProxyType({})
+) -> tuple[tuple[str, ...], list[tuple[Value, ...]]]:
+    """Columns and rows of a query that reads, each text made of its bytes."""
     inner = sql.rstrip().rstrip(";")
     names = _names(connection, f"SELECT * FROM ({inner}\n)", parameters)
     quoted = ['"' + name.replace('"', '""') + '"' for name in names]
@@ -24,7 +27,7 @@ def read_bytes(connection: apsw.Connection, sql: str, parameters: Mapping[str, V
         f"CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END" for name in quoted
     )
     rows = connection.execute(f"SELECT {asked} FROM ({inner}\n)", parameters)
-    return [dict(zip(names, map(_readable, row), strict=True)) for row in rows]
+    return names, [tuple(map(_readable, row)) for row in rows]
 
 
 def whole(parameters: Mapping[str, Value]) -> dict[str, Value]:
@@ -37,7 +40,7 @@ def whole(parameters: Mapping[str, Value]) -> dict[str, Value]:
     }
 
 
-def _names(connection: apsw.Connection, sql: str, parameters: Mapping[str, Value]) -> Sequence[str]:
+def _names(connection: apsw.Connection, sql: str, parameters: Mapping[str, Value]) -> tuple[str, ...]:
     found: list[str] = []
 
     def note(cursor: apsw.Cursor, _statement: str, _bindings: object) -> bool:
@@ -47,7 +50,7 @@ def _names(connection: apsw.Connection, sql: str, parameters: Mapping[str, Value
     cursor = connection.cursor()
     cursor.exec_trace = note
     cursor.execute(f"{sql} LIMIT 0", parameters)
-    return found
+    return tuple(found)
 
 
 def _readable(value: Value) -> Value:
