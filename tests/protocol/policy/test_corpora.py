@@ -77,6 +77,7 @@ def test_what_is_harmless_passes(kind: str) -> None:
         "echo $((" * 40_000 + "git push",
         "git -c alias.a='!git a' a; git push",
         "x" * 190_000 + "; git push",
+        "a > b " * 30_000 + "; git push",
         "'" + "\\x" * 90_000 + "'; git push",
         "echo " + "\\x" * 90_000 + "; git push",
         "f " + "'git push' " * 20_000,
@@ -84,7 +85,7 @@ def test_what_is_harmless_passes(kind: str) -> None:
         "python3 -c '" + 'open("x","w")' * 10_000 + "'; git push",
         "find . " + "-o -name git " * 10_000 + "; git push",
     ],
-    ids=range(15),
+    ids=range(16),
 )
 def test_what_overruns_the_reader_is_a_refusal(command: str) -> None:
     """AUDIT-C3: no silence. A time limit would be the machine's; the work is counted instead."""

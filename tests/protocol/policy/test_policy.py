@@ -189,9 +189,8 @@ def test_a_git_command_that_nobody_can_read_is_refused_until_all_it_may_do_is_gr
         "echo {a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}",
         "echo {" + "a," * 100 + "}",
         "git a",
-        "a=(" + "x " * 80 + "); echo ${a[@]}",
     ],
-    ids=range(9),
+    ids=range(8),
 )
 def test_what_is_too_long_or_too_deep_to_be_read_is_refused(command: str) -> None:
     refusal = judge("Bash", {"command": command}, replace(HERE, aliases={"a": "!git a"}))

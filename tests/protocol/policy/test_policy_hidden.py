@@ -76,3 +76,4 @@ def test_quoted_text_is_never_a_command(text: str) -> None:
 def test_whatever_is_typed_is_judged_without_an_error(text: str) -> None:
     refusal = judge("Bash", {"command": text}, HERE)
     assert refusal is None or refusal.act in Act
+    assert "its reader failed" not in str(refusal)

@@ -2,7 +2,7 @@
 
 - list it, with what is said instead? ``forbidden``
 - judge a tool call? ``tool_calls``; a server's tool by its name: ``servers``; the many that need no judging: ``glance``
-- see which programs a shell command runs? ``commands``, over what ``shell`` reads into ``syntax``
+- see which programs a shell command runs? ``shell``
 - see what a program would do? ``programs``, by its ``verbs``; what git would: ``gitline``
 - tell whose a path is? ``places``
 """

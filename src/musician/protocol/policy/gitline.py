@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from musician.protocol.policy.commands import UNKNOWN
 from musician.protocol.policy.forbidden import UNTOLD, Act
+from musician.protocol.policy.shell import UNKNOWN
 
 __all__ = ["GitLine", "read_git_line"]
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from posixpath import basename, dirname, join
 from types import MappingProxyType
 
-from musician.protocol.policy.commands import UNKNOWN
 from musician.protocol.policy.forbidden import Act
+from musician.protocol.policy.shell import UNKNOWN
 
 __all__ = ["Surroundings", "deleting", "is_database", "is_free", "is_outside", "within", "writing"]
 

@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from posixpath import basename, join
 
-from musician.protocol.policy.commands import UNKNOWN, Run, found_by, name_of, resolved
 from musician.protocol.policy.forbidden import Act
 from musician.protocol.policy.listed import listed
 from musician.protocol.policy.places import Surroundings, deleting, is_database, within, writing
+from musician.protocol.policy.shell import UNKNOWN, Run, found_by, name_of, resolved
 from musician.protocol.policy.verbs import PUBLISHERS, claude, forge, musician, publishes
 
 __all__ = ["acts_of", "as_module", "is_fed", "is_known", "passed_on"]

@@ -1,399 +1,392 @@
-"""Reading a shell command as a shell would, without running it: which simple commands it consists of.
+"""Which programs a shell command runs, with which arguments, and which files its redirections write.
 
-Theory. A policy over commands must see what a shell would see: quotes, substitutions, here-documents, comments,
-subshells. This reads POSIX and Bash syntax into :class:`Simple` commands and :class:`Subshell` groups, in the order
-in which they stand. It knows no program, no variable's value and no file. Rules:
+Theory. A text is read once, from left to right, as POSIX shells and Bash read it, and played while it is read, taking
+every branch: variables that it sets are known from there on, and so is what a few programs print. What only a real
+shell can know becomes :data:`UNKNOWN` within a word. Rules:
 
-- Nothing that would be executed is left out. Keywords (``if``, ``do``, ``{``) stay where they stand, as the first
-  words of a command; whoever walks the script skips them.
-- What is only data is no command: quoted text, comments, and the body of a here-document, which is its command's
-  standard input.
-- What a broken script has before its fault is still read, because a shell runs it line by line.
-- Nesting and length are bounded; beyond that :class:`TooMuch`.
+- Nothing that would be run is left out: substitutions, here-documents that are expanded, what a ``case`` may reach.
+- What is only data is no command: quoted text, comments, the body of a here-document, which is standard input.
+- A command before a fault is still read, because a shell runs it.
+- What would take a real parser (arithmetic, arrays) is read as if it were commands: that leaves nothing out either.
+- Length, nesting, width and results are bounded; beyond that :class:`TooMuch`.
+
+It judges nothing and looks into no program's arguments: that is the policy's part.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from posixpath import basename, join, normpath
 
-from musician.protocol.policy.syntax import (
-    Array,
-    Output,
-    Part,
-    Redirect,
-    Script,
-    Simple,
-    Subshell,
-    Text,
-    Unknown,
-    Variable,
-    Word,
-)
+__all__ = ["MOST_CHARACTERS", "UNKNOWN", "Run", "TooMuch", "found_by", "name_of", "resolved", "runs_of"]
 
-__all__ = [
-    "KEYWORDS",
-    "MOST_CHARACTERS",
-    "MOST_NESTING",
-    "TooMuch",
-    "read_script",
-]
+UNKNOWN = "\0"
+"""Stands in a word for what cannot be known; a real argument never contains it."""
 
 MOST_CHARACTERS = 200_000
-MOST_NESTING = 24
+_MOST_NESTING = 24
+_MOST_FIELDS = 64
+_MOST_RUNS = 3_000
+_MOST_WRITES = 300
+_MOST_VALUE_CHARS = 100_000
 _MOST_HERE_DOCUMENTS = 64
-_MOST_ARITHMETIC_CHARS = 2_000
 
-KEYWORDS = frozenset(
+_KEYWORDS = frozenset(
     {"if", "then", "elif", "else", "fi", "while", "until", "do", "done", "{", "}", "!", "coproc"}
 )
 """What may stand before a command, or after a compound one before its redirections."""
+_DECLARING = frozenset({"export", "declare", "local", "typeset", "readonly"})
+_PASSING = frozenset({"cat", "sort", "uniq", "head", "tail", "tee", "sed", "tac"})
 
-_BLANK = " \t\r"
-_ENDS_WORD = frozenset(_BLANK + "\n;&|<>()")
-_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
-_REDIRECTS = ("<<<", "<<-", "&>>", "<<", ">>", ">|", "<>", ">&", "<&", "&>", "<", ">")
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
-_CODES = {"x": (16, 2), "u": (16, 4), "U": (16, 8)}
-_LAST_CHARACTER = 0x10FFFF
+_ENDS_WORD = frozenset(" \t\r\n;&|<>()")
+_REDIRECT = re.compile(r"\d*(<<<|<<-|&>>|<<(?!\s*\d)|>>|>\||<>|>&|<&|&>|<(?!\()|>(?!\())")
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
+_VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[@*]\])?")
 _PLAIN = re.compile(r"[^\s;&|<>()'\"\\$`]+")
 _PLAIN_QUOTED = re.compile(r"[^\\$`\"}\0]+")
+_ANSI = re.compile(r"((?:\\.|[^'\\])*)'?", re.DOTALL)
+_ESCAPED = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|.)", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
+_BACKQUOTED = re.compile(r"((?:\\.|[^`\\])*)`?", re.DOTALL)
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_GLOB = re.compile(r"[*?\[]")
+_NARROWING = re.compile(
+    r"-(?:i?name|i?path|i?wholename|i?regex|newer\w*|[acm](?:min|time)|size|empty|perm|user|group)$"
+)
 
 
 class TooMuch(ValueError):
-    """Longer or more deeply nested than anybody would read."""
+    """Longer, deeper or wider than anybody would read."""
 
 
-def read_script(text: str, *, nesting: int = 0) -> Script:
-    """The commands of a script, in order; :class:`TooMuch` past the bounds. ``nesting``: scripts around this one."""
-    if len(text) > MOST_CHARACTERS:
-        raise TooMuch
-    return _Reader(text.replace("\\\n", ""), nesting).script(closed=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One program. ``program`` is its bare name, with :data:`UNKNOWN` in it where that cannot be known.
+
+    ``cwd`` is an absolute folder or begins with :data:`UNKNOWN`. ``given`` is its standard input, as far as it is
+    known. ``writes`` are its redirections' targets as written; ``sets`` what its environment is given: ``NAME=value``.
+    """
+
+    program: str
+    arguments: tuple[str, ...]
+    cwd: str
+    given: str = UNKNOWN
+    writes: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
+
+
+def runs_of(command: str, *, cwd: str, known: Mapping[str, str]) -> tuple[Run, ...]:
+    """Everything a command line runs, in order. ``known``: its environment, and by a command's text what that prints.
+
+    :class:`TooMuch` where it is longer, deeper or wider than anybody would read.
+    """
+    shell = _Shell(command, dict(known), cwd, [], 0)
+    shell.enter(cwd)
+    shell.commands(closed=False)
+    return tuple(shell.found)
+
+
+def resolved(path: str, cwd: str) -> str:
+    """A path as an absolute one, ``..`` taken away by its text; one that begins with what is unknown stays."""
+    return path if path.startswith(UNKNOWN) else normpath(join(cwd, path))
+
+
+def name_of(field: str) -> str:
+    """The bare name of a program; unknown where a pattern or a variable decides."""
+    name = basename(field)
+    if _GLOB.search(name) and name not in ("[", "[["):
+        return UNKNOWN
+    return UNKNOWN if UNKNOWN in name else name.removesuffix(".exe")
+
+
+def found_by(arguments: Sequence[str]) -> str:
+    """What ``find`` finds: all of a folder, or something within."""
+    start = next((word for word in arguments if not word.startswith("-")), ".")
+    return join(start, UNKNOWN) if any(map(_NARROWING.match, arguments)) else start
 
 
 @dataclass(slots=True)
 class _Open:
     """The command being read."""
 
-    words: list[Word] = field(default_factory=list)
-    arrays: list[Array] = field(default_factory=list)
-    redirects: list[Redirect] = field(default_factory=list)
-    stdin: Word | None = None
-    piped: bool = False
+    words: list[str] = field(default_factory=list)
+    sets: dict[str, str] = field(default_factory=dict)
+    writes: list[str] = field(default_factory=list)
+    given: str = UNKNOWN
 
 
-class _Reader:
-    """One text, and how far it is read. A here-document is cut out of the text when its operator is met."""
+class _Shell:
+    """One text, how far it is read, and what is known there. A here-document is cut out when its operator is met."""
 
-    def __init__(self, text: str, nesting: int) -> None:
-        self.text, self.at, self.nesting = text, 0, nesting
-        self.here_documents = 0
-
-    @contextmanager
-    def _deeper(self) -> Iterator[None]:
-        self.nesting += 1
-        if self.nesting > MOST_NESTING:
+    def __init__(self, text: str, known: dict[str, str], cwd: str, found: list[Run], nesting: int) -> None:
+        if len(text) > MOST_CHARACTERS or nesting > _MOST_NESTING:
             raise TooMuch
-        yield
-        self.nesting -= 1
-
-    def script(self, *, closed: bool) -> Script:
-        """Commands up to the end; ``closed``: up to a closing parenthesis, which is taken."""
-        with self._deeper():
-            return self._commands(closed=closed)
-
-    def _commands(self, *, closed: bool) -> Script:
-        found: list[Simple | Subshell] = []
-        now, cases = _Open(), 0
-        while self.at < len(self.text):
-            here = self.text[self.at]
-            if here in _BLANK:
-                self.at += 1
-            elif here == "#":
-                self._skip_line()
-            elif self._is_redirect():
-                self._redirect(now)
-            elif here == ")" and closed:
-                self.at += 1
-                cases = max(0, cases + self._end(found, now))
-                now = _Open()
-                if not cases:
-                    break
-            elif here == "(" and not now.words and (within := self._arithmetic("((")) is not None:
-                now.words.append((within,))
-            elif here in "\n;&|()":
-                self.at += 1
-                cases = max(0, cases + self._end(found, now))
-                now = _Open()
-                self._after_operator(here, found, now)
-            else:
-                self._take_word(now)
-        self._end(found, now)
-        return tuple(found)
+        self.text, self.at = text.replace("\\\n", ""), 0
+        self.known, self.cwd, self.found, self.nesting = known, cwd, found, nesting
+        self.printed = UNKNOWN  # by the last command
+        self.here_documents = 0
 
     # -- commands ---------------------------------------------------------------------------------------------------
 
-    def _end(self, found: list[Simple | Subshell], now: _Open) -> int:
-        """The command is over: 1 if it opened a ``case``, whose patterns end in a parenthesis, -1 if it closed one."""
-        if not (now.words or now.arrays or now.redirects):
-            return 0
-        found.append(
-            Simple(
-                words=tuple(now.words),
-                arrays=tuple(now.arrays),
-                redirects=tuple(now.redirects),
-                stdin=now.stdin,
-                piped=now.piped,
-            )
-        )
-        plain = [word[0].text for word in now.words if len(word) == 1 and isinstance(word[0], Text)]
-        first = next((text for text in plain if text not in KEYWORDS), "")
-        return (first == "case") - (first == "esac")
+    def commands(self, *, closed: bool) -> None:
+        """Commands up to the end; ``closed``: up to a closing parenthesis, which is taken."""
+        now = _Open()
+        while self.at < len(self.text):
+            here = self.text[self.at]
+            if here in " \t\r":
+                self.at += 1
+            elif here == "#":
+                self.at = self._next("\n")
+            elif match := _REDIRECT.match(self.text, self.at):
+                self.at = match.end()
+                self._redirect(match[1], now)
+            elif here in "\n;&|()":
+                self.at += 1
+                self._end(now)
+                now = _Open()
+                if here == ")" and closed:
+                    break
+                if here == "(":
+                    self._apart()
+                elif here == "|" and not self._take("|"):
+                    now.given = self.printed
+                    self._take("&")
+            else:
+                self._take_word(now)
+        self._end(now)
 
-    def _after_operator(self, operator: str, found: list[Simple | Subshell], now: _Open) -> None:
-        if operator == "(":
-            found.append(Subshell(script=self.script(closed=True)))
-        elif operator == "|" and not self._take("|"):
-            now.piped = True
-            self._take("&")
+    def _apart(self) -> str:
+        """Commands up to a closing parenthesis, whose changes are forgotten after it; what they print."""
+        known, cwd = dict(self.known), self.cwd
+        self._deeper(1)
+        self.commands(closed=True)
+        self._deeper(-1)
+        self.known, self.cwd = known, cwd
+        printed, self.printed = self.printed, UNKNOWN
+        return printed.rstrip("\n")
+
+    def _deeper(self, by: int) -> None:
+        self.nesting += by
+        if self.nesting > _MOST_NESTING:
+            raise TooMuch
+
+    def _inner(self, text: str) -> "_Shell":
+        """Another text, read with what is known here."""
+        return _Shell(text, dict(self.known), self.cwd, self.found, self.nesting + 1)
+
+    def _next(self, character: str) -> int:
+        """Where it stands next, or the end."""
+        stop = self.text.find(character, self.at)
+        return len(self.text) if stop < 0 else stop
 
     def _take(self, expected: str) -> bool:
         is_there = self.text.startswith(expected, self.at)
         self.at += len(expected) if is_there else 0
         return is_there
 
-    def _skip_line(self) -> None:
-        end = self.text.find("\n", self.at)
-        self.at = len(self.text) if end < 0 else end
+    def _take_word(self, now: _Open) -> None:
+        match = _ASSIGNMENT.match(self.text, self.at)
+        if match is None or not _KEYWORDS.issuperset(now.words):
+            now.words += self._word()
+            return
+        self.at = match.end()
+        before = self.known.get(match[1], "") + " " if match[2] else ""
+        now.sets[match[1]] = (before + "".join(self._word(split=False))).strip(" ")
 
-    # -- redirections -----------------------------------------------------------------------------------------------
-
-    def _is_redirect(self) -> bool:
-        return self.text[self.at] in "<>&" and self._operator() is not None
-
-    def _operator(self) -> str | None:
-        if self.text.startswith(("<(", ">("), self.at):
-            return None
-        return next((each for each in _REDIRECTS if self.text.startswith(each, self.at)), None)
-
-    def _redirect(self, now: _Open) -> None:
-        operator = self._operator() or ""
-        if now.words and self.text[self.at - 1].isdigit() and _is_number(now.words[-1]):
-            now.words.pop()  # a file descriptor
-        self.at += len(operator)
-        while self.at < len(self.text) and self.text[self.at] in _BLANK:
+    def _redirect(self, operator: str, now: _Open) -> None:
+        while self.at < len(self.text) and self.text[self.at] in " \t":
             self.at += 1
-        target = self._word()
+        start = self.at
+        target = self._word(split=operator != "<<<")
         if operator in ("<<", "<<-"):
-            now.stdin = self._cut_here_document(target, indented=operator == "<<-")
+            is_plain = bool(set("'\"\\") & set(self.text[start : self.at]))
+            body = self._cut_here_document("".join(target), indented=operator == "<<-")
+            now.given = body if is_plain else self._inner(body).quoted(UNKNOWN)
         elif operator == "<<<":
-            now.stdin = target
-        elif target:
-            now.redirects.append(Redirect(operator=operator, target=target))
+            now.given = "".join(target)
+        elif ">" in operator:
+            now.writes += [text for text in target if operator != ">&" or not text.isdigit()]
 
-    def _cut_here_document(self, delimiter: Word, *, indented: bool) -> Word:
-        ending = "".join(part.text for part in delimiter if isinstance(part, Text))
-        is_plain = any(isinstance(part, Text) and part.quoted for part in delimiter)
-        start = self.text.find("\n", self.at) + 1
-        if not start:
-            return ()
+    def _cut_here_document(self, ending: str, *, indented: bool) -> str:
         self.here_documents += 1
         if self.here_documents > _MOST_HERE_DOCUMENTS:
             raise TooMuch
-        lines, end = [], start
+        start = end = min(self._next("\n") + 1, len(self.text))
+        lines = []
         for line in self.text[start:].splitlines(keepends=True):
             end += len(line)
-            bare = line.rstrip("\r\n")
-            if (bare.lstrip("\t") if indented else bare) == ending:
+            line = line.lstrip("\t") if indented else line
+            if line.rstrip("\r\n") == ending:
                 break
-            lines.append(line.lstrip("\t") if indented else line)
+            lines.append(line)
         self.text = self.text[:start] + self.text[end:]
-        body = "".join(lines)
-        return (Text(body, quoted=True),) if is_plain else self._inside(body)
+        return "".join(lines)
+
+    def _end(self, now: _Open) -> None:
+        """The command is over: it is run."""
+        words = now.words
+        while words and words[0] in _KEYWORDS:
+            words = words[1:]
+        if words[:1] == ["function"]:
+            words = [word for word in words[2:] if word not in _KEYWORDS]
+        if not words:
+            self.known |= now.sets
+        if not (words or now.sets or now.writes):
+            return
+        if len(self.found) >= _MOST_RUNS or len(now.writes) > _MOST_WRITES:
+            raise TooMuch
+        run = Run(
+            program=name_of(words[0]) if words else "",
+            arguments=tuple(words[1:]),
+            cwd=self.cwd,
+            given=now.given,
+            writes=tuple(now.writes),
+            sets=tuple(f"{name}={value}" for name, value in now.sets.items()),
+        )
+        self.found.append(run)
+        self._play(run)
 
     # -- words ------------------------------------------------------------------------------------------------------
 
-    def _take_word(self, now: _Open) -> None:
-        word = self._word()
-        name = word[0].text if len(word) == 1 and isinstance(word[0], Text) else ""
-        if not name.endswith("=") or not self._take("("):
-            now.words.append(word)
-            return
-        words = []
-        while self.at < len(self.text) and not self._take(")"):
-            if self.text[self.at] in _ENDS_WORD:
-                self.at += 1
-            else:
-                words.append(self._word())
-        now.arrays.append(Array(name=name.rstrip("+="), words=tuple(words), adds="+=" in name))
-
-    def _word(self) -> Word:
-        parts: list[Part] = []
+    def _word(self, *, split: bool = True) -> list[str]:
+        """What a word becomes: usually one text, none where all of it expands to nothing. ``split`` False: one."""
+        done, is_there = [""], not split
         while self.at < len(self.text):
             here = self.text[self.at]
-            if self.text.startswith(("<(", ">("), self.at):
-                self.at += 2
-                parts.append(Output(self.script(closed=True)))
+            if self._take("<(") or self._take(">("):
+                texts, is_there = [self._apart()], True
             elif here in _ENDS_WORD:
                 break
-            elif here in "'\"":
-                self.at += 1
-                parts += [Text(self._up_to("'"), quoted=True)] if here == "'" else self._quoted('"')
-            elif here == "\\":
-                parts.append(Text(self.text[self.at + 1 : self.at + 2], quoted=True))
-                self.at += 2
-            elif here in "$`":
-                parts += self._dollar(quoted=False)
+            elif here in "$`" and not self.text.startswith(("$'", '$"'), self.at):
+                value = self._dollar()
+                texts = value.split() if split else [value]
+                is_there = is_there or bool(texts)
+                done, texts = [*done[:-1], done[-1] + "".join(texts[:1]), *texts[1:]], [""]
             else:
-                parts.append(Text(self._run_of(_PLAIN)))
-        return _merged(parts)
+                is_there = True
+                texts = self._literal(split=split)
+            done = [before + text for before in done for text in texts]
+            if len(done) > _MOST_FIELDS or len(done[-1]) > _MOST_VALUE_CHARS:
+                raise TooMuch
+        return done if is_there else []
 
-    def _run_of(self, plain: re.Pattern[str]) -> str:
-        """Characters that mean only themselves; at least one."""
-        match = plain.match(self.text, self.at)
+    def _literal(self, *, split: bool) -> list[str]:
+        """Quoted, escaped or plain characters; braces are spelled out."""
+        if self._take("$'"):
+            return [_ESCAPED.sub(_unescaped, self._matched(_ANSI))]
+        if self._take("'"):
+            start, self.at = self.at, self._next("'") + 1
+            return [self.text[start : self.at - 1]]
+        if self._take('$"') or self._take('"'):
+            return [self.quoted('"')]
+        if self._take("\\"):
+            self.at += 1
+            return [self.text[self.at - 1 : self.at]]
+        text = self._matched(_PLAIN)
+        if split and (text == "~" or text.startswith("~/")):
+            text = self.known.get("HOME", UNKNOWN) + text[1:]
+        return _braced(text) if split else [text]
+
+    def _matched(self, pattern: re.Pattern[str]) -> str:
+        """What matches here, or one character; its group where it has one."""
+        match = pattern.match(self.text, self.at)
         start, self.at = self.at, match.end() if match else self.at + 1
-        return self.text[start : self.at]
+        return match[1] if match and match.re.groups else self.text[start : self.at]
 
-    def _up_to(self, end: str) -> str:
-        stop = self.text.find(end, self.at)
-        stop = len(self.text) if stop < 0 else stop
-        taken, self.at = self.text[self.at : stop], stop + len(end)
-        return taken
-
-    def _quoted(self, end: str) -> list[Part]:
+    def quoted(self, end: str) -> str:
         """As in double quotes, up to ``end``, which is taken."""
-        parts: list[Part] = [Text("", quoted=True)]
+        parts = []
         while self.at < len(self.text) and not self._take(end):
             here = self.text[self.at]
             if here == "\\" and self.text[self.at + 1 : self.at + 2] in ("$", "`", '"', "\\"):
-                parts.append(Text(self.text[self.at + 1], quoted=True))
+                parts.append(self.text[self.at + 1])
                 self.at += 2
-            elif here in "$`":
-                parts += self._dollar(quoted=True)
             else:
-                parts.append(Text(self._run_of(_PLAIN_QUOTED), quoted=True))
-        return parts
+                parts.append(self._dollar() if here in "$`" else self._matched(_PLAIN_QUOTED))
+        return "".join(parts)
 
-    def _inside(self, text: str) -> Word:
-        """Text that is expanded and is no command: an expression, the body of a here-document."""
-        inner = _Reader(text, self.nesting)
-        parts: list[Part] = []
-        while inner.at < len(inner.text):
-            parts += inner._quoted("\0")  # no shell text has one
-        return _merged(parts)
-
-    def _dollar(self, *, quoted: bool) -> list[Part]:
-        """What begins with ``$`` or a backquote."""
+    def _dollar(self) -> str:
+        """What begins with ``$`` or a backquote, as far as it is known."""
         if self._take("`"):
-            return [Output(read_script(self._backquoted(), nesting=self.nesting), quoted)]
-        within = self._arithmetic("$((")
-        if within is not None:
-            return [within]
+            inner = self._inner(re.sub(r"\\([$`\\])", r"\1", self._matched(_BACKQUOTED)))
+            inner.commands(closed=False)
+            return inner.printed.rstrip("\n")
         if self._take("$("):
-            return [Output(self.script(closed=True), quoted)]
+            return self._apart()
         if self._take("${"):
-            with self._deeper():
-                return [self._braced(quoted=quoted)]
+            start = self.at
+            self._deeper(1)
+            self.quoted("}")
+            self._deeper(-1)
+            name = _VARIABLE.fullmatch(self.text, start, self.at - 1)
+            return self.known.get(name[1], UNKNOWN) if name else UNKNOWN
         self.at += 1
-        if not quoted and self._take("'"):
-            return [Text(self._ansi(), quoted=True)]
-        if not quoted and self._take('"'):
-            return self._quoted('"')
-        return [self._name(quoted=quoted)]
-
-    def _name(self, *, quoted: bool) -> Part:
-        start = self.at
-        while self.at < len(self.text) and self.text[self.at] in _NAME:
+        if name := _VARIABLE.match(self.text, self.at):
+            self.at += len(name[1])
+            return self.known.get(name[1], UNKNOWN)
+        if self.text[self.at : self.at + 1] in tuple("0123456789@*#?-$!"):
             self.at += 1
-        name = self.text[start : self.at]
-        if name and not name[0].isdigit():
-            return Variable(name, quoted)
-        if name:
-            self.at = start + 1
-            return Unknown()
-        special = self.text[self.at : self.at + 1]
-        if special and special in "@*#?-$!":
-            self.at += 1
-            return Unknown()
-        return Text("$", quoted)
+            return UNKNOWN
+        return "$"
 
-    def _braced(self, *, quoted: bool) -> Part:
-        start = self.at
-        parts = self._quoted("}")
-        name = self.text[start : self.at - 1].removesuffix("[@]").removesuffix("[*]")
-        if name and set(name) <= _NAME and not name[0].isdigit():
-            return Variable(name, quoted)
-        return Unknown(_scripts_in(parts))
+    # -- programs ---------------------------------------------------------------------------------------------------
 
-    def _backquoted(self) -> str:
-        taken = ""
-        while self.at < len(self.text) and not self._take("`"):
-            if self.text[self.at] == "\\" and self.text[self.at + 1 : self.at + 2] in ("$", "`", "\\"):
-                self.at += 1
-            taken += self.text[self.at]
-            self.at += 1
-        return taken
+    def enter(self, folder: str) -> None:
+        self.cwd = folder
+        self.known |= {"PWD": folder, "pwd": folder}
 
-    def _ansi(self) -> str:
-        """``$'…'`` after its quote."""
-        taken = ""
-        while self.at < len(self.text) and not self._take("'"):
-            here, after = self.text[self.at], self.text[self.at + 1 : self.at + 2]
-            self.at += 1
-            if here != "\\" or not after:
-                taken += here
-                continue
-            base, most = _CODES.get(after, (8, 3))
-            start = self.at + (after in _CODES)
-            stop = start
-            while stop < start + most and self.text[stop : stop + 1].lower() in tuple(
-                "0123456789abcdef"[:base]
-            ):
-                stop += 1
-            self.at = stop if stop > start else self.at + 1
-            code = int(self.text[start:stop], base) if stop > start else 0
-            taken += chr(min(code, _LAST_CHARACTER)) if code else _ESCAPES.get(after, after)
-        return taken
-
-    def _arithmetic(self, opening: str) -> Unknown | None:
-        """``((…))`` from its opening on; None, with nothing taken, where it is not closed as such."""
-        if not self.text.startswith(opening, self.at):
-            return None
-        depth, stop = 0, self.at + len(opening)
-        while stop < min(len(self.text), self.at + _MOST_ARITHMETIC_CHARS):
-            here = self.text[stop]
-            if here == ")" and not depth:
-                break
-            depth += (here == "(") - (here == ")")
-            stop += 1
-        if not self.text.startswith("))", stop):
-            return None
-        content = self.text[self.at + len(opening) : stop]
-        self.at = stop + 2
-        # a shell without arithmetic commands would see subshells
-        return Unknown((*_scripts_in(self._inside(content)), *read_script(content, nesting=self.nesting)))
+    def _play(self, run: Run) -> None:
+        """What a command prints, and what it changes for those after it."""
+        program, arguments = run.program, list(run.arguments)
+        plain = [argument for argument in arguments if argument[:1] != "-"]
+        self.printed = self.known.get(" ".join((program, *arguments)), UNKNOWN)
+        if program in ("cd", "pushd"):
+            target = plain[0] if plain else self.known.get("HOME", UNKNOWN)
+            self.enter(UNKNOWN if "-" in arguments else resolved(target, self.cwd))
+        elif program in _DECLARING:
+            self.known |= {name: value for name, equals, value in (a.partition("=") for a in plain) if equals}
+        elif program in ("for", "select") and plain:
+            self.known[plain[0]] = plain[2] if len(plain) == len(["x", "in", "y"]) else UNKNOWN
+        elif program in ("read", "mapfile", "unset"):
+            self.known |= dict.fromkeys(plain[-1:], run.given.strip() or UNKNOWN)
+        elif program == "echo":
+            self.printed = " ".join(arguments[arguments[:1] in (["-n"], ["-e"]) :])
+        elif program == "printf":
+            self.printed = " ".join(arguments[len(arguments) > 1 :]).replace("\\n", "\n")
+        elif program == "find":
+            self.printed = found_by(arguments)
+        elif program == "ls":
+            self.printed = "\n".join(plain) or UNKNOWN
+        elif program == "grep":
+            self.printed = "\n".join(f"{line}/{UNKNOWN}" for line in run.given.splitlines())
+        elif program == "mktemp":
+            self.printed = f"/tmp/{UNKNOWN}"  # noqa: S108  # a place, where nothing is made by us
+        elif program in ("which", "command", "type"):
+            self.printed = " ".join(plain)
+        elif program in _PASSING:
+            self.printed = run.given
 
 
-def _merged(parts: Iterable[Part]) -> Word:
-    """Neighbours of one kind as one."""
-    merged: list[Part] = []
-    for is_quoted, group in groupby(parts, lambda part: part.quoted if isinstance(part, Text) else None):
-        same = list(group)
-        texts = [part.text for part in same if isinstance(part, Text)]
-        merged += same if is_quoted is None else [Text("".join(texts), is_quoted)]
-    return tuple(merged)
+def _unescaped(match: re.Match[str]) -> str:
+    """One escape within ``$'…'``."""
+    code, base = match[1].lstrip("xuU"), 8 if match[1].isdigit() else 16
+    if match[1][0] in "xuU01234567" and code:
+        return chr(min(int(code, base), sys.maxunicode)).replace(UNKNOWN, "")
+    return _ESCAPES.get(match[1], match[1])
 
 
-def _scripts_in(parts: Iterable[Part]) -> Script:
-    found: list[Simple | Subshell] = []
-    for part in parts:
-        if isinstance(part, Output):
-            found += part.script
-        elif isinstance(part, Unknown):
-            found += part.within
-    return tuple(found)
-
-
-def _is_number(word: Word) -> bool:
-    return len(word) == 1 and isinstance(word[0], Text) and not word[0].quoted and word[0].text.isdigit()
+def _braced(text: str) -> list[str]:
+    """``{a,b}`` as a shell spells it out."""
+    done, open_ = [], [text]
+    while open_:
+        here = open_.pop()
+        match = _BRACES.search(here)
+        if match is None:
+            done.append(here)
+            continue
+        choices = match[1].split(",")
+        open_ += [here[: match.start()] + choice + here[match.end() :] for choice in reversed(choices)]
+        if len(done) + len(open_) > _MOST_FIELDS:
+            raise TooMuch
+    return done

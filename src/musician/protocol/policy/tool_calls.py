@@ -1,7 +1,7 @@
 """Whether a musician's session may call a tool with this input (D21, D43).
 
 Theory. A tool call is judged by what it would do, not by how it is spelled: shell commands are read as a shell reads
-them (:mod:`musician.protocol.policy.commands`), programs by a few rules (:mod:`musician.protocol.policy.programs`), git
+them (:mod:`musician.protocol.policy.shell`), programs by a few rules (:mod:`musician.protocol.policy.programs`), git
 command lines as git does (:mod:`musician.protocol.policy.gitline`), and paths by whose they are
 (:mod:`musician.protocol.policy.places`). Reading text keeps honest models from accidents; it is no wall. What a program
 does through git is refused by git's own hooks. It knows no files and no database: the caller says where things are, and
@@ -13,14 +13,13 @@ Reading is never refused. What is too much to be read is refused, and so is what
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from musician.protocol.policy.commands import UNKNOWN, Run, resolved, runs_of
 from musician.protocol.policy.forbidden import UNTOLD, Act, Refusal
 from musician.protocol.policy.gitline import read_git_line
 from musician.protocol.policy.glance import OWN_TOOLS
 from musician.protocol.policy.places import Surroundings, is_free, is_outside, writing
 from musician.protocol.policy.programs import acts_of, as_module, is_fed, passed_on
 from musician.protocol.policy.servers import acts_of_server, commands_in, is_looking, paths_in
-from musician.protocol.policy.shell import MOST_CHARACTERS, TooMuch
+from musician.protocol.policy.shell import MOST_CHARACTERS, UNKNOWN, Run, TooMuch, resolved, runs_of
 
 __all__ = ["Surroundings", "is_own_tool", "judge"]
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 
-from musician.protocol.policy.commands import UNKNOWN, Run
 from musician.protocol.policy.listed import listed
 from musician.protocol.policy.places import Surroundings
+from musician.protocol.policy.shell import UNKNOWN, Run
 
 __all__ = ["PUBLISHERS", "claude", "forge", "musician", "publishes"]
 
