@@ -44,3 +44,24 @@ def test_no_question_is_answered_in_two_rows() -> None:
     questions = Counter(re.sub(r"'s\b|\W", "", question) for question, *_ in first)
     files = Counter(path for _, answer in first for path in _NAMED.findall(answer)[:1] if "/" in path)
     assert [each for each, count in (questions + files).items() if count > 1] == []
+
+
+def test_our_own_python_is_started_in_one_place() -> None:
+    """AUDIT-U12: what starts it elsewhere may find modules of the user's in place of ours."""
+    known = {
+        "own_python.py",  # the one place
+        "__main__.py",  # itself, as it was started
+        "processes/kennel.py",  # isolated, and without packages
+        "hooks/git_hooks.py",  # the same, in a script of git's
+        "plugin/rendering.py",  # names it in files of the client's, with -I
+        "runtime/musician/work.py",  # names it to agents
+        "runtime/verifying.py",  # names it to tests
+        "verification/scan.py",  # looks beside it for ruff
+        "cli/demo.py",  # what a user types, in the demo's own project
+    }
+    found = {
+        str(path.relative_to(SOURCE))
+        for path in SOURCE.rglob("*.py")
+        if "sys.executable" in path.read_text(encoding="utf-8") and "demo/project" not in str(path)
+    }
+    assert found <= known

@@ -4,6 +4,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from musician.own_python import leave_users_path
+
 __all__ = ["main"]
 
 INTERRUPTED = 130
@@ -12,6 +14,7 @@ INTERRUPTED = 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; its exit code (DESIGN 8)."""
     if argv is None:
+        leave_users_path()
         _speak_utf8()
         argv = sys.argv[1:]
     try:

@@ -48,6 +48,15 @@ two_sides() {
 filter() {
   git config filter.big.clean "$1"; git config filter.big.smudge "$2"; git config filter.big.required true
 }
+shadows() {
+  local folder=$1; shift; mkdir -p "$folder"
+  for module in "$@"; do
+    printf 'open("%s/imported", "a").write(__name__ + "\\n")\nraise ImportError(__name__)\n' "$W" > "$folder/$module.py"
+  done
+}
+OTHERS="anyio apsw click coverage junitparser markdown_it mcp mdit_py_plugins psutil rapidfuzz rich yaml"
+PYTHONS="ast asyncio dataclasses enum json os pathlib re sitecustomize socket sqlite3 subprocess tempfile types typing"
+measured() { echo "x = 1" > "$W/new.py"; (cd /; "$PYTHON" -I -m coverage run --data-file="$W/data" "$W/new.py"); }
 configured() { while [ $# -gt 0 ]; do git config "$1" "$2"; shift 2; done; }
 begin "$W/project"
 """
@@ -55,8 +64,8 @@ begin "$W/project"
 PLAN = """\
 ---
 plan: p
-test: "true"
-{front}---
+test: {test}
+---
 # P
 ## Phase 1: A
 ### task-01: T
@@ -73,14 +82,15 @@ STEP = "echo work > work.txt; echo more >> a.txt"
 class Kind:
     """``holds`` are paths that the commit at the end must have.
 
-    ``awaits`` names a fault that still stands in the way: the test must fail, until who mends it deletes that.
+    ``test`` is the plan's; ``path`` is what the user has on PYTHONPATH, below the folder of all. ``awaits`` names a fault that still stands in the way: the test must fail, until who mends it deletes that.
     """
 
     name: str
     make: str = ""
     step: str = STEP
     holds: str = "a.txt"
-    front: str = ""
+    test: str = "true"
+    path: str = ""
     refused: str = ""
     kept_back: str = ""
     asks: str = ""
@@ -176,6 +186,9 @@ KINDS = (
     _kind("filter, as LFS has", "filter 'tr a-z A-Z' 'tr A-Z a-z'; echo '*.big filter=big' > .gitattributes; echo large > x.big; commit", step="echo huge > y.big; echo more >> x.big", holds="x.big y.big"),
     _kind("filter that is not installed", "echo '*.big filter=big' > .gitattributes; echo large > x.big; commit; filter no-such-program no-such-program", refused="no-such-program"),
     _kind("merge driver", "git config merge.mine.driver false; echo '* merge=mine' > .gitattributes; commit"),
+
+    _kind("modules named like ours and Python's", 'shadows . musician $OTHERS $PYTHONS; measured; commit', step="echo 'x = 1' > new.py", test="cp $W/data .coverage", holds="new.py"),
+    _kind("modules on PYTHONPATH", 'shadows lib $OTHERS; measured; commit', step="echo 'x = 1' > new.py", test="cp $W/data .coverage", path="project/lib", holds="new.py"),
 
     # -- configuration
     _kind("hooks in the project", "mkdir githooks; printf '#!/bin/sh\\nexit 1\\n' > githooks/pre-commit; chmod +x githooks/*; commit; command git config core.hooksPath githooks"),

@@ -41,14 +41,17 @@ def live(kind: Kind, folder: Path) -> Life:
     (world / "home").mkdir(parents=True)
     (folder / "tmp").mkdir()
     plan = folder / "PLAN.md"
-    plan.write_text(PLAN.format(front=kind.front, step=kind.step), encoding="utf-8")
+    plan.write_text(PLAN.format(test=kind.test, step=kind.step), encoding="utf-8")
     surroundings = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | {
         "HOME": str(world / "home"),
         "GIT_CONFIG_NOSYSTEM": "1",
         "TMPDIR": str(folder / "tmp"),
         "W": str(world),
+        "PYTHON": sys.executable,
         "PLAN": str(plan),
     }
+    if kind.path:
+        surroundings["PYTHONPATH"] = str(world / kind.path)
     script = f'{WORLD}\n{kind.make}\npwd -L > "$W/../stands"'
     subprocess.run(["bash", "-c", script], cwd=world, env=surroundings, check=True, capture_output=True)
     stands = Path((folder / "stands").read_text(encoding="utf-8").rstrip("\n"))
@@ -95,7 +98,7 @@ def _parameters() -> list[object]:
 
 @pytest.mark.parametrize("kind", _parameters())
 def test_a_plan_works_or_is_refused_and_nothing_of_the_users_changes(kind: Kind, tmp_path: Path) -> None:
-    """AUDIT-U1, AUDIT-U2, AUDIT-U6, AUDIT-U9, AUDIT-U10."""
+    """AUDIT-U1, AUDIT-U2, AUDIT-U6, AUDIT-U9, AUDIT-U10, AUDIT-U12."""
     if "chown" in kind.make and os.geteuid() != 0:
         pytest.skip("only root gives files away")
     life = live(kind, tmp_path)

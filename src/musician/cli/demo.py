@@ -68,7 +68,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="musician-demo-", ignore_cleanup_errors=True) as temporary:
         folder = Path(os.path.abspath(keep)) if keep is not None else Path(temporary) / "pigeonpost"
         for name in variables:
-            if name.startswith("MUSICIAN_") and name not in _KEPT_VARIABLES:
+            if name == "PYTHONPATH" or (name.startswith("MUSICIAN_") and name not in _KEPT_VARIABLES):
                 del os.environ[name]
         os.environ["TMPDIR"] = temporary  # what a killed musician cannot remove itself goes with the rest
         try:

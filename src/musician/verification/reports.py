@@ -8,7 +8,6 @@ tree and in the folders that commands run in, one in each; what several say is p
 
 import contextlib
 import os
-import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
+from musician.own_python import own_python
 from musician.processes.scratch import ScratchFolder
 from musician.verification.tools import run_tool
 
@@ -113,7 +113,7 @@ async def _from_data(tree: Path, folder: str) -> Report | str:
         return "reading .coverage needs `pip install musician[checks]`, or let the tests write coverage.xml"
     with ScratchFolder("coverage") as scratch:
         made = Path(scratch) / "coverage.xml"
-        argv = [sys.executable, "-m", "coverage", "xml", "-q", "-i", "--fail-under=0"]
+        argv = own_python("-m", "coverage", "xml", "-q", "-i", "--fail-under=0")
         argv += [f"--data-file={_DATA}", "-o", str(made)]
         ran = await run_tool(argv, tree=tree / folder, limit_s=_CONVERSION_LIMIT_S)
         said = ran.strip().splitlines()

@@ -115,7 +115,12 @@ def begin() -> None:
     if not wanted:
         return
     role, where, number, mark = wanted.split(" ", 3)
-    if role not in sys.orig_argv or "musician" not in sys.orig_argv:
+    if "musician" not in sys.orig_argv:
+        return
+    # What our programs start reads no PYTHONPATH, and would not come by here.
+    own_python = import_module("musician.own_python")
+    setattr(own_python, "_OPTIONS", ("-P", "-X", "utf8"))  # noqa: B010
+    if role not in sys.orig_argv:
         return
     killer = Killer(int(number), mark)
     if where == "any":

@@ -1,7 +1,6 @@
 """Doing what the conductor decided: one function per act, each safe to be done again after a crash."""
 
 import os
-import sys
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import anyio.abc
 import anyio.to_thread
 
 from musician import service
+from musician.own_python import own_python
 from musician.plans.model import Plan
 from musician.processes.ending import end_tree
 from musician.processes.running import Running, start_program
@@ -123,7 +123,7 @@ class Performer:
         if self.agent is not None:
             arguments += ["--agent", self.agent]
         running = start_program(
-            [sys.executable, "-m", "musician", "--db", str(self.store.path), *arguments],
+            own_python("-m", "musician", "--db", str(self.store.path), *arguments),
             cwd=self.root.path,
             env=dict(os.environ),
             log=self.root.logs_dir / f"{task_id}.musician.log",
