@@ -64,7 +64,7 @@ begin "$W/project"
 PLAN = """\
 ---
 plan: p
-test: {test}
+test: "{test}"
 ---
 # P
 ## Phase 1: A
