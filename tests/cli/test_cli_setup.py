@@ -11,6 +11,7 @@ from musician.cli.doctor.machine import is_affected_sqlite
 from musician.cli.init import network_warnings
 from musician.config import load_settings
 from musician.protocol.settings import Settings
+from musician.store.sqlite.gate import Gate
 from tests.surroundings import Call
 
 
@@ -195,3 +196,30 @@ def test_doctor_misses_bash(ready: Path, tmp_path: Path, call: Call, monkeypatch
 )
 def test_the_affected_versions_are_those_with_the_wal_reset_bug(version: str, affected: bool) -> None:
     assert is_affected_sqlite(version) is affected
+
+
+@pytest.mark.parametrize(
+    ("shared", "others"), [(None, 0), ("false", 0), ("group", 0o2070), ("0660", 0o2070), ("all", 0o2070)]
+)
+def test_nobody_else_comes_into_our_folder_unless_git_shares_the_repository(
+    repository: Path, call: Call, shared: str | None, others: int
+) -> None:
+    """AUDIT-S6: who can read a lock file can hold it."""
+    if shared is not None:
+        subprocess.run(["git", "config", "core.sharedRepository", shared], check=True)
+    (repository / ".musician").mkdir(mode=0o755)
+    call("init")
+    mode = (repository / ".musician").stat().st_mode
+    assert mode & 0o2070 == others
+    assert mode & 0o002 == 0
+
+
+def test_what_holds_the_database_is_told(ready: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """AUDIT-S6: on standard error; `status` does not even wait."""
+    monkeypatch.setattr("musician.store.sqlite.gate.TOLD_AFTER_S", 0.05)
+    (ready / ".musician" / "config.toml").write_text("[time]\nbusy_timeout_s = 0.5\n")
+    with Gate(ready / ".musician" / "comms.db-gate").hold(1):
+        assert call("status").err == ""
+        said = call("send", "task-01", "hello", expect=None)
+    assert f"waiting for the database, held by pid {os.getpid()}" in said.err
+    assert said.code != 0

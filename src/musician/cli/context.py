@@ -4,6 +4,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import click
+
 from musician.config import load_settings
 from musician.protocol.errors import NoRepository
 from musician.protocol.settings import Settings
@@ -66,5 +68,11 @@ class App:
                 self.database,
                 named=self.db is not None,
                 busy_timeout_s=self.settings.time.busy_timeout_s,
+                told=_tell_of_waiting,
             )
         return self._store
+
+
+def _tell_of_waiting(pid: int | None) -> None:
+    holder = "another program" if pid is None else f"pid {pid}"
+    click.echo(f"musician: waiting for the database, held by {holder}", err=True)

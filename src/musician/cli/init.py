@@ -15,7 +15,7 @@ from musician.protocol.errors import TreeNotReady
 from musician.service import keep_settings
 from musician.store.opening import create_store
 from musician.trees.ground import check_layout
-from musician.trees.root import Root, choose_temp, exclude_private, is_network_filesystem
+from musician.trees.root import Root, choose_temp, exclude_private, is_network_filesystem, keep_private
 
 __all__ = ["init", "network_warnings"]
 
@@ -38,6 +38,7 @@ def init(app: App) -> None:
     root = app.root
     check_layout(root)
     created = _make_folders(root)
+    keep_private(root)
     exclude_private(root)
     created += _write_new(root, root.config, render_defaults())
     settings = app.settings  # a wrong file is told now, not by the first run

@@ -5,6 +5,7 @@ refused by its scheme alone, because the rest of it may hold a password.
 """
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from musician.protocol.errors import DatabaseUnusable
@@ -33,9 +34,18 @@ def database_path(name: str) -> Path:
     return Path(name).absolute()
 
 
-def open_store(path: Path, *, named: bool = False, busy_timeout_s: float = DEFAULT_BUSY_TIMEOUT_S) -> Store:
-    """Open an existing database. ``named``: the user named this very path, so the remedy is another name."""
-    return SqliteStore.open(path, named=named, busy_timeout_s=busy_timeout_s)
+def open_store(
+    path: Path,
+    *,
+    named: bool = False,
+    busy_timeout_s: float = DEFAULT_BUSY_TIMEOUT_S,
+    told: Callable[[int | None], None] | None = None,
+) -> Store:
+    """Open an existing database. ``named``: the user named this very path, so the remedy is another name.
+
+    ``told`` hears of a wait that grows long, with the id of the process in the way if that is known.
+    """
+    return SqliteStore.open(path, named=named, busy_timeout_s=busy_timeout_s, told=told)
 
 
 def create_store(path: Path, *, busy_timeout_s: float = DEFAULT_BUSY_TIMEOUT_S) -> Store:

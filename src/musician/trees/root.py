@@ -26,6 +26,9 @@ __all__ = [
 ]
 
 _EXCLUDED = (b"/.musician/", b"/temp")
+_PRIVATE_TO_GIT = frozenset({"umask", "false", "no", "off", "0", ""})
+"""What ``core.sharedRepository`` says where the repository is one user's."""
+
 _EXCLUDE_HEADING = b"# musician: what must not be committed\n"
 
 # fmt: off
@@ -170,6 +173,20 @@ def choose_temp(root: Root) -> Path:
     """
     is_taken = bool(Git(root.path).records("ls-files", "-z", "--", "temp"))
     return root.musician_dir / "temp" if is_taken else root.temp_dir
+
+
+def keep_private(root: Root) -> None:
+    """Let nobody into ``.musician`` whom git does not let work in the repository.
+
+    Who can only read a lock can hold it. Where git shares the repository with a group (``core.sharedRepository``), its
+    members come in, and what is made there is the group's.
+    """
+    shared = Git(root.path).text("config", "--default", "umask", "core.sharedRepository").lower()
+    mode = root.musician_dir.stat().st_mode
+    if shared in _PRIVATE_TO_GIT:
+        root.musician_dir.chmod(mode & ~0o077)
+    else:
+        root.musician_dir.chmod(mode | 0o2070)
 
 
 def exclude_private(root: Root, *more: bytes) -> None:

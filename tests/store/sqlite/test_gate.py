@@ -316,3 +316,29 @@ def test_a_read_only_folder_is_an_error_of_the_system() -> None:
             pytest.fail("the folder is read-only")
         assert os.listdir(name) == []
         Path(name).chmod(0o700)
+
+
+def test_a_long_wait_is_told_with_the_process_in_the_way(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """AUDIT-S6."""
+    monkeypatch.setattr("musician.store.sqlite.gate.TOLD_AFTER_S", BRIEF_S)
+    heard: list[int | None] = []
+    with running(HOLDER, path) as holder:
+        assert holder.hear() == "held"
+        assert Gate(path).is_held
+        with pytest.raises(GateTimeout) as caught, Gate(path).hold(3 * BRIEF_S, told=heard.append):
+            pytest.fail("the gate was held")
+        assert heard == [holder.process.pid] == [caught.value.holder]
+    assert not Gate(path).is_held
+
+
+@pytest.mark.parametrize(
+    ("database", "gate"), [(0o600, 0o600), (0o644, 0o600), (0o664, 0o660), (0o666, 0o666)]
+)
+def test_who_cannot_write_the_database_cannot_hold_its_gate(path: Path, database: int, gate: int) -> None:
+    """AUDIT-S6: to hold a lock one need only open the file. Who can write must be able to pass, whatever the umask."""
+    before = path.with_name("comms.db")
+    before.touch()
+    before.chmod(database)
+    with Gate(path, before=before).hold(0):
+        pass
+    assert stat.S_IMODE(path.stat().st_mode) == gate

@@ -220,7 +220,7 @@ def test_a_lock_held_too_long_ends_in_a_clear_error_and_nothing_is_written(datab
 def test_a_gate_held_too_long_is_locked_too(database: Path) -> None:
     with closing(SqliteStore.open(database, busy_timeout_s=0.05)) as store:
         with Gate(database.with_name("comms.db-gate")).hold(1):
-            with pytest.raises(DatabaseUnusable, match="another writer") as unusable:
+            with pytest.raises(DatabaseUnusable, match=f"process {os.getpid()} holds it") as unusable:
                 service.send(store, "task-01", "never")
             SqliteStore.open(database, busy_timeout_s=0.05).close()  # closing does not fail for it
         assert unusable.value.kind == "locked"
@@ -354,3 +354,31 @@ def test_a_disk_without_room_for_the_files_beside_the_database_is_full(tmp_path:
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("full ")
     assert "free some space and try again" in done.stdout
+
+
+def test_whoever_reads_never_waits_for_the_gate(database: Path) -> None:
+    """AUDIT-S6: nor at close, though the last close would checkpoint; the test would hang."""
+    with closing(SqliteStore.open(database)) as writer:
+        service.open_task(writer, "task-02", title="t", instruction_path="a.md")
+        with Gate(database.with_name("comms.db-gate")).hold(1):
+            reader = SqliteStore.open(database, busy_timeout_s=3600)
+            assert len(service.tasks_of(reader)) == 2
+            reader.close()
+            writer.close()
+    assert database.with_name("comms.db-wal").exists(), "the checkpoint is the holder's"
+    with closing(SqliteStore.open(database)) as store:
+        assert len(service.tasks_of(store)) == 2
+    assert not database.with_name("comms.db-wal").exists()
+
+
+def test_a_long_wait_for_somebody_who_does_not_know_the_gate_is_told(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AUDIT-S6."""
+    monkeypatch.setattr("musician.store.sqlite.store.TOLD_AFTER_S", 0.05)
+    heard: list[int | None] = []
+    with closing(SqliteStore.open(database, busy_timeout_s=0.2, told=heard.append)) as store:
+        with lock_held(database), pytest.raises(DatabaseUnusable) as unusable:
+            service.open_task(store, "task-02", title="t", instruction_path="a.md")
+        assert (unusable.value.kind, heard) == ("locked", [None])
+        service.open_task(store, "task-02", title="t", instruction_path="a.md")

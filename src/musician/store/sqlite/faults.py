@@ -12,7 +12,7 @@ import apsw
 from musician.protocol.errors import DatabaseUnusable
 from musician.store.sqlite.gate import GateTimeout
 
-__all__ = ["as_unusable", "gate_fault", "unreachable"]
+__all__ = ["as_unusable", "gate_fault", "held_by", "unreachable"]
 
 _KINDS: tuple[tuple[type[apsw.Error], str, str, str], ...] = (
     (
@@ -85,8 +85,8 @@ def gate_fault(error: OSError | GateTimeout, path: Path) -> DatabaseUnusable:
         return DatabaseUnusable(
             path=str(path),
             kind="locked",
-            detail="another writer has held the database too long",
-            remedy="find it with `musician doctor`, or try again",
+            detail=f"{held_by(error.holder)}, and lets nobody write",
+            remedy="end it, or try again",
         )
     return DatabaseUnusable(
         path=str(path),
@@ -94,6 +94,11 @@ def gate_fault(error: OSError | GateTimeout, path: Path) -> DatabaseUnusable:
         detail=f"cannot be written here ({error.strerror})",
         remedy="check the rights of its folder",
     )
+
+
+def held_by(pid: int | None) -> str:
+    """Who is in the way."""
+    return "another process holds it" if pid is None else f"process {pid} holds it"
 
 
 def unreachable(error: OSError, path: Path) -> DatabaseUnusable:

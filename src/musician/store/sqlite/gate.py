@@ -12,59 +12,108 @@ is given up by name before the file is closed, so a child that was forked meanwh
 
 A ``flock`` cannot wait for a limited time. Whoever does not get in at once waits in a thread of its own: when its
 time is up the thread is abandoned, and lets the gate go as soon as it gets it.
+
+Whoever can open the file can hold it, for reading too. So it opens for those alone who can write the database, and a
+wait that grows long is told, with the process that is in the way.
 """
 
 import errno
 import fcntl
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["Gate", "GateTimeout"]
+__all__ = ["TOLD_AFTER_S", "Gate", "GateTimeout"]
 
-_MODE = 0o644
+TOLD_AFTER_S = 2.0
+"""A wait as long as this is told."""
+
+_READERS_FROM_WRITERS = 1
+"""How far a mode's bit for writing lies from the one for reading."""
 
 
 class GateTimeout(Exception):
-    """The gate stayed shut; the store says it in the user's words."""
+    """The gate stayed shut; the store says it in the user's words. ``holder`` is a process's id, None if unknown."""
 
-    def __init__(self, *, path: str, timeout_s: float) -> None:
-        self.path, self.timeout_s = path, timeout_s
+    def __init__(self, *, path: str, timeout_s: float, holder: int | None = None) -> None:
+        self.path, self.timeout_s, self.holder = path, timeout_s, holder
         super().__init__(f"{path} was held by others for {timeout_s:g} s")
 
 
 class Gate:
-    """The gate at ``path``; the file is made by the first who passes."""
+    """The gate at ``path``, of the file ``before`` which it stands; made by the first who passes."""
 
-    __slots__ = ("_path",)
+    __slots__ = ("_before", "_path")
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, before: Path | None = None) -> None:
         self._path = os.fspath(path)
+        self._before = before
 
     @contextmanager
-    def hold(self, timeout_s: float) -> Iterator[None]:
+    def hold(self, timeout_s: float, *, told: Callable[[int | None], None] | None = None) -> Iterator[None]:
         """Hold the gate for a ``with`` block, waiting ``timeout_s`` at most (0: not at all).
 
-        Entering raises :class:`GateTimeout`, or :class:`OSError` where the file can be neither made nor opened.
+        ``told`` is called once, with the holder's id if that is known, when the wait grows long. Entering raises
+        :class:`GateTimeout`, or :class:`OSError` where the file can be neither made nor opened.
         """
-        fd = self._enter(timeout_s)
+        fd = self._enter(timeout_s, told)
         try:
             yield
         finally:
             _release(fd)
 
-    def _enter(self, timeout_s: float) -> int:
-        fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE)
+    def holder(self) -> int | None:
+        """The process that holds it, None if that cannot be known or there is none."""
+        try:
+            inode = os.stat(self._path).st_ino
+            with open("/proc/locks", encoding="ascii", errors="replace") as locks:
+                for line in locks:
+                    # 1: FLOCK  ADVISORY  WRITE 4711 08:01:131090 0 EOF; one that waits has an arrow before its kind
+                    _, kind, *rest = line.split()
+                    if kind == "FLOCK" and rest[3].rpartition(":")[2] == str(inode):
+                        return int(rest[2]) if int(rest[2]) > 0 else None
+        except (OSError, ValueError, IndexError):
+            pass
+        return None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether somebody holds it now; nothing is made, and nobody is made to wait."""
+        try:
+            fd = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(fd)
+        return False
+
+    def _enter(self, timeout_s: float, told: Callable[[int | None], None] | None) -> int:
+        fd = self._open()
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if not _Turn(fd).came_within(timeout_s):
-                raise GateTimeout(path=self._path, timeout_s=timeout_s) from None
+            if not _Turn(fd).came_within(timeout_s, told=told and (lambda: told(self.holder()))):
+                raise GateTimeout(path=self._path, timeout_s=timeout_s, holder=self.holder()) from None
         except BaseException:
             os.close(fd)
             raise
+        return fd
+
+    def _open(self) -> int:
+        try:
+            return os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        if self._before is not None:
+            # The umask has no say: who can write the one must be able to pass the other.
+            writers = os.stat(self._before).st_mode & 0o222
+            os.fchmod(fd, 0o600 | writers | writers << _READERS_FROM_WRITERS)
         return fd
 
 
@@ -78,7 +127,7 @@ class _Turn:
         self._abandoned = False
         self._failure: OSError | None = None
 
-    def came_within(self, timeout_s: float) -> bool:
+    def came_within(self, timeout_s: float, *, told: Callable[[], None] | None) -> bool:
         """Whether the lock is the caller's now; if not, or if it raises, the descriptor is seen to."""
         if timeout_s <= 0:
             os.close(self._fd)
@@ -89,6 +138,9 @@ class _Turn:
             os.close(self._fd)
             raise BlockingIOError(errno.EAGAIN, str(error)) from error
         try:
+            if told is not None and timeout_s > TOLD_AFTER_S and not self._ended.wait(TOLD_AFTER_S):
+                told()
+                timeout_s -= TOLD_AFTER_S
             self._ended.wait(timeout_s)
         except BaseException:
             if self._settle():

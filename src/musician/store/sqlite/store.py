@@ -2,7 +2,7 @@
 
 Rules. WAL and synchronous FULL: what was committed survives a power cut. Every write transaction is IMMEDIATE and
 passes the gate first, so that waiting is fair; ``busy_timeout`` stays as the backstop against writers who do not
-know the gate (the ``sqlite3`` shell). The last close checkpoints, so closing passes the gate too. A file is made
+know the gate (the ``sqlite3`` shell). Readers never wait for the gate, nor does whoever closes. A file is made
 by :meth:`SqliteStore.create` only: opening a wrong path is an error, never a new empty database (D25).
 One store serves one thread at a time; a lock makes the others wait. A transaction within a transaction of the same
 store is a mistake and raises at once.
@@ -12,8 +12,8 @@ caller's block raises passes through untouched.
 """
 
 import threading
-from collections.abc import Iterator, Mapping, Set
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Set
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import cast
@@ -25,7 +25,7 @@ from musician.store import bell
 from musician.store.port import Answer, Change, Row, Value
 from musician.store.sqlite import foreign
 from musician.store.sqlite.faults import as_unusable, gate_fault, unreachable
-from musician.store.sqlite.gate import Gate, GateTimeout
+from musician.store.sqlite.gate import TOLD_AFTER_S, Gate, GateTimeout
 from musician.store.sqlite.named import load_queries
 from musician.store.sqlite.texts import read_bytes, whole
 from musician.store.sqlite.versions import APPLICATION_ID, SCHEMA_VERSION, check_ours
@@ -33,6 +33,8 @@ from musician.store.sqlite.versions import APPLICATION_ID, SCHEMA_VERSION, check
 __all__ = ["APPLICATION_ID", "DEFAULT_BUSY_TIMEOUT_S", "SCHEMA_VERSION", "SqliteStore", "SqliteTx"]
 
 DEFAULT_BUSY_TIMEOUT_S = 30.0
+Told = Callable[[int | None], None]
+"""Hears of a wait that grows long: the process in the way, None if it is not known."""
 
 
 class SqliteStore:
@@ -45,7 +47,8 @@ class SqliteStore:
         *,
         busy_timeout_s: float,
         writable: bool,
-        is_newer: bool = False,
+        is_newer: bool,
+        told: Told | None,
     ) -> None:
         self.path = path
         self._connection = connection
@@ -53,6 +56,7 @@ class SqliteStore:
         self._busy_timeout_s = busy_timeout_s
         self._writable = writable
         self._is_newer = is_newer
+        self._told = told
         self._lock = threading.RLock()
         self._columns: dict[str, tuple[str, ...]] = {}
 
@@ -64,8 +68,11 @@ class SqliteStore:
         busy_timeout_s: float = DEFAULT_BUSY_TIMEOUT_S,
         named: bool = False,
         readonly: bool = False,
+        told: Told | None = None,
     ) -> "SqliteStore":
         """Open an existing database. ``named``: the user named this very path (for the error's remedy).
+
+        ``told`` hears of every wait that grows long, and who is in the way.
 
         Raises :class:`NotInitialised` if there is no file, :class:`DatabaseUnusable` if it cannot be used.
         """
@@ -85,11 +92,16 @@ class SqliteStore:
                 from musician.store.sqlite.migrating import take_up  # dear to load, and seldom needed
 
                 with ExitStack() as held:
-                    _enter(held, _gate_of(path), busy_timeout_s, path)
+                    _enter(held, _gate_of(path), busy_timeout_s, path, told)
                     take_up(connection)
             undo.pop_all()
         return cls(
-            connection, path, busy_timeout_s=busy_timeout_s, writable=not readonly, is_newer=standing.is_newer
+            connection,
+            path,
+            busy_timeout_s=busy_timeout_s,
+            writable=not readonly,
+            is_newer=standing.is_newer,
+            told=told,
         )
 
     @classmethod
@@ -136,8 +148,8 @@ class SqliteStore:
             self._check_free()
             tx = SqliteTx(self._connection, self.path, self._columns)
             with ExitStack() as held:
-                _enter(held, self._gate, self._busy_timeout_s, self.path)
-                self._begin("BEGIN IMMEDIATE")
+                _enter(held, self._gate, self._busy_timeout_s, self.path, self._told)
+                self._begin_writing()
                 try:
                     yield tx
                     with _FaultsOf(self.path):
@@ -162,12 +174,13 @@ class SqliteStore:
             return int(cast("int", self._connection.pragma("data_version")))
 
     def close(self) -> None:
-        """Close; closing twice is harmless. Waits for the gate, because the last close checkpoints."""
+        """Close; closing twice is harmless. Never waits: while somebody is in the gate, the checkpoint is his."""
         with self._lock, ExitStack() as held:
-            if self._writable:
-                # Closing must not fail: an unfair checkpoint is the lesser evil.
-                with suppress(OSError, GateTimeout):
-                    held.enter_context(self._gate.hold(self._busy_timeout_s))
+            try:
+                if self._writable:
+                    held.enter_context(self._gate.hold(0))
+            except (OSError, GateTimeout):
+                self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             self._connection.close()
 
     @property
@@ -179,6 +192,20 @@ class SqliteStore:
         self._check_free()
         with _FaultsOf(self.path):
             self._connection.execute(statement)
+
+    def _begin_writing(self) -> None:
+        if self._told is None or self._busy_timeout_s <= TOLD_AFTER_S:
+            self._begin("BEGIN IMMEDIATE")
+            return
+        self._connection.set_busy_timeout(int(TOLD_AFTER_S * 1000))
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+        except apsw.BusyError:  # somebody who does not know the gate
+            self._told(None)
+            self._connection.set_busy_timeout(int((self._busy_timeout_s - TOLD_AFTER_S) * 1000))
+            self._begin("BEGIN IMMEDIATE")
+        finally:
+            self._connection.set_busy_timeout(int(self._busy_timeout_s * 1000))
 
     def _check_free(self) -> None:
         if self._connection.in_transaction:
@@ -278,12 +305,12 @@ class _FaultsOf:
 
 def _gate_of(path: Path) -> Gate:
     real = path.resolve()  # by whatever link one comes, the database has one gate
-    return Gate(real.with_name(real.name + "-gate"))
+    return Gate(real.with_name(real.name + "-gate"), before=real)
 
 
-def _enter(held: ExitStack, gate: Gate, timeout_s: float, path: Path) -> None:
+def _enter(held: ExitStack, gate: Gate, timeout_s: float, path: Path, told: Told | None = None) -> None:
     try:
-        held.enter_context(gate.hold(timeout_s))
+        held.enter_context(gate.hold(timeout_s, told=told))
     except (OSError, GateTimeout) as error:
         raise gate_fault(error, path) from error
 
