@@ -114,3 +114,38 @@ def test_the_plans_branch_is_not_a_steps_to_move(stage: Stage, act: str) -> None
     assert stage.merged("b.txt") == "work\n"
     kept = stage.git("for-each-ref", "--format=%(subject)", "refs/musician/partial/p/_integration")
     assert ("foreign" in kept) == (act != "delete")
+
+
+def test_a_tree_is_given_what_the_plan_and_the_project_say_and_nothing_of_it_is_committed(
+    stage: Stage,
+) -> None:
+    """AUDIT-N12, D33: a task's tree had no `.env`, no `node_modules`, and nobody said so."""
+    for name, text in {
+        ".env": "KEY=mine\n",
+        "local/a.ini": "a\n",
+        "local/deep/b.ini": "b\n",
+        "node_modules/pkg/index.js": "js\n",
+        "more.secret": "s\n",
+        "seen.secret": "not ignored, so not copied\n",
+    }.items():
+        (stage.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (stage.root / name).write_text(text)
+    (stage.root / ".git" / "info").mkdir(exist_ok=True)
+    (stage.root / ".git" / "info" / "exclude").write_text("/more.secret\n/.env\n/seen.secret\n/local\n")
+    (stage.root / ".worktreeinclude").write_text("*.secret\n.musician/\n!seen.secret\n")
+    said = _play(
+        stage,
+        "cat .env local/a.ini local/deep/b.ini node_modules/pkg/index.js more.secret > b.txt\n"
+        "test ! -e seen.secret; test -L node_modules; echo changed > .env; git add -f .env more.secret",
+        front="copy: [.env, local/, nowhere.txt]\nshare: [node_modules]\nsetup: test -e .env\n",
+    )
+    assert stage.merged("b.txt") == "KEY=mine\na\nb\njs\ns\n"
+    assert stage.git("diff", "--name-only", "main~1", "main").split() in (["b.txt"], [])
+    assert set(stage.git("ls-tree", "-r", "--name-only", "main").split()) == {
+        ".gitignore", ".worktreeinclude", "PLAN.md", "a.txt", "b.txt",
+    }  # fmt: skip
+    assert (stage.root / ".env").read_text() == "KEY=mine\n"
+    assert (stage.root / "node_modules" / "pkg" / "index.js").read_text() == "js\n"
+    assert "not in your tree, or is tracked: nowhere.txt" in said
+    assert "sets its tree up: test -e .env" in said
+    assert "noticed" not in said

@@ -101,6 +101,8 @@ def say_entry(row: JournalRow, view: TaskView) -> str:
             return f"{item} was done already: {text}"
         case Kind.RESUMED:
             return _resumed(text)
+        case Kind.SETTING_UP:
+            return f"sets its tree up: {text}"
         case Kind.NOTICED:
             return f"noticed in {item}: {text}"
     return ""

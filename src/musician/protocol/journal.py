@@ -60,6 +60,7 @@ class Kind(StrEnum):
     HANDOFF = "handoff"
     NOTE = "note"
     NOTICED = "noticed"
+    SETTING_UP = "setting up"
 
     @classmethod
     def _missing_(cls, _value: object) -> "Kind":
@@ -220,6 +221,7 @@ _PHRASES = {
     Kind.HANDOFF: "HANDOFF written: {text}",
     Kind.NOTE: "{text}",
     Kind.NOTICED: "{item} noticed: {text}",
+    Kind.SETTING_UP: "setting the tree up: {text}",
 }
 
 

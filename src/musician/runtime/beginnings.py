@@ -6,6 +6,7 @@ branches that are there already, from a database that is gone, are gone on from 
 
 import os
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from musician import service
@@ -14,6 +15,7 @@ from musician.store.port import Store
 from musician.trees.base import untracked
 from musician.trees.branches import full_ref, integration_branch
 from musician.trees.git import Git
+from musician.trees.giving import not_there
 from musician.trees.root import Root
 
 __all__ = ["notes_at_the_start"]
@@ -40,7 +42,8 @@ def notes_at_the_start(root: Root, store: Store, plan: Plan) -> tuple[str, ...]:
     is_apart = any(task.isolation is Isolation.WORKTREE for task in plan.tasks)
     if not is_apart or any(view.sessions for view in views):
         return ()
-    return (*_found_branches(root, plan.plan_id), *_left_behind(root), *_hooks_passed_by(root))
+    found = (_found_branches(root, plan.plan_id), _left_behind(root), _not_given(root, plan))
+    return (*chain.from_iterable(found), *_hooks_passed_by(root))
 
 
 def _found_branches(root: Root, plan_id: str) -> Iterator[str]:
@@ -61,6 +64,12 @@ def _left_behind(root: Root) -> Iterator[str]:
             f"git does not track these, so the tasks' trees do not have them: {_some(names)}."
             " Commit what a task needs, or name it under `copy:` or `share:` in the plan"
         )
+
+
+def _not_given(root: Root, plan: Plan) -> Iterator[str]:
+    missing = {each for task in plan.tasks for each in not_there(root, copy=task.copy, share=task.share)}
+    if missing:
+        yield f"the plan copies or shares what is not in your tree, or is tracked: {_some(sorted(missing))}"
 
 
 def _hooks_passed_by(root: Root) -> Iterator[str]:

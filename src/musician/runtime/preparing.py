@@ -37,8 +37,12 @@ async def prepare_tree(
     env: Mapping[str, str],
     time_limit_s: float,
     on_process: Callable[[ProcessIdentity], Awaitable[None]],
+    on_begin: Callable[[str], Awaitable[None]] | None = None,
 ) -> str:
-    """Run ``command`` unless it has succeeded in this tree before; what went wrong, "" if nothing."""
+    """Run ``command`` unless it has succeeded in this tree before; what went wrong, "" if nothing.
+
+    ``on_begin`` hears the command if it is run: it may take minutes.
+    """
     if command is None:
         return ""
     mark = _mark(tree, command)
@@ -48,6 +52,8 @@ async def prepare_tree(
     async with _alone(mark.with_name(mark.name + "-lock")):
         if mark.exists():
             return ""
+        if on_begin is not None:
+            await on_begin(command)
         problem = await _run(command, tree=tree, env=env, time_limit_s=time_limit_s, on_process=on_process)
         if not problem:
             leaves = LEAVES if await anyio.to_thread.run_sync(_is_dirty, tree) else ""

@@ -25,6 +25,7 @@ from musician.trees.branches import (
     start_branch,
 )
 from musician.trees.git import Git, shown
+from musician.trees.giving import give
 from musician.trees.left_out import given_to
 from musician.trees.merge import Conflict, ensure_integration, take_in
 from musician.trees.partial import set_aside_partial, uncommit
@@ -271,6 +272,7 @@ def open_tree(root: Root, task: TaskSpec, claim: Claim, *, plan_id: str | None, 
     else:
         tip = ensure_integration(root, plan_id, commit)
     worktree = ensure_worktree(root, plan_id or NO_PLAN, task.task_id, tip)
+    give(root, worktree.path, copy=task.copy, share=task.share)
     start = Git(worktree.path).text("merge-base", "HEAD", tip)
     kept = last_kept(Git(worktree.path), start, full_ref(worktree.branch))
     return IsolatedTree(worktree=worktree, claim=claim, plan_id=plan_id or NO_PLAN, start=start, kept=kept)

@@ -3,7 +3,8 @@
 The folder is filled from git's objects by an index of its own: nothing is registered in the repository, the task's
 tree is not touched, and a kill leaves a folder in the temporary directory and nothing else. Rules:
 
-- Virtual environments that lie in the task's tree are linked in; they are no part of the code.
+- Virtual environments that lie in the task's tree are linked in, and what the plan has given it; they are no part of
+  the code.
 - What the task's tree has now must not be imported from there: a guard in the interpreter sees to it.
 """
 
@@ -19,6 +20,7 @@ import anyio.to_thread
 
 from musician.processes.scratch import ScratchFolder
 from musician.trees.git import Git
+from musician.trees.left_out import given_to
 from musician.verification.change import ChangedFile
 
 __all__ = ["OldTree", "old_tree"]
@@ -73,6 +75,10 @@ def _lay_out(
         there = top / found.relative_to(tree)
         if there.parent.is_dir() and not os.path.lexists(there):
             there.symlink_to(found, target_is_directory=True)
+
+    for given in map(os.fsdecode, given_to(tree)):  # what the tests need and no commit has
+        if (top / given).parent.is_dir() and not os.path.lexists(top / given):
+            (top / given).symlink_to(tree / given)
 
 
 def _entry(file: ChangedFile) -> bytes:

@@ -21,6 +21,7 @@ from musician.protocol.settings import Settings
 from musician.runtime.preparing import prepare_tree
 from musician.runtime.verifying import nobody_records, python_environment, verify_by_hand
 from musician.trees import merge
+from musician.trees.giving import give
 from musician.trees.root import Root
 from musician.verification.result import VerificationResult
 from musician.verification.select import all_commands
@@ -90,6 +91,7 @@ class Merger:
         )
 
     async def _set_up(self, task: TaskSpec, tree: Path) -> None:
+        await _in_thread(partial(give, self.root, tree, copy=task.copy, share=task.share))
         problem = await prepare_tree(
             task.setup,
             tree=tree,

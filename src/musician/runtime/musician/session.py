@@ -345,7 +345,12 @@ class Session:
             env=self._environment_for("setup"),
             time_limit_s=self.settings.time.step_limit_s,
             on_process=self._record_agent,
+            on_begin=self._tell_set_up,
         )
+
+    async def _tell_set_up(self, command: str) -> None:
+        entry = Entry(kind=Kind.SETTING_UP, text=one_line(command, _MOST_TROUBLE_CHARS))
+        await _in_thread(partial(self.recorder.store_record, r.Write(entries=(entry,))))
 
     def _stage(self, item: str) -> port.Stage:
         return port.Stage(
