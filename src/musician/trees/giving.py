@@ -1,8 +1,8 @@
 """What a task's tree is given of the user's that git does not track: copies and links (D33).
 
-``copy:`` and ``share:`` name it in the plan. A ``.worktreeinclude`` at the top of the project, as other tools read it, is
-a list of patterns in the language of ``.gitignore``: what it matches *and* git ignores is copied. Git itself does the
-matching. Rules: nothing that is there is written over, nothing is taken out of a folder that is a repository of its own
+``copy:`` and ``share:`` name it in the plan. A ``.worktreeinclude`` at the top of the project, as other tools read it,
+is a list of patterns in the language of ``.gitignore``: what it matches *and* git ignores is copied. Git itself does
+the matching. Rules: nothing that is there is written over, nothing is taken out of a folder that is a repository of its own
 or ours, and what is given is written down first, so that no commit ever holds it (``left_out.py``).
 """
 
@@ -31,11 +31,8 @@ def give(root: Root, tree: Path, *, copy: tuple[str, ...], share: tuple[str, ...
     if tree == source or not (copy or share or (source / INCLUDE_FILE).is_file()):
         return
     mark = tree_git_dir(tree) / (_MARK + _digest(source, copy))
-    links = {
-        os.fsencode(os.path.normpath(each))
-        for each in share
-        if _is_inside(each) and os.path.lexists(source / each)
-    }
+    shared = [each for each in share if _is_inside(each) and os.path.lexists(source / each)]
+    links = {os.fsencode(os.path.normpath(each)) for each in shared}
     known = given_to(tree)
     lost = {path for path in known if os.path.lexists(source / os.fsdecode(path))}
     copies = lost if mark.exists() else {*_matched(root, source, copy)}
