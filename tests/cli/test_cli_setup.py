@@ -98,6 +98,8 @@ def test_doctor_finds_everything_well(ready: Path, call: Call) -> None:
         "repository",
         "settings",
         "tree",
+        "ground",
+        "trees",
         "database",
         "disk",
         "clock",

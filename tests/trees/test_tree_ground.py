@@ -2,14 +2,19 @@
 
 import os
 import re
+import shlex
 import subprocess
+import sys
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from musician.protocol.errors import TreeNotReady
-from musician.trees.ground import check_ground, check_layout
+from musician.protocol.errors import GitFailed, TreeNotReady
+from musician.testing.waiting import HANG_S
+from musician.trees.ground import broken_trees, check_ground, check_layout
 from musician.trees.root import Root, find_root
 from musician.trees.worktree import ensure_worktree
 
@@ -95,3 +100,80 @@ def test_the_folder_of_a_bare_repository_is_no_working_tree(
         check_layout(find_root(around))
     assert caught.value.paths == (str(around / "feature"),)
     check_layout(find_root(around / "feature"))
+
+
+def test_whoever_makes_a_tree_is_waited_for(root: Root, git: GitCommand, tmp_path: Path) -> None:
+    """AUDIT-P23: the user's own, half registered, at which git gives up."""
+    git(root.path, "worktree", "add", "-q", str(tmp_path / "mine"), "-b", "mine")
+    common = root.git_dir / "worktrees" / "mine" / "commondir"
+    said = common.read_bytes()
+    common.write_bytes(b"")
+    seen = threading.Event()
+
+    def finish() -> None:
+        seen.wait()
+        common.write_bytes(said)
+
+    with ThreadPoolExecutor() as pool:
+        pool.submit(finish)
+        threading.Timer(0.2, seen.set).start()
+        assert ensure_worktree(root, "p", "task-01", "trunk").path.is_dir()
+    common.write_bytes(b"")
+    with pytest.raises(GitFailed, match="commondir"):
+        ensure_worktree(root, "p", "task-02", "trunk")
+    ((found, remedy),) = broken_trees(root)
+    assert "mine" in found
+    assert remedy.endswith(f"rm -r {shlex.quote(str(common.parent))}")
+    common.write_bytes(said)
+    assert not list(broken_trees(root))
+    ensure_worktree(root, "p", "task-02", "trunk")
+
+
+MAKE = """
+import sys
+from pathlib import Path
+from musician.trees.root import find_root
+from musician.trees.worktree import ensure_worktree
+root = find_root(Path(sys.argv[1]))
+sys.stdin.readline()
+for task in sys.argv[2:]:
+    ensure_worktree(root, "p", task, "trunk")
+"""
+
+
+def test_many_processes_make_trees_at_once_and_none_gives_up(root: Root, git: GitCommand) -> None:
+    """AUDIT-P23, AUDIT-P5: some of them the same tree; each is made once, and whole."""
+    tasks = [f"task-{number:02}" for number in range(1, 11)]
+    orders = [[tasks[number % 10], "task-01", "task-02"] for number in range(20)]
+    command = [sys.executable, "-P", "-c", MAKE, str(root.path)]
+    processes = [
+        subprocess.Popen([*command, *order], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for order in orders
+    ]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    failures = [process.communicate(timeout=HANG_S)[1] for process in processes]
+    assert [text for text in failures if text] == []
+    for task in tasks:
+        tree = root.trees_dir / "p" / task
+        assert git(tree, "status", "--porcelain") == ""
+        assert (tree / "a.txt").read_text() == "a\n"
+    assert not list(broken_trees(root))
+
+
+def test_a_tree_that_no_session_can_mend_is_found(root: Root, git: GitCommand) -> None:
+    """AUDIT-P5: what is mended by the next session is not told, what is mended by nobody is."""
+    tree = ensure_worktree(root, "p", "task-01", "trunk").path
+    link = (tree / ".git").read_bytes()
+    (tree / ".git").unlink()
+    assert not list(broken_trees(root))
+    git(tree, "init", "-q")
+    ((found, remedy),) = broken_trees(root)
+    assert str(tree) in found
+    assert "another repository" in found
+    typed(remedy, root.path)
+    assert (Path(f"{tree}.moved") / "a.txt").exists()
+    assert ensure_worktree(root, "p", "task-01", "trunk").path == tree
+    assert (tree / ".git").read_bytes() == link

@@ -7,12 +7,13 @@ import os
 import shlex
 from collections.abc import Iterable, Iterator
 
-from musician.protocol.errors import TreeNotReady
+from musician.protocol.errors import GitFailed, TreeNotReady
 from musician.trees.branches import check_names
-from musician.trees.git import Git
+from musician.trees.git import Git, prove, tree_git_dir
+from musician.trees.registrations import entries, is_whole
 from musician.trees.root import Root
 
-__all__ = ["check_ground", "check_layout", "unwritable"]
+__all__ = ["broken_trees", "check_ground", "check_layout", "unwritable"]
 
 
 def check_ground(root: Root, branches: Iterable[str]) -> None:
@@ -53,6 +54,30 @@ def check_layout(root: Root) -> None:
             paths=tuple(linked),
             remedy="go into one of them, or make one with `git worktree add`",
         )
+
+
+def broken_trees(root: Root) -> Iterator[tuple[str, str]]:
+    """What is wrong with the working trees here and is mended by nobody: what it is, and the command that mends it.
+
+    A tree of ours that is gone, or has lost its link, is not told: the next session makes it whole.
+    """
+    for entry in entries(root):
+        if not is_whole(entry):
+            yield (
+                f"a working tree was begun and not registered whole ({entry}): git stops at it",
+                f"if nobody is making one just now: rm -r {shlex.quote(str(entry))}",
+            )
+    for place in sorted(root.trees_dir.glob("*/*")):
+        if not os.path.lexists(place / ".git"):
+            continue
+        try:
+            prove(place)
+            why = "" if tree_git_dir(place) in entries(root) else "its .git is another repository"
+        except (TreeNotReady, GitFailed) as error:
+            why = error.message
+        if why:
+            move = f"mv {shlex.quote(str(place))} {shlex.quote(f'{place}.moved')}"
+            yield f"{place} is no working tree of this repository ({why})", f"keep what is in it: {move}"
 
 
 def unwritable(root: Root) -> Iterator[str]:

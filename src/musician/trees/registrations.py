@@ -24,6 +24,7 @@ __all__ = [
     "checked_out_at",
     "clear_stale_locks",
     "drop_entry",
+    "entries",
     "entry_of",
     "is_whole",
     "run_patiently",
@@ -76,7 +77,7 @@ def run_patiently(root: Root, *arguments: str) -> Completed:
             return Git(root.path).run(*arguments)
         except GitFailed as error:
             failure = error
-            if pause_s and all(is_whole(entry) for entry in _entries(root)):
+            if pause_s and all(is_whole(entry) for entry in entries(root)):
                 break  # it has failed for another reason
     raise failure
 
@@ -88,7 +89,8 @@ def is_whole(entry: Path) -> bool:
     )
 
 
-def _entries(root: Root) -> list[Path]:
+def entries(root: Root) -> list[Path]:
+    """The folders in which git remembers linked trees, the user's too."""
     folder = root.git_dir / "worktrees"
     return sorted(folder.iterdir()) if folder.is_dir() else []
 

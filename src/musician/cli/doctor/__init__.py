@@ -7,7 +7,7 @@ means, and a command that mends it. To add one, write the function and its line 
 import click
 
 from musician.cli.context import App
-from musician.cli.doctor import database, machine, place, plugins
+from musician.cli.doctor import database, machine, place, plugins, trees
 from musician.cli.doctor.check import Check, make_all
 from musician.cli.faults import FAILED
 from musician.cli.findings import report
@@ -21,6 +21,8 @@ CHECKS = (
     Check(name="repository", look=place.repository),
     Check(name="settings", look=place.settings),
     Check(name="tree", look=place.tree, needs=("repository",), worst=Level.WARN),
+    Check(name="ground", look=trees.ground, needs=("repository",)),
+    Check(name="trees", look=trees.trees, needs=("repository",)),
     Check(name="database", look=database.soundness),
     Check(name="disk", look=place.disk),
     Check(name="sqlite3", look=machine.shell),
