@@ -26,7 +26,7 @@ __all__ = ["acts_of", "as_module", "is_fed", "is_known", "passed_on"]
 
 _WORDS = listed("""
     [ [[ : ag apropos basename bat break case cat cd cmp column comm continue cut date df diff dirname du echo
-    egrep exit export false fgrep file grep head hostname id info jq kill less local logger ls man mktemp more
+    egrep exit export false fgrep file grep head hostname id info jq kill killall less local logger ls man mktemp more
     notify-send pgrep pkill popd printenv printf ps pushd pwd read readlink realpath return rg seq shift sleep stat
     tail test tldr tr tree true type typeset uname uniq wc whatis whereis which whoami yq zgrep
     """)
@@ -67,8 +67,9 @@ _KNOWN = (
 )
 _EDITORS = frozenset({"awk", "gawk", "perl", "ruby", "sed"})
 _IN_PLACE = re.compile(r"--(?:in-?place|write|fix)\b|-[iw]$")
+_SCRIPT_OPTION = re.compile(r"-[A-Za-z]*[ef]$|--(?:expression|file)$")
 _EDITED_IN_PLACE = re.compile(r"-[A-Za-z]*i|--in-place")
-_OUTPUT = re.compile(r"(?:-o|-O|--output(?:-document)?)(?:=|$)|-[oO](?=.)|of=")
+_OUTPUT = re.compile(r"(?:-[A-Za-z]*[oO]|--output(?:-document)?)(?:=|$)|-[oO](?=.)|of=")
 _DATABASE_SHELL = re.compile(r"sqlite3?|sqlite-utils|litecli")
 _SQL_DATA = re.compile(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _SQL_WRITES = re.compile(
@@ -87,6 +88,8 @@ _INTO = {"tar": re.compile(r"-?[a-z]*x|--extract"), "unzip": re.compile("-d")}
 """What has a program unpack, into the folder that an option names."""
 _ELSEWHERE = re.compile(r"[\w@.-]+:")
 _SENDING = frozenset({"aws", "gsutil", "rclone", "rsync", "scp"})
+_COPYING = frozenset({"copy", "cp", "move", "mv", "rsync", "scp", "sync"})
+_ENDING = frozenset({"killall", "pkill"})
 
 
 def is_known(program: str) -> bool:
@@ -150,6 +153,8 @@ def _fed_with(arguments: Sequence[str], given: str) -> tuple[str, ...]:
 
 def acts_of(run: Run, where: Surroundings) -> Iterator[Act]:
     """What it does by its own rules, redirections and what it runs aside."""
+    if run.program in _ENDING and any("musician" in word for word in run.arguments):
+        yield Act.CONDUCT
     if run.program in _WORDS:
         return
     yield from _deleted(run, where)
@@ -159,7 +164,8 @@ def acts_of(run: Run, where: Surroundings) -> Iterator[Act]:
         yield Act.PUSH
     if run.program in _FORGES and forge(run.arguments):
         yield Act.PUSH
-    if run.program in _SENDING and any(map(_ELSEWHERE.match, _operands(run.arguments)[-1:])):
+    copies = run.program in _SENDING and (_COPYING & {run.program, *run.arguments})
+    if copies and any(map(_ELSEWHERE.match, _operands(run.arguments)[1:][-1:])):
         yield Act.PUSH
     if run.program == "claude" and claude(run.arguments):
         yield Act.BOOKKEEPING
@@ -180,9 +186,10 @@ def _written(run: Run, where: Surroundings) -> Iterator[Act]:
     words = _operands(arguments)
     found: list[str] = []
     is_open = not is_known(program)
-    if program in _EDITORS or is_open:
-        in_place = _IN_PLACE if is_open else _EDITED_IN_PLACE
-        found += words if any(map(in_place.match, arguments)) else []
+    if is_open and any(map(_IN_PLACE.match, arguments)):
+        found += words
+    if program in _EDITORS and any(map(_EDITED_IN_PLACE.match, arguments)):
+        found += _edited(arguments)
     if program in _WRITING_ALL:
         found += words
     if program in _WRITING_LAST and words:
@@ -201,6 +208,14 @@ def _written(run: Run, where: Surroundings) -> Iterator[Act]:
     if program == "ln":
         linked = (writing(resolved(word, run.cwd), where) for word in words)
         yield from (act for act in linked if act in (Act.MEMORY, Act.BOOKKEEPING))
+
+
+def _edited(arguments: Sequence[str]) -> list[str]:
+    """The files of an editor that is given a script: by an option, or as its first word."""
+    is_option = [bool(_SCRIPT_OPTION.match(word)) for word in arguments]
+    pairs = zip((False, *is_option), arguments, strict=False)
+    words = [word for is_value, word in pairs if not is_value and not word.startswith("-")]
+    return words if any(is_option) else words[1 + (words[:1] == ["inplace"]) :]
 
 
 def _targets(words: Sequence[str], arguments: Sequence[str]) -> list[str]:

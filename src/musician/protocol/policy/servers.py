@@ -17,19 +17,17 @@ __all__ = ["acts_of_server", "commands_in", "is_looking", "paths_in"]
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _LOOKING = listed("""
-    browse check count describe diff explain export fetch find get glob grep health help info inspect list lookup ls
-    open ping preview query read recall resolve retrieve search show stat stats status tree validate view
+    browse check count describe diff download explain export fetch find get glob grep health help info inspect list
+    lookup ls open ping preview query read recall resolve retrieve search show stat stats status tree validate view
     """)
-_CHANGING = listed(
-    "add create delete edit execute insert move remove rename replace run set update upsert write"
-)
+_CHANGING = listed("add create delete edit execute insert move remove rename replace set update upsert write")
 _KNOWLEDGE = re.compile(
     r"chroma|embedding|knowledge|milvus|pinecone|qdrant|vector|weaviate|(?<![a-z])(?:rag|kb)(?![a-z])"
 )
-_FORGES = listed("bitbucket forgejo gitea github gitlab")
+_FORGES = re.compile(r"bitbucket|forgejo|gitea|github|gitlab")
 _REMEMBERING = frozenset({"memories", "memory"})
 _PATH_WORDS = listed(
-    "db destination dest dir directory file filename files filepath path paths source target uri"
+    "database db destination dest dir directory file filename files filepath path paths source target uri"
 )
 _COMMAND_WORDS = listed("argv args cmd command commands script shell")
 _GIT_MODES = listed("action mode operation subcommand type")
@@ -52,7 +50,7 @@ def acts_of_server(name: str, given: Mapping[str, object]) -> Iterator[Act]:
         yield Act.INGEST
     elif _REMEMBERING & {*server_words, *words} and not is_looking(name):
         yield Act.MEMORY
-    elif _FORGES & server_words and not is_looking(name):
+    elif _FORGES.search(server.lower()) and not is_looking(name):
         yield Act.BRANCH if words == ["create", "branch"] else Act.PUSH
     elif words[:1] == ["git"] or "git" in server_words:
         yield from _of_git([word for word in words if word != "git"], given)

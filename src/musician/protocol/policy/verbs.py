@@ -1,5 +1,6 @@
 """Command lines of programs that publish or conduct, by their verbs (D21, D34)."""
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
@@ -14,7 +15,7 @@ PUBLISHERS = listed("""
     buildah bun bunx cargo conda docker dotnet flit gem gradle hatch helm jj lerna mvn npm npx nuget pdm pnpm podman
     poetry twine uv yarn
     """)
-_PUBLISHING = frozenset({"publish", "unpublish", "push", "upload", "yank"})
+_PUBLISHING = frozenset({"deprecate", "dist-tag", "publish", "unpublish", "push", "upload", "yank"})
 _DEPLOYING = frozenset(
     {"cdk", "firebase", "fly", "flyctl", "gradle", "mvn", "netlify", "serverless", "vercel", "wrangler"}
 )
@@ -25,6 +26,7 @@ _LOOKING = listed("""
     browse checks clone completion diff download help issues list log logs search show status version view watch
     """)
 _VALUED = frozenset({"-R", "--repo", "--hostname", "-H", "--db", "--session"})
+_METHOD = re.compile(r"(?:^| )(?:-X|--method)[ =]?(\w+)")
 _SENDING = ("-f", "-F", "--field", "--raw-field", "--input")
 
 _CONDUCTING: frozenset[tuple[str, ...]] = frozenset(
@@ -64,6 +66,7 @@ def publishes(program: str, arguments: Sequence[str]) -> bool:
         return False
     most = 2 if program in PUBLISHERS else 1
     is_sent = program in PUBLISHERS and "--push" in arguments
+    is_sent |= program in ("gradle", "gradlew") and any(word.startswith("publish") for word in words)
     return is_sent or bool(_PUBLISHING & set(words[:most])) or (program in _DEPLOYING and "deploy" in words)
 
 
@@ -71,10 +74,11 @@ def forge(arguments: Sequence[str]) -> bool:
     """Whether a forge's program does more than look."""
     words = _words(arguments)
     if words[:1] == ["api"]:
-        methods = (after for option, after in pairwise(arguments) if option in ("-X", "--method"))
-        return any(method.upper() != "GET" for method in methods) or any(
-            argument.startswith(_SENDING) for argument in arguments
-        )
+        text = " ".join(arguments)
+        if method := _METHOD.search(text):
+            return method[1].upper() != "GET"
+        sends = any(argument.startswith(_SENDING) for argument in arguments)
+        return sends and ("graphql" not in words or "mutation" in text)
     return bool(words) and "--help" not in arguments and not _LOOKING & set(words[:2]) and words[0] != "auth"
 
 
