@@ -111,6 +111,23 @@ def claim(store: SqliteStore) -> Claim:
 
 
 @pytest.fixture
+def own_tree(claim: Claim, repository: Path) -> Path:
+    """The claim's own tree, with two commits on its branch."""
+    plan = "greeter"
+    tree = repository / ".musician" / "trees" / plan / claim.task_id
+    commands = f"""
+        git config user.name a; git config user.email a@b
+        git branch theirs
+        git worktree add -q -b musician/{plan}/{claim.task_id} .musician/trees/{plan}/{claim.task_id}
+        cd .musician/trees/{plan}/{claim.task_id}
+        echo a > a.txt && git add a.txt && git commit -q -m one && echo b > a.txt && git commit -q -a -m two
+        git stash list > /dev/null && echo c > a.txt && git stash -q && git tag v1
+    """
+    subprocess.run(["bash", "-ec", commands], cwd=repository, check=True)
+    return tree
+
+
+@pytest.fixture
 def backdate(store: SqliteStore) -> Callable[[int], None]:
     """Let task-03's heartbeat be so many seconds old."""
 

@@ -204,23 +204,6 @@ def test_without_its_database_a_musicians_git_is_refused_and_nobody_elses(
     assert "cannot be read" in done.stderr
 
 
-@pytest.fixture
-def own_tree(claim: Claim, repository: Path) -> Path:
-    """The claim's own tree, with two commits on its branch."""
-    plan = "greeter"
-    tree = repository / ".musician" / "trees" / plan / claim.task_id
-    commands = f"""
-        git config user.name a; git config user.email a@b
-        git branch theirs
-        git worktree add -q -b musician/{plan}/{claim.task_id} .musician/trees/{plan}/{claim.task_id}
-        cd .musician/trees/{plan}/{claim.task_id}
-        echo a > a.txt && git add a.txt && git commit -q -m one && echo b > a.txt && git commit -q -a -m two
-        git stash list > /dev/null && echo c > a.txt && git stash -q && git tag v1
-    """
-    subprocess.run(["bash", "-ec", commands], cwd=repository, check=True)
-    return tree
-
-
 @pytest.mark.parametrize(
     ("script", "said"),
     [
