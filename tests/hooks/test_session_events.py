@@ -1,11 +1,13 @@
 """A session begins, fails and ends: its id, its claims and its process belong together (B05)."""
 
+import json
 import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import apsw
 import pytest
 
 from musician import service
@@ -16,6 +18,7 @@ from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost
 from musician.protocol.messages.types import MessageType
 from musician.protocol.settings import Settings
+from musician.protocol.states import State
 from musician.store.rows import ClientRow
 from musician.store.sqlite.store import SqliteStore
 
@@ -225,15 +228,77 @@ def test_what_happens_in_a_subagent_leaves_its_parent_as_it_is(
     assert service.task_row(store, "task-04").session_id is None
 
 
-def test_compaction_is_a_handoff_instead(hook: "Hook", store: SqliteStore, known: Claim) -> None:
-    """Refused as long as a task is held, with the next call."""
-    answered = hook("PreCompact", trigger="auto")
-    assert "call `handoff`" in answered.blocks
-    assert "/musician task-03" in answered.blocks
-    assert "compaction (auto) refused" in service.journal_of(store, "task-03")[-1].text
+def said_last(repository: Path, words: str, used: int) -> str:
+    """A transcript whose last answer is this; its path."""
+    usage = {"input_tokens": used, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
+    block = [{"type": "tool_use", "input": {}}, {"type": "text", "text": words}]
+    message = {"model": "claude-opus-5-5", "content": block, "usage": usage}
+    noise = [{"type": "user", "message": {"content": '"assistant"'}}, "torn"]
+    lines = [{"type": "assistant", "isSidechain": False, "message": message}, *noise]
+    path = repository.parent / "transcript.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return str(path)
+
+
+def test_what_the_person_compacts_is_refused_with_a_way_out_that_works(
+    hook: "Hook", store: SqliteStore, known: Claim
+) -> None:
+    """AUDIT-K3, D42.2: `/clear` keeps the task, and needs no model."""
+    assert "`/clear`" in hook("PreCompact", trigger="manual").blocks
+    assert service.claims_of(store, "sess-aaa") == (known,)
     service.fence(store, "task-03", epoch=1)
-    assert hook("PreCompact", trigger="manual").document is None
-    assert hook("PreCompact", session_id="sess-foreign", trigger="manual").document is None
+    for trigger in ("manual", "auto"):
+        assert hook("PreCompact", trigger=trigger).document is None
+        assert hook("PreCompact", session_id="sess-foreign", trigger=trigger).document is None
+
+
+def test_a_full_window_is_a_handoff_by_the_program(
+    hook: "Hook", store: SqliteStore, known: Claim, repository: Path
+) -> None:
+    """AUDIT-K3, D42.1: nobody asks the model; its last words are in the HANDOFF, and the client compacts."""
+    path = said_last(repository, "x" * 3000 + " and the parser is half done", 985_000)
+    assert hook("PreCompact", trigger="auto", transcript_path=path).document is None
+    row = service.task_row(store, "task-03")
+    text = (repository / "temp" / "task-03-HANDOFF").read_text(encoding="utf-8")
+    assert (row.state, service.claims_of(store, "sess-aaa")) == (State.EXITED, ())
+    assert "and the parser is half done" in text
+    assert "x" * 2500 not in text
+    assert "98" in text
+    begun_anew = hook("SessionStart", source="compact")
+    assert "claim on task-03 has ended" in begun_anew.context
+    assert "/clear, then /musician task-03" in begun_anew.notice
+
+
+@pytest.mark.parametrize(
+    ("error", "used", "leaves"),
+    [
+        ("rate_limit", 100_000, False),
+        ("rate_limit", 940_000, False),
+        ("rate_limit", 950_000, True),
+        ("API Error: 400 prompt is too long: 1000001 tokens > 1000000 maximum", 100_000, True),
+    ],
+)
+def test_a_turn_that_failed_for_a_full_window_hands_off(
+    hook: "Hook", store: SqliteStore, known: Claim, repository: Path, error: str, used: int, *, leaves: bool
+) -> None:
+    """AUDIT-K3, D42.1"""
+    path = said_last(repository, "so far", used)
+    assert bool(hook("StopFailure", error=error, transcript_path=path).notice) is leaves
+    assert (service.task_row(store, "task-03").state is State.EXITED) is leaves
+
+
+def test_a_handoff_that_fails_keeps_the_task_and_names_the_way_out(
+    hook: "Hook", store: SqliteStore, known: Claim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D42.2: the conversation is not compacted under a musician."""
+    monkeypatch.setattr("musician.hooks.place.PATIENCE_S", 0.2)
+    holder = apsw.Connection(str(store.path))
+    holder.execute("BEGIN IMMEDIATE")
+    try:
+        assert "`/clear`" in hook("PreCompact", trigger="auto", saying="").blocks
+    finally:
+        holder.execute("ROLLBACK")
+        holder.close()
 
 
 def test_the_client_is_the_nearest_process_without_the_sessions_id(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,10 +15,12 @@ from musician.testing.waiting import until
 
 Start = Callable[..., psutil.Process]
 
+TREE = Path("/nowhere/tree")
 CLIENTS = {"CLAUDE_CODE_SESSION_ID": "s1", "CLAUDE_CODE_CHILD_SESSION": "1"}
-OURS = {"MUSICIAN_SESSION": "s1", "MUSICIAN_TREE": "/somewhere"}
+OURS = {"MUSICIAN_SESSION": "s1", "MUSICIAN_TREE": str(TREE)}
 SERVER = {"CLAUDE_CODE_SESSION_ID": "s1", "CLAUDECODE": "1"}
 PERSON = {"MUSICIAN_SESSION": "s1"}
+ELSEWHERE = {"MUSICIAN_SESSION": "s1", "MUSICIAN_TREE": f"{TREE}2"}
 
 
 LEAVE = 'setsid sh -c "$0" >/dev/null 2>&1 </dev/null & echo $!'
@@ -64,9 +66,9 @@ def test_a_sessions_commands_are_found_and_ended_whatever_they_ignore(
     """D41.3: SIGTERM too, and what has left its group."""
     stubborn = start("trap '' TERM; (exec sleep 600) & wait; while true; do sleep 600; done", **env)
     other = start("sleep 600", **{**env, "CLAUDE_CODE_SESSION_ID": "s2", "MUSICIAN_SESSION": "s2"})
-    assert stubborn.pid in pids(find_belongings({"s1"}))
-    assert other.pid not in pids(find_belongings({"s1"}))
-    ended, survived = end_belongings({"s1"}, grace_s=0)
+    assert stubborn.pid in pids(find_belongings({"s1"}, TREE))
+    assert other.pid not in pids(find_belongings({"s1"}, TREE))
+    ended, survived = end_belongings({"s1"}, TREE, grace_s=0)
     assert any(f"process {stubborn.pid}" in each for each in ended)
     assert survived == ()
     assert not runs(stubborn)
@@ -74,21 +76,23 @@ def test_a_sessions_commands_are_found_and_ended_whatever_they_ignore(
 
 
 @pytest.mark.parametrize(
-    "env", [SERVER, PERSON, {}], ids=["a server of the client's", "a person's shell", "nobody's"]
+    "env",
+    [SERVER, PERSON, ELSEWHERE, {}],
+    ids=["a server of the client's", "a person's shell", "another tree's", "nobody's"],
 )
 def test_what_only_bears_the_id_is_nobodys_to_end(start: Start, env: dict[str, str]) -> None:
     started = start("sleep 600", **env)
-    assert started.pid not in pids(find_belongings({"s1"}))
-    assert end_belongings({"s1"}, grace_s=0) == ((), ())
+    assert started.pid not in pids(find_belongings({"s1"}, TREE))
+    assert end_belongings({"s1"}, TREE, grace_s=0) == ((), ())
     assert runs(started)
 
 
 def test_whoever_asks_is_spared_with_all_that_it_started(start: Start) -> None:
     """A command of the session's that ends it must come to its end."""
     script = (
-        "import subprocess, sys; from musician.processes.belongings import find_belongings;"
+        "import pathlib, subprocess; from musician.processes.belongings import find_belongings;"
         " child = subprocess.Popen(['sleep', '600'], start_new_session=True);"
-        " print([process.pid for process in find_belongings({'s1'})]); child.kill()"
+        " print([process.pid for process in find_belongings({'s1'}, pathlib.Path('/nowhere'))]); child.kill()"
     )
     env = {**os.environ, **CLIENTS}
     shell = ["sh", "-c", '"$0" -c "$1" | cat; true', os.sys.executable, script]  # type: ignore[attr-defined]
@@ -99,8 +103,8 @@ def test_whoever_asks_is_spared_with_all_that_it_started(start: Start) -> None:
 def test_what_starts_anew_meanwhile_is_ended_too(start: Start, tmp_path: Path) -> None:
     again = f'setsid sh -c "sleep 0.1; echo late > {tmp_path}/late; sleep 600" &'
     start(f"trap '{again}' TERM; while true; do sleep 0.05; done", **CLIENTS)
-    assert end_belongings({"s1"}, grace_s=0.3)[1] == ()
-    assert find_belongings({"s1"}) == ()
+    assert end_belongings({"s1"}, TREE, grace_s=0.3)[1] == ()
+    assert find_belongings({"s1"}, TREE) == ()
 
 
 def test_what_stands_in_a_folder_is_told_and_left(start: Start, tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
-"""A conversation is about to be compacted. For a musician that is a handoff instead (D15).
+"""A conversation is about to be compacted. For a musician that is a handoff instead (D15, D42).
 
-What compaction drops nobody has chosen: half-known files, rulings, the reason for a deviation. A HANDOFF is written
-on purpose, and a fresh session verifies before it goes on. So it is refused as long as a task is held, also where the
-refusal cannot be written down; the person who asked for it, or the client's log, is told what comes next.
+What compaction drops nobody has chosen: half-known files, rulings, the reason for a deviation. A fresh session
+verifies before it goes on. Where the client compacts by itself the window is full, and no model would be asked again: the program
+hands off in its place, and the conversation, a musician's no more, is compacted. A person who asks for it is told what
+goes on with the task; so is everybody where the handoff fails.
 """
 
 from musician.hooks.answers import block
@@ -19,25 +20,21 @@ __all__ = ["answer", "trouble"]
 def answer(event: "HookEvent", place: "Place") -> "Answer | None":
     if not place.played:
         return None
-    from musician import service
-    from musician.hooks.standing import claim_of
-    from musician.protocol.journal import Entry, Kind
+    if event.text("trigger") == "manual":
+        return _refusal(place)
+    from musician.hooks.leaving import leave_all
 
-    entry = Entry(
-        kind=Kind.CONTEXT, text=f"compaction ({event.text('trigger') or 'unknown'}) refused, hand off"
-    )
-    for held in place.played:
-        service.record(place.store(), claim_of(held, event.session_id or ""), entry)
-    return _refusal(place)
+    leave_all(event, place, "the conversation was full")
+    return None  # what is printed here would be instructions for the summary; the session is told when it begins anew
 
 
-def trouble(_event: "HookEvent", place: "Place", _problem: str) -> "Answer | None":
-    return _refusal(place) if place.played else None
+def trouble(_event: "HookEvent", place: "Place", problem: str) -> "Answer | None":
+    return block(f"{problem}. {_refusal(place)['reason']}") if place.played else None
 
 
 def _refusal(place: "Place") -> "Answer":
     tasks = ", ".join(held.task_id for held in place.played)
     return block(
-        f"this session plays {tasks}, and a musician hands off instead of being compacted: call `handoff`, then start"
-        f" a fresh session with /musician {place.played[0].task_id}"
+        f"this session plays {tasks}, and a musician hands off instead of being compacted. `/clear` begins a fresh"
+        " conversation that keeps the task and is told where it stands"
     )

@@ -12,7 +12,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
-__all__ = ["LAG_S", "TAILS_BYTES", "is_written", "known_window", "open_transcript", "percent_used"]
+__all__ = [
+    "FULL_FROM_PCT",
+    "LAG_S",
+    "TAILS_BYTES",
+    "is_written",
+    "known_window",
+    "last_words",
+    "open_transcript",
+    "percent_used",
+]
+
+FULL_FROM_PCT = 95.0
+"""From here on a window counts as full: the client compacts at 96.7 % of a million tokens."""
+
+MOST_WORDS_CHARS = 2000
+"""Of what was said last."""
 
 TAILS_BYTES = (65_536, 1_048_576, 8_388_608)
 """How much of a transcript's end is read, one after the other, until there is an answer in it."""
@@ -71,6 +86,33 @@ def is_written(transcript_path: "str | None", call_id: bytes) -> bool:
         if time.monotonic() >= end_s:
             return False
         time.sleep(_LOOK_EVERY_S)
+
+
+def last_words(transcript_path: "str | None") -> str:
+    """The end of what the main conversation's model said last; "" where nothing can be read."""
+    import json
+
+    try:
+        with open_transcript(transcript_path or "") as file:
+            size = os.fstat(file.fileno()).st_size
+            file.seek(max(0, size - TAILS_BYTES[1]))
+            lines = file.read().split(b"\n")
+    except OSError:
+        return ""
+    for line in reversed(lines):
+        if b'"assistant"' not in line:
+            continue
+        try:
+            said = json.loads(line)
+            blocks = (
+                said["message"]["content"] if said["type"] == "assistant" and not said["isSidechain"] else ()
+            )
+            text = "\n".join(block["text"] for block in blocks if block["type"] == "text").strip()
+        except (ValueError, RecursionError, LookupError, TypeError):
+            continue
+        if text:
+            return text if len(text) <= MOST_WORDS_CHARS else f"… {text[-MOST_WORDS_CHARS:]}"
+    return ""
 
 
 def open_transcript(path: str) -> "BinaryIO":

@@ -32,11 +32,17 @@ def answer(event: "HookEvent", place: "Place") -> "Answer | None":
     session_id = event.session_id or ""
     export({"MUSICIAN_SESSION": session_id, **_bounded(place), **_guarded(place)})
     told = context(event.name, "\n".join([_identity(event), *_told(event, place, session_id)]))
-    return {**told, **_how_to_be_woken(event, place)}
+    return {**told, **_what_the_person_does(event, place)}
 
 
-def _how_to_be_woken(event: "HookEvent", place: "Place") -> "Answer":
-    """Only the person can start the monitor again; without it the gate waits, and the prompt with it."""
+def _what_the_person_does(event: "HookEvent", place: "Place") -> "Answer":
+    """Only the person can start the monitor again; without it the gate waits, and the prompt with it. Nor does anybody
+    else go on with what was handed off because the window was full."""
+    gone = [held.task_id for held in place.held if not held.is_live]
+    if event.text("source") == "compact" and gone:
+        return notice(
+            f"musician: {gone[0]} is not this conversation's any more: /clear, then /musician {gone[0]}"
+        )
     attended = os.environ.get("CLAUDE_CODE_SESSION_ATTENDED") == "1"
     if not (place.played and attended and event.text("source") == "resume"):
         return {}

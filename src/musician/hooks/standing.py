@@ -40,8 +40,11 @@ def where(place: Place) -> str:
 
 
 def standing(place: Place, session_id: str) -> str:
-    """Who a session is, what it has begun, and what has been said to it."""
-    lines = ["You conduct here (task-00)."] if any(held.conducts for held in place.live) else []
+    """Where a session works, before anything else: it may stand elsewhere (D43); who it is, what it has begun, and what
+    has been said to it."""
+    lines = [f"Work only in: {tree}" for tree in map(place.tree_of, place.played) if tree]
+    if any(held.conducts for held in place.live):
+        lines.append("You conduct here (task-00).")
     for held in place.played:
         view = service.task_view(place.store(), held.task_id)
         lines.append(f"You are {view.row.worked_by}, claim {held.epoch} of {held.task_id}.")

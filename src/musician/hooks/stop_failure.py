@@ -1,4 +1,11 @@
-"""A turn has failed in the client (the API, a limit): no gate was asked, so the database and the conductor are told."""
+"""A turn has failed in the client (the API, a limit): no gate was asked, so the database and the conductor are told.
+
+Where that was because the window is full, every further turn would fail like it: the program hands off (D42).
+"""
+
+from musician.hooks.answers import notice
+from musician.hooks.measure import FULL_FROM_PCT, percent_used
+from musician.hooks.numbers import numbers_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -8,12 +15,27 @@ if TYPE_CHECKING:
 
 __all__ = ["answer"]
 
+_TOO_LONG = ("prompt is too long", "context window", "context limit", "context length", "prompt_too_long")
+"""How the client, and the API behind it, say so."""
+
 
 def answer(event: "HookEvent", place: "Place") -> "Answer | None":
-    if place.played:
-        from musician import service
+    if not place.played:
+        return None
+    from musician import service
 
-        said = [event.text("error"), event.text("last_assistant_message")]
-        text = ": ".join(part for part in said if part) or "unknown"
-        service.note_client_failure(place.store(), event.session_id or "", text)
-    return None
+    said = [event.text("error"), event.text("last_assistant_message")]
+    text = ": ".join(part for part in said if part) or "unknown"
+    service.note_client_failure(place.store(), event.session_id or "", text)
+    if not _is_full(event, place, text.lower()):
+        return None
+    from musician.hooks.leaving import leave_all
+
+    return notice(leave_all(event, place, "its window is full"))
+
+
+def _is_full(event: "HookEvent", place: "Place", text: str) -> bool:
+    if any(words in text for words in _TOO_LONG):
+        return True
+    used_pct = percent_used(event.transcript_path, set_window_tokens=numbers_of(place).window_tokens)
+    return used_pct is not None and used_pct >= FULL_FROM_PCT

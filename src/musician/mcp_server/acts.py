@@ -200,7 +200,7 @@ def execute(seat: Seat, *, sql: str) -> str:
 def _done(seat: Seat, item: str, commit_id: str | None) -> str:
     hand = seat.hand  # as it stands now
     upcoming = hand.program.next_item(hand.progress)
-    commit = f", commit {commit_id[:12]}" if commit_id else ""
+    commit = f", commit {commit_id[:12]}" if commit_id else f", nothing changed in {hand.tree.path}"
     return f"{item} done{commit}; next: {'the final report' if upcoming is None else upcoming.item}"
 
 

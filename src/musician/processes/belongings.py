@@ -2,8 +2,9 @@
 
 No tree of processes leads to it: a client that is killed takes nothing along, and a program may have left its group and
 session. But what an agent runs has the session's id in its environment, with a word that only an agent's commands
-have; a shell that a person opened never has both, and neither has what serves the agent. So that alone is ended. What
-merely stands in a folder is told, because it may be anybody's.
+have: the client's own, whose ids nobody else has, or the tree that the session was given. A shell that a person opened
+never has both, and neither has what serves the agent. So that alone is ended. What merely stands in a folder is told,
+because it may be anybody's.
 """
 
 import contextlib
@@ -20,16 +21,13 @@ from musician.processes.identity import ENDED_STATES
 
 __all__ = ["described", "end_belongings", "find_belongings", "find_standing_in"]
 
-_IDS = ("MUSICIAN_SESSION", "CLAUDE_CODE_SESSION_ID")
-_AGENTS = ("CLAUDE_CODE_CHILD_SESSION", "MUSICIAN_TREE")
-"""In the environment of an agent's commands: the client's word for it, and ours."""
-
 _MOST_SHOWN_CHARS = 80
 _PACE_S = 0.02
 
 
-def find_belongings(session_ids: Collection[str]) -> tuple[psutil.Process, ...]:
-    """What commands of these sessions run here; never this process, its ancestors, its group or its descendants."""
+def find_belongings(session_ids: Collection[str], tree: Path) -> tuple[psutil.Process, ...]:
+    """What commands of these sessions run here, those that we started in ``tree``; never this process, its ancestors,
+    its group or its descendants."""
     own = psutil.Process()
     kept = never_signalled() | {child.pid for child in own.children(recursive=True)}
     found = []
@@ -37,7 +35,7 @@ def find_belongings(session_ids: Collection[str]) -> tuple[psutil.Process, ...]:
         with contextlib.suppress(psutil.Error, OSError):
             if process.pid in kept or os.getpgid(process.pid) == os.getpgid(0):
                 continue
-            if process.status() not in ENDED_STATES and _belongs(process.environ(), session_ids):
+            if process.status() not in ENDED_STATES and _belongs(process.environ(), session_ids, str(tree)):
                 found.append(process)
     return tuple(found)
 
@@ -55,7 +53,7 @@ def find_standing_in(folder: Path) -> tuple[psutil.Process, ...]:
 
 
 def end_belongings(
-    session_ids: Collection[str], *, grace_s: float
+    session_ids: Collection[str], tree: Path, *, grace_s: float
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """End what these sessions' commands run: what was found, and what of it survived. Blocks, bounded.
 
@@ -63,12 +61,12 @@ def end_belongings(
     """
     deadline = time.monotonic() + grace_s
     told: dict[int, str] = {}
-    members = find_belongings(session_ids)
+    members = find_belongings(session_ids, tree)
     signal_all(members, psutil.Process.terminate)
     while members and time.monotonic() < deadline + KILL_LIMIT_S:
         told.update((process.pid, described(process)) for process in members if process.pid not in told)
         time.sleep(_PACE_S)
-        members = find_belongings(session_ids)
+        members = find_belongings(session_ids, tree)
         if time.monotonic() >= deadline:
             signal_all(members, psutil.Process.kill)
     return tuple(told.values()), tuple(described(process) for process in members)
@@ -84,5 +82,7 @@ def described(process: psutil.Process) -> str:
     return f"{shown} (process {process.pid})"
 
 
-def _belongs(environ: Mapping[str, str], session_ids: Collection[str]) -> bool:
-    return any(name in environ for name in _AGENTS) and any(environ.get(name) in session_ids for name in _IDS)
+def _belongs(environ: Mapping[str, str], session_ids: Collection[str], tree: str) -> bool:
+    if "CLAUDE_CODE_CHILD_SESSION" in environ and environ.get("CLAUDE_CODE_SESSION_ID") in session_ids:
+        return True
+    return environ.get("MUSICIAN_TREE") == tree and environ.get("MUSICIAN_SESSION") in session_ids

@@ -18,11 +18,11 @@ __all__ = ["check_alone", "end_what_runs"]
 _MOST_NAMED = 5
 
 
-def check_alone(store: Store, claim: Claim) -> None:
+def check_alone(store: Store, claim: Claim, tree: TaskTree) -> None:
     """:class:`EvidenceMissing` while anything that belongs to the session is still at work. Blocks."""
     running = [
         *map(str, service.running_subagents(store, claim)),
-        *map(described, find_belongings({claim.session_id})),
+        *map(described, find_belongings({claim.session_id}, tree.path)),
     ]
     if running:
         raise EvidenceMissing(
@@ -32,9 +32,7 @@ def check_alone(store: Store, claim: Claim) -> None:
         )
 
 
-def end_what_runs(
-    store: Store, view: TaskView, tree: TaskTree | None, settings: Settings, *, but: str = ""
-) -> str:
+def end_what_runs(store: Store, view: TaskView, tree: TaskTree, settings: Settings, *, but: str = "") -> str:
     """End what the task's sessions have left running, all but one's; what was ended, or stands in the tree, for the
     journal, "" if nothing. :class:`TreeNotReady` where something of it does not end. Blocks.
 
@@ -44,15 +42,17 @@ def end_what_runs(
     gone = {
         each for each in ids if all(c.task_id == view.row.task_id for c in service.claims_of(store, each))
     }
-    ended, survived = end_belongings(gone, grace_s=settings.time.shutdown_grace_s) if gone else ((), ())
+    ended, survived = (
+        end_belongings(gone, tree.path, grace_s=settings.time.shutdown_grace_s) if gone else ((), ())
+    )
     if survived:
         raise TreeNotReady(
             reason=f"what an earlier session left running does not end: {_named(survived)}",
-            paths=() if tree is None else (str(tree.path),),
+            paths=(str(tree.path),),
             remedy="end it, then claim the task again",
         )
     told = [f"ended what an earlier session left running: {_named(ended)}"] if ended else []
-    standing = [] if tree is None or tree.tip() is None else find_standing_in(tree.path)
+    standing = [] if tree.tip() is None else find_standing_in(tree.path)
     if standing:
         told.append(
             f"in the tree stands, and may change it: {_named([described(each) for each in standing])}"

@@ -73,7 +73,7 @@ class TaskTree(Protocol):
         ...
 
     def keep(self, item: str, title: str) -> str | None:
-        """An item is finished: commit it; the commit's id, None where nothing is committed."""
+        """An item is finished: commit it; the commit's id, None where nothing is committed or has changed."""
         ...
 
     def undo(self, item: str, by: str) -> str | None:
@@ -153,6 +153,7 @@ class IsolatedTree:
 
     def keep(self, item: str, title: str) -> str | None:
         relink(self.worktree)
+        before = self.kept
         self.kept = commit_step(
             self.worktree,
             task_id=self.claim.task_id,
@@ -162,7 +163,7 @@ class IsolatedTree:
             epoch=self.claim.epoch,
             after=self.kept,
         )
-        return self.kept
+        return None if self.kept == before else self.kept
 
     def undo(self, item: str, by: str) -> str | None:
         revert_item(self.worktree, self.start, task_id=self.claim.task_id, item=item)

@@ -106,7 +106,10 @@ if TYPE_CHECKING:
         tasks_of,
     )
     from musician.service.work import (
+        Beginning,
         as_entry,
+        begin_piece,
+        beginning_of,
         context_of,
         describe_session,
         journal_of,
@@ -119,6 +122,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLEARED",
+    "Beginning",
     "Conducting",
     "Look",
     "Met",
@@ -141,7 +145,9 @@ __all__ = [
     "ask_human",
     "beat",
     "beat_conductor",
+    "begin_piece",
     "begin_subagent",
+    "beginning_of",
     "block_claim",
     "claim",
     "claims_of",
@@ -309,7 +315,10 @@ if not TYPE_CHECKING:  # where types are checked, a name that is not listed abov
                 "tasks_of",
             ),
             "work": (
+                "Beginning",
                 "as_entry",
+                "begin_piece",
+                "beginning_of",
                 "context_of",
                 "describe_session",
                 "journal_of",

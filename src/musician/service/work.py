@@ -1,5 +1,7 @@
 """Writing down what a session did: journal, verification, processes."""
 
+from dataclasses import dataclass
+
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, Kind, Progress
@@ -9,7 +11,10 @@ from musician.store.port import Store
 from musician.store.rows import JournalRow, SessionRow, decode
 
 __all__ = [
+    "Beginning",
     "as_entry",
+    "begin_piece",
+    "beginning_of",
     "context_of",
     "describe_session",
     "journal_of",
@@ -27,6 +32,36 @@ def record(store: Store, claim: Claim, *entries: Entry) -> None:
         load_owned(tx, claim)
         write_entries(tx, claim, entries)
         tx.run("beat", **named(claim))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beginning:
+    """What stood when a piece was begun: the commit its tree was at, and the user's main tree, as a text; "" where
+    either could not be told."""
+
+    tip: str
+    outside: str
+
+
+def begin_piece(store: Store, claim: Claim, item: str, beginning: Beginning) -> None:
+    """Keep what stood when a piece was begun, for its end (D43)."""
+    with store.write() as tx:
+        load_owned(tx, claim)
+        tx.run(
+            "begin_piece",
+            task_id=claim.task_id,
+            claim_epoch=claim.epoch,
+            item=item,
+            tip=beginning.tip,
+            outside=beginning.outside,
+        )
+
+
+def beginning_of(store: Store, claim: Claim, item: str) -> Beginning | None:
+    """What stood then; None where nobody wrote it down."""
+    with store.read() as tx:
+        found = tx.one("beginning_of_piece", task_id=claim.task_id, claim_epoch=claim.epoch, item=item)
+    return None if found is None else Beginning(tip=str(found["tip"]), outside=str(found["outside"]))
 
 
 def measure_context(store: Store, claim: Claim, context_pct: float) -> None:

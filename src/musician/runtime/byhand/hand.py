@@ -29,6 +29,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import WAITING, State
 from musician.protocol.transitions import Actor, Event, find
 from musician.runtime.belongings import check_alone, end_what_runs
+from musician.runtime.byhand import pieces
 from musician.runtime.byhand.readings import is_granted, used_in
 from musician.runtime.noticing import noticed
 from musician.runtime.papers import Papers, write_whole
@@ -121,6 +122,7 @@ class Hand:
             )
         self.check_corrected()
         self._check_context(context_pct)
+        pieces.begin(self.root, self.store, self.claim, self.tree, item)
         kind = Kind.LAUNCHED if "agent" in item else Kind.STARTED
         self._go_on(*self.news(), Entry(kind=kind, item=item, context_pct=context_pct))
 
@@ -183,16 +185,23 @@ class Hand:
 
         ``claims`` is what a subagent told of its piece; the next checkpoint holds it against what it finds (D19).
         """
-        commit_id = None
         if commit:
             service.beat(self.store, self.claim)  # a lost claim commits nothing
             titles = {each.item: each.title for each in self.program.items}
-            commit_id = self.tree.keep(item, titles.get(item, ""))
+            self.tree.keep(item, titles.get(item, ""))
+        commit_id, found = pieces.end(
+            self.root,
+            self.store,
+            self.claim,
+            self.tree,
+            item,
+            plan_id=self.view.row.plan_id,
+            commits=commit,
+        )
         kind = Kind.RETURNED if "agent" in item else Kind.COMPLETED
         besides = noticed(self.root, self.store, self.claim.task_id, item, self.tree)
-        self.note(
-            *besides, Entry(kind=kind, item=item, text=claims, context_pct=context_pct, commit_id=commit_id)
-        )
+        done = Entry(kind=kind, item=item, text=claims, context_pct=context_pct, commit_id=commit_id)
+        self.note(*besides, *found, done)
         return commit_id
 
     def ask(self, text: str, *, context_pct: float | None) -> int:
@@ -225,7 +234,7 @@ class Hand:
     def leave(self, reason: str, *, handoff: str | None, context_pct: float | None, notes: str = "") -> str:
         """Exit; where the HANDOFF is: the session's own, or the program's with the session's ``notes``."""
         service.beat(self.store, self.claim)  # before anything is set aside
-        end_what_runs(self.store, self.view, None, self.settings)
+        end_what_runs(self.store, self.view, self.tree, self.settings)
         leave = replace(leaving(replace(self.state(context_pct), leave_reason=reason)), notes=notes)
         path = self.papers.relative(self.papers.handoff)
         if handoff is None:
@@ -261,7 +270,7 @@ class Hand:
     def finish(self) -> str:
         """Complete; where the report is. The completion must stand approved."""
         service.beat(self.store, self.claim)
-        check_alone(self.store, self.claim)
+        check_alone(self.store, self.claim, self.tree)
         find(self.view.row.state, Event.COMPLETE, task_id=self.claim.task_id, actor=Actor.OWNER)
         if not service.approved_text(self.store, self.claim.task_id):
             raise EvidenceMissing(

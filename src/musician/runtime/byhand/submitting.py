@@ -45,7 +45,7 @@ async def submit_checkpoint(
     await _in_thread(partial(service.beat, hand.store, hand.claim))
     find(hand.view.row.state, Event.SUBMIT, task_id=hand.claim.task_id, actor=Actor.OWNER)
     hand.check_corrected()
-    await _in_thread(partial(check_alone, hand.store, hand.claim))
+    await _in_thread(lambda: check_alone(hand.store, hand.claim, hand.tree))
     await _in_thread(partial(_weigh, hand, context_pct))
     _ = hand.task  # a task nobody can read has no checkpoint to verify
     check = _check(hand, number)

@@ -180,6 +180,16 @@ CREATE TABLE journal (
 
 CREATE INDEX journal_by_task ON journal (task_id, id);
 
+-- What stood when a piece that is played by hand was begun: where its tree was, and the user's main tree (D43).
+CREATE TABLE beginnings (
+    task_id     TEXT NOT NULL,
+    claim_epoch INTEGER NOT NULL,
+    item        TEXT NOT NULL,
+    tip         TEXT NOT NULL,  -- "" where the tree is not the task's alone
+    outside     TEXT NOT NULL,  -- JSON; "" where that could not be told
+    PRIMARY KEY (task_id, item)
+) WITHOUT ROWID;
+
 -- Each deviation is ruled once (D17).
 CREATE TABLE rulings (
     journal_id INTEGER PRIMARY KEY,

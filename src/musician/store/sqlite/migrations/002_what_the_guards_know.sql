@@ -20,3 +20,13 @@ CREATE TABLE subagents (
 ) WITHOUT ROWID;
 
 CREATE INDEX subagents_running ON subagents (task_id, claim_epoch) WHERE ended_at IS NULL;
+
+-- What stood when a piece that is played by hand was begun: where its tree was, and the user's main tree (D43).
+CREATE TABLE beginnings (
+    task_id     TEXT NOT NULL,
+    claim_epoch INTEGER NOT NULL,
+    item        TEXT NOT NULL,
+    tip         TEXT NOT NULL,  -- "" where the tree is not the task's alone
+    outside     TEXT NOT NULL,  -- JSON; "" where that could not be told
+    PRIMARY KEY (task_id, item)
+) WITHOUT ROWID;

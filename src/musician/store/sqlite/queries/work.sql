@@ -62,3 +62,13 @@ WHERE NOT EXISTS (SELECT 1 FROM opinions WHERE submission_id = :submission_id);
 
 -- name: opinions_of_task
 SELECT * FROM opinions WHERE task_id = :task_id;
+
+-- name: begin_piece
+INSERT INTO beginnings (task_id, claim_epoch, item, tip, outside)
+VALUES (:task_id, :claim_epoch, :item, :tip, :outside)
+ON CONFLICT (task_id, item) DO UPDATE
+SET claim_epoch = excluded.claim_epoch, tip = excluded.tip, outside = excluded.outside;
+
+-- name: beginning_of_piece
+SELECT tip, outside FROM beginnings
+WHERE task_id = :task_id AND claim_epoch = :claim_epoch AND item = :item;

@@ -1,0 +1,46 @@
+"""A piece that is played by hand, from its beginning to its end: what it changed, in its tree and beside it (D43).
+
+What a driver remembers while it plays stands in the database here: beginning and end are two commands.
+"""
+
+from musician import service
+from musician.protocol.claim import Claim
+from musician.protocol.journal import Entry, Kind
+from musician.protocol.rules.deviations import Severity
+from musician.runtime.outside import Outside, changed_outside, look_outside
+from musician.runtime.tasktree import TaskTree
+from musician.store.port import Store
+from musician.trees.root import Root
+
+__all__ = ["begin", "end"]
+
+
+def begin(root: Root, store: Store, claim: Claim, tree: TaskTree, item: str) -> None:
+    """Keep what stands now. Of a tree that is the user's own nothing can be told later."""
+    tip = tree.tip()
+    outside = None if tip is None else look_outside(root)
+    text = "" if outside is None else outside.as_text()
+    service.begin_piece(store, claim, item, service.Beginning(tip=tip or "", outside=text))
+
+
+def end(
+    root: Root, store: Store, claim: Claim, tree: TaskTree, item: str, *, plan_id: str | None, commits: bool
+) -> tuple[str | None, tuple[Entry, ...]]:
+    """The commit that holds the piece, None where it changed nothing, and the deviations that became known of it.
+
+    What changed in the main tree the conductor hears at once.
+    """
+    tip, found = tree.tip(), []
+    began = service.beginning_of(store, claim, item) or service.Beginning(tip="", outside="")
+    commit_id = tip if commits and tip != began.tip else None
+    if commits and tip is not None and tip == began.tip:
+        text = f"{item} changed nothing in its tree"
+        found.append(Entry(kind=Kind.DEVIATION, item=item, text=text, severity=Severity.LOW))
+    changed = changed_outside(root, plan_id, Outside.from_text(began.outside)) if began.outside else ""
+    if changed:
+        text = f"the main working tree changed while {item} was played in its own: {changed}"
+        found.append(Entry(kind=Kind.DEVIATION, item=item, text=text, severity=Severity.HIGH))
+        service.tell_conductor(
+            store, claim.session_id, f"{text}. If that was you, rule it with your next verdict"
+        )
+    return commit_id, tuple(found)
