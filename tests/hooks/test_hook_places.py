@@ -205,7 +205,7 @@ def test_b10_a_database_that_cannot_be_written_is_answered_in_good_time(
         answered = _ask(hook, event, saying=str(store.path))
     assert time.monotonic() - begun < 10
     if event == "PreCompact":
-        assert "call `handoff`" in answered.blocks
+        assert "`/clear`" in answered.blocks
     else:
         _check(answered, event, store)
     assert service.claims_of(store, "sess-aaa") == (claim,)
