@@ -12,6 +12,7 @@ from musician.protocol.settings import Settings
 from musician.store.opening import database_path, open_store
 from musician.store.port import Store
 from musician.trees.root import Root, find_root
+from musician.trees.sharing import follow
 
 __all__ = ["App"]
 
@@ -41,6 +42,7 @@ class App:
         """:class:`NoRepository` outside of one."""
         if self._root is None:
             self._root = find_root(Path.cwd())
+            follow(str(self._root.musician_dir))
         return self._root
 
     @property

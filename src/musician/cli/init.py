@@ -15,7 +15,8 @@ from musician.protocol.errors import TreeNotReady
 from musician.service import keep_settings
 from musician.store.opening import create_store
 from musician.trees.ground import check_layout
-from musician.trees.root import Root, choose_temp, exclude_private, is_network_filesystem, keep_private
+from musician.trees.root import Root, choose_temp, exclude_private, is_network_filesystem, share_as_git_does
+from musician.trees.sharing import follow
 
 __all__ = ["init", "network_warnings"]
 
@@ -38,7 +39,6 @@ def init(app: App) -> None:
     root = app.root
     check_layout(root)
     created = _make_folders(root)
-    keep_private(root)
     exclude_private(root)
     created += _write_new(root, root.config, render_defaults())
     settings = app.settings  # a wrong file is told now, not by the first run
@@ -80,8 +80,12 @@ def _make_folders(root: Root) -> list[str]:
             remedy="move it away",
         )
     made = [f"{folder.relative_to(root.path)}/" for folder in folders if not folder.is_dir()]
-    for folder in folders:
+    for folder in folders:  # ours comes first, and all that follows is as open as it is
+        is_users = folder.is_dir() and folder != root.musician_dir
         folder.mkdir(parents=True, exist_ok=True)
+        if not is_users:
+            share_as_git_does(root, folder)
+        follow(str(root.musician_dir))
     made += _write_new(root, root.reports_dir / "README.md", _REPORTS_README)
     for name in ("README.md", "TEMPLATE.md"):
         text = (_INSTALLED / f"proposals-{name}").read_text(encoding="utf-8")

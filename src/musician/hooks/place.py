@@ -10,7 +10,7 @@ the database is gone or unreadable, a mark in git's own folder still says whose 
 
 import os
 
-from musician.trees import marks
+from musician.trees import marks, sharing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,6 +86,8 @@ class Place:
 
     def __init__(self, root: "str | None", database: str) -> None:
         self.root, self.database = root, database
+        if root is not None:
+            sharing.follow(os.path.join(root, ".musician"))
         self.held: tuple[Held, ...] = ()
         self.outlived = self.resumed = False
         self._store: Store | None = None

@@ -11,6 +11,7 @@ from musician.protocol.settings import Settings
 from musician.store.opening import database_path, open_store
 from musician.store.port import Store
 from musician.trees.root import Root, find_root
+from musician.trees.sharing import follow
 
 __all__ = ["Place"]
 
@@ -38,7 +39,9 @@ class Place:
     @cached_property
     def root(self) -> Root:
         """:class:`NoRepository` outside of one."""
-        return find_root(self._folder)
+        root = find_root(self._folder)
+        follow(str(root.musician_dir))
+        return root
 
     @property
     def database(self) -> Path:

@@ -79,7 +79,7 @@ def lock_path(locks: Path, task_id: str) -> Path:
 def hold(path: Path, *, session_id: str) -> VitalSign | HeldBy:
     """Take the lock, or say who has it. Never waits for a holder. OSError if the file cannot be had."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     with contextlib.ExitStack() as undo:
         undo.callback(os.close, descriptor)
         if not _take(descriptor):

@@ -7,7 +7,9 @@ agree on (database, settings, ``temp/``, reports) is derived from :attr:`Root.pa
 
 import os
 import shlex
+import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +30,8 @@ __all__ = [
 _EXCLUDED = (b"/.musician/", b"/temp")
 _PRIVATE_TO_GIT = frozenset({"umask", "false", "no", "off", "0", ""})
 """What ``core.sharedRepository`` says where the repository is one user's."""
+
+_OPEN_TO_ALL = frozenset({"all", "world", "everybody", "2"})
 
 _EXCLUDE_HEADING = b"# musician: what must not be committed\n"
 
@@ -175,18 +179,32 @@ def choose_temp(root: Root) -> Path:
     return root.musician_dir / "temp" if is_taken else root.temp_dir
 
 
-def keep_private(root: Root) -> None:
-    """Let nobody into ``.musician`` whom git does not let work in the repository.
+def share_as_git_does(root: Root, folder: Path) -> None:
+    """Let into a folder of ours, just made or not, whom git lets work in the repository, and nobody else.
 
-    Who can only read a lock can hold it. Where git shares the repository with a group (``core.sharedRepository``), its
-    members come in, and what is made there is the group's.
+    Who can only read a lock can hold it. Where git shares the repository (``core.sharedRepository``), the folder and
+    what is made in it are the group's, and what an earlier version has made there too.
     """
     shared = Git(root.path).text("config", "--default", "umask", "core.sharedRepository").lower()
-    mode = root.musician_dir.stat().st_mode
     if shared in _PRIVATE_TO_GIT:
-        root.musician_dir.chmod(mode & ~0o077)
-    else:
-        root.musician_dir.chmod(mode | 0o2070)
+        if folder == root.musician_dir:
+            folder.chmod(folder.stat().st_mode & ~0o077)
+        return
+    everybody = 0o005 if shared in _OPEN_TO_ALL else 0
+    with suppress(PermissionError):  # another member of the group has made it, and done this
+        os.chown(folder, -1, root.git_dir.stat().st_gid)
+        folder.chmod(folder.stat().st_mode | 0o2070 | everybody)
+    for inside, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if Path(inside, name) != root.trees_dir]
+        for name in (*folders, *files):
+            _give_to_group(Path(inside, name))
+
+
+def _give_to_group(path: Path) -> None:
+    mode = path.lstat().st_mode
+    if not stat.S_ISLNK(mode):
+        with suppress(PermissionError):
+            path.chmod(mode | (mode & 0o700) >> 3)
 
 
 def exclude_private(root: Root, *more: bytes) -> None:

@@ -11,9 +11,10 @@ Only what the database and the gate themselves do wrong becomes :class:`Database
 caller's block raises passes through untouched.
 """
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Set
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import cast
@@ -112,6 +113,8 @@ class SqliteStore:
         """
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         with _FaultsOf(path), ExitStack() as done:
+            with suppress(OSError):  # SQLite says better what is wrong; by itself it lets nobody else write
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666))
             connection = apsw.Connection(str(path), flags=flags)
             done.callback(connection.close)
             _configure(connection, busy_timeout_s=busy_timeout_s)
