@@ -44,6 +44,7 @@ def init(app: App) -> None:
     settings = app.settings  # a wrong file is told now, not by the first run
     is_new = not app.database.exists()
     with closing(create_store(app.database)) as store:
+        mended = store.mend()
         keep_settings(store, settings)
     created += [str(app.database)] if is_new else []
     warnings = network_warnings(app.database)
@@ -52,6 +53,7 @@ def init(app: App) -> None:
         "database": str(app.database),
         "config": str(root.config),
         "created": created,
+        "mended": mended,
         "warnings": warnings,
     }
     facts = {
@@ -59,7 +61,7 @@ def init(app: App) -> None:
         "settings": root.config,
         "new": ", ".join(_outermost([name.removeprefix(f"{root.path}/") for name in created]))
         or "nothing, all was there",
-    }
+    } | ({"mended": "; ".join(mended)} if mended else {})
     next_step = "next: write a plan, commit it, and play it with: musician run PLAN.md"
     show(app, document, pairs(facts), *(f"warning: {warning}" for warning in warnings), next_step)
 

@@ -79,6 +79,18 @@ class Store(Protocol):
         """Run one statement of somebody else's that only reads; :class:`StatementRefused` for any other (B11)."""
         ...
 
+    def broken(self) -> tuple[str, ...]:
+        """What stands in it that its guards would not have let in, the guards themselves among it; a line each."""
+        ...
+
+    def mend(self) -> tuple[str, ...]:
+        """Put that right, in one transaction; the lines of what was."""
+        ...
+
+    def holder(self) -> tuple[bool, int | None]:
+        """Whether somebody keeps every writer out now, and the process if it is known; waits for nobody."""
+        ...
+
     def change_counter(self) -> int:
         """Differs after any other connection's commit: the slow poll behind the bell."""
         ...

@@ -33,6 +33,9 @@ __all__ = [
     "tree_git_dir",
 ]
 
+OLDEST = (2, 25)
+"""The first git that does what is asked of it here."""
+
 COMMITTER_EMAIL = "musician@localhost"
 
 GIT_TIMEOUT_S = 600.0
@@ -121,7 +124,9 @@ class Git:
             )
         except FileNotFoundError as error:
             raise NoRepository(
-                path=str(self.folder), reason="git is not on PATH", remedy="install git 2.25 or newer"
+                path=str(self.folder),
+                reason="git is not on PATH",
+                remedy=f"install git {'.'.join(map(str, OLDEST))} or newer",
             ) from error
         except subprocess.TimeoutExpired as error:
             raise GitFailed(

@@ -25,6 +25,7 @@ __all__ = [
     "exclude_private",
     "find_root",
     "is_network_filesystem",
+    "is_shared",
 ]
 
 _EXCLUDED = (b"/.musician/", b"/temp")
@@ -185,7 +186,7 @@ def share_as_git_does(root: Root, folder: Path) -> None:
     Who can only read a lock can hold it. Where git shares the repository (``core.sharedRepository``), the folder and
     what is made in it are the group's, and what an earlier version has made there too.
     """
-    shared = Git(root.path).text("config", "--default", "umask", "core.sharedRepository").lower()
+    shared = _shared(root)
     if shared in _PRIVATE_TO_GIT:
         if folder == root.musician_dir:
             folder.chmod(folder.stat().st_mode & ~0o077)
@@ -198,6 +199,15 @@ def share_as_git_does(root: Root, folder: Path) -> None:
         folders[:] = [name for name in folders if Path(inside, name) != root.trees_dir]
         for name in (*folders, *files):
             _give_to_group(Path(inside, name))
+
+
+def is_shared(root: Root) -> bool:
+    """Whether git lets others work in the repository."""
+    return _shared(root) not in _PRIVATE_TO_GIT
+
+
+def _shared(root: Root) -> str:
+    return Git(root.path).text("config", "--default", "umask", "core.sharedRepository").lower()
 
 
 def _give_to_group(path: Path) -> None:

@@ -7,7 +7,7 @@ means, and a command that mends it. To add one, write the function and its line 
 import click
 
 from musician.cli.context import App
-from musician.cli.doctor import database, machine, place, plugins, trees
+from musician.cli.doctor import database, machine, place, plugins, rights, trees
 from musician.cli.doctor.check import Check, make_all
 from musician.cli.faults import FAILED
 from musician.cli.findings import report
@@ -23,7 +23,10 @@ CHECKS = (
     Check(name="tree", look=place.tree, needs=("repository",), worst=Level.WARN),
     Check(name="ground", look=trees.ground, needs=("repository",)),
     Check(name="trees", look=trees.trees, needs=("repository",)),
+    Check(name="rights", look=rights.everything, needs=("repository",)),
     Check(name="database", look=database.soundness),
+    Check(name="gate", look=database.gate, needs=("database",)),
+    Check(name="contents", look=database.contents, needs=("database", "settings")),
     Check(name="disk", look=place.disk),
     Check(name="sqlite3", look=machine.shell),
     Check(name="clock", look=database.clock, needs=("database",)),
@@ -39,7 +42,8 @@ CHECKS = (
 def doctor(context: click.Context, app: App) -> None:
     """Check everything and say how to mend it.
 
-    Git, repository, settings, database, agents, clock, Claude Code's plugin. Exit code 1 if something must be mended.
+    Git, repository, settings, rights, database and what stands in it, clock, agents, Claude Code's plugin. Exit code 1
+    if something must be mended.
     """
     checks = CHECKS if app.db is not None or place.is_known(app) else CHECKS[:2]
     if report(app, list(make_all(checks, app))):

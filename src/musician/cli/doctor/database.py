@@ -6,11 +6,21 @@ from collections.abc import Iterator
 import apsw
 
 from musician.cli.context import App
-from musician.cli.doctor.check import fail, ok
+from musician.cli.doctor.check import fail, ok, warn
 from musician.plugin.finding import Finding
+from musician.processes.output import printable
+from musician.protocol.states import State
+from musician.service import guarded, kept_settings, tasks_of
 from musician.service.health import ahead_of_clock_s, check_integrity
 
-__all__ = ["clock", "soundness"]
+__all__ = ["clock", "contents", "gate", "soundness"]
+
+_MOST_TOLD = 20
+
+_OWNED = frozenset(
+    {State.WORKING, State.NEEDS_REVIEW, State.REVIEW_APPROVED, State.REVIEW_FAILED, State.ERROR}
+)
+"""States in which somebody owns a task."""
 
 _EARLIEST_YEAR_S = 1_704_067_200
 """2024: a clock before it was never set."""
@@ -19,6 +29,44 @@ _EARLIEST_YEAR_S = 1_704_067_200
 def soundness(app: App) -> Iterator[Finding]:
     check_integrity(app.store)
     yield ok(f"{app.database}, sound (SQLite {apsw.sqlite_lib_version()})")
+
+
+def gate(app: App) -> Iterator[Finding]:
+    """Whether somebody keeps every writer out; nobody is waited for."""
+    is_held, pid = app.store.holder()
+    if is_held:
+        who = "another process" if pid is None else f"pid {pid}"
+        yield warn(
+            f"{who} holds the database: nobody else can write until it lets go",
+            "look again; if it stays, end that process" + (f": kill {pid}" if pid else ""),
+        )
+    else:
+        yield ok("free")
+
+
+def contents(app: App) -> Iterator[Finding]:
+    """What the guards would not have let in, and the guards themselves."""
+    found = app.store.broken()
+    for line in found[:_MOST_TOLD]:
+        yield fail(printable(line), "`musician init` mends it")
+    if len(found) > _MOST_TOLD:
+        yield fail(f"and {len(found) - _MOST_TOLD} more", "`musician init` mends them")
+    kept, wanted = kept_settings(app.store), guarded(app.settings)
+    for name, value in wanted.items():
+        if kept.get(name) != value:
+            yield warn(
+                f"the database goes by {name} = {kept.get(name)}, the settings say {value:g}",
+                "`musician init` writes it down",
+            )
+    rows = () if found else tasks_of(app.store)
+    ownerless = [row.task_id for row in rows if row.session_id is None and row.state in _OWNED]
+    if ownerless:
+        yield fail(
+            f"at work under nobody: {', '.join(ownerless)}",
+            "have a fresh session go on: musician handoff TASK",
+        )
+    if not found and not ownerless and kept == wanted:
+        yield ok("every guard stands, and nothing is there that one would not have let in")
 
 
 def clock(app: App) -> Iterator[Finding]:

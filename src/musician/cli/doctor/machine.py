@@ -1,5 +1,6 @@
 """What the machine has: git, a shell, the ``sqlite3`` program."""
 
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from musician.agents.registry import make_agent
 from musician.cli.context import App
 from musician.cli.doctor.check import fail, ok, warn
 from musician.plugin.finding import Finding
-from musician.trees.git import Git
+from musician.trees.git import OLDEST, Git
 
 __all__ = ["agents", "git", "is_affected_sqlite", "shell"]
 
@@ -20,7 +21,15 @@ _ASK_LIMIT_S = 10
 
 
 def git(_app: App) -> Iterator[Finding]:
-    yield ok(Git(Path.cwd(), finds=True).text("--version"))
+    said = Git(Path.cwd(), finds=True).text("--version")
+    numbers = re.search(r"(\d+)\.(\d+)", said)
+    oldest = ".".join(map(str, OLDEST))
+    if numbers is None:
+        yield warn(f"{said!r} names no version", f"install git {oldest} or newer")
+    elif (int(numbers[1]), int(numbers[2])) < OLDEST:
+        yield fail(f"{said} is too old", f"install git {oldest} or newer")
+    else:
+        yield ok(said)
 
 
 def shell(_app: App) -> Iterator[Finding]:

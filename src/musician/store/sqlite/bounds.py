@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from musician.protocol.names import CONDUCTOR
 from musician.store.sqlite.triggers import abort
 
-__all__ = ["bounding_triggers"]
+__all__ = ["COUNTED", "bounding_triggers"]
 
-_COUNTED = (
+COUNTED = (
     "orchestration_messages",
     "history",
     "journal",
@@ -46,7 +46,7 @@ _WIDEST_GAP = 1_000_000
 
 def bounding_triggers() -> Iterator[str]:
     """Every trigger, as one CREATE TRIGGER statement each."""
-    for table in _COUNTED:
+    for table in COUNTED:
         last = f"coalesce((SELECT seq FROM sqlite_sequence WHERE name = '{table}'), 0)"
         yield abort(  # where no id is given, a trigger sees -1
             f"{table}_counts",

@@ -12,7 +12,7 @@ import apsw
 from musician.protocol.errors import DatabaseUnusable
 from musician.store.sqlite.gate import GateTimeout
 
-__all__ = ["as_unusable", "gate_fault", "held_by", "unreachable"]
+__all__ = ["as_unusable", "gate_fault", "held_by", "spent", "unreachable"]
 
 _KINDS: tuple[tuple[type[apsw.Error], str, str, str], ...] = (
     (
@@ -56,6 +56,16 @@ _KINDS: tuple[tuple[type[apsw.Error], str, str, str], ...] = (
         "the state is as it was; look at `musician status`",
     ),
 )
+
+
+def spent(path: Path, table: str) -> DatabaseUnusable:
+    """SQLite says "full" of a table, too, whose last id is taken."""
+    return DatabaseUnusable(
+        path=str(path),
+        kind="spent",
+        detail=f"somebody has written the last id there can be into {table}, and none is left",
+        remedy="run `musician init`, which gives the ids back",
+    )
 
 
 def as_unusable(error: apsw.Error, path: Path) -> DatabaseUnusable:

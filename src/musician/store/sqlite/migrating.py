@@ -27,7 +27,15 @@ from musician.store.sqlite.versions import (
     standing_of,
 )
 
-__all__ = ["create_schema", "fingerprint", "make_guards", "migrations", "take_up"]
+__all__ = [
+    "all_or_nothing",
+    "create_schema",
+    "drop_triggers",
+    "fingerprint",
+    "make_guards",
+    "migrations",
+    "take_up",
+]
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -35,7 +43,7 @@ _MIGRATIONS = Path(__file__).parent / "migrations"
 def create_schema(connection: apsw.Connection) -> None:
     """Make what a fresh database has, unless somebody else just did."""
     connection.pragma("journal_mode", "WAL")
-    with _all_or_nothing(connection):
+    with all_or_nothing(connection):
         if connection.pragma("application_id") != APPLICATION_ID:
             connection.execute(load_schema())
             connection.pragma("application_id", APPLICATION_ID)
@@ -44,11 +52,11 @@ def create_schema(connection: apsw.Connection) -> None:
 
 def take_up(connection: apsw.Connection) -> None:
     """Make an older database one of this version, and the guards this program's."""
-    with _all_or_nothing(connection):
+    with all_or_nothing(connection):
         standing = standing_of(connection)
         if standing.is_newer or standing.is_current:  # somebody else just did
             return
-        _drop_triggers(connection)
+        drop_triggers(connection)
         for version, sql in migrations().items():
             if version > standing.version:
                 connection.execute(sql)
@@ -57,7 +65,7 @@ def take_up(connection: apsw.Connection) -> None:
 
 def make_guards(connection: apsw.Connection) -> None:
     """Make them anew, whatever triggers there are, and write down what was made. Within a transaction."""
-    _drop_triggers(connection)
+    drop_triggers(connection)
     for statement in guard_statements():
         connection.execute(statement)
     facts = {"schema.version": SCHEMA_VERSION, "schema.guards": GUARDS}
@@ -84,14 +92,16 @@ def migrations() -> dict[int, str]:
     return {int(file.name.partition("_")[0]): fill(file.read_text(encoding="utf-8")) for file in files}
 
 
-def _drop_triggers(connection: apsw.Connection) -> None:
+def drop_triggers(connection: apsw.Connection) -> None:
+    """All there are, whoever made them."""
     for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
         quoted = str(name).replace('"', '""')
         connection.execute(f'DROP TRIGGER "{quoted}"')
 
 
 @contextmanager
-def _all_or_nothing(connection: apsw.Connection) -> Iterator[None]:
+def all_or_nothing(connection: apsw.Connection) -> Iterator[None]:
+    """One transaction, changes of the schema among it."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -25,7 +25,7 @@ from musician.protocol.errors import DatabaseUnusable, NotInitialised
 from musician.store import bell
 from musician.store.port import Answer, Change, Row, Value
 from musician.store.sqlite import foreign
-from musician.store.sqlite.faults import as_unusable, gate_fault, unreachable
+from musician.store.sqlite.faults import as_unusable, gate_fault, spent, unreachable
 from musician.store.sqlite.gate import TOLD_AFTER_S, Gate, GateTimeout
 from musician.store.sqlite.named import load_queries
 from musician.store.sqlite.texts import read_bytes, whole
@@ -171,6 +171,24 @@ class SqliteStore:
             connection.pragma("query_only", True)
             return foreign.ask(connection, statement, most_rows=most_rows, most_bytes=most_bytes)
 
+    def broken(self) -> tuple[str, ...]:
+        from musician.store.sqlite.mending import broken
+
+        with self.read(), _FaultsOf(self.path):
+            return broken(self._connection)
+
+    def mend(self) -> tuple[str, ...]:
+        from musician.store.sqlite.mending import mend
+
+        with self._lock, ExitStack() as held, _FaultsOf(self.path):
+            self._check_free()
+            _enter(held, self._gate, self._busy_timeout_s, self.path, self._told)
+            return mend(self._connection)
+
+    def holder(self) -> tuple[bool, int | None]:
+        with _FaultsOf(self.path):
+            return self._gate.is_held, self._gate.holder()
+
     def change_counter(self) -> int:
         """SQLite's ``data_version``: differs after another connection's commit."""
         with self._lock, _FaultsOf(self.path):
@@ -226,6 +244,7 @@ class SqliteTx:
 
     def __init__(self, connection: apsw.Connection, path: Path, columns: dict[str, tuple[str, ...]]) -> None:
         self._connection = connection
+        self._path = path
         self._faults = _FaultsOf(path)
         self._queries = load_queries()
         self._columns = columns
@@ -272,6 +291,14 @@ class SqliteTx:
             return self._connection.execute(sql, parameters)
         except UnicodeEncodeError:
             return self._connection.execute(sql, whole(parameters))
+        except apsw.FullError as error:
+            self._blame_ids(error)
+            raise
+
+    def _blame_ids(self, error: apsw.FullError) -> None:
+        table = self._connection.execute("SELECT name FROM sqlite_sequence WHERE seq = ?", (2**63 - 1,)).get
+        if table is not None:
+            raise spent(self._path, str(table)) from error
 
     def _bytewise(self, query: str, parameters: Mapping[str, Value]) -> list[Row]:
         names, rows = read_bytes(self._connection, self._queries[query], parameters)

@@ -1,0 +1,58 @@
+"""Everything a run will write: whether it can be, by whom it is owned, and who else comes in."""
+
+import os
+import shlex
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from musician.cli.context import App
+from musician.cli.doctor.check import fail, ok, warn
+from musician.plugin.finding import Finding
+from musician.trees.root import Root, is_shared
+
+__all__ = ["everything"]
+
+
+def everything(app: App) -> Iterator[Finding]:
+    root = app.root
+    wrong = [*_closed(root), *_others(root)]
+    yield from wrong or [ok("everything a run writes can be written, by nobody else")]
+
+
+def _closed(root: Root) -> Iterator[Finding]:
+    for path in _written(root):
+        how = "-R u+rwX" if path.is_dir() else "u+rw"
+        found = path.stat()
+        if not os.access(path, os.W_OK):
+            whose = "" if found.st_uid == os.geteuid() else f"; it belongs to user {found.st_uid}"
+            by_owner = "" if found.st_uid == os.geteuid() else "as its owner, "
+            yield fail(f"{path} cannot be written{whose}", f"{by_owner}chmod {how} {shlex.quote(str(path))}")
+        elif not found.st_mode & stat.S_IWUSR:
+            yield warn(
+                f"{path} is read-only for everybody but the superuser",
+                f"chmod {how} {shlex.quote(str(path))}",
+            )
+
+
+def _others(root: Root) -> Iterator[Finding]:
+    folder = root.musician_dir
+    if not folder.is_dir():
+        return
+    shared, found = is_shared(root), folder.stat()
+    if not shared and found.st_uid != os.geteuid():
+        yield warn(
+            f"{folder} belongs to user {found.st_uid}, and git does not share this repository",
+            f"work as that user, or: sudo chown -R {os.geteuid()} {shlex.quote(str(folder))}",
+        )
+    elif not shared and found.st_mode & 0o077:
+        yield warn(f"others can come into {folder}, and hold its locks", "`musician init` closes it")
+
+
+def _written(root: Root) -> Iterator[Path]:
+    own = root.musician_dir
+    beside = [root.database.with_name(root.database.name + end) for end in ("", "-wal", "-shm", "-gate")]
+    folders = [own, root.locks_dir, root.trees_dir, root.logs_dir, own / "scratch", root.temp_dir]
+    git = [root.git_dir, root.git_dir / "objects", root.git_dir / "refs", root.git_dir / "refs" / "heads"]
+    reports = [root.reports_dir, root.proposals_dir]
+    yield from (path for path in (*folders, *beside, *reports, *git) if path.exists())
