@@ -26,6 +26,7 @@ __all__ = [
     "find_root",
     "is_network_filesystem",
     "is_shared",
+    "share_as_git_does",
 ]
 
 _EXCLUDED = (b"/.musician/", b"/temp")
