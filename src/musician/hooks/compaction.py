@@ -1,9 +1,9 @@
 """A conversation is about to be compacted. For a musician that is a handoff instead (D15, D42).
 
 What compaction drops nobody has chosen: half-known files, rulings, the reason for a deviation. A fresh session
-verifies before it goes on. Where the client compacts by itself the window is full, and no model would be asked again: the program
-hands off in its place, and the conversation, a musician's no more, is compacted. A person who asks for it is told what
-goes on with the task; so is everybody where the handoff fails.
+verifies before it goes on. Where the client compacts by itself the window is full, and no model would be asked again:
+the program hands off in its place, and the conversation, a musician's no more, is compacted. A person who asks for it
+is told what goes on with the task; so is everybody where the handoff fails.
 """
 
 from musician.hooks.answers import block

@@ -8,6 +8,7 @@ context. Rules:
 - surfaces hold no rules: a tool parses, calls one verb, renders (``acts``); what it may not do the verb refuses;
 - standard output carries JSON-RPC and nothing else (``wire``, B17); the log is standard error; the environment,
   which holds the client's token, is never logged;
+- whoever asks is answered, if only by an error (``requests``);
 - the end of input ends the server within :data:`~musician.mcp_server.server.EXIT_WITHIN_S`, in the middle of a tool
   too;
 - a session without an id, or without a claim, is told so and touches nothing;

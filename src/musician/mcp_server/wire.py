@@ -4,6 +4,8 @@ The transport gets duplicates of both. From then on descriptor 1 is standard err
 way, by a child neither, reaches the client; and descriptor 0 is empty, so that no child eats a request. Reading
 waits without a thread where the system allows it: a thread in a read would keep the process from ending.
 
+What is no message is answered here (``requests``), and the library never sees it.
+
 What a reply says has been delivered once its line is flushed, and not before: whoever must know leaves a note with
 :meth:`Wire.after` (D12).
 """
@@ -15,6 +17,8 @@ from contextlib import suppress
 
 import anyio
 import anyio.to_thread
+
+from musician.mcp_server.requests import Wrong, checked
 
 __all__ = ["Wire"]
 
@@ -33,7 +37,7 @@ class Wire:
         os.dup2(empty, 0)
         os.close(empty)
         os.dup2(2, 1)
-        self.closed = anyio.Event()
+        self.closed, self._writing = anyio.Event(), anyio.Lock()
         self._reading = anyio.CancelScope()
         self._notes: dict[object, Callable[[], Awaitable[None]]] = {}
 
@@ -54,7 +58,11 @@ class Wire:
             *lines, tail = chunk.split(b"\n")
             for line in lines:
                 rest += line
-                yield rest.decode("utf-8", "replace")
+                try:
+                    yield checked(bytes(rest))
+                except Wrong as wrong:
+                    if wrong.reply is not None and rest.strip():
+                        await self.write(wrong.reply)
                 rest.clear()
             rest += tail
         self.close()
@@ -62,8 +70,9 @@ class Wire:
     async def write(self, text: str) -> None:
         data = memoryview(text.encode())
         try:
-            while data and not self.closed.is_set():
-                data = data[await anyio.to_thread.run_sync(os.write, self._out, data) :]
+            async with self._writing:
+                while data and not self.closed.is_set():
+                    data = data[await anyio.to_thread.run_sync(os.write, self._out, data) :]
         except OSError:  # nobody reads the answer
             self.close()
             return

@@ -1,0 +1,83 @@
+"""What of a client's lines is a request: the library answers those, and lets everything else lie unanswered.
+
+Whoever asks waits for an answer. So what cannot be taken for a message is answered here, by the error that JSON-RPC has
+for it, with the id where one can be told. Half a character, as a model's text that was cut may hold, is replaced:
+the request is good without it.
+"""
+
+import json
+import re
+from typing import Any
+
+__all__ = ["Wrong", "checked"]
+
+_NO_JSON, _NO_REQUEST, _NO_PARAMETERS = -32700, -32600, -32602
+_HALVES = re.compile("[\ud800-\udfff]")
+_ID = re.compile(
+    rb'^\s*\{\s*"jsonrpc"\s*:\s*"2.0"\s*,\s*"id"\s*:\s*(?P<first>\d{1,15}|"[^"\\]{1,99}")\s*,'
+    rb'|"id"\s*:\s*(?P<last>\d{1,15}|"[^"\\]{1,99}")\s*\}\s*$'
+)
+"""Where clients put it, in a line that is no JSON."""
+
+
+MOST_DEPTH = 100
+"""Of objects and lists in each other; the library reads no message that is nested twice as deep."""
+
+
+class Wrong(Exception):
+    """No message that can be served; ``reply`` is what is answered, None where nobody waits for an answer."""
+
+    def __init__(self, code: int, text: str, *, id: object, is_awaited: bool = True) -> None:  # noqa: A002  # JSON-RPC's word
+        super().__init__(text)
+        answer = {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": text}}
+        self.reply = json.dumps(answer) + "\n" if is_awaited else None
+
+
+def checked(line: bytes) -> str:
+    """The line, as the library takes it; :class:`Wrong` for what is no message."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise Wrong(
+            _NO_JSON, f"this cannot be read as JSON: {type(error).__name__}", id=_id_in(line)
+        ) from None
+    _check(message)
+    if line.count(b"[") + line.count(b"{") > MOST_DEPTH and _depth(message) > MOST_DEPTH:
+        raise Wrong(_NO_REQUEST, "nested too deep", id=message.get("id"), is_awaited="id" in message)
+    if b"\\ud" not in line.lower():
+        return line.decode("utf-8", "replace")
+    return _HALVES.sub("\ufffd", json.dumps(message, ensure_ascii=False))
+
+
+def _check(message: Any) -> None:
+    if not isinstance(message, dict):
+        raise Wrong(_NO_REQUEST, "a message is one object", id=None)
+    named = message.get("id")
+    is_id = isinstance(named, (str, int)) and not isinstance(named, bool)
+    if "method" not in message and is_id and ("result" in message or "error" in message):
+        return
+    problem = ""
+    if message.get("jsonrpc") != "2.0":
+        problem = "jsonrpc is 2.0"
+    elif not isinstance(message.get("method"), str):
+        problem = "a request names its method"
+    elif "id" in message and not is_id:
+        problem = "an id is a text or a whole number"
+    if problem:
+        raise Wrong(_NO_REQUEST, problem, id=named if is_id else None)
+    if not isinstance(message.get("params", {}), dict):
+        raise Wrong(_NO_PARAMETERS, "parameters are an object", id=named, is_awaited="id" in message)
+
+
+def _depth(message: Any) -> int:
+    depth, level = 0, [message]
+    while level:
+        depth += 1
+        inner = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [part for parts in inner for part in parts if isinstance(part, (dict, list))]
+    return depth
+
+
+def _id_in(line: bytes) -> object:
+    found = _ID.search(line)
+    return None if found is None else json.loads(found["first"] or found["last"])
