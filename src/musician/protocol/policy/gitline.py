@@ -8,9 +8,8 @@ scripts.
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from musician.protocol.policy.forbidden import UNTOLD, Act
 from musician.protocol.policy.shell import UNKNOWN
@@ -71,7 +70,8 @@ def _read_verb(name: str, rest: list[str], line: GitLine) -> None:
     if UNKNOWN in name or _PATTERN & set(name):
         line.acts, line.untold = list(UNTOLD), True
     elif name in _VERBS:
-        line.acts += _VERBS[name].acts(rest)
+        decided = _VERBS[name].acts(rest)
+        line.acts += _undecided(name, rest) if decided is None else decided
     operands = _operands(rest)
     line.writes = name in _WRITING or (name == "stash" and not _SHOWING_STASHES & set(operands[:1]))
     if name in ("rm", "mv"):
@@ -168,34 +168,76 @@ def _operands(arguments: Iterable[str]) -> list[str]:
 
 # -- subcommands ----------------------------------------------------------------------------------------------------
 
+_TABLE = """
+push send-pack http-push send-email imap-send | => push
+subtree        | push => push | split => branch
+lfs            | push => push
+svn            | dcommit => push
+p4             | submit => push
+annex          | push sync => push
+branch         | -d -D --delete => discard | -m -M -c -C -f --move --copy --force => branch
+               | -l --list --contains --no-contains --merged --no-merged --points-at --show-current => -
+               | -u --set-upstream-to --unset-upstream --edit-description => - | * => branch
+checkout       | -b -B -t --orphan --track --detach => branch | * -f --force -p --patch => discard
+switch         | -f --force --discard-changes => discard
+               | * -c -C -d --create --force-create --detach --orphan => branch
+restore (s)    | -W --worktree => discard | -S --staged => - | * => discard
+reset          | --hard --merge --keep => discard
+clean (e)      | --no-dry-run => discard | -n --dry-run => - | => discard
+stash          | drop clear pop => discard | branch => branch
+worktree       | add move => branch | remove prune => discard
+update-ref     | -d --delete --stdin => discard | => branch
+symbolic-ref   | -d --delete => branch
+pull           | -r --rebase => discard
+fetch          |
+rebase         | --abort --quit --continue --skip --show-current-patch => - | => discard
+apply (pC)     | -R --reverse => discard
+fast-import    | => branch
+filter-branch filter-repo checkout-index | => discard
+read-tree      | -u --reset => discard
+prune          | -n --dry-run => - | => discard
+gc             | --prune => discard
+reflog         | expire delete => discard
+replace        | -l --list => - | => discard
+rm             | --cached -n --dry-run => -
+tag            | -d -f --delete --force => discard
+"""
+"""What each subcommand may do. Of a line's clauses the first that applies decides: by an option, by the first word
+after the subcommand (one that is unknown may be any of them), by any word at all (``*``), or always. ``-`` is harmless.
+In parentheses: short options that take the rest of their cluster. A word that may be a file is taken for a branch."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True)
 class _Verb:
-    """What a subcommand may do. The first of these that applies decides: ``flags`` by which it acts; ``harmless`` ones;
-    its first word (``words``; one that is unknown may be any of them); what ``judge`` says; that it is given any word
-    at all (``operands``); and what it does ``always``."""
+    clauses: tuple[tuple[frozenset[str], tuple[Act, ...]], ...]
+    valued: str
 
-    flags: tuple[tuple[tuple[str, ...], Act], ...] = ()
-    harmless: tuple[str, ...] = ()
-    words: Mapping[str, Act] = field(default_factory=dict)
-    judge: Callable[[list[str]], Act | None] | None = None
-    operands: Act | None = None
-    always: Act | None = None
-    valued: str = ""
+    def acts(self, arguments: list[str]) -> tuple[Act, ...] | None:
+        """None where no clause decides."""
+        first = next(iter(_operands(arguments)), None)
+        if first is not None and UNKNOWN in first:
+            named = [acts for names, acts in self.clauses if any(name[0] not in "-*" for name in names)]
+            if named:
+                return tuple(dict.fromkeys(act for acts in named for act in acts))
+        for names, acts in self.clauses:
+            flags = [name for name in names if name.startswith("-")]
+            is_given = first is not None and ("*" in names or first in names)
+            if not names or is_given or _has(arguments, *flags, valued=self.valued):
+                return acts
+        return None
 
-    def acts(self, arguments: list[str]) -> Iterable[Act]:
-        for flags, act in self.flags:
-            if _has(arguments, *flags, valued=self.valued):
-                return (act,)
-        if _has(arguments, *self.harmless, valued=self.valued):
-            return ()
-        words = _operands(arguments)
-        first = words[0] if words else ""
-        if self.words and UNKNOWN in first:
-            return dict.fromkeys(self.words.values())
-        judged = self.judge(arguments) if self.judge is not None else None
-        found = self.words.get(first) or judged or (self.operands if words else None) or self.always
-        return (found,) if found else ()
+
+def _verbs(table: str) -> Iterator[tuple[str, _Verb]]:
+    for line in table.replace("\n   ", "").strip().splitlines():
+        head, *parts = line.split("|")
+        names, _, valued = head.partition("(")
+        clauses = [part.partition("=>")[::2] for part in parts if part.strip()]
+        read = ((frozenset(said.split()), _ACTS[act.strip()]) for said, act in clauses)
+        yield from dict.fromkeys(names.split(), _Verb(tuple(read), valued.strip(" )"))).items()
+
+
+_ACTS = {"-": (), **{act.value: (act,) for act in UNTOLD}}
+_VERBS = dict(_verbs(_TABLE))
 
 
 def _makes_branches(refspec: str) -> bool:
@@ -203,97 +245,24 @@ def _makes_branches(refspec: str) -> bool:
     return bool(target) and not target.startswith("refs/remotes/") and "://" not in refspec
 
 
-def _fetched(arguments: list[str]) -> Act | None:
-    return Act.BRANCH if any(_makes_branches(refspec) for refspec in _operands(arguments)[1:]) else None
-
-
-def _reset(arguments: list[str]) -> Act | None:
+def _resets(arguments: list[str]) -> bool:
     """It moves the branch where it is given a commit and no path."""
     at = arguments.index("--") if "--" in arguments else None
     operands = _operands(arguments[:at])
     paths = arguments[at + 1 :] if at is not None else operands[1:]
     moves = operands[:1] not in ([], ["HEAD"], ["@"]) and not paths and not _FILE.search(operands[0])
-    return Act.DISCARD if moves or any(UNKNOWN in operand for operand in operands) else None
+    return moves or any(UNKNOWN in operand for operand in operands)
 
 
-def _removed(arguments: list[str]) -> Act | None:
-    everything = {"", ".", "*", ":"}
-    return Act.DISCARD if everything & {operand.rstrip("/") for operand in _operands(arguments)} else None
-
-
-def _symbolic(arguments: list[str]) -> Act | None:
-    return Act.BRANCH if len(_operands(arguments)) > 1 else None
-
-
-_PUSH, _BRANCH, _DISCARD = (_Verb(always=act) for act in (Act.PUSH, Act.BRANCH, Act.DISCARD))
-_DELETE = (("-d", "-D", "--delete"), Act.DISCARD)
-
-_VERBS: Mapping[str, _Verb] = MappingProxyType(
-    {
-        **dict.fromkeys(("push", "send-pack", "http-push", "send-email", "imap-send"), _PUSH),
-        "subtree": _Verb(words={"push": Act.PUSH, "split": Act.BRANCH}),
-        "lfs": _Verb(words={"push": Act.PUSH}),
-        "svn": _Verb(words={"dcommit": Act.PUSH}),
-        "p4": _Verb(words={"submit": Act.PUSH}),
-        "annex": _Verb(words={"push": Act.PUSH, "sync": Act.PUSH}),
-        "branch": _Verb(
-            flags=(_DELETE, (("-m", "-M", "-c", "-C", "-f", "--move", "--copy", "--force"), Act.BRANCH)),
-            harmless=(
-                *("-l", "--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at"),
-                *("--show-current", "-u", "--set-upstream-to", "--unset-upstream", "--edit-description"),
-            ),
-            operands=Act.BRANCH,
-        ),
-        "checkout": _Verb(
-            flags=(
-                (("-b", "-B", "-t", "--orphan", "--track", "--detach"), Act.BRANCH),
-                (("-f", "--force", "-p", "--patch"), Act.DISCARD),
-            ),
-            operands=Act.DISCARD,  # a word may be a file, whose changes would be lost
-        ),
-        "switch": _Verb(
-            flags=(
-                (("-f", "--force", "--discard-changes"), Act.DISCARD),
-                (("-c", "-C", "-d", "--create", "--force-create", "--detach", "--orphan"), Act.BRANCH),
-            ),
-            operands=Act.BRANCH,
-        ),
-        "restore": _Verb(
-            flags=((("-W", "--worktree"), Act.DISCARD),),
-            harmless=("-S", "--staged"),
-            operands=Act.DISCARD,
-            valued="s",
-        ),
-        "reset": _Verb(flags=((("--hard", "--merge", "--keep"), Act.DISCARD),), judge=_reset),
-        "clean": _Verb(
-            flags=((("--no-dry-run",), Act.DISCARD),),
-            harmless=("-n", "--dry-run"),
-            always=Act.DISCARD,
-            valued="e",
-        ),
-        "stash": _Verb(words={**dict.fromkeys(("drop", "clear", "pop"), Act.DISCARD), "branch": Act.BRANCH}),
-        "worktree": _Verb(
-            words={
-                **dict.fromkeys(("add", "move"), Act.BRANCH),
-                **dict.fromkeys(("remove", "prune"), Act.DISCARD),
-            }
-        ),
-        "update-ref": _Verb(flags=((("-d", "--delete", "--stdin"), Act.DISCARD),), always=Act.BRANCH),
-        "symbolic-ref": _Verb(flags=((("-d", "--delete"), Act.BRANCH),), judge=_symbolic),
-        "fetch": _Verb(judge=_fetched),
-        "pull": _Verb(flags=((("-r", "--rebase"), Act.DISCARD),), judge=_fetched),
-        "rebase": _Verb(
-            harmless=("--abort", "--quit", "--continue", "--skip", "--show-current-patch"), always=Act.DISCARD
-        ),
-        "apply": _Verb(flags=((("-R", "--reverse"), Act.DISCARD),), valued="pC"),
-        "fast-import": _BRANCH,
-        **dict.fromkeys(("filter-branch", "filter-repo", "checkout-index"), _DISCARD),
-        "read-tree": _Verb(flags=((("-u", "--reset"), Act.DISCARD),)),
-        "prune": _Verb(harmless=("-n", "--dry-run"), always=Act.DISCARD),
-        "gc": _Verb(flags=((("--prune",), Act.DISCARD),)),
-        "reflog": _Verb(words=dict.fromkeys(("expire", "delete"), Act.DISCARD)),
-        "replace": _Verb(harmless=("-l", "--list"), always=Act.DISCARD),
-        "rm": _Verb(harmless=("--cached", "-n", "--dry-run"), judge=_removed),
-        "tag": _Verb(flags=(_DELETE, (("-f", "--force"), Act.DISCARD))),
-    }
-)
+def _undecided(name: str, arguments: list[str]) -> tuple[Act, ...]:
+    """By more than one word."""
+    operands = _operands(arguments)
+    if name == "reset" and _resets(arguments):
+        return (Act.DISCARD,)
+    if name == "rm" and {"", ".", "*", ":"} & {operand.rstrip("/") for operand in operands}:
+        return (Act.DISCARD,)
+    if name == "symbolic-ref" and len(operands) > 1:
+        return (Act.BRANCH,)
+    if name in ("fetch", "pull") and any(map(_makes_branches, operands[1:])):
+        return (Act.BRANCH,)
+    return ()
