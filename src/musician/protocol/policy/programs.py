@@ -13,6 +13,7 @@ Theory. A few rules, each for a kind of program:
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from posixpath import basename, join
 
@@ -54,16 +55,8 @@ _WRITING_ALL = listed("""
     """)
 _WRITING_LAST = frozenset({"cp", "install", "ln", "mv", "rsync"})
 _DELETING = frozenset({"mv", "rm", "rmdir", "shred", "trash", "trash-put", "unlink"})
-_KNOWN = (
-    _WORDS
-    | _TOOLS
-    | _PRODUCING
-    | _SHELLS
-    | _FORGES
-    | _WRITING_ALL
-    | _DELETING
-    | _WRITING_LAST
-    | {"claude", "find", "git", "musician", "sed", "tar", "unzip", "xargs"}
+_KNOWN = frozenset({"claude", "find", "git", "musician", "sed", "tar", "unzip", "xargs"}).union(
+    _WORDS, _TOOLS, _PRODUCING, _SHELLS, _FORGES, _WRITING_ALL, _WRITING_LAST, _DELETING
 )
 _EDITORS = frozenset({"awk", "gawk", "perl", "ruby", "sed"})
 _IN_PLACE = re.compile(r"--(?:in-?place|write|fix)\b|-[iw]$")
@@ -107,13 +100,7 @@ def as_module(run: Run) -> Run | None:
     if not _INTERPRETERS.fullmatch(run.program) or "-m" not in run.arguments[:-1]:
         return None
     at = run.arguments.index("-m") + 1
-    return Run(
-        program=run.arguments[at],
-        arguments=run.arguments[at + 1 :],
-        cwd=run.cwd,
-        given=run.given,
-        sets=run.sets,
-    )
+    return replace(run, program=run.arguments[at], arguments=run.arguments[at + 1 :])
 
 
 def passed_on(run: Run) -> tuple[Run | None, tuple[str, ...]]:
@@ -129,13 +116,10 @@ def passed_on(run: Run) -> tuple[Run | None, tuple[str, ...]]:
     texts: list[str] = []
     for at, word in enumerate(arguments):
         name = name_of(word)
-        if is_known(name) and not (
-            program == "find" and arguments[at - 1][:1] == "-" and "exec" not in arguments[at - 1]
-        ):
-            inner = Run(
-                program=name, arguments=arguments[at + 1 :], cwd=run.cwd, given=run.given, sets=arguments[:at]
-            )
-            return inner, tuple(texts)
+        is_value = program == "find" and re.match("-(?!exec|ok)", arguments[at - 1])
+        if is_known(name) and not is_value:
+            rest = arguments[at + 1 :]
+            return replace(run, program=name, arguments=rest, sets=arguments[:at], writes=()), tuple(texts)
         if any(map(str.isspace, word)):
             texts.append(re.sub(r"^-[\w-]*=", "", word))
     return None, tuple(texts)
@@ -199,12 +183,10 @@ def _written(run: Run, where: Surroundings) -> Iterator[Act]:
     if program in _PRODUCING or is_open:
         pairs = pairwise((*arguments, ""))
         found += [word[match.end() :] or after for word, after in pairs if (match := _OUTPUT.match(word))]
-    acts = ((path, writing(path, where)) for path in (resolved(word, run.cwd) for word in found))
-    yield from (
-        act
-        for path, act in acts
-        if act and (act is not Act.OUTSIDE or not is_open or within(path, where.root))
-    )
+    for path in (resolved(word, run.cwd) for word in found):
+        act = writing(path, where)
+        if act and (act is not Act.OUTSIDE or not is_open or within(path, where.root)):
+            yield act
     if program == "ln":
         linked = (writing(resolved(word, run.cwd), where) for word in words)
         yield from (act for act in linked if act in (Act.MEMORY, Act.BOOKKEEPING))
@@ -223,10 +205,9 @@ def _targets(words: Sequence[str], arguments: Sequence[str]) -> list[str]:
     options = dict(pairwise(arguments))
     target = options.get("-t", options.get("--target-directory", words[-1]))
     is_file = "." in basename(target).lstrip(".")
-    return [
-        target,
-        *([] if is_file else (join(target, basename(source)) for source in words if source != target)),
-    ]
+    return (
+        [target] if is_file else [target, *(join(target, basename(word)) for word in words if word != target)]
+    )
 
 
 def _deleted(run: Run, where: Surroundings) -> Iterator[Act]:
@@ -251,11 +232,8 @@ def _coded(code: str, cwd: str, where: Surroundings) -> Iterator[Act]:
     told = [judge for words, judge in judges if words.search(code)]
     for path in _QUOTED.findall(code) if told else ():
         full = resolved(path.partition("?")[0].rpartition(":")[2], cwd)
-        yield from (
-            act
-            for judge in told
-            if (act := judge(full, where)) and (act is not Act.OUTSIDE or within(full, where.root))
-        )
+        acts = [judge(full, where) for judge in told]
+        yield from (act for act in acts if act and (act is not Act.OUTSIDE or within(full, where.root)))
 
 
 def _writes_database(run: Run, where: Surroundings) -> bool:

@@ -1,9 +1,7 @@
 """Command lines of programs that publish or conduct, by their verbs (D21, D34)."""
 
 import re
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
-from types import MappingProxyType
+from collections.abc import Sequence
 
 from musician.protocol.policy.listed import listed
 from musician.protocol.policy.places import Surroundings
@@ -29,34 +27,30 @@ _VALUED = frozenset({"-R", "--repo", "--hostname", "-H", "--db", "--session"})
 _METHOD = re.compile(r"(?:^| )(?:-X|--method)[ =]?(\w+)")
 _SENDING = ("-f", "-F", "--field", "--raw-field", "--input")
 
-_CONDUCTING: frozenset[tuple[str, ...]] = frozenset(
-    {
-        *((verb,) for verb in ("run", "send", "stop", "handoff", "work", "worker", "init", "clean")),
-        *(("review", verb) for verb in ("approve", "reject", "fix")),
-        *(("proposals", verb) for verb in ("accept", "reject", "merge")),
-        *(("plan", verb) for verb in ("lock", "amend", "archive", "restore", "drop")),
-        *(("task", verb) for verb in ("add", "withdraw")),
-        *(("plugin", verb) for verb in ("install", "uninstall")),
-    }
-)
+_CONDUCTING = """
+run send stop handoff work worker init clean
+review: approve reject fix
+proposals: accept reject merge
+plan: lock amend archive restore drop
+task: add withdraw
+plugin: install uninstall
+"""
 """Verbs of this program that act as the conductor, or set it up."""
 
+_SESSION = re.compile(r"--session[ =](\S+)")
 _ACTING = listed("""
     agent ask checkpoint claim complete correction deviation error execute exit heartbeat inbox propose release
     self-correction step wait
     """)
 """Verbs by which a musician acts on its task: a subagent has none (D34)."""
 
-_CLIENT: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        **dict.fromkeys(
-            ("plugin", "plugins"),
-            listed("disable enable install marketplace remove uninstall update"),
-        ),
-        "mcp": frozenset({"add", "add-json", "remove", "reset-project-choices"}),
-        "config": frozenset({"add", "remove", "set"}),
-    }
-)
+_CLIENT = """
+plugin: disable enable install marketplace remove uninstall update
+plugins: disable enable install marketplace remove uninstall update
+mcp: add add-json remove reset-project-choices
+config: add remove set
+"""
+"""Those of the client's program that change its settings."""
 
 
 def publishes(program: str, arguments: Sequence[str]) -> bool:
@@ -84,24 +78,28 @@ def forge(arguments: Sequence[str]) -> bool:
 
 def claude(arguments: Sequence[str]) -> bool:
     """Whether the client's program changes its settings."""
-    words = _words(arguments)
-    return len(words) > 1 and words[1] in _CLIENT.get(words[0], ())
+    return _is_listed(_words(arguments), _CLIENT)
 
 
 def musician(run: Run, where: Surroundings) -> bool:
     """Whether this program is asked to conduct, or to act as somebody else."""
-    words = tuple(_words(run.arguments))
-    options = dict(pairwise(run.arguments))
-    named = (
-        *(value for name, value in options.items() if name == "--session"),
-        *(word.partition("=")[2] for word in run.arguments if word.startswith("--session=")),
-    )
-    if where.session and any(UNKNOWN not in name and name != where.session for name in named):
+    words = _words(run.arguments)
+    named = _SESSION.findall(" ".join(run.arguments)) if where.session else []
+    if any(UNKNOWN not in name and name != where.session for name in named):
         return True
-    if "--help" in run.arguments or ("--dry-run" in run.arguments and words[:1] == ("clean",)):
+    if "--help" in run.arguments or ("--dry-run" in run.arguments and words[:1] == ["clean"]):
         return False
-    conducts = any(words[: len(verb)] == verb for verb in _CONDUCTING)
-    return conducts or (where.is_subagent and words[:1] != () and words[0] in _ACTING)
+    return _is_listed(words, _CONDUCTING) or (where.is_subagent and not _ACTING.isdisjoint(words[:1]))
+
+
+def _is_listed(words: Sequence[str], table: str) -> bool:
+    """Whether a command's first word, or its first two, stand in a table of verbs."""
+    for row in table.splitlines():
+        group, _, said = row.rpartition(":")
+        verb = words[1:2] if group else words[:1]
+        if group in ("", *words[:1]) and not set(said.split()).isdisjoint(verb):
+            return True
+    return False
 
 
 def _words(arguments: Sequence[str]) -> list[str]:
