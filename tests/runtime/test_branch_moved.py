@@ -60,3 +60,63 @@ def test_what_the_tasks_will_not_have_is_named_at_the_start(played: Stage) -> No
     assert "not run for the program's own commits and merges: pre-commit." in ran.err
     assert (played.root / "mine.txt").read_text() == "mine\n"
     assert "note:" not in played.conduct().err, "said once"
+
+
+def _wait_in(step: str) -> str:
+    return PLAN.replace("echo work > work.txt", f"{step}\necho work > work.txt")
+
+
+def test_git_clean_in_the_middle_of_a_run_leaves_our_folder_alone(stage: Stage) -> None:
+    """AUDIT-S3: database, settings and logs were gone, and the run went on against a file that nobody has."""
+    stage.write(_wait_in(stage.gate("here")), **{"a.txt": "a\n"})
+    assert stage.run("init").code == 0
+    run = stage.start("run", "PLAN.md")
+    stage.wait_at("here")
+    stage.git("clean", "-fdxq")
+    stage.git("stash", "--all")
+    assert (stage.root / ".musician" / "comms.db").exists()
+    stage.open_gate("here")
+    assert stage.end(run).code == 0
+    assert stage.merged("work.txt") == "work\n"
+    assert stage.run("status").code == 0
+
+
+def test_a_run_whose_database_is_taken_away_ends_with_the_truth_and_the_next_goes_on(stage: Stage) -> None:
+    """AUDIT-S3: it gave useless advice; the next one went on from branches without a word of it."""
+    first = "### task-01: T\n#### Step 1: S\n```bash run\necho first > first.txt\n```\n"
+    plan = _wait_in(stage.gate("here")).replace("### task-01: T\n#### Step 1: S", first + "#### Step 2: W")
+    stage.write(plan, **{"a.txt": "a\n"})
+    run = stage.start("run", "PLAN.md")
+    stage.wait_at("here")
+    stage.git("clean", "-ffdxq", "-e", "trees", "-e", "logs")
+    ended = stage.end(run)
+    assert ended.code == 2, ended
+    assert "the database was removed or replaced" in ended.err
+    assert "musician/p/" in ended.err
+    assert stage.run("init").code == 0
+    again = stage.conduct()
+    assert again.code == 0, (again, stage.told())
+    assert "branches of p are there already" in again.err
+    assert "git branch -D musician/p/_integration musician/p/task-01" in again.err
+    assert stage.git("log", "--format=%s", "main").count("step 1: S") == 1, (
+        "what was finished is not done again"
+    )
+    assert stage.merged("work.txt") == "work\n"
+
+
+def test_what_the_surroundings_refused_is_tried_again_by_the_next_run(stage: Stage) -> None:
+    """AUDIT-S2: every later run repeated the stored text, and only `send` freed it."""
+    stage.write(PLAN, **{"a.txt": "a\n"})
+    stage.lock()
+    blocked = stage.root / ".musician" / "trees" / "p" / "_integration"
+    blocked.mkdir(parents=True)
+    (blocked / "something").touch()
+    ran = stage.conduct()
+    assert ran.code == 1, ran
+    assert "stands in its place" in ran.out
+    again = stage.conduct()
+    assert again.code == 1
+    assert "stands in its place" in again.out, "tried, and asked anew"
+    (blocked / "something").unlink()
+    assert stage.conduct().code == 0
+    assert stage.merged("work.txt") == "work\n"

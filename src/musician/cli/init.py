@@ -15,7 +15,14 @@ from musician.protocol.errors import TreeNotReady
 from musician.service import keep_settings
 from musician.store.opening import create_store
 from musician.trees.ground import check_layout
-from musician.trees.root import Root, choose_temp, exclude_private, is_network_filesystem, share_as_git_does
+from musician.trees.root import (
+    Root,
+    choose_temp,
+    exclude_private,
+    is_network_filesystem,
+    keep_from_cleaning,
+    share_as_git_does,
+)
 from musician.trees.sharing import follow
 
 __all__ = ["init", "network_warnings"]
@@ -40,6 +47,7 @@ def init(app: App) -> None:
     check_layout(root)
     created = _make_folders(root)
     exclude_private(root)
+    keep_from_cleaning(root)
     created += _write_new(root, root.config, render_defaults())
     settings = app.settings  # a wrong file is told now, not by the first run
     is_new = not app.database.exists()

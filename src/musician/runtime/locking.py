@@ -28,7 +28,7 @@ from musician.trees.base import check_base
 from musician.trees.branches import branch_of, integration_branch
 from musician.trees.forward import settle
 from musician.trees.ground import check_ground
-from musician.trees.root import Root, choose_temp, exclude_private
+from musician.trees.root import Root, choose_temp, exclude_private, keep_from_cleaning
 from musician.trees.shared_config import trust_what_is_there
 
 __all__ = ["Amendment", "add_task_file", "amend_plan_file", "check_ids", "lock_plan_file"]
@@ -66,6 +66,7 @@ def lock_plan_file(root: Root, store: Store, path: Path, settings: Settings) -> 
         settle(root.users_tree)
         choose_temp(root).mkdir(parents=True, exist_ok=True)
         exclude_private(root)
+        keep_from_cleaning(root)
         base = check_base(root)
         branch, commit = base.branch, base.commit
     else:

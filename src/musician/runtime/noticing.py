@@ -19,7 +19,10 @@ __all__ = ["noticed"]
 def noticed(root: Root, store: Store, task_id: str, item: str, tree: TaskTree) -> tuple[Entry, ...]:
     """What is new after a piece, for the journal. Blocks."""
     plan_id = service.task_row(store, task_id).plan_id
-    found = [*since_the_lock(root), *(put_right(root, plan_id) if plan_id is not None else ())]
+    found = [*since_the_lock(root)]
+    if plan_id is not None:
+        asked = any(ask.kind == "merge" for ask in service.open_asks(store))
+        found += put_right(root, plan_id, by_hand=asked)
     found += [
         f"not committed, for it leads out of the tree or is ignored: {path}" for path in tree.left_out()
     ]

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from musician.service.looking import Look, look
     from musician.service.opinions import as_opinion, keep_opinion
     from musician.service.pausing import go_on, pause
-    from musician.service.people import ask_human, open_asks, resolve_asks
+    from musician.service.people import ask_human, open_asks, resolve_asks, retry_troubles
     from musician.service.permits import grants_of, note_refusal, urgent_messages, was_taken
     from musician.service.plans import amend_plan, lock_plan, open_task, plan_row
     from musician.service.proposals import (
@@ -216,6 +216,7 @@ __all__ = [
     "request_exit",
     "resolve_asks",
     "resume",
+    "retry_troubles",
     "running_subagents",
     "send",
     "session_of_process",
@@ -274,7 +275,7 @@ if not TYPE_CHECKING:  # where types are checked, a name that is not listed abov
             "looking": ("Look", "look"),
             "opinions": ("as_opinion", "keep_opinion"),
             "pausing": ("go_on", "pause"),
-            "people": ("ask_human", "open_asks", "resolve_asks"),
+            "people": ("ask_human", "open_asks", "resolve_asks", "retry_troubles"),
             "permits": ("grants_of", "note_refusal", "urgent_messages", "was_taken"),
             "plans": ("amend_plan", "lock_plan", "open_task", "plan_row"),
             "proposals": (

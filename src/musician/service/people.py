@@ -4,7 +4,7 @@ from musician.protocol.names import CONDUCTOR
 from musician.store.port import Store
 from musician.store.rows import HumanRow, decode
 
-__all__ = ["ask_human", "open_asks", "resolve_asks"]
+__all__ = ["ask_human", "open_asks", "resolve_asks", "retry_troubles"]
 
 
 def ask_human(store: Store, task_id: str, *, kind: str, subject_id: int, text: str) -> None:
@@ -25,3 +25,12 @@ def resolve_asks(store: Store, task_id: str, resolution: str) -> int:
     with store.write() as tx:
         tx.ring(CONDUCTOR)
         return tx.run("resolve_human", task_id=task_id, resolution=resolution)
+
+
+def retry_troubles(store: Store, plan_id: str) -> int:
+    """A run begins: what failed for its surroundings' sake is tried once more; how many records that settles.
+
+    The disk may have room again, and nobody but a new attempt can tell; if not, it is asked anew.
+    """
+    with store.write() as tx:
+        return tx.run("retry_troubles", plan_id=plan_id, resolution="tried again by the next run")

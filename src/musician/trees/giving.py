@@ -2,8 +2,8 @@
 
 ``copy:`` and ``share:`` name it in the plan. A ``.worktreeinclude`` at the top of the project, as other tools read it,
 is a list of patterns in the language of ``.gitignore``: what it matches *and* git ignores is copied. Git itself does
-the matching. Rules: nothing that is there is written over, nothing is taken out of a folder that is a repository of its own
-or ours, and what is given is written down first, so that no commit ever holds it (``left_out.py``).
+the matching. Rules: nothing that is there is written over, nothing is taken out of a folder that is ours or another
+repository, and what is given is written down first, so that no commit ever holds it (``left_out.py``).
 """
 
 import hashlib

@@ -20,8 +20,12 @@ def move_integration(git: Git, plan_id: str, commit: str, expected_old: str | No
     git.run("update-ref", "-m", "musician: accept", "--stdin", stdin=lines.encode())
 
 
-def put_right(root: Root, plan_id: str) -> tuple[str, ...]:
-    """Bring the plan's branch back to where the program has left it; what was found, () if all was well."""
+def put_right(root: Root, plan_id: str, *, by_hand: bool = False) -> tuple[str, ...]:
+    """Bring the plan's branch back to where the program has left it; what was found, () if all was well.
+
+    ``by_hand``: a person was asked to merge a task, so that a branch which has got nothing but merges of the plan's own
+    tasks stays where it is.
+    """
     git, branch = Git(root.path), full_ref(integration_branch(plan_id))
     while True:
         ours = git.commit_id(_beside(plan_id))
@@ -32,6 +36,9 @@ def put_right(root: Root, plan_id: str) -> tuple[str, ...]:
         git.run("update-ref", _beside(plan_id), found)
     if ours is None or found == ours:
         return ()
+    if by_hand and found is not None and _has_only_merges(git, plan_id, ours, found):
+        git.run("update-ref", _beside(plan_id), found, ours)
+        return ()
     said = f"the plan's branch {integration_branch(plan_id)} was moved by somebody else; it is back at {ours:.12}"
     if found is None:
         git.run("update-ref", branch, ours, "0" * len(ours))
@@ -40,6 +47,15 @@ def put_right(root: Root, plan_id: str) -> tuple[str, ...]:
     lines = f"verify {_beside(plan_id)} {ours}\nupdate {kept} {found}\nupdate {branch} {ours} {found}\n"
     git.run("update-ref", "-m", "musician: bring back", "--stdin", stdin=lines.encode())
     return (f"{said}; what it was moved to is kept at {kept}",)
+
+
+def _has_only_merges(git: Git, plan_id: str, old: str, new: str) -> bool:
+    """Whether all that came between is on a task's branch, or brings two together."""
+    tasks = full_ref(integration_branch(plan_id)).rpartition("/")[0]
+    named = git.text("for-each-ref", "--format=%(refname)", tasks).splitlines()
+    known = [f"^{name}" for name in named if name != full_ref(integration_branch(plan_id))]
+    strangers = git.text("rev-list", "--no-merges", "--max-count=1", new, f"^{old}", *known)
+    return git.succeeds("merge-base", "--is-ancestor", old, new) and not strangers
 
 
 def _beside(plan_id: str) -> str:

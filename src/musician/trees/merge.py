@@ -69,12 +69,9 @@ Trial = Merged | AlreadyMerged | Conflict
 
 def ensure_integration(root: Root, plan_id: str, base: str) -> str:
     """The tip of the plan's branch, which is made at commit ``base`` if it is not there."""
-    tip = create_branch(Git(root.path), integration_branch(plan_id), base)
-    return (
-        str(Git(root.path).commit_id(full_ref(integration_branch(plan_id))))
-        if put_right(root, plan_id)
-        else tip
-    )
+    git, branch = Git(root.path), integration_branch(plan_id)
+    tip = create_branch(git, branch, base)
+    return git.text("rev-parse", full_ref(branch)) if put_right(root, plan_id, by_hand=True) else tip
 
 
 def trial_merge(root: Root, *, plan_id: str, task_id: str, title: str, base: str) -> Trial:

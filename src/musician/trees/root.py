@@ -26,6 +26,7 @@ __all__ = [
     "find_root",
     "is_network_filesystem",
     "is_shared",
+    "keep_from_cleaning",
     "share_as_git_does",
 ]
 
@@ -129,6 +130,8 @@ def find_root(start: Path) -> Root:
         own = _answer(start, "--absolute-git-dir")
     except GitFailed as error:
         raise _unusable(start, error) from error
+    if common.parent.name == ".musician" and not (common / "config").exists():  # see keep_from_cleaning
+        return find_root(common.parent.parent)
     standing, configured = _toplevel(start), _configured_tree(common)
     candidates = [standing] if own == common else []
     for candidate in [*candidates, configured, common.parent]:
@@ -216,6 +219,16 @@ def _give_to_group(path: Path) -> None:
     if not stat.S_ISLNK(mode):
         with suppress(PermissionError):
             path.chmod(mode | (mode & 0o700) >> 3)
+
+
+def keep_from_cleaning(root: Root) -> None:
+    """Make our folder look like a repository of its own: `git clean -fdx` and `git stash --all` leave those alone."""
+    git_dir = root.musician_dir / ".git"
+    for folder in ("objects", "refs", "info"):
+        (git_dir / folder).mkdir(parents=True, exist_ok=True)
+    for name, text in (("info/exclude", "*\n"), ("HEAD", "ref: refs/heads/kept-from-cleaning\n")):
+        if not (git_dir / name).exists():
+            (git_dir / name).write_text(text, encoding="utf-8")
 
 
 def exclude_private(root: Root, *more: bytes) -> None:

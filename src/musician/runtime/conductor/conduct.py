@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
+from pathlib import Path
 
 import anyio
 import anyio.to_thread
@@ -21,7 +22,7 @@ from musician.processes.ending import become_subreaper, end_own_descendants
 from musician.processes.scratch import sweep_scratch
 from musician.processes.signals import stop_requested
 from musician.protocol.conductor import engine as c
-from musician.protocol.errors import PlanChanged
+from musician.protocol.errors import DatabaseUnusable, PlanChanged
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.settings import Settings
 from musician.runtime.conductor.facts import Gatherer, Memory
@@ -124,6 +125,7 @@ class _Run:
             root=root, plan=plan, memory=self._memory, settings=settings, jobs=jobs, review=review
         )
         self._stopping = False
+        self._database = _identity(store.path)
         self._wake = anyio.Event()
         self._last_beat_s = self._ticks.now_s()
 
@@ -132,6 +134,8 @@ class _Run:
         assert row is not None, "a plan is locked before it is conducted"  # noqa: S101
         if row.sha256 != self._plan.sha256:  # amended after it was read and before we had the lock
             raise PlanChanged(plan_id=row.plan_id, difference="")
+        again = partial(service.retry_troubles, self._store, self._plan.plan_id)
+        await anyio.to_thread.run_sync(again)
         merger = Merger(
             root=self._root,
             plan=self._plan,
@@ -157,13 +161,21 @@ class _Run:
                 ending = await self._loop(performer)
                 await performer.stop_all()
                 group.cancel_scope.cancel()
+        if _identity(self._store.path) != self._database:
+            raise DatabaseUnusable(
+                path=str(self._store.path),
+                kind="gone",
+                detail="the database was removed or replaced while the run was at work (git clean -ffdx does that)",
+                remedy="put it back, or `musician init` and run the plan again: it goes on from what is merged and"
+                f" committed under {integration_branch(self._plan.plan_id).rpartition('/')[0]}/",
+            )
         return await self._leave(ending, row.base_branch)
 
     async def _loop(self, performer: Performer) -> Ending:
         while True:
             self._wake = anyio.Event()
             orchestra = await self._look()
-            if self._stopping:
+            if self._stopping or _identity(self._store.path) != self._database:
                 return Ending.INTERRUPTED
             acts = c.decide(orchestra)
             if c.Finish() in acts:
@@ -230,3 +242,12 @@ class _Run:
         await anyio.to_thread.run_sync(partial(service.interrupt_conducting, self._store, self._conducting))
         asks = await anyio.to_thread.run_sync(partial(service.open_asks, self._store))
         return Outcome(ending=ending, asks=asks, moved=moved)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file is there: an open database goes on working after it was deleted, for nobody."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -53,6 +53,12 @@ ON CONFLICT (task_id, kind, subject_id) DO UPDATE
 SET text = excluded.text, at = datetime('now'), resolved_at = NULL, resolution = NULL
 WHERE resolved_at IS NOT NULL;
 
+-- name: retry_troubles
+-- Of a plan: what the surroundings refused is tried again.
+UPDATE needs_human SET resolved_at = datetime('now'), resolution = :resolution
+WHERE kind = 'trouble' AND resolved_at IS NULL
+  AND task_id IN (SELECT task_id FROM orchestration_tasks WHERE plan_id = :plan_id);
+
 -- name: needs_human
 SELECT * FROM needs_human WHERE resolved_at IS NULL ORDER BY id;
 
