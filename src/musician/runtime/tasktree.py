@@ -6,14 +6,13 @@ or restored; a step that was interrupted there is simply played again.
 """
 
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from musician.plans.model import Isolation, TaskSpec
 from musician.protocol.claim import Claim
-from musician.protocol.errors import BadField, TreeNotReady
+from musician.protocol.errors import TreeNotReady
 from musician.protocol.messages.particulars import KeyOutput, OutputKind
 from musician.protocol.rules.delegation import Extent
 from musician.trees.branches import (
@@ -280,12 +279,16 @@ def open_tree(root: Root, task: TaskSpec, claim: Claim, *, plan_id: str | None, 
 
 
 def key_outputs(changes: Iterable[tuple[str, str]]) -> tuple[KeyOutput, ...]:
-    """The first of a task's changes, what is gone above all, for nothing else shows it.
+    """The first of a task's changes, what is gone above all, for nothing else shows it."""
+    chosen = sorted(changes, key=lambda change: change[1] != OutputKind.DELETED)[:_MOST_KEY_OUTPUTS]
+    return tuple(KeyOutput(path=_in_a_line(path), kind=OutputKind(kind)) for path, kind in chosen)
 
-    A name that no line of a message can hold is left out: no work stops for it.
-    """
-    found = []
-    for path, kind in sorted(changes, key=lambda change: change[1] != OutputKind.DELETED):
-        with suppress(BadField):
-            found.append(KeyOutput(path=path, kind=OutputKind(kind)))
-    return tuple(found[:_MOST_KEY_OUTPUTS])
+
+def _in_a_line(path: str) -> str:
+    """A name as a line of a message can hold it: ``a\\nb`` for one with a line end, ``\\x20`` for a blank at an end."""
+    said = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in path)
+    said = "\\x20" * (len(said) - len(said.lstrip())) + said.lstrip()
+    said = said.rstrip() + "\\x20" * (len(said) - len(said.rstrip()))
+    if "\\.." in said or "..\\" in said:  # to other systems that leads elsewhere
+        said = said.replace("..", ".\\x2e")
+    return f"./{said}" if said.startswith(("\\", "~")) or said[1:2] == ":" else said
