@@ -34,7 +34,7 @@ _WORDS = listed("""
 """Programs and parts of a shell that run nothing and write nothing but their output."""
 
 _TOOLS = listed("""
-    bundle cargo cmake composer conda ctest docker docker-compose dotnet go gradle helm jest kubectl make mocha mvn
+    cargo cmake composer conda ctest docker docker-compose dotnet go gradle helm jest kubectl make mocha mvn
     mypy mysql ninja nox npm pip pip3 pipx pnpm podman psql pytest redis-cli rspec ruff ssh terraform tox vitest
     yarn
     """)
@@ -55,7 +55,7 @@ _WRITING_ALL = listed("""
     """)
 _WRITING_LAST = frozenset({"cp", "install", "ln", "mv", "rsync"})
 _DELETING = frozenset({"mv", "rm", "rmdir", "shred", "trash", "trash-put", "unlink"})
-_KNOWN = frozenset({"claude", "find", "git", "musician", "sed", "tar", "unzip", "xargs"}).union(
+_KNOWN = frozenset({"claude", "env", "find", "git", "musician", "sed", "tar", "unzip", "xargs"}).union(
     _WORDS, _TOOLS, _PRODUCING, _SHELLS, _FORGES, _WRITING_ALL, _WRITING_LAST, _DELETING
 )
 _EDITORS = frozenset({"awk", "gawk", "perl", "ruby", "sed"})
@@ -106,7 +106,7 @@ def as_module(run: Run) -> Run | None:
 def passed_on(run: Run) -> tuple[Run | None, tuple[str, ...]]:
     """What a program that is not known may run: the command that begins in its words, and the texts before that."""
     program, arguments = run.program, run.arguments
-    is_open = not is_known(program) or program in _SHELLS | {"claude", "find", "xargs"}
+    is_open = not is_known(program) or program in _SHELLS | {"claude", "env", "find", "xargs"}
     if not is_open or program in _DECLARING or (program == "command" and arguments[:1] in (("-v",), ("-V",))):
         return None, ()
     if program in _FEEDING:
@@ -115,7 +115,7 @@ def passed_on(run: Run) -> tuple[Run | None, tuple[str, ...]]:
         arguments = tuple(word.replace("{}", found_by(arguments)) for word in arguments)
     texts: list[str] = []
     for at, word in enumerate(arguments):
-        name = name_of(word)
+        name = name_of(word.removeprefix("-S") if program == "env" else word)
         is_value = program == "find" and re.match("-(?!exec|ok)", arguments[at - 1])
         if is_known(name) and not is_value:
             rest = arguments[at + 1 :]

@@ -148,7 +148,7 @@ class _Shell:
                 if here == ")" and closed:
                     break
                 if here == "(":
-                    self._apart()
+                    self.printed = self._apart()
                 elif here == "|" and not self._take("|"):
                     now.given = self.printed
                     self._take("&")
@@ -192,7 +192,8 @@ class _Shell:
             return
         self.at = match.end()
         before = self.known.get(match[1], "") + " " if match[2] else ""
-        now.sets[match[1]] = (before + "".join(self._word(split=False))).strip(" ")
+        value = UNKNOWN if self.text.startswith("(", self.at) else "".join(self._word(split=False))
+        now.sets[match[1]] = (before + value).strip(" ")
 
     def _redirect(self, operator: str, now: _Open) -> None:
         while self.at < len(self.text) and self.text[self.at] in " \t":
