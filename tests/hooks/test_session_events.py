@@ -108,6 +108,17 @@ def test_the_person_at_a_resumed_musician_is_told_how_it_is_woken_again(
     assert hook("SessionStart", session_id="sess-zzz", source="resume").notice == ""
 
 
+def test_a_fork_in_a_process_of_its_own_is_told_that_it_owns_nothing(
+    hook: "Hook", store: SqliteStore, claim: Claim
+) -> None:
+    """AUDIT-C12: its conversation says that it plays a task."""
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as other:
+        owner = service.Met(identity=identify(other.pid), attended=True, hosted=False)
+        service.meet_client(store, "sess-aaa", owner)
+        said = hook("SessionStart", session_id="sess-bbb", source="fork").context
+    assert "It owns none" in said
+
+
 def test_b05_another_process_gets_nothing_by_clearing(hook: "Hook", store: SqliteStore, claim: Claim) -> None:
     """The claim was made in a client that this one is not (B05)."""
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as other:
@@ -134,6 +145,7 @@ def test_b05_a_fork_or_an_unknown_beginning_owns_nothing_and_is_told_whose_it_is
     """Neither orphaned in silence nor stolen (B05)."""
     answered = hook("SessionStart", session_id="sess-bbb", source=source)
     assert "task-03 stays with session sess-aaa: this one owns nothing" in answered.context
+    assert ("is a fork" in answered.context) is (source == "fork"), "AUDIT-C12"
     assert service.claims_of(store, "sess-aaa") == (known,)
     assert service.claims_of(store, "sess-bbb") == ()
 

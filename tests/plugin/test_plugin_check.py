@@ -159,6 +159,15 @@ def test_the_doctor_says_what_is_dead_and_how_to_mend_it(
     assert {"check": "hook Stop", "level": "fail"}.items() <= checked["findings"][-1].items()
 
 
+def test_what_is_installed_is_checked_in_whatever_scope(call: "Call", repository: Path) -> None:
+    """AUDIT-C12: what is there for the project is not missing for the user."""
+    call("init")
+    assert "musician plugin install" in call("plugin", "check", expect=1).out
+    call("plugin", "install", "--scope", "project")
+    assert call("plugin", "check", "--json").json["ok"]
+    assert "musician plugin install" in call("plugin", "check", "--scope", "user", expect=1).out
+
+
 def test_every_part_of_a_fresh_installation_answers(call: "Call", repository: Path) -> None:
     """B09, CLI-22: from paths that no shell would let pass; one that should speak has spoken."""
     call("init")

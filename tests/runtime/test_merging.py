@@ -75,6 +75,7 @@ def play_second_after_first(stage: "Stage") -> int:
 def test_a_conflict_is_sent_back_with_both_sides_named_and_goes_to_a_person_if_nobody_resolves_it(
     stage: "Stage",
 ) -> None:
+    """AUDIT-K8: with the command that resolves it, and what the other side has changed."""
     stage.write(clash(stage.gate("second"), rework=":"))
     assert play_second_after_first(stage) == 1
     ((first, text),) = verdicts(stage, "task-02")
@@ -83,6 +84,8 @@ def test_a_conflict_is_sent_back_with_both_sides_named_and_goes_to_a_person_if_n
     assert "song.txt" in text
     assert "task-01 (" in text
     assert "task-02 (" in text
+    assert "`git merge musician/pair/_integration`" in text
+    assert "\n+one" in text
     (ask,) = service.open_asks(stage.store)
     assert (ask.task_id, ask.kind) == ("task-02", "error")
     assert "a merge has conflicts left" in ask.text

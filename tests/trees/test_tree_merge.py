@@ -282,3 +282,36 @@ def test_a_merge_that_git_cannot_try_is_an_error_and_no_conflict(root: Root, git
     ensure_integration(root, "greeter", "unrelated")
     with pytest.raises(GitFailed, match="unrelated histories"):
         _trial(root, "task-01")
+
+
+def test_a_conflict_comes_with_what_the_other_side_changed(root: Root) -> None:
+    """AUDIT-K8: who is to resolve it sees it."""
+    _task(root, "task-01", "b.txt", "from one\n")
+    _task(root, "task-02", "b.txt", "from two\n")
+    _accepted(root, "task-01")
+    conflict = _trial(root, "task-02")
+    assert isinstance(conflict, Conflict)
+    assert "+from one" in conflict.hunk
+    assert "from two" not in conflict.hunk
+
+
+@pytest.mark.parametrize(
+    ("contents", "counts"),
+    [
+        ("from one\nfrom two\n", True),
+        ("  from one\nand more\n", True),
+        ("from two\n", False),
+        ("from two, from one\n", False),
+        ("b\nfrom one\n", False),
+    ],
+)
+def test_contents_that_hold_both_sides_are_no_conflict(root: Root, contents: str, *, counts: bool) -> None:
+    """AUDIT-K8: written by hand, they count as if they had been merged; what the other side took away stays away."""
+    _task(root, "task-01", "b.txt", "from one\n")
+    _task(root, "task-02", "b.txt", contents)
+    _accepted(root, "task-01")
+    found = _trial(root, "task-02")
+    assert isinstance(found, Merged) is counts
+    if isinstance(found, Merged):
+        assert (found.tree_path / "b.txt").read_text() == contents
+        assert _accepted(root, "task-02")

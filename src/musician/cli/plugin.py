@@ -5,6 +5,7 @@ import os
 import click
 
 from musician.cli.context import App
+from musician.cli.doctor.place import is_known
 from musician.cli.faults import FAILED
 from musician.cli.findings import report
 from musician.cli.options import command
@@ -94,21 +95,32 @@ def uninstall(app: App, scope: str) -> None:
 
 
 @command("check", parent=plugin)
-@_scope_option
+@click.option(
+    "--scope",
+    type=click.Choice([scope.value for scope in Scope]),
+    help="Which installation; without it each that is there.",
+)
 @click.pass_obj
 @click.pass_context
-def check(context: click.Context, app: App, scope: str) -> None:
+def check(context: click.Context, app: App, scope: str | None) -> None:
     """Call every hook and server of the installed plugin once, and say which are dead.
 
     They are given a sample session in a repository made for the occasion. Exit code 1 if something must be mended.
     """
-    findings = list(check_plugin(_place(app, scope), this_program()))
+    places = _installed(app) if scope is None else [_place(app, scope)]
+    findings = [finding for place in places for finding in check_plugin(place, this_program())]
     if report(app, findings):
         context.exit(FAILED)
 
 
 def _place(app: App, scope: str) -> Installation:
     return for_project(app.root, os.environ) if scope == Scope.PROJECT else for_user(os.environ)
+
+
+def _installed(app: App) -> list[Installation]:
+    """The user's installation where nothing is there: what is missing is said of it."""
+    places = [for_user(os.environ), *([for_project(app.root, os.environ)] if is_known(app) else [])]
+    return [place for place in places if place.plugin.is_dir()] or places[:1]
 
 
 def _where(place: Installation) -> dict[str, object]:

@@ -28,6 +28,12 @@ _GOES_ON = ("clear", "compact")
 """From these the conversation before has ended, even if the client did not get to say so."""
 
 
+_FORKED = (
+    "This conversation is a fork: whatever it says above of a task is another session's to do. It owns none: write"
+    " nothing for one before you have claimed it with `claim`."
+)
+
+
 def answer(event: "HookEvent", place: "Place") -> "Answer | None":
     session_id = event.session_id or ""
     export({"MUSICIAN_SESSION": session_id, **_bounded(place), **_guarded(place)})
@@ -118,7 +124,8 @@ def _follow(event: "HookEvent", place: "Place", session_id: str, source: str) ->
             "The conversation before this one was cleared; its claims are yours.",
             standing(place, session_id),
         ]
-    return [
+    told = [
         f"{claim.task_id} stays with session {claim.session_id}: this one owns nothing"
         for claim in service.claims_of_process(place.store(), here.identity, but=session_id)
     ]
+    return [*told, _FORKED] if source == "fork" else told

@@ -75,7 +75,7 @@ _SAMPLES: dict[str, Mapping[str, object]] = {
     "PostToolBatch": {"tool_calls": []},
     "SubagentStart": {"agent_id": "sample", "agent_type": "musician:subagent"},
     "SubagentStop": {"agent_id": "sample", "agent_type": "musician:subagent", "stop_hook_active": False},
-    "PreCompact": {"trigger": "auto", "custom_instructions": None},
+    "PreCompact": {"trigger": "manual", "custom_instructions": None},
     "StopFailure": {"error": "sample", "last_assistant_message": ""},
     "SessionEnd": {"reason": "other"},
     "Stop": {"stop_hook_active": False, "last_assistant_message": "", "background_tasks": []},
@@ -85,6 +85,7 @@ _SAMPLES: dict[str, Mapping[str, object]] = {
 _MUST: dict[str, tuple[str, Callable[[Answer], bool]]] = {
     "SessionStart": ("name the session", lambda answer: _SESSION in _specific(answer, "additionalContext")),
     "PreToolUse": ("deny a push", lambda answer: _specific(answer, "permissionDecision") == "deny"),
+    "PreCompact": ("keep a musician from being compacted", lambda answer: answer.get("decision") == "block"),
     "Stop": ("keep a working session", lambda answer: answer.get("decision") == "block"),
 }
 

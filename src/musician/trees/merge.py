@@ -16,6 +16,7 @@ from musician.trees.git import Git, shown, tree_git_dir
 from musician.trees.integrity import move_integration, put_right
 from musician.trees.partial import discard_to, save_partial
 from musician.trees.registrations import checked_out_at, clear_stale_locks
+from musician.trees.resolving import hunk_of, settle_written_by_hand
 from musician.trees.root import Root
 from musician.trees.status import operation_under_way, read_status
 from musician.trees.worktree import Worktree, ensure_integration_tree
@@ -57,11 +58,15 @@ class AlreadyMerged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """``ours`` and ``theirs`` name the commits that touched ``paths`` on either side, by task where one made them."""
+    """``ours`` and ``theirs`` name the commits that touched ``paths`` on either side, by task where one made them.
+
+    ``hunk`` is what the side that was merged already has changed there.
+    """
 
     paths: tuple[str, ...]
     ours: str
     theirs: str
+    hunk: str = ""
 
 
 Trial = Merged | AlreadyMerged | Conflict
@@ -88,10 +93,12 @@ def trial_merge(root: Root, *, plan_id: str, task_id: str, title: str, base: str
         raise TreeNotReady(reason=f"there is no branch {branch!r}", paths=(), remedy="play the task first")
     message = f"Merge {task_id}: {' '.join(title.split()):.{_TITLE_MAX}}\n\nMusician-Task: {task_id}\n"
     conflicts = _merge(git, theirs, message, "--no-ff")
-    if conflicts:
+    if conflicts and settle_written_by_hand(git, conflicts):
         found = _conflict(git, onto, theirs, conflicts)
         discard_to(tree, onto, saved=None, detached=True)
         return found
+    if conflicts:
+        git.run("commit", "--quiet", "--no-verify", "--cleanup=verbatim", "-m", message)
     commit = git.text("rev-parse", "HEAD")
     if commit == onto:
         return AlreadyMerged(commit=onto, tree_path=tree.path)
@@ -183,6 +190,7 @@ def _conflict(git: Git, ours: str, theirs: str, paths: tuple[bytes, ...]) -> Con
         paths=tuple(shown(path) for path in paths),
         ours=_touched(git, f"{theirs}..{ours}", paths),
         theirs=_touched(git, f"{ours}..{theirs}", paths),
+        hunk=hunk_of(git, git.text("merge-base", ours, theirs), ours, paths),
     )
 
 

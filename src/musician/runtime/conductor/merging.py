@@ -21,6 +21,7 @@ from musician.protocol.settings import Settings
 from musician.runtime.preparing import prepare_tree
 from musician.runtime.verifying import nobody_records, python_environment, verify_by_hand
 from musician.trees import merge
+from musician.trees.branches import integration_branch
 from musician.trees.giving import give
 from musician.trees.root import Root
 from musician.verification.result import VerificationResult
@@ -63,10 +64,11 @@ class Merger:
             if isinstance(found, merge.AlreadyMerged):
                 return Trial(outcome=TrialOutcome.GREEN)
             if isinstance(found, merge.Conflict):
-                detail = (
-                    f"{', '.join(found.paths)}\n  already merged: {found.ours}\n  this task: {found.theirs}"
+                return Trial(
+                    outcome=TrialOutcome.CONFLICT,
+                    detail=_both_sides(found, self.plan.plan_id),
+                    earlier=earlier,
                 )
-                return Trial(outcome=TrialOutcome.CONFLICT, detail=detail, earlier=earlier)
             result = await self._verify(task, found)
             if not result.passed:
                 await _in_thread(partial(merge.drop_trial, self.root, self.plan.plan_id))
@@ -101,6 +103,15 @@ class Merger:
         )
         if problem:
             raise TreeNotReady(reason=problem, paths=(str(tree),), remedy="mend the plan's setup command")
+
+
+def _both_sides(found: merge.Conflict, plan_id: str) -> str:
+    """What is in conflict, what the other side did there, and how it is resolved in the task's own tree."""
+    return (
+        f"{', '.join(found.paths)}\n  already merged: {found.ours}\n  this task: {found.theirs}\n"
+        f"In the task's tree: `git merge {integration_branch(plan_id)}`, resolve, `git add`, `git commit --no-edit`; or"
+        f" write there what holds both sides. What is merged already has changed:\n{found.hunk}"
+    )
 
 
 def _told(result: VerificationResult) -> str:
