@@ -95,5 +95,7 @@ def test_a_successor_s_context_is_a_fresh_one(claimed: Path, call: Call) -> None
     call("review", "fix", "1", "go on")
     call("claim", "1", "--session", "s2")
     write_greeter(claimed)
+    for act in ("start", "done"):
+        call("step", "1", act, "1", "--session", "s2")
     call("checkpoint", "1", "--session", "s2")
     assert "Context Usage: unknown" in told(call, "review_request")[0]

@@ -9,7 +9,7 @@ from pathlib import Path
 from musician import service
 from musician.store.opening import open_store
 from musician.testing.waiting import HANG_S
-from tests.surroundings import Call
+from tests.surroundings import Call, play
 
 MARKUP = [
     "<img src=x onerror=\"fetch('/api/x')\">",
@@ -58,7 +58,7 @@ def test_the_keys_of_status_are_stable(claimed: Path, call: Call) -> None:
 
 
 def test_one_task_shows_what_it_has_done(claimed: Path, call: Call) -> None:
-    call("step", "1", "done", "1")
+    play(call, 1)
     call("deviation", "1", "High", "another way")
     text = call("status", "1").out
     assert "done:         step 1" in text
@@ -73,6 +73,7 @@ def test_what_is_out_of_the_ordinary_and_how_smooth_each_phase_was_is_shown(
     call("deviation", "1", "High", "another way")
     call("self-correction", "1", "a slip")
     (claimed / ".musician" / "trees" / "greeter" / "task-01" / "greeter.py").write_text("x = 1\n")
+    call("step", "1", "done", "1")
     call("checkpoint", "1", "--smoothness", "4")
     said = [
         "anomaly: High deviation step 1: another way",

@@ -23,7 +23,7 @@ def test_the_reference_has_every_command_and_every_exit_code() -> None:
     text = render_reference()
     for name in COMMANDS:
         assert f"## musician {name}\n" in text
-    assert "`musician step TASK start|done N`" in text
+    assert "`musician step TASK start|done|skipped N [TEXT]`" in text
     assert "- `--urgent`: " in text
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from musician import service
 from musician.store.sqlite.store import SqliteStore
-from tests.surroundings import Call, git
+from tests.surroundings import Call, git, play
 
 
 def tree_of(folder: Path) -> Path:
@@ -31,11 +31,13 @@ def journal(call: Call) -> list[str]:
 def test_what_a_subagent_says_is_handed_in_and_held_against_what_the_checkpoint_finds(
     claimed: Path, call: Call
 ) -> None:
+    call("step", "1", "start", "1")
     call("step", "1", "start", "1", "--agent", "1")
     write_greeter(claimed)
     for words in (("start", "1", "--agent", "1"), ("done", "1")):
         assert "--said belongs to done with --agent" in call("step", "1", *words, "--said", "x", expect=2).err
     call("step", "1", "done", "1", "--agent", "1", "--said", "all 14 tests pass")
+    call("step", "1", "done", "1")
     assert "step 1 agent 1: 14 passing claimed, 1 found" in call("checkpoint", "1", "--json").json["tests"]
 
 
@@ -73,6 +75,7 @@ def test_the_whole_way_to_complete(claimed: Path, call: Call) -> None:
 def test_a_review_request_carries_what_the_program_knows(claimed: Path, call: Call) -> None:
     """D14: the agent may call its work rougher, not smoother, and describes it in its own words."""
     write_greeter(claimed)
+    play(call, 1)
     call("deviation", "1", "low", "used a lambda")
     call("self-correction", "1", "wrote it twice")
     call("checkpoint", "1", "--summary", "Greets.", "--smoothness", "4", "--context", "33")
@@ -91,6 +94,7 @@ def test_a_review_request_carries_what_the_program_knows(claimed: Path, call: Ca
 
 def test_smoothness_is_never_made_better(claimed: Path, call: Call) -> None:
     write_greeter(claimed)
+    play(call, 1)
     call("self-correction", "1", "wrote it twice")
     call("checkpoint", "1", "--smoothness", "0")
     text = call("review", "show", "1", "--json").json["message"]["message"]
@@ -98,6 +102,7 @@ def test_smoothness_is_never_made_better(claimed: Path, call: Call) -> None:
 
 
 def test_a_red_checkpoint_submits_nothing(claimed: Path, call: Call) -> None:
+    play(call, 1)
     refused = call("checkpoint", "1", expect=4)
     assert "checkpoint 1 is not green" in refused.err
     assert "1 of 1 failing" in refused.err
@@ -111,6 +116,7 @@ def test_a_red_checkpoint_submits_nothing(claimed: Path, call: Call) -> None:
 def test_a_verdict_names_what_it_judged(claimed: Path, call: Call) -> None:
     """D7."""
     write_greeter(claimed)
+    play(call, 1)
     first = call("checkpoint", "1", "--json").json["message_id"]
     shown = call("review", "list", "--json").json["waiting"]
     assert [(each["task_id"], each["message_id"]) for each in shown] == [("task-01", first)]
@@ -132,6 +138,7 @@ def test_a_verdict_names_what_it_judged(claimed: Path, call: Call) -> None:
 
 def test_each_verdict_is_written_down_once(claimed: Path, call: Call) -> None:
     write_greeter(claimed)
+    play(call, 1)
     for text in ("say hello", "say it louder"):
         call("checkpoint", "1")
         call("review", "reject", "1", text)
@@ -189,6 +196,7 @@ def test_a_task_without_a_plan_starts_from_the_tree_as_it_is(ready: Path, call: 
     assert not (trees["8"] / "extra-9.md").exists()
     assert (trees["9"] / "extra-9.md").exists()
     (trees["8"] / "made").touch()
+    call("step", "8", "start", "1", "--session", "s8")
     call("step", "8", "done", "1", "--commit", "--session", "s8")
     git(ready, "merge", "-q", "musician/tasks/task-08")
     call("release", "8", "--session", "s8")
@@ -198,6 +206,7 @@ def test_a_task_without_a_plan_starts_from_the_tree_as_it_is(ready: Path, call: 
 def test_a_person_s_verdict_rules_the_deviations_it_saw(claimed: Path, call: Call) -> None:
     """D17."""
     write_greeter(claimed)
+    play(call, 1)
     call("deviation", "1", "Medium", "another file")
     call("checkpoint", "1")
     assert "open deviation (Medium): another file" in call("review", "show", "1").out
@@ -207,7 +216,8 @@ def test_a_person_s_verdict_rules_the_deviations_it_saw(claimed: Path, call: Cal
 
 def test_everything_approved_leaves_no_checkpoint(claimed: Path, call: Call) -> None:
     write_greeter(claimed)
-    for _ in range(2):
+    for number in (1, 2):
+        play(call, number)
         call("checkpoint", "1")
         call("review", "approve", "1")
     assert "musician complete" in call("checkpoint", "1", expect=4).err
@@ -217,22 +227,27 @@ def test_everything_approved_leaves_no_checkpoint(claimed: Path, call: Call) -> 
 def test_complete_needs_an_approved_completion(claimed: Path, call: Call) -> None:
     assert "no approved completion" in call("complete", "1", expect=4).err
     write_greeter(claimed)
+    play(call, 1)
     call("checkpoint", "1")
     assert call("complete", "1", expect=4).err.count("\n") == 1
     assert not list((claimed / "docs/implementation/reports").glob("task-01*"))
 
 
 def test_errors_are_counted_and_bounded(claimed: Path, call: Call) -> None:
-    """D3: five reports, then a handoff."""
+    """AUDIT-P12, D3: the fifth failure hands off, as it does in a driven session."""
     call("step", "1", "start", "1")
-    for number in range(5):
+    for number in range(4):
         call("error", "1", f"broken {number}", "--report", "docs/report.md")
         assert state(call) == "error"
         call("review", "fix", "1", "again")
     shown = call("messages", "1").out
-    assert "ERROR (Retry 5/5)" in shown
-    assert "Error: step 1: broken 4" in shown
-    assert "hand off" in call("error", "1", "broken again", expect=4).err
+    assert "ERROR (Retry 4/5)" in shown
+    assert "Error: step 1: broken 3" in shown
+    assert call("error", "1", "broken again", "--json").json["state"] == state(call) == "exited"
+    assert (
+        "retry exhaustion: step 1: broken again"
+        in call("status", "1", "--json").json["sessions"][0]["exit_reason"]
+    )
 
 
 def test_a_step_is_not_begun_while_something_waits(claimed: Path, call: Call) -> None:
@@ -277,10 +292,13 @@ def test_leaving_keeps_unfinished_work_and_writes_the_handoff(claimed: Path, cal
 
 
 def test_a_session_s_own_handoff_is_kept_as_it_is(claimed: Path, call: Call) -> None:
+    """AUDIT-P12: it comes with the session's report, as the program's own does."""
     (claimed / "mine").write_text("# HANDOFF: task-01\nGo on at step 2 ☂\n")
     call("exit", "1", "--handoff", "mine")
     assert (claimed / "temp" / "task-01-HANDOFF").read_text() == "# HANDOFF: task-01\nGo on at step 2 ☂\n"
     assert "EXITED: session ended" in call("messages", "1").out
+    (report,) = (claimed / "docs/implementation/reports").glob("task-01*")
+    assert "Go on at step 2 ☂" in report.read_text()
 
 
 @pytest.mark.parametrize("data", [None, b"\xff\xfe\xff"])
@@ -344,10 +362,12 @@ def test_the_set_up_of_a_plan_runs_once_before_a_checkpoint(
     call("plan", "lock", "PLAN.md")
     call("claim", "1")
     write_greeter(repository)
+    play(call, 1)
     assert "set-up ended with exit code 1" in call("checkpoint", "1", expect=4).err
     (repository.parent / "fine").touch()
     call("checkpoint", "1")
     call("review", "approve", "1")
+    play(call, 2)
     call("checkpoint", "1")
     assert (repository.parent / "made").read_text() == "x\n" * 2
 

@@ -115,6 +115,29 @@ def test_the_whole_of_a_task_goes_by_tools(project: Any, tools: Any) -> None:
         tools("step", n=2, act="start")
 
 
+def test_only_what_was_played_goes_by_tools(project: Any, tools: Any) -> None:
+    """AUDIT-V5, AUDIT-V7, D29: the tools refuse what the verbs refuse."""
+    (project.tree / "greeter.py").write_text("def greet(name): return name\n")
+    for call in (
+        partial(tools, "step", n=99, act="start"),
+        partial(tools, "agent", piece="9.9", act="returned"),
+    ):
+        with pytest.raises(BadField, match="the task has step 1, step 2"):
+            call()
+    for call in (
+        partial(tools, "step", n=1, act="done"),
+        partial(tools, "agent", piece="1.1", act="returned"),
+    ):
+        with pytest.raises(EvidenceMissing, match="was not started"):
+            call()
+    with pytest.raises(EvidenceMissing, match="step 1 agent 1"):
+        tools("checkpoint", summary="nothing played")
+    with pytest.raises(BadField, match="why"):
+        tools("step", n=1, act="skipped")
+    assert "a Medium deviation" in tools("step", n=1, act="skipped", why="it is there")
+    assert tools("checkpoint", summary="left out").startswith("checkpoint 1: ")
+
+
 def test_what_a_subagent_tells_is_kept_for_the_next_checkpoint(project: Any, tools: Any) -> None:
     tools("agent", piece="1.1", act="launched")
     tools("agent", piece="1.1", act="returned", report="12 tests pass")

@@ -115,7 +115,7 @@ def test_progress_does_not_depend_on_where_a_session_was_cut_off(entries: list[E
 def test_progress_takes_nothing_back_but_what_is_undone(entries: list[Entry]) -> None:
     progress = Progress()
     for entry in entries:
-        if entry.kind is Kind.UNDONE:
+        if entry.kind in (Kind.UNDONE, Kind.SUBMITTED):  # a later submission takes an approval away (D28)
             continue
         after_it = progress.after([entry])
         assert after_it.completed[: len(progress.completed)] == progress.completed

@@ -196,7 +196,7 @@ def test_a_checkpoint_that_stays_red_is_reported(stage: "Stage") -> None:
     assert stage.conduct().code == 1
     ((kind, text),) = asks(stage)
     assert kind == "error"
-    assert "still red after 3 mendings" in text
+    assert "red 3 times in a row" in text
 
 
 def test_a_rough_checkpoint_is_verified_in_full_before_it_is_approved(stage: "Stage") -> None:

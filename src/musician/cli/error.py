@@ -5,6 +5,7 @@ import click
 from musician.cli.context import App
 from musician.cli.hand import hand_of, tell
 from musician.cli.options import command, context_option, session_options, task_argument, text_argument
+from musician.cli.render import show
 from musician.runtime.byhand.weighing import warn_by_hand
 
 __all__ = ["error"]
@@ -41,9 +42,13 @@ def error(
         raise click.UsageError("say what failed, or --context-warning")
     hand = hand_of(app, task_id, session, epoch)
     if text is None:
-        message_id = warn_by_hand(hand, context_pct)
+        message_id: int | None = warn_by_hand(hand, context_pct)
     else:
         message_id = hand.report(text, report=report, context_pct=context_pct)
+        if message_id is None:
+            left = {"task_id": task_id, "message_id": None, "state": "exited"}
+            show(app, left, f"{task_id}: exited (retry exhaustion); its conductor decides how it goes on")
+            return
     document: dict[str, object] = {"task_id": task_id, "message_id": message_id, "state": "error"}
     what = "warned of its context" if is_warning else "reported"
     said = f"{task_id}: {what} by message {message_id}; musician wait {task_id} sees the answer"

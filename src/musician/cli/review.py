@@ -97,7 +97,7 @@ def show_command(app: App, task_id: str) -> None:
     message = messages.get(message_ids[-1]) if message_ids else None
     evidence = view.verifications[-1] if view.verifications else None
     work = _work_of(app, view)
-    open_deviations = [row for row in view.journal if row.kind == "deviation" and row.ruled_by is None]
+    open_deviations = service.open_deviations_in(view.journal)
     document = {
         "task_id": task_id,
         "state": view.row.state,
@@ -107,7 +107,10 @@ def show_command(app: App, task_id: str) -> None:
         "needs_human": [fields(ask) for ask in view.open_asks],
         "work": None if work is None else _work_document(work),
     }
-    deviations = [f"open deviation ({row.severity}): {row.text}" for row in open_deviations]
+    deviations = [
+        f"open deviation ({row.severity}): {'' if row.kind == 'deviation' else f'{row.item} left out: '}{row.text}"
+        for row in open_deviations
+    ]
     asks = [f"needs a person: {worded(ask)}" for ask in _asked(app, view)]
     show(
         app,
@@ -228,7 +231,9 @@ def fix(app: App, task_id: str, text: str, message_id: int | None, corrections: 
 def _judge(app: App, task_id: str, verdict: State, text: str, message_id: int | None) -> None:
     """A person's verdict rules every deviation that was open to see (D17)."""
     journal = service.journal_of(app.store, task_id)
-    ruled = tuple(row.id for row in journal if row.kind == "deviation" and row.ruled_by is None)
-    said = service.judge(app.store, task_id, verdict, text, submission_id=message_id, rules=ruled)
+    ruled = tuple(row.id for row in service.open_deviations_in(journal))
+    said = service.judge(
+        app.store, task_id, verdict, text, submission_id=message_id, rules=ruled, by_person=True
+    )
     document = {"task_id": task_id, "state": verdict, "message_id": said, "judged": message_id}
     show(app, document, f"{task_id}: {verdict} by message {said}")

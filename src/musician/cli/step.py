@@ -20,8 +20,9 @@ __all__ = ["correction", "deviation", "self_correction", "step"]
 
 @command("step")
 @task_argument
-@click.argument("act", metavar="start|done", type=click.Choice(["start", "done"]))
+@click.argument("act", metavar="start|done|skipped", type=click.Choice(["start", "done", "skipped"]))
 @click.argument("number", metavar="N", type=click.IntRange(min=1))
+@text_argument(required=False)
 @click.option("--agent", type=click.IntRange(min=1), metavar="K", help="The step's piece K for a subagent.")
 @click.option("--commit", is_flag=True, help="With done: commit the task's working tree first.")
 @click.option(
@@ -38,6 +39,7 @@ def step(
     task_id: str,
     act: str,
     number: int,
+    text: str | None,
     agent: int | None,
     commit: bool,
     said: str | None,
@@ -45,23 +47,28 @@ def step(
     session: str | None,
     epoch: int | None,
 ) -> None:
-    """Write down that step N is started or done.
+    """Write down that step N is started, done, or left out.
 
-    Starting one after a verdict is going back to work.
+    Starting one after a verdict is going back to work. What is left out needs a TEXT that says why: a Medium deviation,
+    which whoever judges the next submission rules.
     """
-    if commit and act == "start":
+    if commit and act != "done":
         raise click.UsageError("--commit belongs to done")
-    if said is not None and (act == "start" or agent is None):
+    if said is not None and (act != "done" or agent is None):
         raise click.UsageError("--said belongs to done with --agent")
+    if (text is None) is (act == "skipped"):
+        raise click.UsageError("say why it is left out" if text is None else "a reason belongs to skipped")
     item = f"step {number}" if agent is None else f"step {number} agent {agent}"
     hand = hand_of(app, task_id, session, epoch)
+    commit_id = None
     if act == "start":
         hand.start(item, context_pct)
-        commit_id = None
+    elif act == "skipped":
+        hand.skip(item, text or "", context_pct)
     else:
         commit_id = hand.finish_item(item, context_pct, commit=commit, claims=said or "")
     document = {"task_id": task_id, "item": item, "done": act == "done", "commit_id": commit_id}
-    noted = f"{task_id}: {item} {'started' if act == 'start' else 'done'}"
+    noted = f"{task_id}: {item} {'started' if act == 'start' else act}"
     tell(app, hand, context_pct, document, noted + (f" at {commit_id}" if commit_id else ""))
 
 

@@ -56,9 +56,14 @@ class Reply:
     once_delivered: Callable[[], object]
 
 
-def step(seat: Seat, *, n: int, act: str) -> str:
+def step(seat: Seat, *, n: int, act: str, why: str = "") -> str:
     hand, item = seat.hand, f"step {n}"
     context_pct = seat.context_pct(hand.claim)
+    if act == "skipped":
+        if not why.strip():
+            raise BadField(field="why", value=why, reason="say why it is left out")
+        hand.skip(item, why, context_pct)
+        return f"{item} skipped: a Medium deviation, to be ruled by the conductor"
     if act == "start":
         hand.start(item, context_pct)
         return f"{item} started"
@@ -106,6 +111,9 @@ def error(seat: Seat, *, text: str = "") -> str:
     if not text.strip():
         return f"warned by message {warn_by_hand(hand, used_pct)}. {END_YOUR_TURN}"
     message_id = hand.report(text, report=None, context_pct=used_pct)
+    if message_id is None:
+        seat.let_go(hand.claim.task_id)
+        return f"{hand.claim.task_id} is handed off: that was its last retry. Write nothing more."
     return f"reported as message {message_id}. {END_YOUR_TURN}"
 
 

@@ -109,8 +109,12 @@ TOOLS: Mapping[str, Tool] = {
         ),
         Tool(
             name="step",
-            description="Step n starts, or is done (commits).",
-            arguments=(_number("n"), Argument(name="act", choices=("start", "done"))),
+            description="Step n starts, is done (commits), or skipped (why?).",
+            arguments=(
+                _number("n"),
+                Argument(name="act", choices=("start", "done", "skipped")),
+                _text("why", required=False),
+            ),
         ),
         Tool(
             name="agent",

@@ -71,9 +71,13 @@ async def checkpoint(seat: Seat, *, summary: str, smoothness: int | None = None)
         )
     except NotGreen as red:
         failing = cut(red.failing, MOST_FAILING_BYTES)
-        return (
-            f"{red.item} is not green, nothing was submitted. Mend it and call checkpoint again.\n{failing}"
-        )
+        following = "Mend it and call checkpoint again."
+        if red.reported is not None:
+            following = f"The conductor is told by message {red.reported}. {END_YOUR_TURN}"
+        if red.left:
+            await _in_thread(partial(seat.let_go, hand.claim.task_id))
+            following = "That was the last retry, and the task is handed off. Write nothing more."
+        return f"{red.item} is not green, nothing was submitted. {following}\n{failing}"
     result = found.result
     return f"checkpoint {result.checkpoint}: {result.tests_line()}; submitted as message {message_id}. {END_YOUR_TURN}"
 

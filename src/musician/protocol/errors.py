@@ -294,15 +294,30 @@ class EvidenceMissing(SessionError):
 
 
 class NotGreen(EvidenceMissing):
-    """A checkpoint was verified and may not be reported; ``failing`` has many lines: all that holds it back (D16)."""
+    """A checkpoint was verified and may not be reported; ``failing`` has many lines: all that holds it back (D16).
 
-    def __init__(self, *, task_id: str, item: str, found: str, failing: str) -> None:
+    ``reported`` is the message by which the conductor was told, once it was red too often (D29); ``left``: that was
+    the last that the task is allowed, and the session has handed off (D3).
+    """
+
+    def __init__(
+        self,
+        *,
+        task_id: str,
+        item: str,
+        found: str,
+        failing: str,
+        reported: int | None = None,
+        left: bool = False,
+    ) -> None:
         self.item, self.found, self.failing = item, found, failing
-        super().__init__(
-            task_id=task_id,
-            missing=f"{item} is not green: {found}",
-            remedy="mend it and run `musician checkpoint` again",
-        )
+        self.reported, self.left = reported, left
+        remedy = "mend it and run `musician checkpoint` again"
+        if reported is not None:
+            remedy = f"message {reported} tells the conductor: `musician wait {task_id}`, then do as it says"
+        if left:
+            remedy = "its retries are used up and the session has handed off: write nothing more"
+        super().__init__(task_id=task_id, missing=f"{item} is not green: {found}", remedy=remedy)
 
 
 class NotConductor(SessionError):

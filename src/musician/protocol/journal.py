@@ -15,7 +15,19 @@ from enum import StrEnum
 from musician.protocol.messages.corrections import Correction, is_correction, order_id
 from musician.protocol.rules.deviations import Deviation, Severity
 
-__all__ = ["AWAITS_ANSWER", "Entry", "Kind", "Progress", "deviation_in", "status_line"]
+__all__ = [
+    "AWAITS_ANSWER",
+    "JUDGED_BY_PERSON",
+    "WORK",
+    "Entry",
+    "Kind",
+    "Progress",
+    "deviation_in",
+    "status_line",
+]
+
+JUDGED_BY_PERSON = "a person has judged"
+"""The note that is written with a person's verdict: what came before is ruled, and makes nothing rough (D17)."""
 
 AWAITS_ANSWER = "waits for the conductor's answer"
 """The note from which on nothing of the session plays before its question is answered."""
@@ -68,6 +80,26 @@ class Kind(StrEnum):
         return cls.NOTE
 
 
+WORK = frozenset(
+    {
+        Kind.STARTED,
+        Kind.COMPLETED,
+        Kind.LAUNCHED,
+        Kind.RETRIED,
+        Kind.ABSORBED,
+        Kind.RETURNED,
+        Kind.REWORKED,
+        Kind.SELF_CORRECTION,
+        Kind.PARTIAL,
+        Kind.RECONCILED,
+        Kind.UNDONE,
+        Kind.CORRECTION,
+        Kind.SKIPPED,
+    }
+)
+"""By these the work goes on; what was submitted before is not all of it any more (D28)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One line of the journal; ``commit_id`` is where git keeps a completed item."""
@@ -114,7 +146,9 @@ class Progress:
         return progress
 
     def is_done(self, item: str) -> bool:
-        return item in self.completed or item in self.approved or item in self.skipped
+        """A step that is left out is so with its pieces."""
+        left_out = not self.skipped.isdisjoint((item, item.partition(" agent ")[0]))
+        return left_out or item in self.completed or item in self.approved
 
 
 def _fold(progress: Progress, entry: Entry) -> Progress:
@@ -133,9 +167,9 @@ def _fold(progress: Progress, entry: Entry) -> Progress:
             return replace(progress, failed_verifications=progress.failed_verifications + 1)
         case Kind.ERROR:
             return replace(progress, errors=progress.errors + 1)
-        case Kind.SUBMITTED:
+        case Kind.SUBMITTED:  # what is submitted anew stands approved no more (D28)
             rounds = {**progress.rounds, entry.item: progress.rounds.get(entry.item, 0) + 1}
-            return replace(progress, rounds=rounds)
+            return replace(progress, rounds=rounds, approved=progress.approved - {entry.item})
         case Kind.APPROVED:
             return replace(
                 progress, approved=progress.approved | {entry.item}, failed_verifications=0, errors=0
@@ -240,11 +274,14 @@ def status_line(entry: Entry) -> str:
 def deviation_in(entry: Entry) -> Deviation | None:
     """What the entry says of the plan's not being followed, for ``temp/<task>-deviations`` too; None for most.
 
-    A rejection is one, ruled as it comes, and so is what the conductor has an item left out by.
+    A rejection is one, ruled as it comes, and so is what the conductor has an item left out by; what a musician leaves
+    out itself has a severity, and waits to be ruled (D29).
     """
     if entry.kind is Kind.SKIPPED and not is_correction(entry.item):
         return Deviation(
-            severity=Severity.LOW, text=f"{entry.item}: skipped {entry.text}".rstrip(), ruled=True
+            severity=entry.severity or Severity.LOW,
+            text=f"{entry.item}: skipped {entry.text}".rstrip(),
+            ruled=entry.ruled or entry.severity is None,
         )
     if entry.severity is None or entry.kind not in (Kind.DEVIATION, Kind.SENT_BACK):
         return None

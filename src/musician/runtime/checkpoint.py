@@ -10,7 +10,7 @@ import anyio.to_thread
 from musician import service
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.claim import Claim
-from musician.protocol.journal import Kind
+from musician.protocol.journal import JUDGED_BY_PERSON, Kind
 from musician.protocol.musician.program import Check
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
@@ -25,11 +25,30 @@ __all__ = ["Found", "outcome_of", "run_checkpoint"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A stored verification."""
+    """A stored verification; ``is_old``: nothing has changed since it was made, and nothing was run again (D29)."""
 
     verification_id: int
     result: VerificationResult
     outcome: Verification
+    is_old: bool = False
+
+    @property
+    def tests(self) -> str:
+        """In one line."""
+        return f"{'unchanged: ' if self.is_old else ''}{self.result.tests_line()}"
+
+    @property
+    def failing(self) -> str:
+        """All that holds it back, "" if nothing does."""
+        return f"{_UNCHANGED if self.is_old else ''}{self.result.to_mend()}"
+
+
+_UNCHANGED = (
+    "Nothing in the tree has changed since this was found, so nothing was run again. Where the cause lies outside the"
+    " tree, report an error.\n"
+)
+_MAY_HAVE_MENDED = frozenset({Kind.CLAIMED, Kind.ERROR, Kind.CORRECTION})
+"""After these what failed may pass on the same tree: a red verification is made again."""
 
 
 async def run_checkpoint(
@@ -50,10 +69,14 @@ async def run_checkpoint(
     ``start`` is the commit the task began at. What subagents told since the last checkpoint is held against it (D19).
     """
     view = await anyio.to_thread.run_sync(partial(service.task_view, store, claim.task_id))
+    now = await anyio.to_thread.run_sync(tree_id)
+    known = _red_as_before(view, check, now)
+    if known is not None:
+        return known
     result = await verify_checkpoint(
         check.commands,
         tree=tree,
-        tree_id=await anyio.to_thread.run_sync(tree_id),
+        tree_id=now,
         log=log,
         env=env,
         settings=settings,
@@ -75,6 +98,23 @@ async def run_checkpoint(
         result=result.to_json(),
     )
     return Found(verification_id=await anyio.to_thread.run_sync(keep), result=result, outcome=outcome)
+
+
+def _red_as_before(view: service.TaskView, check: Check, tree_id: str) -> Found | None:
+    """What was found last, if that was red, of this checkpoint and this very tree, and nobody has answered it since."""
+    last = view.verifications[-1] if view.verifications else None
+    if last is None or (last.checkpoint, last.tree_id) != (check.number, tree_id):
+        return None
+    if Verification(last.outcome) is not Verification.RED or any(
+        row.id > last.journal_id and (row.kind in _MAY_HAVE_MENDED or row.text == JUDGED_BY_PERSON)
+        for row in view.journal
+    ):
+        return None
+    try:
+        result = VerificationResult.from_json(last.result)
+    except ValueError:
+        return None
+    return Found(verification_id=last.id, result=result, outcome=Verification.RED, is_old=True)
 
 
 def _claims_in(journal: Iterable[JournalRow]) -> dict[str, str]:

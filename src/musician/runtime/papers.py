@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from musician.processes.output import printable
-from musician.protocol.journal import Entry, Kind, deviation_in, status_line
+from musician.protocol.journal import JUDGED_BY_PERSON, Entry, Kind, deviation_in, status_line
 from musician.protocol.rules.deviations import Severity, parse_severity
 from musician.trees.root import Root
 
@@ -152,7 +152,9 @@ def _lines(path: Path) -> list[str]:
 
 
 def _status_lines(entries: Iterable[Entry]) -> list[str]:
-    return [line for entry in entries for line in status_line(entry).splitlines()]
+    """The session's own doings; a person's verdict is none of them."""
+    own = (entry for entry in entries if entry.text != JUDGED_BY_PERSON)
+    return [line for entry in own for line in status_line(entry).splitlines()]
 
 
 def _deviation_lines(entries: Iterable[Entry]) -> list[str]:

@@ -10,6 +10,7 @@ from musician.protocol.messages.particulars import Counted, KeyOutput, OutputKin
 from musician.protocol.messages.types import ErrorReport, HandoffNotice
 from musician.protocol.musician import ready as r
 from musician.protocol.names import succession_number
+from musician.runtime.covering import approved_as_it_is
 from musician.runtime.investigation import suggest
 from musician.runtime.papers import Papers, completion_report, error_report_text, write_whole
 from musician.runtime.resuming.handoffs import handoff_of
@@ -71,6 +72,9 @@ class Recorder:
             message.render(),
             verification_id=record.verification_id,
             entries=record.entries,
+            commit_id=self.tree.tip(),
+            tree_id=self.tree.tree_id(),
+            changed_files=message.files_modified,
         )
         self._note(record)
         return message_id
@@ -134,21 +138,24 @@ class Recorder:
         set_aside = self.tree.set_aside()
         proposals = service.open_proposals_of(self.store, self.claim.task_id)
         path = self.papers.relative(self.papers.handoff)
-        document = handoff_of(
-            service.task_view(self.store, self.claim.task_id),
-            session_id=self.claim.session_id,
-            worked_by=self.worked_by,
-            epoch=self.claim.epoch,
-            reason=record.reason,
-            context_pct=record.context_pct,
-            at=service.now(self.store),
-            pending=record.remaining,
-            commit=self._stands_at(),
-            set_aside=set_aside,
-            written_by="agent",
-            proposals=proposals,
-            agent_notes=record.notes,
-        ).render()
+        document = (
+            record.handoff
+            or handoff_of(
+                service.task_view(self.store, self.claim.task_id),
+                session_id=self.claim.session_id,
+                worked_by=self.worked_by,
+                epoch=self.claim.epoch,
+                reason=record.reason,
+                context_pct=record.context_pct,
+                at=service.now(self.store),
+                pending=record.remaining,
+                commit=self._stands_at(),
+                set_aside=set_aside,
+                written_by="agent",
+                proposals=proposals,
+                agent_notes=record.notes,
+            ).render()
+        )
         write_whole(self.papers.handoff, document)
         if record.stays:
             service.leave_handoff(self.store, self.claim, path=path, handoff=document)
@@ -175,6 +182,7 @@ class Recorder:
             notice=notice.render(),
             handoff_path=path,
             handoff=document,
+            written_by="agent" if record.handoff else "program",
             context_pct=record.context_pct,
             entries=entries,
             report=report,
@@ -188,12 +196,12 @@ class Recorder:
         return self.papers.relative(place), text
 
     def _finish(self, record: r.Finish) -> None:
-        approved = service.approved_text(self.store, self.claim.task_id)
+        approved = approved_as_it_is(self.store, self.claim, self.tree)
         lines = [
             f"{change.at} {change.from_state or 'new'} → {change.to_state} ({change.who})"
             for change in service.history_of(self.store, self.claim.task_id)
         ]
-        report = completion_report(self.claim.task_id, self.title, approved, lines)
+        report = completion_report(self.claim.task_id, self.title, approved.message or "", lines)
         path = self.papers.completion
         write_whole(path, report)
         self.papers.note(record.entries)

@@ -67,6 +67,10 @@ class TaskTree(Protocol):
         """The commit the tree stands on; None where it is not the task's alone."""
         ...
 
+    def tree_of(self, commit: str) -> str | None:
+        """The id of a commit's tree; None where no commit is the task's."""
+        ...
+
     def set_aside(self) -> str | None:
         """Keep unfinished work under a ref and bring the tree back; the ref, None if there was nothing."""
         ...
@@ -145,6 +149,9 @@ class IsolatedTree:
     def tip(self) -> str | None:
         return Git(self.path).commit_id("HEAD")
 
+    def tree_of(self, commit: str) -> str | None:
+        return Git(self.path).text("rev-parse", f"{commit}^{{tree}}")
+
     def set_aside(self) -> str | None:
         relink(self.worktree)
         to = None if self.moved_off() is None else self.kept
@@ -222,6 +229,9 @@ class SharedTree:
         return ()
 
     def tip(self) -> str | None:
+        return None
+
+    def tree_of(self, commit: str) -> str | None:  # noqa: ARG002  # the port's shape
         return None
 
     def set_aside(self) -> str | None:

@@ -58,7 +58,14 @@ if TYPE_CHECKING:
         interrupt_conducting,
         start_conducting,
     )
-    from musician.service.endings import approved_text, complete, exit_task, leave_handoff
+    from musician.service.endings import (
+        approved_work,
+        complete,
+        exit_task,
+        leave_handoff,
+        moved_by_others,
+        overtaken,
+    )
     from musician.service.gating import Stop, Stops, count_stop, duty_of, let_go
     from musician.service.inbox import acknowledge, deliver, future_messages, send, undelivered, unread
     from musician.service.looking import Look, look
@@ -114,6 +121,7 @@ if TYPE_CHECKING:
         describe_session,
         journal_of,
         measure_context,
+        open_deviations_in,
         progress_of,
         record,
         record_process,
@@ -138,7 +146,7 @@ __all__ = [
     "announce",
     "anomalies_in",
     "anomalies_now",
-    "approved_text",
+    "approved_work",
     "as_entry",
     "as_opinion",
     "ask",
@@ -195,13 +203,16 @@ __all__ = [
     "meet_client",
     "merge_proposal",
     "messages_of",
+    "moved_by_others",
     "note_client_failure",
     "note_refusal",
     "now",
     "open_asks",
+    "open_deviations_in",
     "open_proposals_of",
     "open_question",
     "open_task",
+    "overtaken",
     "pause",
     "plan_row",
     "progress_of",
@@ -269,7 +280,14 @@ if not TYPE_CHECKING:  # where types are checked, a name that is not listed abov
                 "interrupt_conducting",
                 "start_conducting",
             ),
-            "endings": ("approved_text", "complete", "exit_task", "leave_handoff"),
+            "endings": (
+                "approved_work",
+                "complete",
+                "exit_task",
+                "leave_handoff",
+                "moved_by_others",
+                "overtaken",
+            ),
             "gating": ("Stop", "Stops", "count_stop", "duty_of", "let_go"),
             "inbox": ("acknowledge", "deliver", "future_messages", "send", "undelivered", "unread"),
             "looking": ("Look", "look"),
@@ -324,6 +342,7 @@ if not TYPE_CHECKING:  # where types are checked, a name that is not listed abov
                 "describe_session",
                 "journal_of",
                 "measure_context",
+                "open_deviations_in",
                 "progress_of",
                 "record",
                 "record_process",

@@ -12,7 +12,15 @@ from musician.service.rowwork import changed_one, load_owned, move_owned, named,
 from musician.store.port import Store, Tx
 from musician.store.rows import SubmissionRow, decode
 
-__all__ = ["approved_completion", "approved_text", "complete", "exit_task", "leave_handoff"]
+__all__ = [
+    "approved_completion",
+    "approved_work",
+    "complete",
+    "exit_task",
+    "leave_handoff",
+    "moved_by_others",
+    "overtaken",
+]
 
 
 def exit_task(
@@ -62,11 +70,14 @@ def leave_handoff(store: Store, claim: Claim, *, path: str, handoff: str) -> Non
 def complete(
     store: Store, claim: Claim, *, report_path: str, report: str, notice: str, entries: tuple[Entry, ...] = ()
 ) -> None:
-    """Finish the task. The latest completion must stand approved; :class:`EvidenceMissing` otherwise (D7)."""
+    """Finish the task. The latest completion must stand approved, and nothing be written down as played since.
+
+    :class:`EvidenceMissing` otherwise (D7, D28). That the tree has not moved is for the caller to see.
+    """
     with store.write() as tx:
         row = load_owned(tx, claim)
         find(row.state, Event.COMPLETE, task_id=row.task_id, actor=Actor.OWNER)
-        _check_approved(tx, claim.task_id)
+        _check_covered(tx, claim.task_id, _approved(tx, claim.task_id))
         _check_stored(claim.task_id, "report", report)
         write_entries(tx, claim, entries)
         keep_text(tx, claim.task_id, claim.epoch, "report", report_path, report)
@@ -93,20 +104,44 @@ def approved_completion(tx: Tx, task_id: str) -> SubmissionRow | None:
     return latest if stands else None
 
 
-def approved_text(store: Store, task_id: str) -> str:
-    """What the approved completion said; "" if none stands approved."""
+def approved_work(store: Store, task_id: str) -> SubmissionRow:
+    """The completion that stands approved, and covers what the journal says; :class:`EvidenceMissing` otherwise."""
     with store.read() as tx:
-        found = approved_completion(tx, task_id)
-    return "" if found is None else found.message or ""
+        found = _approved(tx, task_id)
+        _check_covered(tx, task_id, found)
+        return found
 
 
-def _check_approved(tx: Tx, task_id: str) -> None:
-    if approved_completion(tx, task_id) is None:
+def moved_by_others(store: Store, task_id: str, entry_id: int) -> bool:
+    """Whether other tasks have gone on since an entry of the journal: a shared tree is theirs, too."""
+    with store.read() as tx:
+        return tx.one("others_moved_since", task_id=task_id, entry_id=entry_id) is not None
+
+
+def overtaken(task_id: str, what: str) -> EvidenceMissing:
+    """An approval that does not cover what is there now (D28)."""
+    return EvidenceMissing(
+        task_id=task_id,
+        missing=f"{what} since what stands approved was submitted",
+        remedy=f"submit it again: `musician checkpoint {task_id}`",
+    )
+
+
+def _approved(tx: Tx, task_id: str) -> SubmissionRow:
+    found = approved_completion(tx, task_id)
+    if found is None:
         raise EvidenceMissing(
             task_id=task_id,
             missing="no approved completion",
-            remedy="submit the last checkpoint as a completion and wait for its approval",
+            remedy=f"submit the last checkpoint with `musician checkpoint {task_id}` and wait for its approval",
         )
+    return found
+
+
+def _check_covered(tx: Tx, task_id: str, found: SubmissionRow) -> None:
+    """Of a raw writer's submission nobody knows what it covers."""
+    if found.entry_id is not None and tx.one("moved_since", task_id=task_id, entry_id=found.entry_id):
+        raise overtaken(task_id, "something was played")
 
 
 def _check_stored(task_id: str, what: str, text: str) -> None:

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from musician.protocol.claim import Claim
-from musician.protocol.journal import Progress
+from musician.protocol.journal import Entry, Progress
 from musician.protocol.messages.kinds import MessageType
+from musician.protocol.musician.since import Since
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import ACTIVE, VERDICTS, State
 from musician.service.inbox import MOST_UNREAD
@@ -34,6 +35,7 @@ class Look:
     verdict_text: str
     verdict_id: int
     progress: Progress
+    since: Since
     waits_for_human: bool
     conductor_age_s: float | None
 
@@ -45,10 +47,9 @@ def look(store: Store, claim: Claim, *, awaiting_id: int | None) -> Look:
         unread = tuple(decode(MessageRow, each) for each in tx.all("unread", most=MOST_UNREAD, **of))
         exits = [each for each in unread if each.message_type == MessageType.EXIT_REQUEST]
         verdict, text, verdict_id = _verdict(tx, claim.task_id, awaiting_id)
-        progress = Progress()
+        entries: list[Entry] = []
         if verdict is not None:
-            rows = (decode(JournalRow, each) for each in tx.all("journal_of_task", **of))
-            progress = progress.after(as_entry(each) for each in rows)
+            entries = [as_entry(decode(JournalRow, each)) for each in tx.all("journal_of_task", **of)]
         asks = [decode(HumanRow, each) for each in tx.all("needs_human_of_task", **of)]
         conductor = tx.one("task", task_id=CONDUCTOR)
     return Look(
@@ -61,7 +62,8 @@ def look(store: Store, claim: Claim, *, awaiting_id: int | None) -> Look:
         verdict=verdict,
         verdict_text=text,
         verdict_id=verdict_id,
-        progress=progress,
+        progress=Progress().after(entries),
+        since=Since().after(entries),
         waits_for_human=any(ask.resolved_at is None for ask in asks),
         conductor_age_s=None if conductor is None else decode(TaskRow, conductor).heartbeat_age_s,
     )

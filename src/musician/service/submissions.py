@@ -23,12 +23,16 @@ def submit(
     *,
     verification_id: int | None = None,
     entries: tuple[Entry, ...] = (),
+    commit_id: str | None = None,
+    tree_id: str | None = None,
+    changed_files: int | None = None,
 ) -> int:
     """Go to the conductor with a checkpoint's or the task's work; the submission's message id.
 
     Needs fresh evidence: a verification of this claim, the latest of the task, with no work after it, and not
     red; :class:`EvidenceMissing` otherwise. Attached to this one submission (D7). After a verdict the history
-    shows both steps, back to work and in again.
+    shows both steps, back to work and in again. ``commit_id`` (None where the tree is not the task's alone),
+    ``tree_id`` and ``changed_files`` are what it stands for: an approval covers no more (D28).
     """
     _check_type(message_type, SUBMISSIONS)
     with store.write() as tx:
@@ -40,6 +44,15 @@ def submit(
         message_id = say(tx, claim.task_id, claim.session_id, message_type, text)
         move_owned(tx, row, claim, Event.SUBMIT)
         tx.run("attach_verification", id=evidence.id, submission_id=message_id)
+        if tree_id is not None and changed_files is not None:
+            tx.run(
+                "cover",
+                message_id=message_id,
+                task_id=claim.task_id,
+                commit_id=commit_id,
+                tree_id=tree_id,
+                changed_files=changed_files,
+            )
         return message_id
 
 

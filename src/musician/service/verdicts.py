@@ -1,12 +1,15 @@
 """What the conductor says to a task: verdicts, exit requests, granted retries (D3, D7)."""
 
+from musician.protocol.claim import Claim
 from musician.protocol.errors import BadField, EvidenceMissing, StaleVerdict
+from musician.protocol.journal import JUDGED_BY_PERSON, Entry, Kind
 from musician.protocol.messages.kinds import VERDICT_OF, MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import VERDICTS, State
 from musician.protocol.transitions import Actor, Event, find, verdict_event
-from musician.service.rowwork import latest_change, load_played, move_by_conductor, say
+from musician.service.rowwork import latest_change, load_played, move_by_conductor, say, write_entries
 from musician.store.port import Store, Tx
+from musician.store.rows import HistoryRow
 
 __all__ = ["grant_retries", "judge", "request_exit"]
 
@@ -19,24 +22,33 @@ def judge(
     *,
     submission_id: int | None = None,
     rules: tuple[int, ...] = (),
+    by_person: bool = False,
 ) -> int:
     """Answer the latest submission or report; the verdict's message id.
 
     ``submission_id`` names the message that was judged: if it is no longer the latest, the verdict is refused
     (:class:`StaleVerdict`). ``rules`` are journal ids of the deviations this verdict rules, each once (D17).
-    :class:`EvidenceMissing` while a raw writer's submission waits for its message (D5).
+    ``by_person``: what came before is ruled by it, and makes nothing rough any more (D17); a failure is not approved
+    by a person, for what would that approve? :class:`EvidenceMissing` then, and while a raw writer's submission waits
+    for its message (D5).
     """
     if verdict not in VERDICTS:
         raise BadField(field="verdict", value=verdict, reason="use " + ", ".join(VERDICT_OF))
     with store.write() as tx:
         row = load_played(tx, task_id)
         find(row.state, verdict_event(verdict), task_id=task_id, actor=Actor.CONDUCTOR)
-        latest_id = _latest(tx, task_id)
+        latest = _latest(tx, task_id)
+        latest_id = latest.message_id
+        if by_person and verdict is State.REVIEW_APPROVED and row.state is State.ERROR:
+            _check_answerable(latest)
         if submission_id is not None and submission_id != latest_id:
-            raise StaleVerdict(task_id=task_id, judged=submission_id, latest=latest_id)
+            raise StaleVerdict(task_id=task_id, judged=submission_id, latest=latest_id or 0)
         message_id = say(tx, task_id, CONDUCTOR, VERDICT_OF[verdict], text)
         for journal_id in rules:
             _rule(tx, task_id, journal_id, message_id)
+        if by_person:
+            conductor = Claim(task_id=task_id, session_id=CONDUCTOR, epoch=row.claim_epoch)
+            write_entries(tx, conductor, (Entry(kind=Kind.NOTE, text=JUDGED_BY_PERSON),))
         tx.run("resolve_human", task_id=task_id, resolution=f"{verdict}: {text}"[:500])
         move_by_conductor(tx, row, verdict_event(verdict))
         return message_id
@@ -73,7 +85,17 @@ def grant_retries(store: Store, task_id: str, more: int) -> None:
         tx.ring(task_id)
 
 
-def _latest(tx: Tx, task_id: str) -> int:
+def _check_answerable(report: HistoryRow) -> None:
+    """A context warning is approved as proposed (D15), and one who only waited too long goes on waiting (D11)."""
+    if report.message_type == MessageType.ERROR and report.from_state is State.WORKING:
+        raise EvidenceMissing(
+            task_id=report.task_id,
+            missing="it reports a failure, and has submitted nothing that could be approved",
+            remedy=f"say what to do differently: `musician review fix {report.task_id} TEXT`",
+        )
+
+
+def _latest(tx: Tx, task_id: str) -> HistoryRow:
     """What a task that waits for a verdict waits with: the message of its latest change."""
     latest = latest_change(tx, task_id)
     if latest is None or latest.message_id is None:
@@ -82,7 +104,7 @@ def _latest(tx: Tx, task_id: str) -> int:
             missing="its submission has no message yet",
             remedy="wait for the session's message, or take the task over",
         )
-    return latest.message_id
+    return latest
 
 
 def _rule(tx: Tx, task_id: str, journal_id: int, message_id: int) -> None:

@@ -1,10 +1,11 @@
 """Writing down what a session did: journal, verification, processes."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.claim import Claim
-from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.journal import Entry, Kind, Progress, deviation_in
 from musician.protocol.rules.deviations import Severity
 from musician.service.rowwork import load_owned, load_task, named, write_entries
 from musician.store.port import Store
@@ -19,6 +20,7 @@ __all__ = [
     "describe_session",
     "journal_of",
     "measure_context",
+    "open_deviations_in",
     "progress_of",
     "record",
     "record_process",
@@ -136,6 +138,13 @@ def progress_of(store: Store, task_id: str) -> Progress:
 def _severity(word: str) -> Severity:
     """A severity that is none counts as the worst."""
     return Severity(word) if word in set(Severity) else Severity.HIGH
+
+
+def open_deviations_in(journal: Iterable[JournalRow]) -> tuple[JournalRow, ...]:
+    """The deviations that nobody has ruled yet, what a musician left out by itself among them (D17, D29)."""
+    return tuple(
+        row for row in journal if (found := deviation_in(as_entry(row))) is not None and not found.ruled
+    )
 
 
 def as_entry(row: JournalRow) -> Entry:

@@ -79,18 +79,22 @@ def ensure_integration(root: Root, plan_id: str, base: str) -> str:
     return git.text("rev-parse", full_ref(branch)) if put_right(root, plan_id, by_hand=True) else tip
 
 
-def trial_merge(root: Root, *, plan_id: str, task_id: str, title: str, base: str) -> Trial:
-    """Merge the task's branch onto the tip of the plan's, in the integration tree, moving no branch.
+def trial_merge(
+    root: Root, *, plan_id: str, task_id: str, title: str, base: str, commit: str | None = None
+) -> Trial:
+    """Merge the task's ``commit`` onto the tip of the plan's branch, in the integration tree, moving no branch.
 
+    Without one it is the task's branch as it is (a raw writer's submission names none).
     After a :class:`Conflict` the tree is back at the tip. :class:`TreeNotReady` if the task has no branch.
     """
     branch = branch_of(plan_id, task_id)
     onto = ensure_integration(root, plan_id, base)
     tree = _prepare(root, plan_id, onto)
     git = Git(tree.path)
-    theirs = git.commit_id(full_ref(branch))
+    theirs = git.commit_id(commit or full_ref(branch))
     if theirs is None:
-        raise TreeNotReady(reason=f"there is no branch {branch!r}", paths=(), remedy="play the task first")
+        what = f"branch {branch!r}" if commit is None else f"commit {commit}"
+        raise TreeNotReady(reason=f"there is no {what}", paths=(), remedy="play the task first")
     message = f"Merge {task_id}: {' '.join(title.split()):.{_TITLE_MAX}}\n\nMusician-Task: {task_id}\n"
     conflicts = _merge(git, theirs, message, "--no-ff")
     if conflicts and settle_written_by_hand(git, conflicts):

@@ -8,7 +8,7 @@ from musician.protocol.journal import Entry, Kind
 from musician.protocol.messages.submissions import Completion
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.engine import MOST_REWORKS, Since
+from musician.protocol.musician.engine import MOST_REDS, Since
 from musician.protocol.rules.deviations import Deviation, Severity
 from musician.protocol.rules.review import Verification
 from musician.protocol.states import State
@@ -24,7 +24,7 @@ def test_what_is_sent_back_is_mended_verified_and_submitted_again(verdict: State
     assert story.kinds() == [Kind.REWORKED]
     assert story.only(r.Acknowledge).message_id == 31
     message = story.verified().only(r.Submit).message
-    assert message.smoothness == 1
+    assert message.smoothness == 0, "a verdict is nothing that the musician did"
     assert story.state.progress.rounds == {"checkpoint 1": 2}
 
 
@@ -67,7 +67,7 @@ def test_flaky_and_what_cannot_run_is_submitted_for_somebody_to_decide(outcome: 
 
 def test_every_rework_of_a_session_has_a_name_of_its_own() -> None:
     story, names = at_checkpoint(), []
-    for _ in range(MOST_REWORKS):
+    for _ in range(MOST_REDS - 1):
         names.append(story.verified(Verification.RED).only(r.ReworkPiece).item)
         story.done()
     story.verified().judged(State.REVIEW_FAILED, "no")
@@ -75,12 +75,13 @@ def test_every_rework_of_a_session_has_a_name_of_its_own() -> None:
     assert len(set(names)) == len(names)
 
 
-def test_a_checkpoint_still_red_after_three_mendings_is_an_error_and_then_mended_again() -> None:
+def test_a_checkpoint_red_three_times_in_a_row_is_an_error_and_then_mended_again() -> None:
+    """AUDIT-V17, D29.5: in a row, whoever plays; an answer begins the row anew."""
     story = at_checkpoint()
-    for _ in range(MOST_REWORKS):
+    for _ in range(MOST_REDS - 1):
         story.verified(Verification.RED).done()
     report = story.verified(Verification.RED).only(r.Report)
-    assert report.last_error == "checkpoint 1: still red after 3 mendings: test_x fails"
+    assert report.last_error == "checkpoint 1: red 3 times in a row: test_x fails"
     assert story.judged(State.FIX_PROPOSED, "pin the version").only(r.ReworkPiece).feedback == (
         "test_x fails\n\npin the version"
     )
@@ -120,7 +121,7 @@ def test_a_session_that_resumes_scores_what_the_one_before_lived_through() -> No
         Entry(kind=Kind.NOTE),
     ]
     since = Since().after(before)
-    assert since == Since(failed_verifications=1, errors=1, agent_retries=1, self_corrected=True)
+    assert since == Since(failed_verifications=1, reds=1, errors=1, agent_retries=1, self_corrected=True)
     assert Story(since=since).done().done().verified().only(r.Submit).message.smoothness == 6
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.engine import MOST_REWORKS, Mode, MusicianState, step
+from musician.protocol.musician.engine import MOST_REDS, Mode, MusicianState, step
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
@@ -56,7 +56,7 @@ def test_from_exit_requested_nothing_is_submitted_any_more(outcome: Verification
 def test_from_exit_requested_nothing_is_reported_any_more() -> None:
     assert Story().exit_request().failed().names() == ["Write", "Acknowledge", "Leave", "End"]
     story = at_checkpoint()
-    for _ in range(MOST_REWORKS):
+    for _ in range(MOST_REDS - 1):
         story.verified(Verification.RED).done()
     assert story.exit_request().verified(Verification.RED).names() == ["Write", "Acknowledge", "Leave", "End"]
 

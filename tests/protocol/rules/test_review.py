@@ -43,6 +43,18 @@ def verdict(submission: Submission) -> VerdictKind:
     return judge_by_rule(submission, SETTINGS).kind
 
 
+def test_rules_approve_only_what_was_played_and_left_a_trace() -> None:
+    """AUDIT-V5, D29: of a completion without a change they cannot tell whether anything was done."""
+    empty = replace(FULL, changed_files=0)
+    assert verdict(submit(evidence=empty, final=True)) is VerdictKind.ASK_HUMAN
+    assert verdict(submit(evidence=empty, final=True, may_change_nothing=True)) is VerdictKind.APPROVE
+    assert verdict(submit(evidence=empty)) is VerdictKind.APPROVE, "a checkpoint half way may change nothing"
+    assert verdict(submit(evidence=replace(FULL, changed_files=1), final=True)) is VerdictKind.APPROVE
+    left = judge_by_rule(submit(evidence=FULL, final=True, unplayed=("step 1", "step 2")), SETTINGS)
+    assert left.kind is VerdictKind.SEND_BACK
+    assert "step 1, step 2" in left.reasons[0]
+
+
 # --- smoothness
 
 
@@ -52,8 +64,6 @@ def verdict(submission: Submission) -> VerdictKind:
         (Roughness(), 0),
         (Roughness(failed_verifications=1), 1),
         (Roughness(failed_verifications=9), 3),
-        (Roughness(earlier_rounds=1), 1),
-        (Roughness(earlier_rounds=9), 4),
         (Roughness(error_reports=1), 2),
         (Roughness(error_reports=9), 4),
         (Roughness(self_corrected=True), 2),
@@ -82,7 +92,6 @@ def test_the_agent_may_make_the_score_worse_never_better(claimed: int | None, ex
 
 roughnesses = st.builds(
     Roughness,
-    earlier_rounds=st.integers(0, 6),
     failed_verifications=st.integers(0, 6),
     error_reports=st.integers(0, 6),
     deviations=st.lists(st.sampled_from([LOW, MEDIUM, HIGH, *ruled(MEDIUM, HIGH)]), max_size=5).map(tuple),
@@ -94,15 +103,14 @@ roughnesses = st.builds(
 @given(roughnesses, st.none() | st.integers(-3, 12))
 def test_the_score_agrees_with_counting_one_point_at_a_time(facts: Roughness, claimed: int | None) -> None:
     occurrences = (
-        ["round"] * facts.earlier_rounds
-        + ["red"] * facts.failed_verifications
+        ["red"] * facts.failed_verifications
         + ["error"] * facts.error_reports
         + [each.severity.value for each in facts.deviations if not each.ruled]
         + ["correction"] * facts.self_corrected
         + ["retry"] * facts.subagent_retries
     )
-    each = {"round": 1, "red": 1, "error": 2, "Low": 1, "Medium": 2, "High": 4, "correction": 2, "retry": 1}
-    room = {"round": 4, "red": 3, "error": 4, "Low": 2, "Medium": 9, "High": 9, "correction": 2, "retry": 2}
+    each = {"red": 1, "error": 2, "Low": 1, "Medium": 2, "High": 4, "correction": 2, "retry": 1}
+    room = {"red": 3, "error": 4, "Low": 2, "Medium": 9, "High": 9, "correction": 2, "retry": 2}
     score = 0
     for name in occurrences:
         for _ in range(each[name]):

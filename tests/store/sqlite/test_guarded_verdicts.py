@@ -4,10 +4,13 @@
 import pytest
 
 from musician import service
+from musician.protocol.errors import EvidenceMissing
+from musician.protocol.journal import Entry, Kind
 from musician.protocol.messages.types import MessageType
+from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.port import Store
-from tests.conftest import GrowOld, Walk
+from tests.conftest import GrowOld, Verified, Walk
 from tests.store.sqlite.conftest import Raw
 from tests.store.sqlite.statements import blocks, refuses, say_sql, to_sql
 
@@ -120,20 +123,60 @@ def test_completion_needs_its_own_approval(raw: Raw, store: Store, walk: Walk) -
     for message_type, verdict in (("review_request", "review_approved"), ("completion", "review_failed")):
         raw(say_sql("task-01", "s1", message_type))
         raw(to_sql("task-01", "needs_review"))
+        raw(say_sql("task-01", "task-00", "approval" if verdict == "review_approved" else "rejection"))
         raw(to_sql("task-01", verdict))
         raw(to_sql("task-01", "working"))
         refuses(raw, COMPLETE, UNAPPROVED)
-    raw(say_sql("task-01", "s1", "completion"))
-    raw(to_sql("task-01", "needs_review"))
-    raw(to_sql("task-01", "review_approved"))
-    raw(say_sql("task-01", "s1", "review_request", "and yet something more"))
+    for message_type in ("completion", "review_request", "completion"):
+        raw(say_sql("task-01", "s1", message_type))
+        raw(to_sql("task-01", "needs_review"))
+        raw(say_sql("task-01", "task-00", "approval"))
+        raw(to_sql("task-01", "review_approved"))
+        if message_type == "review_request":
+            refuses(raw, COMPLETE, UNAPPROVED)
+    assert raw(COMPLETE) == 1
+
+
+def test_an_approval_of_one_submission_completes_no_other(raw: Raw, store: Store, walk: Walk) -> None:
+    """AUDIT-V6, D28.4: said of the first completion, and the state is moved once a second one waits."""
+    walk(store, "task-01", State.NEEDS_REVIEW, session_id="s1")
+    raw(say_sql("task-01", "task-00", "approval", "this one is fine"))
+    service.request_exit(store, "task-01", "another takes it", urgent=False)
+    raw(to_sql("task-01", "exited"))
+    service.reopen(store, "task-01")
+    claim = service.claim(store, "task-01", "s2", settings=Settings()).claim
+    assert claim.epoch == 2
+    raw(say_sql("task-01", "s2", "completion", "and something quite different"))
     raw(to_sql("task-01", "needs_review"))
     raw(to_sql("task-01", "review_approved"))
     refuses(raw, COMPLETE, UNAPPROVED)
-    raw(say_sql("task-01", "s1", "completion"))
-    raw(to_sql("task-01", "needs_review"))
-    raw(to_sql("task-01", "review_approved"))
+    assert service.task_view(store, "task-01").submissions[-1].verdict is None
+    raw(say_sql("task-01", "task-00", "approval", "this one too"))
     assert raw(COMPLETE) == 1
+
+
+def test_an_approved_completion_covers_no_later_work(
+    raw: Raw, store: Store, walk: Walk, verified: Verified
+) -> None:
+    """AUDIT-V6, D28.3: by whatever writer."""
+    claim = walk(store, "task-01", State.WORKING, session_id="s1")
+    assert claim is not None
+    evidence = verified(store, claim)
+    service.submit(
+        store,
+        claim,
+        MessageType.COMPLETION,
+        "TASK COMPLETE",
+        verification_id=evidence,
+        commit_id="c1",
+        tree_id="t1",
+        changed_files=1,
+    )
+    service.judge(store, "task-01", State.REVIEW_APPROVED, "fine")
+    service.resume(store, claim, Entry(kind=Kind.STARTED, item="step 1"))
+    refuses(raw, COMPLETE, "something was played since what stands approved was submitted")
+    with pytest.raises(EvidenceMissing, match="something was played"):
+        service.complete(store, claim, report_path="docs/r.md", report="done", notice="COMPLETED")
 
 
 def test_an_answer_to_an_error_report_approves_no_completion(raw: Raw, store: Store, walk: Walk) -> None:

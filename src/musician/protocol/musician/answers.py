@@ -72,7 +72,8 @@ def judged(turn: Turn, given: i.VerdictArrived) -> None:
         return
     waiting = turn.state.waiting
     progress = replace(given.progress, agent_costs_pct=turn.state.progress.agent_costs_pct)
-    turn.set(progress=progress, waiting=None, question_open=False)
+    since = given.since or turn.state.since
+    turn.set(progress=progress, since=since, waiting=None, question_open=False)
     if waiting is Waiting.SUBMISSION:
         _submission_judged(turn, given)
     elif waiting is Waiting.CONTEXT:

@@ -37,7 +37,7 @@ from musician.protocol.musician.answers import (
     timed_out,
 )
 from musician.protocol.musician.boundary import go_on, leave_soon
-from musician.protocol.musician.playing import MOST_REWORKS, measure, piece_ended, told, verification_ended
+from musician.protocol.musician.playing import MOST_REDS, measure, piece_ended, told, verification_ended
 from musician.protocol.musician.program import Check
 from musician.protocol.musician.since import Since
 from musician.protocol.musician.state import BUSY, Mode, MusicianState, Waiting, Word
@@ -46,7 +46,7 @@ from musician.protocol.musician.writing import leaving, question, resumption_que
 from musician.protocol.resumption.handoff import ENDED_WAITING
 from musician.protocol.states import VERDICTS, State
 
-__all__ = ["MOST_REWORKS", "Mode", "MusicianState", "Since", "Waiting", "step", "takes"]
+__all__ = ["MOST_REDS", "Mode", "MusicianState", "Since", "Waiting", "step", "takes"]
 
 _RUNNING = BUSY | {Mode.STOPPING}
 _STARTED = frozenset(Mode) - {Mode.NEW, Mode.ENDED}

@@ -134,12 +134,14 @@ class VerdictArrived:
     """The conductor answered what was submitted or reported. ``progress`` is read anew: rulings came with it.
 
     ``state`` is a verdict or ``exit_requested``; ``message_id`` is the answer's own, 0 if it needs no acknowledgement.
+    ``since`` is read anew too, for a person's verdict rules what was rough; None where nobody read it.
     """
 
     state: State
     text: str
     progress: Progress
     message_id: int = 0
+    since: Since | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,12 +16,12 @@ from musician.protocol.rules.delegation import Attempts, Failure, NextAttempt, n
 from musician.protocol.rules.deviations import Severity, open_deviations
 from musician.protocol.rules.review import Verification
 
-__all__ = ["MOST_REWORKS", "measure", "piece_ended", "told", "verification_ended"]
+__all__ = ["MOST_REDS", "measure", "piece_ended", "told", "verification_ended"]
 
 LOST = "it vanished and said nothing"
 
-MOST_REWORKS = 3
-"""A checkpoint that is still red after so many mendings in a row is an error for the conductor."""
+MOST_REDS = 3
+"""A checkpoint that is red so many times in a row is an error for the conductor (D29)."""
 
 
 # -- pieces -------------------------------------------------------------------------------------------------------
@@ -154,19 +154,16 @@ def _submit(turn: Turn, check: Check, given: i.VerificationEnded, entry: Entry) 
     message = submission(turn.state, check, given)
     entries = (entry, turn.entry(Kind.SUBMITTED, check.item))
     turn.records.append(r.Submit(message=message, verification_id=given.verification_id, entries=entries))
-    turn.set(reworks=0)
     wait_for(turn, Waiting.SUBMISSION)
 
 
 def _mend(turn: Turn, check: Check, failing: str) -> None:
     """A red checkpoint is mended before anybody reviews it, a bounded number of times (D16)."""
-    reworks = turn.state.reworks + 1
-    turn.set(reworks=reworks, feedback=failing or "the verification is red")
-    if reworks <= MOST_REWORKS or turn.state.leave_reason:
+    turn.set(feedback=failing or "the verification is red")
+    if turn.state.since.reds < MOST_REDS or turn.state.leave_reason:
         go_on(turn)
-        return
-    turn.set(reworks=0)
-    report_failure(turn, check.item, f"still red after {MOST_REWORKS} mendings: {failing}")
+    else:
+        report_failure(turn, check.item, f"red {MOST_REDS} times in a row: {failing}")
 
 
 # -- what an agent tells while it plays ---------------------------------------------------------------------------

@@ -81,6 +81,9 @@ class Program:
     def done_with(self, play: Play, progress: Progress) -> tuple[Entry, ...]:
         """What else is to be written down when a correction is done: what it undid, and what counts as done for it."""
         undone = self.undone_with(play.undoes, progress)
+        final = self.items[-1].item
+        if not play.is_skip and final in progress.approved and final not in undone:
+            undone = (*undone, final)  # an approved completion covers one tree (D28)
         entries = [Entry(kind=Kind.UNDONE, item=item, text=f"by {play.item}") for item in undone]
         if play.correction is not None and play.correction.way in (Way.SKIP, Way.REVERT_AND_SKIP):
             entries.append(Entry(kind=Kind.SKIPPED, item=play.correction.target, text=f"by {play.item}"))
@@ -92,6 +95,28 @@ class Program:
         later = names[names.index(item) :] if item in names else []
         undone = [item] if item in progress.completed else []
         return (*undone, *(name for name in later if name in progress.approved))
+
+    def knows(self, item: str) -> bool:
+        """Whether the task has such a step; a musician may hand out pieces of one that the plan has not written."""
+        step = item.partition(" agent ")[0]
+        return any(isinstance(each, Play) and step == f"step {each.step}" for each in self.items)
+
+    def pieces_of(self, item: str) -> tuple[Play, ...]:
+        """The pieces for subagents that a step has; () for anything else."""
+        return tuple(
+            each
+            for each in self.items
+            if isinstance(each, Play) and each.is_agent and item == f"step {each.step}"
+        )
+
+    def open_before(self, check: Check, progress: Progress) -> tuple[str, ...]:
+        """What is not done yet and comes before a checkpoint: only what was played can be submitted (D29)."""
+        before = {each.item for each in self.items[: self.items.index(check)]}
+        return tuple(
+            each.item
+            for each in self.ahead(progress)
+            if each.item in before or (isinstance(each, Play) and each.correction is not None)
+        )
 
     def check_after(self, item: str) -> Check:
         """The checkpoint that an item lies before; the last one for what is no item."""

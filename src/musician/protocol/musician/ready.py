@@ -81,8 +81,9 @@ class Acknowledge:
 class Leave:
     """Terminal: HANDOFF and reason stored, then ``exited``. Nothing of this session is written after it (D1).
 
-    ``notes`` is what the session itself adds to its HANDOFF, "" if nothing. With ``stays`` the process ends while a
-    verdict is awaited: the HANDOFF is left, and the row as it is, so that the verdict finds what it judges (D7).
+    ``handoff`` is the HANDOFF that the session wrote itself, "" where the program writes it; ``notes`` is what the
+    session adds to that. With ``stays`` the process ends while a verdict is awaited: the HANDOFF is left, and the row
+    as it is, so that the verdict finds what it judges (D7).
     """
 
     reason: str
@@ -93,6 +94,7 @@ class Leave:
     entries: tuple[Entry, ...] = ()
     notes: str = ""
     stays: bool = False
+    handoff: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

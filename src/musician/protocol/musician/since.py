@@ -8,7 +8,7 @@ is played by hand, scores what happened before it as the session that lived thro
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import JUDGED_BY_PERSON, Entry, Kind
 from musician.protocol.messages.feedback import numbered_answer, points_of
 
 __all__ = ["Since"]
@@ -16,12 +16,17 @@ __all__ = ["Since"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Since:
-    """``points`` are those of the rejection that is being mended, ``answers`` what the agent said to them, by number,
+    """``reds`` are the red verifications in a row.
+
+    ``points`` are those of the rejection that is being mended, ``answers`` what the agent said to them, by number,
     and ``mended_in`` the items played for them.
     """
 
     failed_verifications: int = 0
+    reds: int = 0
     errors: int = 0
+    lacks: bool = False
+    """The last entry says that the plan lacks something: an error report of that is no fault of the work."""
     agent_retries: int = 0
     self_corrected: bool = False
     points: tuple[str, ...] = ()
@@ -29,16 +34,27 @@ class Since:
     mended_in: tuple[str, ...] = ()
 
     def after(self, entries: Iterable[Entry]) -> "Since":
-        """This and some more entries; a submission or its approval starts anew."""
+        """This and some more entries; a submission or its approval starts anew.
+
+        What a person has judged is ruled, as deviations are (D17): only what the musician did since is left.
+        """
         since = self
         for entry in entries:
+            lacked, since = since.lacks, replace(since, lacks=entry.kind is Kind.UNPLAYABLE)
             match entry.kind:
                 case Kind.SUBMITTED | Kind.APPROVED:
                     since = Since()
+                case Kind.NOTE if entry.text == JUDGED_BY_PERSON:
+                    since = replace(
+                        Since(), points=since.points, answers=since.answers, mended_in=since.mended_in
+                    )
                 case Kind.NOT_VERIFIED:
-                    since = replace(since, failed_verifications=since.failed_verifications + 1)
+                    failed = since.failed_verifications + 1
+                    since = replace(since, failed_verifications=failed, reds=since.reds + 1)
+                case Kind.VERIFIED:
+                    since = replace(since, reds=0)
                 case Kind.ERROR:
-                    since = replace(since, errors=since.errors + 1)
+                    since = replace(since, errors=since.errors + (not lacked), reds=0)
                 case Kind.RETRIED:
                     since = replace(since, agent_retries=since.agent_retries + 1)
                 case Kind.SELF_CORRECTION:

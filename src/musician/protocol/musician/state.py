@@ -78,8 +78,6 @@ class MusicianState:
     """At the subagent's piece that is due (D19)."""
     feedback: str = ""
     """What the checkpoint that is due was found wanting by; it is mended before it is verified again."""
-    reworks: int = 0
-    """Red verifications of the checkpoint in a row."""
     mended: int = 0
     """Reworks this session has finished: each has a name of its own."""
     rework_item: str = ""

@@ -38,7 +38,6 @@ def submission(state: "MusicianState", check: Check, found: VerificationEnded) -
     since = state.since
     score = smoothness(
         Roughness(
-            earlier_rounds=state.progress.rounds.get(check.item, 0),
             failed_verifications=since.failed_verifications,
             error_reports=since.errors,
             deviations=state.progress.deviations,

@@ -16,6 +16,7 @@ __all__ = [
     "ESCALATES_AT_MEDIUM",
     "REJECTED",
     "RESUMES_ALONE_UP_TO",
+    "SKIPPED_BY_ITSELF",
     "Deviation",
     "Severity",
     "asks_before_resuming",
@@ -63,6 +64,9 @@ class Severity(StrEnum):
 
 REJECTED = Severity.MEDIUM
 """A rejected review is itself a deviation, ruled by the rejection (sources "Conductor Pause & Feedback Cycle")."""
+
+SKIPPED_BY_ITSELF = Severity.MEDIUM
+"""What a musician leaves out without having been told to (D29)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

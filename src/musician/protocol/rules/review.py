@@ -9,7 +9,6 @@ Smoothness runs from 0 (smooth) to 9 (rough). Each fact adds points, up to a cap
 ends at 9:
 
     fact                                          points each   at most
-    earlier round on this checkpoint                    1           4
     failed verification before the green one            1           3
     error report                                        2           4
     open Low deviation                                  1           2
@@ -18,8 +17,9 @@ ends at 9:
     self-correction                                     2           2
     subagent retry                                      1           2
 
-All but the rounds are counted since the last submission on the checkpoint, and a ruled deviation is no longer
-open: what was sent back for roughness can come back smooth. More of any fact never makes the score better.
+Only what the musician did counts, since the last submission on the checkpoint and since a person judged last: an
+error report of what the plan lacks is none of its faults, nor is a verdict. A ruled deviation is no longer open. So
+what was sent back for roughness can come back smooth. More of any fact never makes the score better.
 """
 
 from collections.abc import Sequence
@@ -67,18 +67,21 @@ class Verification(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """``full``: everything was run, as the last checkpoint demands (REF-8); ``detail`` is one line."""
+    """``full``: everything was run, as the last checkpoint demands (REF-8); ``detail`` is one line.
+
+    ``changed_files``: how many the task has changed in all, None where nobody counted.
+    """
 
     verification: Verification
     full: bool
     detail: str = ""
+    changed_files: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roughness:
-    """The facts of the table above: ``earlier_rounds`` on this checkpoint, the rest since the last round."""
+    """The facts of the table above."""
 
-    earlier_rounds: int = 0
     failed_verifications: int = 0
     error_reports: int = 0
     deviations: tuple[Deviation, ...] = ()
@@ -123,6 +126,10 @@ class Submission:
     final: bool = False
     sent_back: SubmittedWork | None = None
     estimate_broken: bool = False
+    unplayed: tuple[str, ...] = ()
+    """Items before its checkpoint that are neither played nor left out (D29)."""
+    may_change_nothing: bool = False
+    """The plan says that the task changes no file."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.smoothness <= ROUGHEST:
@@ -158,8 +165,7 @@ def smoothness(facts: Roughness, *, claimed: int | None = None) -> int:
     """The score 0 to 9 by the table above, or what the agent claimed if that is worse (D14)."""
     severities = [each.severity for each in open_deviations(facts.deviations)]
     points = (
-        min(4, facts.earlier_rounds)
-        + min(3, facts.failed_verifications)
+        min(3, facts.failed_verifications)
         + min(4, 2 * facts.error_reports)
         + min(2, severities.count(Severity.LOW))
         + 2 * severities.count(Severity.MEDIUM)
@@ -179,7 +185,11 @@ def summed_up(scores: Sequence[int]) -> Smoothness | None:
 
 def judge_by_rule(submission: Submission, settings: Settings) -> Verdict:
     """The rules of D18: what only a human may decide, then what is sent back, then what is not yet known."""
-    concerns = (*_grave_deviations(submission), *limits_of_review(submission, settings))
+    concerns = (
+        *_grave_deviations(submission),
+        *limits_of_review(submission, settings),
+        *_empty_completion(submission),
+    )
     if concerns:
         return Verdict(kind=VerdictKind.ASK_HUMAN, reasons=concerns)
     unruled = open_deviations(submission.work.deviations)
@@ -217,8 +227,19 @@ def _grave_deviations(submission: Submission) -> tuple[str, ...]:
     return tuple(_named(each) for each in found if each.severity is not Severity.LOW)
 
 
+def _empty_completion(submission: Submission) -> tuple[str, ...]:
+    """Rules cannot tell work that leaves no trace from none (D29)."""
+    evidence = submission.evidence
+    is_empty = submission.final and evidence is not None and evidence.changed_files == 0
+    if not is_empty or submission.may_change_nothing:
+        return ()
+    return ("it changes no file, and the plan does not say `changes: none` of the task",)
+
+
 def _faults(submission: Submission) -> tuple[str, ...]:
     faults = []
+    if submission.unplayed:
+        faults.append(f"not played, and not left out for a reason: {', '.join(submission.unplayed)}")
     evidence = submission.evidence
     if evidence is not None and evidence.verification is Verification.RED:
         faults.append(_with_detail("the verification fails", evidence))

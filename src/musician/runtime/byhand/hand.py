@@ -5,7 +5,7 @@ engine. What a driver remembers is found in the database here, at each verb anew
 verification and fills in the submission; nobody's word stands for a run (D14, D16).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -17,14 +17,15 @@ from musician import service
 from musician.plans.model import TaskSpec
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.claim import Claim
-from musician.protocol.errors import EvidenceMissing, InvalidPlan
+from musician.protocol.errors import BadField, EvidenceMissing, InvalidPlan
 from musician.protocol.journal import Entry, Kind, Progress
-from musician.protocol.messages.particulars import SelfCorrection
-from musician.protocol.messages.types import HandoffNotice
+from musician.protocol.messages.types import ErrorReport
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.engine import MusicianState, Since
+from musician.protocol.musician.engine import Mode, MusicianState, Since, step
+from musician.protocol.musician.inputs import PieceEnded, PieceEnding
 from musician.protocol.musician.program import Play, Program
-from musician.protocol.musician.writing import error_report, leaving, question
+from musician.protocol.musician.writing import leaving, question
+from musician.protocol.rules.deviations import SKIPPED_BY_ITSELF
 from musician.protocol.settings import Settings
 from musician.protocol.states import WAITING, State
 from musician.protocol.transitions import Actor, Event, find
@@ -32,7 +33,7 @@ from musician.runtime.belongings import check_alone, end_what_runs
 from musician.runtime.byhand import pieces
 from musician.runtime.byhand.readings import is_granted, used_in
 from musician.runtime.noticing import noticed
-from musician.runtime.papers import Papers, write_whole
+from musician.runtime.papers import Papers
 from musician.runtime.program import load_task_file, program_in
 from musician.runtime.recording import Recorder
 from musician.runtime.resuming.resumption import unheard_orders, unheard_verdicts
@@ -121,10 +122,43 @@ class Hand:
                 remedy=f"`musician wait {self.claim.task_id}`, then read its inbox",
             )
         self.check_corrected()
+        self._check_known(item)
         self._check_context(context_pct)
         pieces.begin(self.root, self.store, self.claim, self.tree, item)
         kind = Kind.LAUNCHED if "agent" in item else Kind.STARTED
         self._go_on(*self.news(), Entry(kind=kind, item=item, context_pct=context_pct))
+
+    def skip(self, item: str, why: str, context_pct: float | None) -> None:
+        """An item is left out, for a reason that whoever judges the next submission rules (D29)."""
+        self._check_known(item)
+        if self.progress.is_done(item):
+            raise BadField(field="item", value=item, reason="it is done already")
+        skipped = Entry(
+            kind=Kind.SKIPPED, item=item, text=why, severity=SKIPPED_BY_ITSELF, context_pct=context_pct
+        )
+        self._go_on(*self.news(), skipped)
+
+    def _check_known(self, item: str) -> None:
+        """Only what the task has can be played; nobody can tell of one whose instructions cannot be read (D29)."""
+        try:
+            _ = self.task
+        except InvalidPlan:
+            return
+        if not self.program.knows(item):
+            steps = dict.fromkeys(
+                f"step {each.step}" for each in self.program.items if isinstance(each, Play)
+            )
+            raise BadField(field="item", value=item, reason=f"the task has {', '.join(steps) or 'no step'}")
+
+    def _has_begun(self, item: str) -> bool:
+        """Whether this claim has started an item, or has it done already."""
+        begun = any(
+            row.item == item
+            and row.claim_epoch == self.claim.epoch
+            and row.kind in (Kind.STARTED, Kind.LAUNCHED)
+            for row in self.view.journal
+        )
+        return begun or self.progress.is_done(item)
 
     def correct(self, context_pct: float | None) -> tuple[str, str | None]:
         """The conductor's next correction step is done: which, and its commit's id (D17).
@@ -185,8 +219,15 @@ class Hand:
 
         ``claims`` is what a subagent told of its piece; the next checkpoint holds it against what it finds (D19).
         """
+        service.beat(self.store, self.claim)  # a lost claim commits nothing
+        self._check_known(item)
+        if not self._has_begun(item):
+            raise EvidenceMissing(
+                task_id=self.claim.task_id,
+                missing=f"{item} was not started",
+                remedy="write down that it is started, then play it",
+            )
         if commit:
-            service.beat(self.store, self.claim)  # a lost claim commits nothing
             titles = {each.item: each.title for each in self.program.items}
             self.tree.keep(item, titles.get(item, ""))
         commit_id, found = pieces.end(
@@ -201,8 +242,15 @@ class Hand:
         kind = Kind.RETURNED if "agent" in item else Kind.COMPLETED
         besides = noticed(self.root, self.store, self.claim.task_id, item, self.tree)
         done = Entry(kind=kind, item=item, text=claims, context_pct=context_pct, commit_id=commit_id)
-        self.note(*besides, *found, done)
+        self.note(*besides, *found, done, *self._absorbed_with(item))
         return commit_id
+
+    def _absorbed_with(self, item: str) -> Iterator[Entry]:
+        """The pieces of a step that was played as a whole, without a subagent."""
+        launched = {row.item for row in self.view.journal if row.kind == Kind.LAUNCHED}
+        for piece in self.program.pieces_of(item):
+            if piece.item not in launched and not self.progress.is_done(piece.item):
+                yield Entry(kind=Kind.COMPLETED, item=piece.item, text="by the musician, with its step")
 
     def ask(self, text: str, *, context_pct: float | None) -> int:
         """Ask the conductor something, to be answered before the next item is begun (D21); the message's id."""
@@ -213,21 +261,32 @@ class Hand:
         self._note_in_files(news)
         return message_id
 
-    def report(self, text: str, *, report: str | None, context_pct: float | None) -> int:
-        """Report a failure and wait for the answer; the message's id. The task's retries are bounded (D3)."""
-        state = self.state(context_pct)
-        if state.errors >= state.retry_limit:
-            raise EvidenceMissing(
-                task_id=self.claim.task_id,
-                missing=f"its {state.retry_limit} error reports are used up",
-                remedy="hand off: `musician exit --reason 'retry exhaustion'`",
-            )
-        state = replace(state, errors=state.errors + 1)
+    def report(self, text: str, *, report: str | None, context_pct: float | None) -> int | None:
+        """Report a failure and wait for the answer; the message's id.
+
+        None: it was the last that the task is allowed, and the session has handed off (D3). The engine decides.
+        """
         item = self.current_item or self.claim.task_id
-        message = replace(error_report(state, item=item, detail=text), report=report)
-        entry = Entry(kind=Kind.ERROR, item=item, text=text, context_pct=context_pct)
-        record = r.Report(message=message, last_error=f"{item}: {text}", entries=(*self.news(), entry))
-        return self.store_record(record) or 0
+        played = Play(item=item, title="", prose="", scripts=(), step=0)
+        state = replace(self.state(context_pct), mode=Mode.PLAYING, current=played)
+        failed = PieceEnded(item=item, ending=PieceEnding.FAILED, detail=text)
+        return self.store_records(step(state, failed)[1].records, report=report)
+
+    def store_records(self, records: Iterable[r.Record], *, report: str | None = None) -> int | None:
+        """What the engine wants stored, the conductor's news before it; the id of what awaits an answer."""
+        news = tuple(self.news())
+        if news:
+            self.note(*news)
+        message_id = None
+        for record in records:
+            if (
+                isinstance(record, r.Report)
+                and isinstance(record.message, ErrorReport)
+                and report is not None
+            ):
+                record = replace(record, message=replace(record.message, report=report))
+            message_id = self.store_record(record) or message_id
+        return message_id
 
     # -- the end ------------------------------------------------------------------------------------------------
 
@@ -235,49 +294,17 @@ class Hand:
         """Exit; where the HANDOFF is: the session's own, or the program's with the session's ``notes``."""
         service.beat(self.store, self.claim)  # before anything is set aside
         end_what_runs(self.store, self.view, self.tree, self.settings)
-        leave = replace(leaving(replace(self.state(context_pct), leave_reason=reason)), notes=notes)
-        path = self.papers.relative(self.papers.handoff)
-        if handoff is None:
-            self.store_record(leave)
-            return path
-        self.tree.set_aside()
-        write_whole(self.papers.handoff, handoff)
-        notice = HandoffNotice(
-            reason=reason,
-            handoff_path=path,
-            context_usage_pct=context_pct,
-            self_correction=SelfCorrection(
-                happened=bool(leave.self_correction), details=leave.self_correction
-            ),
-            last_completed_step=leave.last_completed,
-            remaining_steps=", ".join(leave.remaining) or "none",
-        )
-        entry = Entry(kind=Kind.HANDOFF, text=path, context_pct=context_pct)
-        self._note_in_files((entry,))
-        service.exit_task(
-            self.store,
-            self.claim,
-            reason=reason,
-            notice=notice.render(),
-            handoff_path=path,
-            handoff=handoff,
-            context_pct=context_pct,
-            written_by="agent",
-            entries=(entry,),
-        )
-        return path
+        state = replace(self.state(context_pct), leave_reason=reason)
+        leave = replace(leaving(state), notes=notes, handoff=handoff or "")
+        self.store_record(leave)
+        return self.papers.relative(self.papers.handoff)
 
     def finish(self) -> str:
         """Complete; where the report is. The completion must stand approved."""
         service.beat(self.store, self.claim)
         check_alone(self.store, self.claim, self.tree)
         find(self.view.row.state, Event.COMPLETE, task_id=self.claim.task_id, actor=Actor.OWNER)
-        if not service.approved_text(self.store, self.claim.task_id):
-            raise EvidenceMissing(
-                task_id=self.claim.task_id,
-                missing="no approved completion",
-                remedy="submit the last checkpoint with `musician checkpoint` and wait for its approval",
-            )
+        self.check_corrected()
         self.store_record(r.Finish(entries=tuple(self.news())))
         return self.papers.relative(self.papers.completion)
 

@@ -19,6 +19,7 @@ from musician.runtime.belongings import check_alone
 from musician.runtime.byhand.hand import Hand
 from musician.runtime.byhand.weighing import warn_if_too_dear
 from musician.runtime.checkpoint import Found, run_checkpoint
+from musician.runtime.covering import approved_as_it_is
 from musician.runtime.heartbeat import beating
 from musician.runtime.preparing import prepare_tree
 from musician.runtime.tasks import raising_one
@@ -49,6 +50,7 @@ async def submit_checkpoint(
     await _in_thread(partial(_weigh, hand, context_pct))
     _ = hand.task  # a task nobody can read has no checkpoint to verify
     check = _check(hand, number)
+    _check_played(hand, check)
     with raising_one():
         async with beating(hand.store, hand.claim, hand.settings):
             await _in_thread(partial(hand.tree.keep, f"work for {check.item}", check.title))
@@ -62,13 +64,31 @@ async def submit_checkpoint(
             message = replace(message, smoothness=score, summary=_summary(hand, summary, message.summary))
             sent = replace(record, message=message, entries=(*hand.news(), *record.entries))
             return found, await _in_thread(partial(hand.store_record, sent)) or 0
-        await _in_thread(partial(hand.store_record, record))
+    reported = await _in_thread(partial(hand.store_records, records))
     raise NotGreen(
         task_id=hand.claim.task_id,
         item=check.item,
-        found=found.result.tests_line(),
-        failing=found.result.to_mend(),
+        found=found.tests,
+        failing=found.failing,
+        reported=reported,
+        left=any(isinstance(record, r.Leave) for record in records),
     )
+
+
+def _check_played(hand: Hand, check: Check) -> None:
+    """Only what was played can be submitted (D29)."""
+    missing = hand.program.open_before(check, hand.progress)
+    if missing:
+        task_id, first = hand.claim.task_id, missing[0]
+        number = first.removeprefix("step ")
+        remedy = f"submit it first: `musician checkpoint {task_id}`"
+        if first.startswith("step "):
+            remedy = f"play it; or leave it out, and say why: `musician step {task_id} skipped {number} WHY`"
+        raise EvidenceMissing(
+            task_id=task_id,
+            missing=f"before {check.item} comes what is not done yet: {', '.join(missing)}",
+            remedy=remedy.replace(" agent ", " --agent ") if " agent " in first else remedy,
+        )
 
 
 def _summary(hand: Hand, own: str | None, filled_in: str) -> str:
@@ -87,11 +107,22 @@ def _check(hand: Hand, number: int | None) -> Check:
     for check in checks:
         if check.number == number or (number is None and check.item not in hand.progress.approved):
             return check
+    if number is None and _is_overtaken(hand):
+        return checks[-1]
     raise EvidenceMissing(
         task_id=hand.claim.task_id,
         missing="every checkpoint stands approved" if number is None else f"there is no checkpoint {number}",
         remedy="`musician complete` is next" if number is None else f"there are 1 to {len(checks)}",
     )
+
+
+def _is_overtaken(hand: Hand) -> bool:
+    """Whether what stands approved is no longer what is there: it is submitted again (D28)."""
+    try:
+        approved_as_it_is(hand.store, hand.claim, hand.tree)
+    except EvidenceMissing:
+        return True
+    return False
 
 
 async def _set_up(hand: Hand) -> None:
@@ -132,8 +163,8 @@ async def _records(hand: Hand, check: Check, found: Found, context_pct: float | 
     ended = VerificationEnded(
         outcome=found.outcome,
         verification_id=found.verification_id,
-        tests=found.result.tests_line(),
-        failing=found.result.to_mend(),
+        tests=found.tests,
+        failing=found.failing,
         files_modified=len(changes),
         key_outputs=key_outputs(changes),
     )

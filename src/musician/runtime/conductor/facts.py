@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from musician import service
-from musician.plans.model import Isolation, Plan, Review, TaskSpec
+from musician.plans.model import Changes, Isolation, Plan, Review, TaskSpec
 from musician.protocol.conductor.engine import Orchestra, Report, Reviewer, Submitted, TaskFacts, Trial
 from musician.protocol.conductor.opinion import Opinion
 from musician.protocol.errors import UnreadableMessage
@@ -13,7 +13,9 @@ from musician.protocol.journal import AWAITS_ANSWER, Kind, Progress
 from musician.protocol.messages import submissions
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import ContextWarning, ErrorReport, MessageType
+from musician.protocol.musician.program import Check
 from musician.protocol.musician.writing import question_asked
+from musician.protocol.names import CONDUCTOR
 from musician.protocol.rules.deviations import Deviation
 from musician.protocol.rules.liveness import Owner, heartbeat_status, standing_by_heartbeat
 from musician.protocol.rules.review import ROUGHEST, Evidence, Submission, SubmittedWork, Verification
@@ -30,7 +32,7 @@ from musician.trees.branches import branch_of, full_ref, integration_branch
 from musician.trees.git import Git
 from musician.trees.root import Root
 
-__all__ = ["Gatherer", "Memory"]
+__all__ = ["Gatherer", "Memory", "submitted_commit"]
 
 T = TypeVar("T", ContextWarning, ErrorReport)
 
@@ -94,7 +96,7 @@ class Gatherer:
             after=frozenset(spec.after),
             conflicts=self.plan.conflicts_of(spec),
             is_isolated=isolated,
-            is_merged=isolated and row.state is State.COMPLETE and self._is_merged(row.task_id),
+            is_merged=isolated and row.state is State.COMPLETE and self._is_merged(view),
             reviewer=Reviewer((self.review or spec.review).value),
             submitted=self._submitted(view, spec) if row.state is State.NEEDS_REVIEW else None,
             report=_report(view) if row.state is State.ERROR else None,
@@ -121,7 +123,7 @@ class Gatherer:
         number = checkpoint_number(waiting)
         rounds = [each for each in view.submissions if checkpoint_number(each) == number]
         evidence = _verification_of(view, waiting)
-        open_deviations = [row for row in view.journal if row.kind == Kind.DEVIATION and row.ruled_by is None]
+        open_deviations = service.open_deviations_in(view.journal)
         last = max((item.number for item in spec.checkpoints), default=0)
         final = waiting.message_type == MessageType.COMPLETION or number == last
         return Submitted(
@@ -130,13 +132,15 @@ class Gatherer:
                 work=SubmittedWork(
                     tree_id=None if evidence is None else evidence.tree_id, deviations=_deviations(view)
                 ),
-                evidence=self.memory.full_evidence.get(waiting.message_id) or _evidence(evidence),
+                evidence=self.memory.full_evidence.get(waiting.message_id) or _evidence(evidence, waiting),
                 smoothness=_smoothness(message),
                 round=len(rounds),
                 final=final,
                 sent_back=_sent_back(view, rounds[:-1]),
                 estimate_broken=message is not None
                 and is_estimate_broken(view, program_of(spec), message, self.settings),
+                unplayed=_unplayed(view, spec, last if final else number),
+                may_change_nothing=spec.changes is Changes.NONE,
             ),
             deviation_ids=tuple(row.id for row in open_deviations),
             trial=self.memory.trials.get(waiting.message_id),
@@ -160,14 +164,21 @@ class Gatherer:
             return Owner.LIVE
         return standing_by_heartbeat(heartbeat_status(view.row.heartbeat_age_s, self.settings))
 
-    def _is_merged(self, task_id: str) -> bool:
+    def _is_merged(self, view: TaskView) -> bool:
+        task_id = view.row.task_id
         if task_id not in self.memory.merged:
             git, branch = Git(self.root.path), full_ref(branch_of(self.plan.plan_id, task_id))
             tip = full_ref(integration_branch(self.plan.plan_id))
+            work = submitted_commit(view) or branch
             # A branch that somebody has tidied away has nothing left to merge.
-            if git.commit_id(branch) is None or git.succeeds("merge-base", "--is-ancestor", branch, tip):
+            if git.commit_id(work) is None or git.succeeds("merge-base", "--is-ancestor", work, tip):
                 self.memory.merged.add(task_id)
         return task_id in self.memory.merged
+
+
+def submitted_commit(view: TaskView) -> str | None:
+    """What the latest submission named: that is merged, wherever the branch has gone since (D28)."""
+    return view.submissions[-1].commit_id if view.submissions else None
 
 
 def _deviations(view: TaskView, *, ruled_only: bool = False) -> tuple[Deviation, ...]:
@@ -187,10 +198,25 @@ def _opinion_on(view: TaskView, submission: SubmissionRow) -> Opinion | None:
     return None if found is None else service.as_opinion(found)
 
 
-def _evidence(row: VerificationRow | None) -> Evidence | None:
+def _evidence(row: VerificationRow | None, submission: SubmissionRow) -> Evidence | None:
     if row is None:
         return None
-    return Evidence(verification=Verification(row.outcome), full=row.covers_all)
+    return Evidence(
+        verification=Verification(row.outcome),
+        full=row.covers_all,
+        changed_files=submission.changed_files,
+    )
+
+
+def _unplayed(view: TaskView, spec: TaskSpec, number: int | None) -> tuple[str, ...]:
+    """What comes before a checkpoint and is not done; of a raw writer, who keeps no journal, nobody can tell."""
+    check = next(
+        (each for each in program_of(spec).items if isinstance(each, Check) and each.number == number), None
+    )
+    if check is None or all(row.session_id == CONDUCTOR for row in view.journal):
+        return ()
+    progress = Progress().after(map(service.as_entry, view.journal))
+    return program_of(spec).open_before(check, progress)
 
 
 def _sent_back(view: TaskView, earlier: list[SubmissionRow]) -> SubmittedWork | None:

@@ -44,10 +44,16 @@ class Merger:
     lock: anyio.Lock
 
     async def try_merge(
-        self, task: TaskSpec, *, earlier: int, still_due: Callable[[], None] = lambda: None
+        self,
+        task: TaskSpec,
+        *,
+        commit: str | None,
+        earlier: int,
+        still_due: Callable[[], None] = lambda: None,
     ) -> Trial:
-        """Merge, verify with the task's own commands and the plan's, and take it if it is green.
+        """Merge what was submitted, verify with the task's own commands and the plan's, and take it if it is green.
 
+        ``commit`` is the submission's, None where nobody named one: the branch as it is.
         ``still_due`` raises where that is no longer wanted: a person may have judged while the tests ran.
         """
         async with self.lock:
@@ -59,6 +65,7 @@ class Merger:
                     task_id=task.task_id,
                     title=task.title,
                     base=self.base,
+                    commit=commit,
                 )
             )
             if isinstance(found, merge.AlreadyMerged):

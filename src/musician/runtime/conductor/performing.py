@@ -23,7 +23,7 @@ from musician.protocol.rules.review import Evidence, Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.runtime.checkpoint import outcome_of
-from musician.runtime.conductor.facts import Memory
+from musician.runtime.conductor.facts import Memory, submitted_commit
 from musician.runtime.conductor.merging import Merger
 from musician.runtime.conductor.reviewing import ask_reviewer
 from musician.runtime.owners import last_epoch, lives
@@ -32,6 +32,7 @@ from musician.runtime.verifying import verify_by_hand
 from musician.store.port import Store
 from musician.trees.branches import branch_of
 from musician.trees.root import Root
+from musician.trees.snapshot import changed_files
 from musician.trees.worktree import place_of
 from musician.verification.select import full_commands
 
@@ -160,7 +161,10 @@ class Performer:
         view = await _in_thread(partial(service.task_view, self.store, act.task_id))
         earlier = sum(1 for each in view.submissions if is_merge_trouble(each.verdict_text or ""))
         trial = await self.merger.try_merge(
-            self.plan.task(act.task_id), earlier=earlier, still_due=partial(self._check_waits, act)
+            self.plan.task(act.task_id),
+            commit=submitted_commit(view),
+            earlier=earlier,
+            still_due=partial(self._check_waits, act),
         )
         self.memory.trials[act.message_id] = trial
 
@@ -172,7 +176,9 @@ class Performer:
             raise StaleVerdict(task_id=act.task_id, judged=act.message_id, latest=latest)
 
     async def _merge(self, act: c.Merge) -> None:
-        trial = await self.merger.try_merge(self.plan.task(act.task_id), earlier=0)
+        view = await _in_thread(partial(service.task_view, self.store, act.task_id))
+        task, commit = self.plan.task(act.task_id), submitted_commit(view)
+        trial = await self.merger.try_merge(task, commit=commit, earlier=0)
         if trial.outcome is not c.TrialOutcome.GREEN:
             text = f"complete, but its merge is {trial.outcome}: {trial.detail}"
             await _in_thread(partial(self._ask, act.task_id, "merge", 0, text))
@@ -209,7 +215,12 @@ class Performer:
         )
         outcome = outcome_of(result)
         detail = "" if outcome is Verification.GREEN else result.tests_line()
-        self.memory.full_evidence[act.message_id] = Evidence(verification=outcome, full=True, detail=detail)
+        changed = view.submissions[-1].changed_files
+        if changed is None:  # a raw writer's
+            changed = len(await _in_thread(partial(changed_files, tree, self.merger.base)))
+        self.memory.full_evidence[act.message_id] = Evidence(
+            verification=outcome, full=True, detail=detail, changed_files=changed
+        )
 
     # -- ending -----------------------------------------------------------------------------------------------
 

@@ -125,6 +125,8 @@ class Session:
             for record in ready.records:
                 if isinstance(record, r.Acknowledge | r.Leave | r.Finish):
                     await self._watcher.delivered()
+                if isinstance(record, r.Finish):
+                    await self._restore_tree()  # what came after the submission is not part of it
                 message_id = await _in_thread(partial(self.recorder.store_record, record))
                 if isinstance(record, r.Ask):
                     self._asked_id = message_id or 0
@@ -317,8 +319,8 @@ class Session:
         return i.VerificationEnded(
             outcome=found.outcome,
             verification_id=found.verification_id,
-            tests=found.result.tests_line(),
-            failing=found.result.to_mend(),
+            tests=found.tests,
+            failing=found.failing,
             files_modified=len(changes),
             key_outputs=key_outputs(changes),
         )

@@ -135,6 +135,7 @@ class Watcher:
                     state=look.verdict,
                     text=look.verdict_text,
                     progress=look.progress,
+                    since=look.since,
                     message_id=look.verdict_id,
                 )
             )

@@ -17,6 +17,7 @@ from musician import service
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
 from musician.protocol.claim import Claim
+from musician.protocol.errors import EvidenceMissing
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.messages.types import Resumption
 from musician.protocol.musician.program import Check, Program
@@ -25,6 +26,7 @@ from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
 from musician.runtime.belongings import end_what_runs
 from musician.runtime.checkpoint import run_checkpoint
+from musician.runtime.covering import approved_as_it_is
 from musician.runtime.heartbeat import beating
 from musician.runtime.owners import ownerless_tasks
 from musician.runtime.papers import Papers
@@ -126,6 +128,7 @@ async def _look_back(
     find = partial(reconcile, view, unread, ground.program, ground.tree, said=said, set_aside=is_new)
     resumed = await anyio.to_thread.run_sync(find)
     status = ground.papers.found_status()  # before this session writes into it
+    resumed = await anyio.to_thread.run_sync(partial(_with_approval, ground, resumed))
     notes = (Entry(kind=Kind.NOTE, text=cleared),) if cleared else ()
     entries = (*_beginning(ground, view), *notes, *resumed.entries)
     await anyio.to_thread.run_sync(partial(ground.note, *entries))
@@ -165,6 +168,19 @@ async def _look_back(
         doubts=doubts,
         ownerless_tasks=await anyio.to_thread.run_sync(count),
     )
+
+
+def _with_approval(ground: Ground, resumed: Resumed) -> Resumed:
+    """An approved completion that does not cover what is there any more is none: it is submitted again (D28)."""
+    final = ground.program.items[-1].item
+    if final not in resumed.progress.approved:
+        return resumed
+    try:
+        approved_as_it_is(ground.store, ground.claim, ground.tree)
+    except EvidenceMissing as overtaken:
+        undone = Entry(kind=Kind.UNDONE, item=final, text=overtaken.missing)
+        return replace(resumed, progress=resumed.progress.after([undone]), entries=(*resumed.entries, undone))
+    return resumed
 
 
 def _beginning(ground: Ground, view: TaskView) -> tuple[Entry, ...]:

@@ -9,7 +9,7 @@ __all__ = ["OpinionRow", "SubmissionRow", "VerificationRow"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmissionRow:
-    """A submission and, once it is judged, its verdict."""
+    """A submission and, once it is judged, its verdict; what it covers, where this program wrote it (D28)."""
 
     id: int
     message_id: int
@@ -20,6 +20,10 @@ class SubmissionRow:
     verdict: State | None
     verdict_message_id: int | None
     verdict_text: str | None
+    commit_id: str | None = None
+    tree_id: str | None = None
+    entry_id: int | None = None
+    changed_files: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,13 +18,14 @@ the order in which triggers fire.
 
 from collections.abc import Iterator
 
+from musician.protocol.journal import WORK, Kind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR, FALLBACK_PREFIX
 from musician.protocol.states import CLAIMABLE, State
 from musician.protocol.transitions import targets
 from musician.store.sqlite.bounds import bounding_triggers
 from musician.store.sqlite.chronicle import chronicle_triggers
-from musician.store.sqlite.literals import state_list
+from musician.store.sqlite.literals import list_of, state_list
 from musician.store.sqlite.permanence import permanence_triggers
 from musician.store.sqlite.triggers import (
     CLAIMS,
@@ -53,7 +54,7 @@ def guard_statements() -> Iterator[str]:
     yield _owner()
     yield _verdict()
     yield _takeover()
-    yield _completion()
+    yield from _completion()
     yield from chronicle_triggers()
     yield from permanence_triggers()
     yield from bounding_triggers()
@@ -183,15 +184,28 @@ def _takeover() -> str:
     )
 
 
-def _completion() -> str:
-    completes = (state for state in State if State.COMPLETE in targets(state))
+def _completion() -> Iterator[str]:
+    completes = [state for state in State if State.COMPLETE in targets(state)]
     latest = f"SELECT max(id) FROM history WHERE task_id = OLD.task_id AND to_state = '{State.NEEDS_REVIEW}'"
+    # A verdict counts once its message is there, and that is younger than the submission: what was said of an earlier
+    # one does not approve this one (D28).
     approved = (
         "EXISTS (SELECT 1 FROM history s JOIN history v ON v.task_id = s.task_id AND v.submission_id = s.message_id"
         f" WHERE s.id = ({latest}) AND s.message_type = '{MessageType.COMPLETION}'"
-        f" AND v.to_state = '{State.REVIEW_APPROVED}')"
+        f" AND v.to_state = '{State.REVIEW_APPROVED}' AND v.message_id > s.message_id)"
     )
-    return abort(
+    played = list_of(kind for kind in Kind if kind in WORK)
+    moved = (
+        "EXISTS (SELECT 1 FROM covered c JOIN journal j ON j.task_id = c.task_id AND j.id > c.entry_id"
+        f" WHERE c.message_id = (SELECT message_id FROM history WHERE id = ({latest})) AND j.kind IN ({played}))"
+    )
+    yield abort(
+        "tasks_complete_covered",
+        _ON_CHANGE,
+        f"{TASK_ROW} AND NEW.state = '{State.COMPLETE}' AND OLD.state IN ({state_list(completes)}) AND {moved}",
+        "something was played since what stands approved was submitted, submit it again",
+    )
+    yield abort(
         "tasks_complete_approved",
         _ON_CHANGE,
         f"{TASK_ROW} AND NEW.state = '{State.COMPLETE}' AND OLD.state IN ({state_list(completes)}) AND NOT {approved}",

@@ -8,8 +8,9 @@ import re
 from functools import cache
 from pathlib import Path
 
+from musician.protocol.journal import WORK, Kind
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
-from musician.store.sqlite.literals import state_list
+from musician.store.sqlite.literals import list_of, state_list
 
 __all__ = ["fill", "load_queries", "load_schema"]
 
@@ -48,5 +49,6 @@ def fill(sql: str) -> str:
         sql.replace("/*AGE*/", _AGE)
         .replace("/*STATES*/", state_list(State))
         .replace("/*ACTIVE*/", state_list(ACTIVE))
+        .replace("/*WORK*/", list_of(kind for kind in Kind if kind in WORK))
         .replace("/*CLAIMABLE*/", state_list(CLAIMABLE))
     )

@@ -249,6 +249,16 @@ CREATE TABLE verifications (
 
 CREATE INDEX verifications_by_task ON verifications (task_id, id);
 
+-- What a submission covers: its commit, tree and journal as they were then. An approval covers no more (D28).
+CREATE TABLE covered (
+    message_id    INTEGER NOT NULL PRIMARY KEY,  -- the submission's
+    task_id       TEXT NOT NULL,
+    commit_id     TEXT,              -- NULL where the tree is not the task's alone
+    tree_id       TEXT NOT NULL,
+    entry_id      INTEGER NOT NULL,  -- the newest of the task's journal
+    changed_files INTEGER NOT NULL   -- since the task began
+);
+
 -- What a reviewing agent said of a submission, kept before the conductor acts on it (D18.6).
 CREATE TABLE opinions (
     submission_id INTEGER NOT NULL PRIMARY KEY,

@@ -30,3 +30,13 @@ CREATE TABLE beginnings (
     outside     TEXT NOT NULL,  -- JSON; "" where that could not be told
     PRIMARY KEY (task_id, item)
 ) WITHOUT ROWID;
+
+-- What a submission covers: its commit, tree and journal as they were then. An approval covers no more (D28).
+CREATE TABLE covered (
+    message_id    INTEGER NOT NULL PRIMARY KEY,  -- the submission's
+    task_id       TEXT NOT NULL,
+    commit_id     TEXT,              -- NULL where the tree is not the task's alone
+    tree_id       TEXT NOT NULL,
+    entry_id      INTEGER NOT NULL,  -- the newest of the task's journal
+    changed_files INTEGER NOT NULL   -- since the task began
+);

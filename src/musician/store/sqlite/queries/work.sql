@@ -14,7 +14,7 @@ WHERE j.task_id = :task_id ORDER BY j.id;
 SELECT j.*, NULL AS ruled_by FROM journal j ORDER BY id DESC LIMIT :most;
 
 -- name: deviation
-SELECT 1 FROM journal WHERE id = :journal_id AND task_id = :task_id AND kind = 'deviation';
+SELECT 1 FROM journal WHERE id = :journal_id AND task_id = :task_id AND (kind = 'deviation' OR kind = 'skipped' AND severity IS NOT NULL);
 
 -- name: rule_deviation
 -- Each is ruled once; a second ruling changes nothing (D17).
@@ -40,6 +40,21 @@ SELECT * FROM verifications WHERE task_id = :task_id ORDER BY id DESC LIMIT 1;
 -- name: attach_verification
 -- Evidence belongs to one submission (D7).
 UPDATE verifications SET submission_id = :submission_id WHERE id = :id AND submission_id IS NULL;
+
+-- name: cover
+-- What a submission stands for, once it is written (D28).
+INSERT INTO covered (message_id, task_id, commit_id, tree_id, entry_id, changed_files)
+VALUES (:message_id, :task_id, :commit_id, :tree_id,
+        coalesce((SELECT max(id) FROM journal WHERE task_id = :task_id), 0), :changed_files);
+
+-- name: moved_since
+-- Whether the task's work went on after an entry of its journal, or departed from the plan.
+SELECT 1 FROM journal WHERE task_id = :task_id AND id > :entry_id
+    AND (kind IN (/*WORK*/) OR kind = 'deviation' AND severity <> 'Low') LIMIT 1;
+
+-- name: others_moved_since
+-- Whether another task's did: where a tree is shared, what changed in it may be theirs.
+SELECT 1 FROM journal WHERE task_id <> :task_id AND id > :entry_id AND kind IN (/*WORK*/) LIMIT 1;
 
 -- name: verification_of
 SELECT * FROM verifications WHERE task_id = :task_id AND submission_id = :submission_id;
