@@ -30,10 +30,19 @@ from musician.trees.worktree import Worktree, place_of
 __all__ = ["hand_over", "inherit", "take_over"]
 
 
-def take_over(root: Root, store: Store, task_id: str, settings: Settings, *, is_known_dead: bool) -> str:
+def take_over(
+    root: Root,
+    store: Store,
+    task_id: str,
+    settings: Settings,
+    *,
+    is_known_dead: bool,
+    is_seen_to: bool = False,
+) -> str:
     """Reopen a task whose owner is gone; what a person must see to first, "" if it is open. Blocks.
 
-    What cannot be ended from here is fenced all the same. Nothing is done while another process does it.
+    What cannot be ended from here is fenced all the same; ``is_seen_to``: a person was asked to see to it, and has.
+    Nothing is done while another process does it.
     """
     mine = hold(lock_path(root.locks_dir / "takeover", task_id), session_id="takeover")
     if isinstance(mine, HeldBy):
@@ -45,7 +54,7 @@ def take_over(root: Root, store: Store, task_id: str, settings: Settings, *, is_
         epoch = last_epoch(view)
         service.fence(store, task_id, epoch=epoch)
         survivor = _end_old(root, view, settings)
-        if survivor:
+        if survivor and not is_seen_to:
             return survivor
         saved = _save_work(root, store, view, epoch)
         reason, handoff = _what_is_left(root, store, view, saved, is_known_dead=is_known_dead)

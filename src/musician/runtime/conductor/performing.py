@@ -148,11 +148,18 @@ class Performer:
         """What cannot be ended from here is fenced, and a person asked to see to it."""
         view = await _in_thread(partial(service.task_view, self.store, act.task_id))
         is_known_dead = view.row.session_id in self.memory.dead_sessions or lives(self.root, view) is False
+        epoch = last_epoch(view)
         inherit = partial(
-            take_over, self.root, self.store, act.task_id, self.settings, is_known_dead=is_known_dead
+            take_over,
+            self.root,
+            self.store,
+            act.task_id,
+            self.settings,
+            is_known_dead=is_known_dead,
+            is_seen_to=("doubtful", epoch) in {(ask.kind, ask.subject_id) for ask in view.asks},
         )
-        survivor, epoch = await _in_thread(inherit), last_epoch(view)
-        if survivor and ("doubtful", epoch) not in {(ask.kind, ask.subject_id) for ask in view.asks}:
+        survivor = await _in_thread(inherit)
+        if survivor:
             await _in_thread(partial(self._ask, act.task_id, "doubtful", epoch, survivor))
 
     # -- reviewing --------------------------------------------------------------------------------------------
