@@ -315,3 +315,40 @@ def test_contents_that_hold_both_sides_are_no_conflict(root: Root, contents: str
     if isinstance(found, Merged):
         assert (found.tree_path / "b.txt").read_text() == contents
         assert _accepted(root, "task-02")
+
+
+def _sides(root: Root, git: GitCommand) -> tuple[Worktree, Worktree]:
+    """task-01 renames a folder and makes a folder of a file; task-02 adds to the one and changes the other."""
+    one, two = (ensure_worktree(root, "greeter", name, "trunk") for name in ("task-01", "task-02"))
+    git(one.path, "mv", "dir", "moved")
+    git(one.path, "rm", "-q", "b.txt")
+    (one.path / "b.txt").mkdir()
+    (one.path / "b.txt" / "inside").touch()
+    (two.path / "dir" / "new.txt").write_text("new\n")
+    (two.path / "b.txt").write_text("changed\n")
+    for tree, name in ((one, "task-01"), (two, "task-02")):
+        commit_step(tree, task_id=name, item="step 1", title="Do it", session_id="s", epoch=1)
+    return one, two
+
+
+@pytest.mark.parametrize("is_old", [False, True], ids=["git tells", "an older git"])
+def test_a_conflict_of_folders_names_paths_that_somebody_has_and_both_sides(
+    root: Root, git: GitCommand, is_old: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """AUDIT-G6: it named `b.txt~…` and paths in a folder that nobody has, and "no commit of its own" twice."""
+    _sides(root, git)
+    if is_old:  # before 2.38 merge-tree knows no such option
+        real = shutil.which("git")
+        old = tmp_path / "bin" / "git"
+        old.parent.mkdir()
+        old.write_text(f'#!/bin/sh\ncase " $* " in *" merge-tree "*) exit 129;; esac\nexec {real} "$@"\n')
+        old.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{old.parent}{os.pathsep}{os.environ['PATH']}")
+    first = trial_merge(root, plan_id="greeter", task_id="task-01", title="t", base="trunk")
+    assert isinstance(first, Merged)
+    accept_merge(root, "greeter", first.commit, first.onto)
+    found = trial_merge(root, plan_id="greeter", task_id="task-02", title="t", base="trunk")
+    assert isinstance(found, Conflict)
+    assert set(found.paths) == ({"b.txt"} if is_old else {"b.txt", "dir/new.txt"})
+    assert found.ours.startswith("task-01 (")
+    assert found.theirs.startswith("task-02 (")

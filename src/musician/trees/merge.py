@@ -6,17 +6,17 @@ the program alone, so a merge that a kill left half done is ended; still, what l
 everything can be called again after a kill at any point.
 """
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from musician.protocol.errors import GitFailed, TreeNotReady
 from musician.trees.branches import INTEGRATION, branch_of, create_branch, full_ref, integration_branch
+from musician.trees.conflicts import Conflict, find_conflict
 from musician.trees.git import Git, shown, tree_git_dir
 from musician.trees.integrity import move_integration, put_right
 from musician.trees.partial import discard_to, save_partial
 from musician.trees.registrations import checked_out_at, clear_stale_locks
-from musician.trees.resolving import hunk_of, settle_written_by_hand
+from musician.trees.resolving import settle_written_by_hand
 from musician.trees.root import Root
 from musician.trees.status import operation_under_way, read_status
 from musician.trees.worktree import Worktree, ensure_integration_tree
@@ -34,9 +34,6 @@ __all__ = [
 ]
 
 _TITLE_MAX = 150
-_COMMITS_NAMED_MAX = 10
-_PATHS_ASKED_MAX = 200
-_COMMIT_FIELDS = "%h%x1f%(trailers:key=Musician-Task,valueonly,separator=%x2c)%x1f%s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,19 +51,6 @@ class AlreadyMerged:
 
     commit: str
     tree_path: Path
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conflict:
-    """``ours`` and ``theirs`` name the commits that touched ``paths`` on either side, by task where one made them.
-
-    ``hunk`` is what the side that was merged already has changed there.
-    """
-
-    paths: tuple[str, ...]
-    ours: str
-    theirs: str
-    hunk: str = ""
 
 
 Trial = Merged | AlreadyMerged | Conflict
@@ -98,7 +82,7 @@ def trial_merge(
     message = f"Merge {task_id}: {' '.join(title.split()):.{_TITLE_MAX}}\n\nMusician-Task: {task_id}\n"
     conflicts = _merge(git, theirs, message, "--no-ff")
     if conflicts and settle_written_by_hand(git, conflicts):
-        found = _conflict(git, onto, theirs, conflicts)
+        found = find_conflict(git, onto, theirs, conflicts)
         discard_to(tree, onto, saved=None, detached=True)
         return found
     if conflicts:
@@ -162,7 +146,7 @@ def take_in(worktree: Worktree, plan_id: str) -> Trial:
         return AlreadyMerged(commit=status.head, tree_path=worktree.path)
     conflicts = _merge(git, theirs, f"Merge {branch} into {worktree.branch}\n", "--ff")
     if conflicts:
-        return _conflict(git, status.head, theirs, conflicts)
+        return find_conflict(git, status.head, theirs, conflicts)
     commit = git.text("rev-parse", "HEAD")
     if commit == status.head:
         return AlreadyMerged(commit=commit, tree_path=worktree.path)
@@ -187,33 +171,3 @@ def _merge(git: Git, theirs: str, message: str, mode: str) -> tuple[bytes, ...]:
     if not unmerged:
         raise GitFailed(argv=command, returncode=1, stderr=done.stderr)
     return tuple(dict.fromkeys(unmerged))
-
-
-def _conflict(git: Git, ours: str, theirs: str, paths: tuple[bytes, ...]) -> Conflict:
-    return Conflict(
-        paths=tuple(shown(path) for path in paths),
-        ours=_touched(git, f"{theirs}..{ours}", paths),
-        theirs=_touched(git, f"{ours}..{theirs}", paths),
-        hunk=hunk_of(git, git.text("merge-base", ours, theirs), ours, paths),
-    )
-
-
-def _touched(git: Git, commits: str, paths: tuple[bytes, ...]) -> str:
-    """Which commits changed these paths: ``task-01 (1a2b3c4 subject); …``, newest first."""
-    asked = [os.fsdecode(path) for path in paths[:_PATHS_ASKED_MAX]]
-    limit = f"--max-count={_COMMITS_NAMED_MAX}"
-    records = git.records(
-        "--literal-pathspecs",
-        "log",
-        "-z",
-        "--no-merges",
-        limit,
-        f"--format={_COMMIT_FIELDS}",
-        commits,
-        "--",
-        *asked,
-    )
-    named = []
-    for commit, task, subject in (shown(record).split("\x1f", 2) for record in records):
-        named.append(f"{task or 'no task'} ({commit} {subject})")
-    return "; ".join(named) or "no commit of its own"

@@ -1,0 +1,99 @@
+"""What two sides of a merge disagree on: paths that somebody has, and the commits that touched them.
+
+Of a folder that one side has renamed, or a file where the other has a folder, git leaves paths that neither side knows
+(``x~theirs``). Since 2.38 it also tells, merging without a tree, which paths each conflict is about; from an older one
+the name before the ``~`` has to do. A side that has not touched such a path itself has done something to a folder
+around it.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from musician.trees.git import Git, shown
+from musician.trees.resolving import hunk_of
+
+__all__ = ["Conflict", "find_conflict"]
+
+_COMMITS_NAMED_MAX = 10
+_PATHS_ASKED_MAX = 200
+_COMMIT_FIELDS = "%h%x1f%(trailers:key=Musician-Task,valueonly,separator=%x2c)%x1f%s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """``ours`` and ``theirs`` name the commits that touched ``paths`` on either side, by task where one made them.
+
+    ``hunk`` is what the side that was merged already has changed there.
+    """
+
+    paths: tuple[str, ...]
+    ours: str
+    theirs: str
+    hunk: str = ""
+
+
+def find_conflict(git: Git, ours: str, theirs: str, unmerged: tuple[bytes, ...]) -> Conflict:
+    """What is behind the paths that a merge of two commits has left ``unmerged``."""
+    paths = _real_paths(git, ours, theirs, unmerged) or unmerged
+    return Conflict(
+        paths=tuple(shown(path) for path in paths),
+        ours=_touched(git, f"{theirs}..{ours}", paths),
+        theirs=_touched(git, f"{ours}..{theirs}", paths),
+        hunk=hunk_of(git, git.text("merge-base", ours, theirs), ours, paths),
+    )
+
+
+def _real_paths(git: Git, ours: str, theirs: str, unmerged: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """Those that one of the sides has, in the order in which they were found; nothing is said twice."""
+    asked = list(unmerged)
+    if any(not _is_in(git, path, ours, theirs) for path in unmerged):
+        asked += _told(git, ours, theirs)
+        asked += [path.rpartition(b"~")[0] for path in unmerged if b"~" in path]
+    known = [path for path in dict.fromkeys(asked) if path and _is_in(git, path, ours, theirs)]
+    return tuple(known)
+
+
+def _told(git: Git, ours: str, theirs: str) -> Iterator[bytes]:
+    """The paths that git's own words on each conflict are about; none from a git that does not say them."""
+    tried = ("merge-tree", "--write-tree", "-z", "--messages", ours, theirs)
+    done = git.run(*tried, accept=(0, 1, 128, 129))
+    if done.returncode != 1:
+        return
+    fields = iter(done.stdout.partition(b"\0\0")[2].split(b"\0"))
+    for count in fields:
+        if not count.isdigit():
+            return
+        about = [next(fields, b"") for _ in range(int(count))]
+        kind, _ = next(fields, b""), next(fields, b"")
+        if kind.startswith(b"CONFLICT"):
+            yield from about
+
+
+def _is_in(git: Git, path: bytes, *commits: str) -> bool:
+    return any(
+        git.run("cat-file", "-e", f"{commit}:{os.fsdecode(path)}", accept=(0, 1, 128)).returncode == 0
+        for commit in commits
+    )
+
+
+def _touched(git: Git, commits: str, paths: tuple[bytes, ...]) -> str:
+    """Which commits changed these paths: ``task-01 (1a2b3c4 subject); …``, newest first.
+
+    Where none has, those that changed the folders around them, from the inside out.
+    """
+    asked = list(paths[:_PATHS_ASKED_MAX])
+    while asked:
+        named = [*_commits(git, commits, asked)]
+        if named:
+            return "; ".join(named)
+        asked = [*dict.fromkeys(above for path in asked if (above := path.rpartition(b"/")[0]))]
+    return "no commit of its own"
+
+
+def _commits(git: Git, commits: str, paths: list[bytes]) -> Iterator[str]:
+    options = ("--no-merges", f"--max-count={_COMMITS_NAMED_MAX}", f"--format={_COMMIT_FIELDS}")
+    asked = [os.fsdecode(path) for path in paths]
+    for record in git.records("--literal-pathspecs", "log", "-z", *options, commits, "--", *asked):
+        commit, task, subject = shown(record).split("\x1f", 2)
+        yield f"{task or 'no task'} ({commit} {subject})"
