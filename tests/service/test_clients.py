@@ -233,3 +233,10 @@ def test_undelivered_is_what_has_not_reached_this_claim(store: Store, held: Clai
     assert [each.id for each in service.undelivered(store, held)] == [second]
     (new,) = service.rebind(store, "new", HERE, is_cleared=True)
     assert len(service.undelivered(store, new)) == 2
+
+
+def test_an_order_follows_the_claim_to_its_next_id(store: Store, held: Claim) -> None:
+    """D37.1: the claim has not ended, it goes on under another name."""
+    service.request_exit(store, held.task_id, "please leave", urgent=True)
+    service.rebind(store, "new", HERE, is_cleared=True)
+    assert [each.message for each in service.unread(store, held.task_id)][-2:] == ["please leave"] * 2

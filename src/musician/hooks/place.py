@@ -157,6 +157,15 @@ class Place:
 
         with open(os.path.join(os.path.dirname(__file__), file_name), encoding="utf-8") as file:
             sql = file.read()
+        try:
+            return self._ask(sql, value)
+        except apsw.SQLError:  # an older program's: to open it is to take it up (D40)
+            self.store()
+            return self._ask(sql, value)
+
+    def _ask(self, sql: str, value: "str | int") -> "list[Any]":
+        import apsw
+
         connection = apsw.Connection(self.database, flags=apsw.SQLITE_OPEN_READONLY)
         try:
             connection.set_busy_timeout(_LOOK_PATIENCE_MS)

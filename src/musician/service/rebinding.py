@@ -54,6 +54,7 @@ def _move(tx: Tx, old: Claim, session_id: str) -> Claim:
         raise ClaimLost(
             task_id=old.task_id, session_id=old.session_id, epoch=old.epoch, current_epoch=row.claim_epoch
         )
+    tx.run("carry_orders", task_id=old.task_id, claim_epoch=old.epoch)
     reason = f"interrupted: the conversation was cleared and goes on as session {session_id}"
     tx.run("end_session", exit_reason=reason, context_pct=None, task_id=old.task_id, claim_epoch=old.epoch)
     text = _announcement(tx, old, worked_by).render()

@@ -65,7 +65,11 @@ def request_exit(store: Store, task_id: str, text: str, *, urgent: bool, hold: b
         row = load_played(tx, task_id)
         find(row.state, Event.REQUEST_EXIT, task_id=task_id, actor=Actor.CONDUCTOR)
         if urgent:
-            say(tx, task_id, CONDUCTOR, MessageType.EMERGENCY, text)
+            tx.run(
+                "address",
+                task_id=task_id,
+                message_id=say(tx, task_id, CONDUCTOR, MessageType.EMERGENCY, text),
+            )
         message_id = say(tx, task_id, CONDUCTOR, MessageType.EXIT_REQUEST, text)
         if hold:
             tx.run("ask_human", task_id=task_id, kind="stopped", subject_id=message_id, text=text)

@@ -11,6 +11,7 @@ import apsw
 import pytest
 
 from musician import service
+from musician.hooks.place import Place
 from musician.protocol.errors import DatabaseUnusable
 from musician.protocol.settings import Settings
 from musician.store.sqlite.comparing import differences, objects
@@ -175,3 +176,11 @@ def test_a_newer_database_is_read_and_not_written(tmp_path: Path) -> None:
             service.open_task(store, "task-02", title="t", instruction_path="a.md")
         assert refused.value.kind == "version"
         assert len(differences(store.connection)) == 1
+
+
+def test_a_hook_that_comes_first_takes_it_up_as_well(old: Path) -> None:
+    """D40.1: its look names tables that version 1 has not."""
+    place = Place(None, str(old))
+    place.look("delta")
+    place.close()
+    assert [(held.task_id, held.is_live) for held in place.held] == [("task-04", True)]

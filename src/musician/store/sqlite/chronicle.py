@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import TERMINAL, State
-from musician.store.sqlite.literals import state_list
+from musician.store.sqlite.literals import list_of, state_list
 from musician.store.sqlite.triggers import (
     ANSWERED,
     CLAIMS,
@@ -40,6 +40,7 @@ def chronicle_triggers() -> Iterator[str]:
     yield from _heartbeat()
     yield _supersede()
     yield _bind()
+    yield _address()
     yield from _truth()
 
 
@@ -126,6 +127,27 @@ def _bind() -> str:
         "UPDATE history SET message_id = NEW.id, message_type = NEW.message_type"
         f" WHERE id = (SELECT id {_NEWEST}) AND message_id IS NULL AND who = NEW.from_session"
         f" AND {goes_with('to_state', 'NEW.message_type')}",
+    )
+
+
+def _address() -> str:
+    """An order belongs to the claim it was written for, and is settled when that ends (D37)."""
+    kinds = {
+        MessageType.EXIT_REQUEST,
+        MessageType.PAUSE,
+        MessageType.GO_ON,
+        MessageType.APPROVAL,
+        MessageType.REJECTION,
+        MessageType.FIX_PROPOSAL,
+    }
+    return trigger(
+        "messages_address",
+        "AFTER INSERT ON orchestration_messages",
+        f"NEW.from_session = '{CONDUCTOR}' AND NEW.message_type IN ({list_of(sorted(kinds))})",
+        "INSERT INTO orders (message_id, task_id, claim_epoch)"
+        " SELECT NEW.id, t.task_id, t.claim_epoch FROM orchestration_tasks t"
+        " JOIN sessions s ON s.task_id = t.task_id AND s.claim_epoch = t.claim_epoch AND s.ended_at IS NULL"
+        " WHERE t.task_id = NEW.task_id",
     )
 
 

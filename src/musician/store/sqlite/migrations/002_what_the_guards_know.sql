@@ -40,3 +40,18 @@ CREATE TABLE covered (
     entry_id      INTEGER NOT NULL,  -- the newest of the task's journal
     changed_files INTEGER NOT NULL   -- since the task began
 );
+
+-- The claim that an order of the conductor's was written for: to leave, to stand still, a verdict (D37).
+CREATE TABLE orders (
+    message_id  INTEGER PRIMARY KEY,
+    task_id     TEXT NOT NULL,
+    claim_epoch INTEGER NOT NULL
+);
+
+CREATE INDEX orders_by_claim ON orders (task_id, claim_epoch);
+
+-- Orders whose claim has ended: nobody's to read any more.
+CREATE VIEW settled AS
+SELECT o.message_id, o.task_id FROM orders o
+JOIN sessions s ON s.task_id = o.task_id AND s.claim_epoch = o.claim_epoch
+WHERE s.ended_at IS NOT NULL;

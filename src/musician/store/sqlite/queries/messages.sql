@@ -23,9 +23,11 @@ WHERE task_id = :task_id AND from_session = 'task-00' AND message_type = 'instru
 ORDER BY timestamp ASC LIMIT 1;
 
 -- name: unread
--- What the conductor said after the last message this task acknowledged, counted by id (D12).
+-- What the conductor said after the last message this task acknowledged, counted by id (D12); what was ordered of a
+-- claim that has ended is nobody's any more (D37).
 SELECT * FROM orchestration_messages
 WHERE task_id = :task_id AND from_session = 'task-00'
+  AND id NOT IN (SELECT message_id FROM settled WHERE task_id = :task_id)
   AND id > coalesce((SELECT max(message_id) FROM receipts
                      WHERE task_id = :task_id AND acknowledged_at IS NOT NULL), 0)
 ORDER BY id LIMIT :most;
@@ -34,6 +36,7 @@ ORDER BY id LIMIT :most;
 -- Unread, and not yet delivered to the claim that is the task's now.
 SELECT m.* FROM orchestration_messages m
 WHERE m.task_id = :task_id AND m.from_session = 'task-00'
+  AND m.id NOT IN (SELECT message_id FROM settled WHERE task_id = :task_id)
   AND m.id > coalesce((SELECT max(message_id) FROM receipts
                        WHERE task_id = :task_id AND acknowledged_at IS NOT NULL), 0)
   AND NOT EXISTS (SELECT 1 FROM receipts r
@@ -43,6 +46,7 @@ ORDER BY m.id LIMIT :most;
 -- name: count_unread
 SELECT count(*) AS n FROM orchestration_messages
 WHERE task_id = :task_id AND from_session = 'task-00'
+  AND id NOT IN (SELECT message_id FROM settled WHERE task_id = :task_id)
   AND id > coalesce((SELECT max(message_id) FROM receipts
                      WHERE task_id = :task_id AND acknowledged_at IS NOT NULL), 0);
 
@@ -50,11 +54,21 @@ WHERE task_id = :task_id AND from_session = 'task-00'
 -- Whether a task stands still for another's checkpoint: the later of the two words (PLAN-21).
 SELECT * FROM orchestration_messages
 WHERE task_id = :task_id AND from_session = 'task-00' AND message_type IN ('pause', 'go_on')
+  AND id NOT IN (SELECT message_id FROM settled WHERE task_id = :task_id)
 ORDER BY id DESC LIMIT 1;
 
 -- name: blocked_before
 SELECT 1 FROM orchestration_messages
 WHERE task_id = :task_id AND from_session = :session_id AND message_type = 'claim_blocked' LIMIT 1;
+
+-- name: address
+-- To the claim that is the task's now, beside those kinds of message that the database addresses by itself (D37).
+INSERT INTO orders (message_id, task_id, claim_epoch)
+SELECT :message_id, task_id, claim_epoch FROM orchestration_tasks WHERE task_id = :task_id;
+
+-- name: carry_orders
+-- The same claim under its next epoch.
+UPDATE orders SET claim_epoch = claim_epoch + 1 WHERE task_id = :task_id AND claim_epoch = :claim_epoch;
 
 -- name: deliver
 -- A message of the conductor to this task reached a session; a second delivery keeps the first one's time.
@@ -70,6 +84,7 @@ UPDATE receipts SET acknowledged_at = datetime('now')
 WHERE task_id = :task_id AND message_id <= :message_id AND acknowledged_at IS NULL
   AND NOT EXISTS (SELECT 1 FROM orchestration_messages m
                   WHERE m.task_id = :task_id AND m.from_session = 'task-00' AND m.id < receipts.message_id
+                    AND m.id NOT IN (SELECT message_id FROM settled WHERE task_id = :task_id)
                     AND m.id > coalesce((SELECT max(message_id) FROM receipts
                                          WHERE task_id = :task_id AND acknowledged_at IS NOT NULL), 0)
                     AND NOT EXISTS (SELECT 1 FROM receipts r WHERE r.task_id = :task_id AND r.message_id = m.id));

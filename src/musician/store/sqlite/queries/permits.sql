@@ -15,6 +15,7 @@ SELECT act FROM grants WHERE task_id = :task_id AND revoked_by IS NULL ORDER BY 
 -- What stops whatever is under way until it has been read.
 SELECT m.* FROM orchestration_messages m
 WHERE m.task_id = :task_id AND m.from_session = 'task-00' AND m.message_type = 'emergency'
+  AND m.id NOT IN (SELECT message_id FROM settled WHERE task_id = :task_id)
   AND m.id > coalesce((SELECT max(message_id) FROM receipts
                        WHERE task_id = :task_id AND acknowledged_at IS NOT NULL), 0)
 ORDER BY m.id LIMIT :most;
