@@ -221,7 +221,7 @@ def test_without_its_database_a_musicians_git_is_refused_and_nobody_elses(
 def test_a_script_moves_no_branch_but_its_own_and_that_one_not_back(
     shell: Shell, own_tree: Path, repository: Path, script: str, said: str
 ) -> None:
-    """AUDIT-K4, D21.1: the user's branch above all."""
+    """AUDIT-K4: the user's branch above all."""
     before = subprocess.run(
         ["git", "for-each-ref"], cwd=repository, capture_output=True, text=True, check=True
     )

@@ -152,6 +152,7 @@ def test_a_stranger_is_let_go_before_anything_dear_is_imported(
         "musician.hooks.place",
         "musician.trees",
         "musician.trees.marks",
+        "musician.trees.sharing",
     }
 
 
