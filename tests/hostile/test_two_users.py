@@ -126,3 +126,42 @@ def test_a_repository_of_ones_own_lets_nobody_in(desk: Desk) -> None:
     said = desk.types(BOB, "musician status", expect=2)
     assert ".musician" in said
     assert "Traceback" not in said
+
+
+PAIR = """\
+---
+plan: p
+test: "true"
+---
+# P
+## Phase 1: A
+### task-01: T
+#### Step 1: S
+```bash run
+chmod a-w "$MUSICIAN_ROOT/.git/worktrees"; echo one > one.txt
+```
+### task-02: U
+#### Step 1: S
+```bash run
+echo two > two.txt
+```
+"""
+
+
+def test_what_no_retry_heals_is_asked_at_the_first(desk: Desk) -> None:
+    """AUDIT-S8: before any session where it is so at the start, after one where it comes to be so."""
+    desk.begin("false")
+    desk.types(ADA, "musician init")
+    (desk.repository / "PAIR.md").write_text(PAIR.replace("plan: p", "plan: pair"))
+    desk.types(ADA, "chmod a-w .git/refs/heads")
+    said = desk.types(ADA, "musician run PAIR.md", expect=2)
+    assert str(desk.repository / ".git" / "refs" / "heads") in said
+    desk.types(ADA, "chmod u+w .git/refs/heads")
+    said = desk.types(ADA, "musician run PAIR.md --jobs 1", expect=1)
+    assert said.count("musician-task-02 claimed it") == 1, said
+    assert "musician-task-02-S2" not in said
+    asked = next(line for line in said.splitlines() if "task-02" in line and "needs a person" in line)
+    assert str(desk.repository / ".git" / "worktrees") in asked
+    desk.types(ADA, "chmod u+w .git/worktrees; for t in 01 02; do musician send task-$t mended || true; done")
+    desk.types(ADA, "musician run PAIR.md --jobs 1")
+    assert desk.types(ADA, "git show main:two.txt") == "two\n"

@@ -243,3 +243,20 @@ def test_any_file_gives_valid_settings_or_one_error_that_names_the_place(mapping
     if refusal is not None:
         assert refusal.name.split(".")[0] in {*(name.split(".")[0] for name in DEFAULTS), "other"}
         assert "\n" not in str(refusal)
+
+
+def test_all_that_is_wrong_is_told_at_once() -> None:
+    """AUDIT-S8: what is unknown, out of bounds and no number; and all that is at odds, once each value may be."""
+    wrong = {
+        "contxt": {},
+        "heartbeat": {"stale": 1, "refresh_after_s": -1},
+        "context": {"exit_from_pct": "75"},
+    }
+    with pytest.raises(WrongSettings) as caught:
+        from_mapping(wrong)
+    for name in ("contxt", "heartbeat.stale", "heartbeat.refresh_after_s", "context.exit_from_pct"):
+        assert f"setting {name}: " in caught.value.message
+    with pytest.raises(WrongSettings) as caught:
+        from_mapping({"context": {"exit_from_pct": 60}, "coverage": {"target_pct": 80}})
+    for name in ("context.handoff_from_pct", "coverage.least_pct"):
+        assert f"setting {name}: " in caught.value.message

@@ -9,7 +9,7 @@ names: ``_s`` seconds, ``_pct`` percent of a whole, ``_lines`` lines of code; a 
 A section of the file is a class here, and its class docstring says which decisions its numbers come from.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, ClassVar, NamedTuple, get_args, get_origin, get_type_hints
@@ -79,7 +79,7 @@ class _Part:
 
     def __post_init__(self) -> None:
         for key, (kind, bounds) in _specification(self.section).items():
-            _check(f"{self.section}.{key}", getattr(self, key), kind, bounds)
+            _raise_all(_wrong(f"{self.section}.{key}", getattr(self, key), kind, bounds))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,17 +222,18 @@ class Settings:
     validity: Validity = field(default_factory=Validity)
 
     def __post_init__(self) -> None:
+        _raise_all(self._at_odds())
+
+    def _at_odds(self) -> Iterator[WrongSettings]:
         for lower, upper in _STRICTLY_BELOW:
             if not self._value(lower) < self._value(upper):
-                raise WrongSettings(
-                    name=lower,
-                    reason=f"{self._value(lower):g} must be below {upper} ({self._value(upper):g})",
-                )
+                reason = f"{self._value(lower):g} must be below {upper} ({self._value(upper):g})"
+                yield WrongSettings(name=lower, reason=reason)
         # A watcher refreshes at its first look after the refresh age: that look must come before staleness.
         margin_s = self.heartbeat.stale_after_s - self.heartbeat.refresh_after_s
         for name in ("waiting.background_poll_s", "waiting.pause_poll_s"):
             if not self._value(name) < margin_s:
-                raise WrongSettings(
+                yield WrongSettings(
                     name=name,
                     reason=f"{self._value(name):g} must be below heartbeat.stale_after_s"
                     f" - heartbeat.refresh_after_s ({margin_s:g})",
@@ -252,20 +253,35 @@ _PARTS: dict[str, type[_Part]] = {
 def from_mapping(mapping: Mapping[str, object]) -> Settings:
     """Settings from a parsed TOML file: tables of values; what is not named keeps its default.
 
-    Raises :class:`WrongSettings` with ``name`` ``section`` or ``section.key``.
+    Raises :class:`WrongSettings` with ``name`` ``section`` or ``section.key``: of the first, and ``reason`` of all.
     """
-    made: dict[str, _Part] = {}
+    _raise_all(_wrong_in(mapping))
+    made = {section: _PARTS[section](**table) for section, table in mapping.items()}  # type: ignore[arg-type]
+    return Settings(**made)  # type: ignore[arg-type]  # each value is of the class its section names
+
+
+def _wrong_in(mapping: Mapping[str, object]) -> Iterator[WrongSettings]:
     for section, table in mapping.items():
         if section not in _PARTS:
-            raise WrongSettings(name=section, reason=f"unknown, the sections are {', '.join(_PARTS)}")
-        if not isinstance(table, Mapping):
-            raise WrongSettings(name=section, reason=f"must be a table, not {_kind_of(table)}")
-        known = _specification(section)
-        for key in table:
-            if key not in known:
-                raise WrongSettings(name=f"{section}.{key}", reason=f"unknown, there are {', '.join(known)}")
-        made[section] = _PARTS[section](**table)
-    return Settings(**made)  # type: ignore[arg-type]  # each value is of the class its section names
+            yield WrongSettings(name=section, reason=f"unknown, the sections are {', '.join(_PARTS)}")
+        elif not isinstance(table, Mapping):
+            yield WrongSettings(name=section, reason=f"must be a table, not {_kind_of(table)}")
+        else:
+            known = _specification(section)
+            for key, value in table.items():
+                name = f"{section}.{key}"
+                if key not in known:
+                    yield WrongSettings(name=name, reason=f"unknown, there are {', '.join(known)}")
+                else:
+                    yield from _wrong(name, value, *known[key])
+
+
+def _raise_all(found: Iterable[WrongSettings]) -> None:
+    """One error that says all that is wrong; nothing where nothing is."""
+    errors = tuple(found)
+    if errors:
+        also = (f"setting {each.name}: {each.reason}" for each in errors[1:])
+        raise WrongSettings(name=errors[0].name, reason="; ".join((errors[0].reason, *also)))
 
 
 def describe() -> tuple[Described, ...]:
@@ -284,14 +300,14 @@ def _specification(section: str) -> dict[str, tuple[type, _Bounds]]:
     return {key: get_args(hint) for key, hint in hints.items() if get_origin(hint) is Annotated}
 
 
-def _check(name: str, value: object, kind: type, bounds: _Bounds) -> None:
+def _wrong(name: str, value: object, kind: type, bounds: _Bounds) -> Iterator[WrongSettings]:
     accepted = int if kind is int else (int, float)
     if isinstance(value, bool) or not isinstance(value, accepted):
         wanted = "a whole number" if kind is int else "a number"
-        raise WrongSettings(name=name, reason=f"must be {wanted}, not {_kind_of(value)}")
-    if not bounds.least <= value <= bounds.most:  # NaN fails both comparisons
+        yield WrongSettings(name=name, reason=f"must be {wanted}, not {_kind_of(value)}")
+    elif not bounds.least <= value <= bounds.most:  # NaN fails both comparisons
         span = f"{bounds.least:,.10g} to {bounds.most:,.10g} {bounds.unit}".rstrip()
-        raise WrongSettings(name=name, reason=f"must be {span}")
+        yield WrongSettings(name=name, reason=f"must be {span}")
 
 
 def _kind_of(value: object) -> str:

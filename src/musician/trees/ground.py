@@ -5,6 +5,7 @@ Only looks. What is found here is found before anything is made, instead of by e
 
 import os
 import shlex
+import shutil
 from collections.abc import Iterable, Iterator
 
 from musician.protocol.errors import GitFailed, TreeNotReady
@@ -14,6 +15,9 @@ from musician.trees.registrations import entries, is_whole
 from musician.trees.root import Root
 
 __all__ = ["broken_trees", "check_ground", "check_layout", "unwritable"]
+
+_LEAST_FREE_BYTES = 1024 * 1024
+"""Below it nothing is begun: git needs some for a commit, and the database for a page of its log."""
 
 
 def check_ground(root: Root, branches: Iterable[str]) -> None:
@@ -25,7 +29,7 @@ def check_ground(root: Root, branches: Iterable[str]) -> None:
         raise TreeNotReady(
             reason="what a run writes cannot be written",
             paths=stuck,
-            remedy="make it writable for you, or run it as its owner",
+            remedy="make it writable for you and free space, or run it as its owner",
         )
 
 
@@ -94,3 +98,6 @@ def unwritable(root: Root) -> Iterator[str]:
     for path in [*folders, root.database]:
         if path.exists() and not os.access(path, os.W_OK):
             yield str(path)
+    for path in (git_dir, own):
+        if path.exists() and shutil.disk_usage(path).free < _LEAST_FREE_BYTES:
+            yield f"{path}: no space left on its disk"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from musician.protocol.conductor import engine as c
-from musician.protocol.conductor.orchestra import is_merge_trouble
+from musician.protocol.conductor.orchestra import NO_RETRY_HELPS, is_merge_trouble
 from musician.protocol.rules.deviations import Deviation, Severity
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.rules.review import Evidence, SubmittedWork, Verification
@@ -335,6 +335,23 @@ def test_three_sessions_that_end_without_progress_go_to_a_person(state: State) -
     assert "the last: died; see .musician/logs/task-01.musician.log" in ask.text
     assert not isinstance(only(replace(fruitless, empty_sessions=2)), c.AskHuman)
     assert not isinstance(only(replace(fruitless, settled_asks=frozenset({("progress", 1)}))), c.AskHuman)
+
+
+def test_what_no_retry_heals_is_put_to_a_person_at_the_first() -> None:
+    """AUDIT-S8: and again by each session that finds it so, but not while nobody has tried since the answer."""
+    unfit = task(
+        state=State.EXITED,
+        was_claimed=True,
+        empty_sessions=1,
+        exit_reason=f"{NO_RETRY_HELPS}.git is read-only",
+    )
+    ask = only(unfit)
+    assert isinstance(ask, c.AskHuman)
+    assert (ask.kind, ask.subject_id) == ("trouble", 1)
+    assert ".git is read-only" in ask.text
+    assert isinstance(only(replace(unfit, settled_asks=frozenset({("trouble", 1)}))), c.Reopen)
+    assert isinstance(only(replace(unfit, empty_sessions=0)), c.Reopen)
+    assert isinstance(only(replace(unfit, exit_reason="could not go on: busy")), c.Reopen)
 
 
 # -- the end ------------------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from musician.protocol.conductor.acts import (
 from musician.protocol.conductor.barrier import holder_of, is_held_up, pause_due
 from musician.protocol.conductor.opinion import before_asking, judge_by_opinion
 from musician.protocol.conductor.orchestra import (
+    NO_RETRY_HELPS,
     Orchestra,
     Report,
     Reviewer,
@@ -247,7 +248,15 @@ def _reopen_exited(task: TaskFacts, settings: Settings) -> Act | None:
             subject_id=task.epoch,
             text=f"gave up after {task.exit_reason}",
         )
-    return _ask_if_fruitless(task, settings) or Reopen(task_id=task.task_id)
+    return _ask_if_unfit(task) or _ask_if_fruitless(task, settings) or Reopen(task_id=task.task_id)
+
+
+def _ask_if_unfit(task: TaskFacts) -> Act | None:
+    """What the next session would find as this one has found it is put to a person at the first."""
+    is_unfit = task.empty_sessions and task.exit_reason.startswith(NO_RETRY_HELPS)
+    if not is_unfit or ("trouble", task.epoch) in task.settled_asks:
+        return None
+    return AskHuman(task_id=task.task_id, kind="trouble", subject_id=task.epoch, text=task.exit_reason)
 
 
 def _ask_if_fruitless(task: TaskFacts, settings: Settings) -> Act | None:

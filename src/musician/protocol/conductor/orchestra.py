@@ -60,6 +60,10 @@ def is_merge_trouble(text: str) -> bool:
     return text.startswith(tuple(_TROUBLES.values()))
 
 
+NO_RETRY_HELPS = "could not go on, and no retry helps: "
+"""How the reason of a session begins that found its surroundings unfit, as every session after it would."""
+
+
 class Reviewer(StrEnum):
     """Who judges a task's submissions (D18)."""
 

@@ -21,7 +21,14 @@ from musician.processes.lease import lease_lost
 from musician.processes.output import one_line
 from musician.processes.signals import stop_requested
 from musician.processes.vital import HeldBy, hold, lock_path
-from musician.protocol.errors import ClaimBlocked, ClaimLost, MusicianError
+from musician.protocol.conductor.orchestra import NO_RETRY_HELPS
+from musician.protocol.errors import (
+    ClaimBlocked,
+    ClaimLost,
+    MusicianError,
+    NoRepository,
+    TreeNotReady,
+)
 from musician.protocol.messages.particulars import SelfCorrection
 from musician.protocol.messages.types import HandoffNotice, MessageType
 from musician.protocol.musician import inputs as i
@@ -39,6 +46,7 @@ from musician.runtime.tasktree import TaskTree, open_tree
 from musician.service import Taken
 from musician.store.port import Store
 from musician.store.rows import MessageRow
+from musician.trees.ground import check_ground
 from musician.trees.root import Root
 
 __all__ = ["play_task"]
@@ -131,8 +139,20 @@ async def _begin(
     except ClaimLost:
         return r.End(kind=r.EndKind.LOST, reason="the claim was taken over")
     except (MusicianError, OSError) as error:
-        await anyio.to_thread.run_sync(partial(_give_back, root, store, taken, str(error)))
-        return r.End(kind=r.EndKind.EXITED, reason=f"could not go on: {error}")
+        reason = await anyio.to_thread.run_sync(partial(_why_not, root, error))
+        await anyio.to_thread.run_sync(partial(_give_back, root, store, taken, reason))
+        return r.End(kind=r.EndKind.EXITED, reason=reason)
+
+
+def _why_not(root: Root, error: Exception) -> str:
+    """Why a session could not go on. What the next one would find as this one did is told apart."""
+    if isinstance(error, TreeNotReady | NoRepository):
+        return f"{NO_RETRY_HELPS}{error}"
+    try:
+        check_ground(root, ())
+    except MusicianError as unfit:
+        return f"{NO_RETRY_HELPS}{unfit}"
+    return f"could not go on: {error}"
 
 
 def _prepare(root: Root, store: Store, taken: Taken, settings: Settings) -> tuple[Ground, str]:
@@ -186,10 +206,9 @@ def _environment(
     }
 
 
-def _give_back(root: Root, store: Store, taken: Taken, why: str) -> None:
+def _give_back(root: Root, store: Store, taken: Taken, reason: str) -> None:
     """A session that cannot go on says why and ends its claim; what it has finished is kept."""
     papers = Papers(root, taken.claim.task_id)
-    reason = f"could not go on: {why}"
     about = f"- Session ID: {taken.claim.session_id}\n- Exit reason: {reason}\n"
     path = papers.relative(papers.handoff)
     notice = HandoffNotice(
