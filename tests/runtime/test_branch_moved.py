@@ -120,3 +120,30 @@ def test_what_the_surroundings_refused_is_tried_again_by_the_next_run(stage: Sta
     (blocked / "something").unlink()
     assert stage.conduct().code == 0
     assert stage.merged("work.txt") == "work\n"
+
+
+def test_after_an_amendment_that_was_committed_the_branch_still_moves(stage: Stage) -> None:
+    """AUDIT-N9: the commit of the amended plan kept the branch from ever being moved forward."""
+    stage.write(PLAN.replace("echo work >", "false; echo work >"), **{"a.txt": "a\n"})
+    stage.lock()
+    stage.plan.write_text(PLAN)
+    stage.git("commit", "-qam", "mend the plan")
+    assert stage.run("plan", "amend", "PLAN.md").code == 0
+    assert stage.conduct().code == 0
+    assert stage.merged("work.txt") == "work\n"
+    assert stage.merged("PLAN.md") == PLAN
+    assert stage.git("status", "--porcelain", "-uno") == ""
+
+
+def test_what_else_the_branch_has_got_is_its_owners_to_merge(stage: Stage) -> None:
+    """AUDIT-N9: nobody has verified it together with the plan's work."""
+    stage.write(PLAN, **{"a.txt": "a\n"})
+    stage.lock()
+    (stage.root / "own.txt").write_text("mine\n")
+    stage.git("add", "own.txt")
+    stage.git("commit", "-qm", "own")
+    before = stage.git("rev-parse", "main")
+    ran = stage.conduct()
+    assert ran.code == 0
+    assert "git checkout main && git merge musician/p/_integration" in ran.out
+    assert stage.git("rev-parse", "main") == before

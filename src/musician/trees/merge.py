@@ -14,6 +14,7 @@ from musician.trees.branches import INTEGRATION, branch_of, create_branch, full_
 from musician.trees.conflicts import Conflict, find_conflict
 from musician.trees.git import Git, shown, tree_git_dir
 from musician.trees.integrity import move_integration, put_right
+from musician.trees.obstacles import changed_between
 from musician.trees.partial import discard_to, save_partial
 from musician.trees.registrations import checked_out_at, clear_stale_locks
 from musician.trees.resolving import settle_written_by_hand
@@ -30,6 +31,7 @@ __all__ = [
     "drop_trial",
     "ensure_integration",
     "take_in",
+    "take_up_papers",
     "trial_merge",
 ]
 
@@ -117,6 +119,26 @@ def accept_merge(root: Root, plan_id: str, commit: str, expected_old: str) -> No
             remedy="check out another branch there",
         )
     move_integration(git, plan_id, commit, expected_old)
+
+
+def take_up_papers(root: Root, plan_id: str, branch: str, papers: frozenset[bytes]) -> None:
+    """Merge the user's ``branch`` into the plan's where all that is new there is the plan itself.
+
+    Who amends a plan commits it, and could not have his branch moved forward any more. Nothing that is verified
+    changes by that; whatever else the branch has got is for its owner to merge.
+    """
+    git = Git(root.path)
+    tip, theirs = (git.commit_id(full_ref(each)) for each in (integration_branch(plan_id), branch))
+    if tip is None or theirs is None or git.succeeds("merge-base", "--is-ancestor", theirs, tip):
+        return
+    common = git.run("merge-base", tip, theirs, accept=(0, 1)).stdout.decode("ascii").strip()
+    if not common or not {each.path for each in changed_between(git, common, theirs)} <= papers:
+        return
+    tree = _prepare(root, plan_id, tip)
+    if _merge(Git(tree.path), theirs, f"Merge {branch}: the plan as it was amended\n", "--no-ff"):
+        discard_to(tree, tip, saved=None, detached=True)
+        return
+    accept_merge(root, plan_id, Git(tree.path).text("rev-parse", "HEAD"), tip)
 
 
 def drop_trial(root: Root, plan_id: str) -> None:

@@ -5,8 +5,10 @@ safe. Its own row is claimed by epoch and beats; a second conductor is refused. 
 a musician's process and on its own acts, and looks by itself now and then.
 """
 
+import os
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -22,7 +24,7 @@ from musician.processes.ending import become_subreaper, end_own_descendants
 from musician.processes.scratch import sweep_scratch
 from musician.processes.signals import stop_requested
 from musician.protocol.conductor import engine as c
-from musician.protocol.errors import DatabaseUnusable, PlanChanged
+from musician.protocol.errors import DatabaseUnusable, MusicianError, PlanChanged
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.settings import Settings
 from musician.runtime.conductor.facts import Gatherer, Memory
@@ -38,6 +40,7 @@ from musician.store.port import Store
 from musician.store.rows import HumanRow
 from musician.trees.base import FastForward, Move, fast_forward
 from musician.trees.branches import integration_branch
+from musician.trees.merge import take_up_papers
 from musician.trees.partial import prune_partials
 from musician.trees.root import Root
 
@@ -224,10 +227,7 @@ class _Run:
         if ending is Ending.COMPLETE:
             moved = None
             if any(task.isolation.value == "worktree" for task in self._plan.tasks):
-                forward = partial(
-                    fast_forward, self._root, base_branch, integration_branch(self._plan.plan_id)
-                )
-                moved = await anyio.to_thread.run_sync(forward)
+                moved = await anyio.to_thread.run_sync(partial(self._forward, base_branch))
             if moved is not None and moved.move is Move.FAILED:
                 return await self._interrupted(ending, moved)
             prune = partial(prune_partials, self._root, self._plan.plan_id)
@@ -236,6 +236,14 @@ class _Run:
             await anyio.to_thread.run_sync(finish)
             return Outcome(ending=ending, moved=moved, pruned=pruned)
         return await self._interrupted(ending)
+
+    def _forward(self, base_branch: str | None) -> FastForward:
+        plan = self._plan
+        if base_branch is not None:
+            papers = (plan.path, *(path for path, _ in plan.instruction_files))
+            with suppress(MusicianError):  # then the branch has commits of its own, which is told
+                take_up_papers(self._root, plan.plan_id, base_branch, frozenset(map(os.fsencode, papers)))
+        return fast_forward(self._root, base_branch, integration_branch(plan.plan_id))
 
     async def _interrupted(self, ending: Ending, moved: FastForward | None = None) -> Outcome:
         """Something is left for the next run to do."""
