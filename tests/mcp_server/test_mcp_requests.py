@@ -9,7 +9,8 @@ from musician.mcp_server.requests import MOST_DEPTH, Wrong, checked
 
 
 def call(id_: object, arguments: str) -> bytes:
-    text = f'{{"jsonrpc":"2.0","id":{json.dumps(id_)},"method":"tools/call","params":{{"name":"step","arguments":{arguments}}}}}'
+    asked = f'"params":{{"name":"step","arguments":{arguments}}}'
+    text = f'{{"jsonrpc":"2.0","id":{json.dumps(id_)},"method":"tools/call",{asked}}}'
     return text.encode()
 
 

@@ -4,6 +4,8 @@ Before its work is judged they must have ended, for what they still do nobody wo
 ended; and before its tree is cleaned or handed on, whatever a session that was killed has left running.
 """
 
+from pathlib import Path
+
 from musician import service
 from musician.processes.belongings import described, end_belongings, find_belongings, find_standing_in
 from musician.protocol.claim import Claim
@@ -32,7 +34,7 @@ def check_alone(store: Store, claim: Claim, tree: TaskTree) -> None:
         )
 
 
-def end_what_runs(store: Store, view: TaskView, tree: TaskTree, settings: Settings, *, but: str = "") -> str:
+def end_what_runs(store: Store, view: TaskView, tree: Path, settings: Settings, *, but: str = "") -> str:
     """End what the task's sessions have left running, all but one's; what was ended, or stands in the tree, for the
     journal, "" if nothing. :class:`TreeNotReady` where something of it does not end. Blocks.
 
@@ -42,21 +44,20 @@ def end_what_runs(store: Store, view: TaskView, tree: TaskTree, settings: Settin
     gone = {
         each for each in ids if all(c.task_id == view.row.task_id for c in service.claims_of(store, each))
     }
-    ended, survived = (
-        end_belongings(gone, tree.path, grace_s=settings.time.shutdown_grace_s) if gone else ((), ())
-    )
+    if not gone:
+        return ""
+    ended, survived = end_belongings(gone, tree, grace_s=settings.time.shutdown_grace_s)
     if survived:
         raise TreeNotReady(
             reason=f"what an earlier session left running does not end: {_named(survived)}",
-            paths=(str(tree.path),),
-            remedy="end it, then claim the task again",
+            paths=(str(tree),),
+            remedy="end it, then try again",
         )
     told = [f"ended what an earlier session left running: {_named(ended)}"] if ended else []
-    standing = [] if tree.tip() is None else find_standing_in(tree.path)
+    # In a tree of its own; in the user's anybody may stand.
+    standing = [described(each) for each in find_standing_in(tree)] if (tree / ".git").is_file() else []
     if standing:
-        told.append(
-            f"in the tree stands, and may change it: {_named([described(each) for each in standing])}"
-        )
+        told.append(f"in the tree stands, and may change it: {_named(standing)}")
     return "; ".join(told)
 
 

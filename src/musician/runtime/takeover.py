@@ -13,6 +13,7 @@ from musician.protocol.resumption.handoff import HandoffKind, classify
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.runtime.belongings import end_what_runs
 from musician.runtime.owners import last_epoch, lives, owner_of, processes_of
 from musician.runtime.papers import Papers, write_whole
 from musician.runtime.program import program_in
@@ -56,10 +57,11 @@ def take_over(
         survivor = _end_old(root, view, settings)
         if survivor and not is_seen_to:
             return survivor
+        ended = end_what_runs(store, view, place_of(root, _branch(view)), settings)
         saved = _save_work(root, store, view, epoch)
         reason, handoff = _what_is_left(root, store, view, saved, is_known_dead=is_known_dead)
         left = f"Its unfinished work is kept at {saved}." if saved else "It left no unfinished work."
-        text = f"The last session {reason}. {left}"
+        text = f"The last session {reason}. {left}{f' Before that: {ended}.' if ended else ''}"
         service.take_over(store, task_id, text, reason=reason, handoff=handoff)
     return ""
 

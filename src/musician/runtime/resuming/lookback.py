@@ -123,7 +123,7 @@ async def _look_back(
     said = await anyio.to_thread.run_sync(partial(service.messages_of, store, claim.task_id))
     cleared = ""
     if is_new:  # before anything is set aside
-        clear = partial(end_what_runs, store, view, ground.tree, ground.settings, but=claim.session_id)
+        clear = partial(end_what_runs, store, view, ground.tree.path, ground.settings, but=claim.session_id)
         cleared = await anyio.to_thread.run_sync(clear)
     find = partial(reconcile, view, unread, ground.program, ground.tree, said=said, set_aside=is_new)
     resumed = await anyio.to_thread.run_sync(find)
