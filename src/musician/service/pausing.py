@@ -1,8 +1,8 @@
 """Telling a task to stand still for another's checkpoint, and to go on (PLAN-21).
 
-What holds is the conductor's last word of the two, so that saying it again changes nothing. It is said to a claim, and
-ends with it (D37): a session that comes later is told anew, if its phase still stands. It answers no question and
-settles nothing that waits for a person.
+What holds is the conductor's last word of the two, so that saying it again changes nothing, and a session that comes
+later stands still as well: the message was its predecessor's (D37), the barrier is the phase's. It answers no question
+and settles nothing that waits for a person.
 """
 
 from musician.protocol.messages.kinds import MessageType

@@ -54,7 +54,6 @@ WHERE task_id = :task_id AND from_session = 'task-00'
 -- Whether a task stands still for another's checkpoint: the later of the two words (PLAN-21).
 SELECT * FROM orchestration_messages
 WHERE task_id = :task_id AND from_session = 'task-00' AND message_type IN ('pause', 'go_on')
-  AND id NOT IN (SELECT message_id FROM settled WHERE task_id = :task_id)
 ORDER BY id DESC LIMIT 1;
 
 -- name: blocked_before
