@@ -1,10 +1,12 @@
 """Messages: sending, the inbox, waiting (D12, B14, B18)."""
 
+import contextlib
 import os
 import sqlite3
 import subprocess
 from pathlib import Path
 
+import psutil
 import pytest
 
 from musician.testing.waiting import HANG_S
@@ -149,6 +151,16 @@ def test_wait_without_a_place_for_its_bell_looks_by_itself(
         [*command, "wait", "task-01", "--timeout", "0.05"], env={**os.environ, **nowhere}, check=False
     )
     assert done.returncode == 1
+
+
+def test_wait_ends_with_whoever_called_it(claimed: Path, shell: Call, bells: Path) -> None:
+    """AUDIT-P17: an orphan keeps no dead session's heartbeat alive."""
+    (claimed / ".musician" / "config.toml").write_text("[waiting]\npause_poll_s = 0.1\n", encoding="utf-8")
+    waits = f"until compgen -G '{bells}/*/*/*' > hung; do :; done"
+    orphan = int(shell(f"$MUSICIAN wait task-01 > wait.out 2>&1 & {waits}; echo $!").out)
+    with contextlib.suppress(psutil.NoSuchProcess):
+        psutil.Process(orphan).wait(HANG_S)
+    assert not psutil.pid_exists(orphan)
 
 
 def test_wait_ends_when_the_claim_is_a_successor_s(claimed: Path, call: Call) -> None:

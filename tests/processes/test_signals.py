@@ -87,3 +87,46 @@ def test_the_signal_is_returned(number: signal.Signals) -> None:
         return stop
 
     assert anyio.run(main) is number
+
+
+def test_what_was_ignored_at_the_start_stays_ignored(trees: Any) -> None:
+    """AUDIT-P20: nohup, and the background jobs of a shell."""
+    ignore = {"preexec_fn": lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)}
+    program = trees.python(PROGRAM, "0", stdin=subprocess.PIPE, stdout=subprocess.PIPE, **ignore)
+    assert program.stdout.readline() == b"up\n"
+    program.send_signal(signal.SIGHUP)
+    program.send_signal(signal.SIGTERM)
+    assert program.stdout.readline() == b"SIGTERM\n"
+    program.send_signal(signal.SIGHUP)
+    assert program.communicate(b"\n", timeout=HANG_S)[0] == b"wound down\n"
+
+
+ON_LEASH = """
+import anyio, os, pathlib
+from musician.processes.spawn import run_program
+
+async def tell(data):
+    print(data.decode(), flush=True)
+
+async def main():
+    async def nobody(identity): ...
+    look = ["grep", "SigIgn", "/proc/self/status"]
+    cwd = pathlib.Path.cwd()
+    await run_program(look, cwd=cwd, env=dict(os.environ), on_output=tell, time_limit_s=60, on_process=nobody)
+
+anyio.run(main)
+"""
+
+
+@pytest.mark.parametrize("ignored", [(), (signal.SIGHUP,)], ids=["nothing", "SIGHUP"])
+def test_a_program_on_a_leash_inherits_it(trees: Any, ignored: tuple[signal.Signals, ...]) -> None:
+    """AUDIT-P20: what a step starts is as deaf as it was asked to be, and no deafer."""
+
+    def ignore() -> None:
+        for number in ignored:
+            signal.signal(number, signal.SIG_IGN)
+
+    program = trees.python(ON_LEASH, stdout=subprocess.PIPE, preexec_fn=ignore)
+    mask = int(program.communicate(timeout=HANG_S)[0].split()[1], 16)
+    heard = {signal.SIGHUP, signal.SIGTERM, signal.SIGINT}
+    assert {number for number in heard if mask & 1 << number - 1} == set(ignored)

@@ -96,7 +96,7 @@ def test_a_long_list_of_paths_is_cut_with_its_rest_counted() -> None:
 
 def test_an_event_that_leads_nowhere_says_so() -> None:
     error = errors.IllegalEvent(task_id="t", state=None, event="claim", actor="s", allowed=())
-    assert str(error) == "t is not there: claim by s is not possible: from here: nothing"
+    assert str(error) == "t is not there and cannot be claimed: `musician status` lists the tasks"
 
 
 def test_a_lost_claim_says_whether_there_was_one() -> None:

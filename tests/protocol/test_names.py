@@ -173,9 +173,39 @@ def test_a_launch_prompt_names_its_task_in_the_context_block_or_at_once(said: st
     assert parse_launch_prompt(said) == meant
 
 
-@pytest.mark.parametrize("said", ["", "\n", "(no idea)", "Task ID: ../../outside", "Task ID: '", "#0"])
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("Read task #3 from messages", "task-03"),
+        ("please do 3", "task-03"),
+        ("Read task 3 from messages.", "task-03"),
+        ("task #3, it took 5 minutes last time", "task-03"),
+        ("go on with `task-07`, please", "task-07"),
+        ("task-07 once task-06 is done", "task-07"),
+        ("play the docs next", "docs"),
+    ],
+)
+def test_a_task_is_found_among_words(said: str, meant: str) -> None:
+    """AUDIT-P10: the sources' own example, and how people put it."""
+    assert parse_launch_prompt(said, {"docs", "task-03"}) == meant
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "\n",
+        "(no idea)",
+        "Task ID: ../../outside",
+        "Task ID: '",
+        "#0",
+        "please go on",
+        "between #3 and #4",
+        "3 or 4",
+    ],
+)
 def test_a_launch_prompt_without_a_task_is_refused(said: str) -> None:
-    """S-BOOT-2: nothing is guessed."""
+    """S-BOOT-2, AUDIT-P10: nothing is guessed, and no word is taken for a task that is none."""
     with pytest.raises(BadId):
         parse_launch_prompt(said)
 

@@ -1,6 +1,7 @@
 """The table against a plain dictionary written out from DESIGN 3, every state, event and actor."""
 
 import os
+import re
 from itertools import product
 from pathlib import Path
 
@@ -40,18 +41,19 @@ ANY_ACTIVE = {
     "exit": (OWNER, "exited"),
     "take_over": (CONDUCTOR, "fix_proposed"),
 }
+WITHDRAW = {"withdraw": (CONDUCTOR, "exited")}
 COMPLETE = {"complete": (OWNER, "complete")}
 
 LEGAL: dict[str | None, dict[str, tuple[str, str]]] = {
     None: {"open": (CONDUCTOR, "watching"), "block": (BLOCKED, "exited")},
-    "watching": {**CLAIM, "withdraw": (CONDUCTOR, "exited")},
+    "watching": {**CLAIM, **WITHDRAW},
     "working": {**SUBMIT, **REPORT, **COMPLETE, **ANY_ACTIVE},
     "needs_review": {**REPORT, **VERDICTS, **ANY_ACTIVE},
     "review_approved": {**RESUME, **SUBMIT, **COMPLETE, **ANY_ACTIVE},
     "review_failed": {**RESUME, **SUBMIT, **ANY_ACTIVE},
-    "fix_proposed": {**CLAIM, **RESUME, **SUBMIT, **ANY_ACTIVE},
+    "fix_proposed": {**CLAIM, **WITHDRAW, **RESUME, **SUBMIT, **ANY_ACTIVE},
     "error": {**VERDICTS, **ANY_ACTIVE},
-    "exit_requested": {**CLAIM, **ANY_ACTIVE},
+    "exit_requested": {**CLAIM, **WITHDRAW, **ANY_ACTIVE},
     "exited": {"reopen": (CONDUCTOR, "fix_proposed")},
     "complete": {},
 }
@@ -85,6 +87,7 @@ GUARDS = {
     "exit": Guard.HANDOFF_STORED,
     "complete": Guard.COMPLETION_APPROVED,
     "take_over": Guard.OWNER_GONE,
+    "withdraw": Guard.UNOWNED,
 }
 
 
@@ -119,10 +122,10 @@ def test_an_illegal_event_names_the_state_the_actor_and_the_ways_out() -> None:
     with pytest.raises(IllegalEvent) as refused:
         find(State.COMPLETE, Event.REOPEN, task_id="task-09", actor=Actor.CONDUCTOR)
     assert str(refused.value) == (
-        "task-09 is complete: reopen by the conductor is not possible:"
-        " from here: nothing; a correction is a new task (`musician task add`)"
+        "task-09 is complete and cannot be opened again:"
+        " nothing is left to do; a correction is a new task (`musician task add`)"
     )
-    with pytest.raises(IllegalEvent, match="task-09 is not there: claim by a claiming session"):
+    with pytest.raises(IllegalEvent, match="task-09 is not there and cannot be claimed"):
         find(None, Event.CLAIM, task_id="task-09", actor=Actor.CLAIMANT)
 
 
@@ -131,8 +134,22 @@ def test_what_is_allowed_comes_in_the_tables_order() -> None:
         "claim by a claiming session",
         "request_exit by the conductor",
         "exit by the owner",
+        "withdraw by the conductor",
         "take_over by the conductor",
     )
+
+
+@pytest.mark.parametrize("state", [None, *State])
+def test_no_refusal_names_an_event_of_the_table_and_each_names_a_command(state: State | None) -> None:
+    """AUDIT-N5: only a session with nothing left to write is told just that."""
+    for event, actor in product(Event, Actor):
+        try:
+            find(state, event, task_id="task-01", actor=actor)
+        except IllegalEvent as refused:
+            text = str(refused)
+            assert not re.search(rf"\b({'|'.join(Event)})\b (by|is)|[a-z]_[a-z]+ by|\{{", text), text
+            assert not [name for name in Event if "_" in name and name in text], text
+            assert "`musician " in text or text.endswith("write nothing more and end"), text
 
 
 def test_targets_are_what_any_raw_writer_may_do() -> None:

@@ -13,9 +13,9 @@ from musician.plans.instructions import read_instructions
 from musician.plans.plan import load_plan
 from musician.protocol.errors import (
     ConductorRunning,
-    IllegalEvent,
     InvalidPlan,
     PlanChanged,
+    StillPlayed,
     TreeNotReady,
     UnknownPlan,
 )
@@ -179,7 +179,7 @@ def test_a_task_that_is_claimed_cannot_be_dropped(place: Place) -> None:
     place.lock(plan_text(task(1), task(2)))
     service.claim(place.store, "task-02", "s1", settings=SETTINGS)
     path = place.write(plan_text(task(1)))
-    with pytest.raises(IllegalEvent):
+    with pytest.raises(StillPlayed, match="musician stop task-02"):
         amend_plan_file(place.root, place.store, path, SETTINGS)
     row = service.plan_row(place.store, "p")
     assert row is not None

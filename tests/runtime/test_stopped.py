@@ -233,12 +233,13 @@ def test_a_session_that_was_ended_from_outside_is_no_empty_one(stage: "Stage") -
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_a_conductor_has_its_musicians_hand_off(stage: "Stage", number: signal.Signals) -> None:
+    """AUDIT-N6: what ended it is told as what it was, a Ctrl-C above all."""
     begin(stage, in_step="trap '' TERM INT HUP" + stage.gate("step"))
     conductor = stage.start("run", "PLAN.md")
     stage.wait_at("step")
     stop(stage, conductor, number)
     assert stage.state("task-01") is State.EXITED
-    assert last_session(stage) == "interrupted by SIGTERM"
+    assert last_session(stage) == f"interrupted by {number.name}", "AUDIT-N6"
     row = service.conductor_row(stage.store)
     assert row is not None
     assert row.state is State.EXIT_REQUESTED
@@ -277,7 +278,7 @@ def test_a_second_ctrl_c_does_not_wait_for_anybody(stage: "Stage") -> None:
     assert musician.status() == psutil.STATUS_STOPPED
     musician.resume()
     stage.check_quiet()
-    assert last_session(stage) in ("interrupted by SIGTERM", "the conductor is gone")
+    assert last_session(stage) in ("interrupted by SIGINT", "the conductor is gone")
     check_end(stage)
 
 

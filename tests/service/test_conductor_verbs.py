@@ -9,9 +9,11 @@ from musician import service
 from musician.protocol.errors import (
     BadField,
     BadId,
+    ClaimBlocked,
     EvidenceMissing,
     IllegalEvent,
     StaleVerdict,
+    StillPlayed,
     UnknownTask,
 )
 from musician.protocol.journal import Entry, Kind
@@ -415,13 +417,25 @@ def test_an_unclaimed_task_is_withdrawn(store: Store, walk: Walk) -> None:
     assert (last.to_state, last.who, last.message_type) == (State.EXITED, "task-00", MessageType.SYSTEM)
 
 
-@pytest.mark.parametrize("state", sorted(set(State) - {State.WATCHING}))
+@pytest.mark.parametrize("state", sorted(set(State) - {State.WATCHING, State.EXITED}))
 def test_a_claimed_task_is_not_withdrawn(
     store: Store, walk: Walk, untouched: Untouched, state: State
 ) -> None:
     walk(store, "task-01", state)
-    with untouched(), pytest.raises(IllegalEvent):
+    with untouched(), pytest.raises((IllegalEvent, StillPlayed)):
         service.withdraw(store, "task-01", "x")
+
+
+def test_a_task_that_nobody_owns_any_more_is_withdrawn(store: Store, walk: Walk) -> None:
+    """AUDIT-G7: its end is written, and it can be put back."""
+    walk(store, "task-01", State.EXITED)
+    service.withdraw(store, "task-01", "not needed")
+    assert service.task_row(store, "task-01").is_withdrawn
+    with pytest.raises(ClaimBlocked, match="withdrawn"):
+        service.claim(store, "task-01", "another", settings=Settings())
+    service.reopen(store, "task-01")
+    assert not service.task_row(store, "task-01").is_withdrawn
+    service.claim(store, "task-01", "another", settings=Settings())
 
 
 def test_nothing_is_said_to_a_complete_task_for_nobody_would_read_it(store: Store, walk: Walk) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from musician import service
 from musician.plans.model import Checkpoint, Isolation, Phase, Plan, Review, TaskSpec
-from musician.protocol.errors import BadId, ClaimBlocked, IllegalEvent, PlanChanged, UnknownPlan
+from musician.protocol.errors import BadId, ClaimBlocked, IllegalEvent, PlanChanged, StillPlayed, UnknownPlan
 from musician.protocol.messages.types import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
@@ -187,8 +187,8 @@ def test_a_claimed_task_cannot_be_withdrawn_and_the_amendment_is_refused_whole(
     store: Store, untouched: Untouched
 ) -> None:
     lock(store, PLAN)
-    service.claim(store, "task-03", "a", settings=Settings())
-    with untouched(), pytest.raises(IllegalEvent) as refused:
+    service.claim(store, "task-03", "a", out_of_turn=True, settings=Settings())
+    with untouched(), pytest.raises(StillPlayed) as refused:
         amend(store, plan((task("task-01"), task("task-05")), text="new"), withdrawn=("task-02", "task-03"))
     assert refused.value.task_id == "task-03"
 

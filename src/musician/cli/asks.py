@@ -48,6 +48,10 @@ ANSWERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
             ("tail .musician/logs/{task}.musician.log", "see why it does not start"),
             ('musician send {task} "mended"', "let it try again"),
         ),
+        "withdrawn": (
+            ("musician handoff {task}", "put it back"),
+            ("musician plan amend PLAN.md", "once it is out of the plan"),
+        ),
         "doubtful": (
             ("musician doctor", "check this machine's clock"),
             ('musician send {task} "go on"', "let it go on, once its session is gone"),

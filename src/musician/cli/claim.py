@@ -8,7 +8,14 @@ import click
 
 from musician import service
 from musician.cli.context import App
-from musician.cli.options import claim_of, command, context_option, session_options, task_argument
+from musician.cli.options import (
+    claim_of,
+    command,
+    context_option,
+    force_option,
+    session_options,
+    task_argument,
+)
 from musician.cli.render import indented, pairs, show
 from musician.protocol.names import check_session_id
 
@@ -24,9 +31,12 @@ __all__ = ["claim", "heartbeat"]
     "--session", envvar="MUSICIAN_SESSION", metavar="ID", help="The session.  [env: MUSICIAN_SESSION]"
 )
 @click.option("--quiet", is_flag=True, help="When blocked, leave no trace (for workers that poll).")
+@force_option
 @context_option
 @click.pass_obj
-def claim(app: App, task_id: str, session: str | None, quiet: bool, context_pct: float | None) -> None:
+def claim(
+    app: App, task_id: str, session: str | None, quiet: bool, out_of_turn: bool, context_pct: float | None
+) -> None:
     """Claim TASK for a session.
 
     Of any number of sessions that try, one succeeds; the others get exit code 5. On a task that others have worked on
@@ -35,7 +45,9 @@ def claim(app: App, task_id: str, session: str | None, quiet: bool, context_pct:
     from musician.runtime.byhand.takeup import take_up
 
     check_session_id(session)
-    up = partial(take_up, settings=app.settings, context_pct=context_pct, quiet=quiet)
+    up = partial(
+        take_up, settings=app.settings, context_pct=context_pct, quiet=quiet, out_of_turn=out_of_turn
+    )
     taken = anyio.run(up, app.root, app.store, task_id, session)
     facts = {
         "task": task_id,

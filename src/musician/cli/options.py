@@ -21,6 +21,7 @@ __all__ = [
     "context_option",
     "correct_option",
     "database_option",
+    "force_option",
     "parse_row",
     "parse_text",
     "row_argument",
@@ -132,6 +133,14 @@ context_option = click.option(
     type=click.FloatRange(0, 100),
     metavar="PCT",
     help="Context used so far, in per cent, where it is known.",
+)
+
+
+force_option = click.option(
+    "--force",
+    "out_of_turn",
+    is_flag=True,
+    help="For the conductor: although tasks that come first by the plan are not finished.",
 )
 
 

@@ -20,6 +20,7 @@ _path_argument = click.argument("path", metavar="PLAN", type=click.Path(path_typ
 
 _AMENDED = {
     "added": "added",
+    "back": "opened again",
     "changed": "changed",
     "withdrawn": "withdrawn",
     "too_late": "changed too late, for they are complete (a correction is a new task)",
@@ -77,13 +78,14 @@ def lock(app: App, path: Path) -> None:
 def amend(app: App, path: Path) -> None:
     """Take up a changed PLAN; what is done stays done.
 
-    Tasks that are gone from it are withdrawn, if nobody has claimed them. Not while a run is at work: interrupt it,
+    Tasks that are gone from it are withdrawn, if nobody plays them. Not while a run is at work: interrupt it,
     amend, and run again; nothing is lost by that.
     """
     made = amend_plan_file(app.root, app.store, path, app.settings)
     changes = {
         "added": made.added,
         "changed": made.changed,
+        "back": made.back,
         "withdrawn": made.withdrawn,
         "too_late": made.too_late,
     }

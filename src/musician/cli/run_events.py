@@ -63,6 +63,8 @@ class Reporter:
 
     plan_id: str
     texts: Texts
+    by_hand: bool = False
+    """The musicians are sessions that people start: nobody takes over by himself."""
     _seen: dict[str, _Seen] = field(default_factory=dict)
 
     def news(self, views: Iterable[TaskView]) -> tuple[Event, ...]:
@@ -104,7 +106,7 @@ class Reporter:
         anomalies = service.anomalies_in(view)
         for row, state in rows:
             if isinstance(row, HistoryRow):
-                said = [say_change(row, view, texts.get)]
+                said = [say_change(row, view, texts.get, by_hand=self.by_hand)]
             else:
                 said = say_noted(row, view, [each for each in anomalies if each.entry_id == row.id])
             for text in filter(None, said):

@@ -35,16 +35,12 @@ class Standing:
     report_path: str | None
     asks: tuple[HumanRow, ...]
     anomalies: tuple[Anomaly, ...] = ()
+    is_withdrawn: bool = False
 
     @property
     def is_over(self) -> bool:
         """Complete or withdrawn."""
         return self.state is State.COMPLETE or self.is_withdrawn
-
-    @property
-    def is_withdrawn(self) -> bool:
-        """Taken out of the plan before anybody claimed it."""
-        return self.state is State.EXITED and self.sessions == 0
 
 
 def standing_of(view: TaskView, program: Program | None) -> Standing:
@@ -66,6 +62,7 @@ def standing_of(view: TaskView, program: Program | None) -> Standing:
         total=len(items),
         context_pct=None if session is None else session.context_pct,
         sessions=len(view.sessions),
+        is_withdrawn=row.is_withdrawn,
         report_path=row.report_path,
         asks=view.open_asks,
         anomalies=service.anomalies_now(view),

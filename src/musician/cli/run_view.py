@@ -76,7 +76,7 @@ class View:
             give_up_output()
 
     def _face(self, jobs: int) -> Face:
-        reporter = Reporter(plan_id=self._plan.plan_id, texts=self._texts)
+        reporter = Reporter(plan_id=self._plan.plan_id, texts=self._texts, by_hand=not jobs)
         if self._app.json:
             return _Silence()
         if is_plain():

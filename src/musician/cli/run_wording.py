@@ -11,7 +11,7 @@ from musician.protocol.errors import UnreadableMessage
 from musician.protocol.journal import Kind
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import ContextWarning, ErrorReport, MessageType, Resumption
-from musician.protocol.names import succession_name
+from musician.protocol.names import CONDUCTOR, succession_name
 from musician.protocol.resumption.handoff import DIED, WITHOUT_A_WORD
 from musician.protocol.rules.review import ROUGHEST
 from musician.protocol.states import State
@@ -27,7 +27,7 @@ Text = Callable[[int | None], str]
 """A message of the task by its id."""
 
 
-def say_change(change: HistoryRow, view: TaskView, text: Text) -> str:
+def say_change(change: HistoryRow, view: TaskView, text: Text, *, by_hand: bool = False) -> str:
     """A state change; ``text`` reads the message that goes with it."""
     match change.from_state, change.to_state:
         case None, State.WATCHING:
@@ -45,12 +45,12 @@ def say_change(change: HistoryRow, view: TaskView, text: Text) -> str:
         case State.EXITED, State.FIX_PROPOSED:
             return f"open again: {text(change.message_id)}"
         case _, State.FIX_PROPOSED if change.message_type == MessageType.HANDOFF:
-            return _taken_over(change, view, text(change.message_id))
+            return _taken_over(change, view, text(change.message_id), by_hand=by_hand)
         case _, State.FIX_PROPOSED:
             return f"answered: {text(change.message_id)}"
         case _, State.EXIT_REQUESTED:
             return f"asked to hand off: {text(change.message_id)}"
-        case State.WATCHING, State.EXITED:
+        case _, State.EXITED if change.who == CONDUCTOR:
             return "withdrawn from the plan"
         case _, State.EXITED:
             return _exited(change, view)
@@ -90,7 +90,7 @@ def say_entry(row: JournalRow, view: TaskView) -> str:
         case Kind.PAUSED:
             return f"pauses: {text}"
         case Kind.QUESTION:
-            return f"asks in {item}: {text}"
+            return f"asks in {item}: {text}" if item else f"asks: {text}"
         case Kind.VERIFIED:
             return f"{item} verified: {text}"
         case Kind.NOT_VERIFIED:
@@ -161,14 +161,16 @@ def _reworked(item: str) -> str:
     return f"checkpoint {number} reworked" if number.isdecimal() else f"{item} done"
 
 
-def _taken_over(change: HistoryRow, view: TaskView, text: str) -> str:
+def _taken_over(change: HistoryRow, view: TaskView, text: str, *, by_hand: bool) -> str:
     gone = _session_before(change.claim_epoch, view)
     if gone is None:
         return f"open again: {text}"
     reason = gone.exit_reason or DIED
     how = reason if reason in WITHOUT_A_WORD else f"is gone ({reason})"
-    successor = succession_name(change.task_id, gone.number + 1)
-    return f"{_name(gone)} {how}; {successor} takes over. {_SAID_ALREADY.sub('', text, count=1)}"
+    successor = f"{succession_name(change.task_id, gone.number + 1)} takes over"
+    if by_hand:
+        successor = f'it waits for a session: claude "/musician {change.task_id}"'
+    return f"{_name(gone)} {how}; {successor}. {_SAID_ALREADY.sub('', text, count=1)}"
 
 
 def _exited(change: HistoryRow, view: TaskView) -> str:

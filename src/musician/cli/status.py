@@ -11,13 +11,18 @@ from musician.cli.context import App
 from musician.cli.options import command, parse_row
 from musician.cli.render import fields, lines, pairs, show, table
 from musician.cli.run_wording import say_anomaly, say_smoothness
-from musician.protocol.rules.liveness import heartbeat_status
-from musician.protocol.states import ACTIVE
+from musician.processes.output import one_line
+from musician.protocol.names import CONDUCTOR
+from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
+from musician.protocol.states import ACTIVE, State
+from musician.runtime.owners import conductor_lives, owner_of
 from musician.service import TaskView
 from musician.service.plans import plans_of
 from musician.store.rows import TaskRow
 
 __all__ = ["status"]
+
+_MOST_ERROR_CHARS = 200
 
 LOOK_EVERY_S = 0.5
 """How often a watching status asks for the database's change counter, which costs next to nothing."""
@@ -85,7 +90,7 @@ def _print_all(app: App) -> None:
     if not tasks:
         lines("no tasks yet: lock a plan (musician plan lock PLAN.md) or add a task (musician task add)")
         return
-    rows = [(row.task_id, row.state, row.phase, row.worked_by, _life(app, row), row.title) for row in tasks]
+    rows = [(row.task_id, _state(row), row.phase, row.worked_by, _life(app, row), row.title) for row in tasks]
     table(("TASK", "STATE", "PHASE", "WORKED BY", "HEARTBEAT", "TITLE"), rows)
     for task_id, found in anomalies:
         lines(f"{task_id}: {say_anomaly(found)}")
@@ -97,7 +102,14 @@ def _print_all(app: App) -> None:
 
 
 def _conductor(app: App, row: TaskRow | None) -> str:
-    return "none so far" if row is None else f"{row.state}, heartbeat {_life(app, row)}"
+    match None if row is None else row.state:
+        case None:
+            return "none so far"
+        case State.WORKING if row is not None:
+            return f"at work, heartbeat {_life(app, row)}"
+        case State.COMPLETE:
+            return "its plan is complete"
+    return "none at work; `musician run PLAN.md` goes on"
 
 
 def _print_one(app: App, task_id: str) -> None:
@@ -110,7 +122,7 @@ def _print_one(app: App, task_id: str) -> None:
     facts: dict[str, object] = {
         "task": row.task_id,
         "title": row.title,
-        "state": row.state,
+        "state": _state(row),
         "plan": row.plan_id,
         "phase": row.phase,
         "session": row.session_id,
@@ -119,7 +131,7 @@ def _print_one(app: App, task_id: str) -> None:
         "heartbeat": _life(app, row),
         "instructions": row.instruction_path,
         "report": row.report_path,
-        "last error": row.last_error,
+        "last error": _error(row),
         "done": ", ".join(progress.completed),
         "approved": ", ".join(sorted(progress.approved)),
         "deviations": len(progress.deviations),
@@ -130,6 +142,14 @@ def _print_one(app: App, task_id: str) -> None:
         lines(say_anomaly(found))
     for ask in view.open_asks:
         lines(f"needs a person: {asked(ask)}")
+
+
+def _error(row: TaskRow) -> str | None:
+    """In one line, and where all of it is."""
+    if not row.last_error:
+        return None
+    first = one_line(row.last_error.strip().partition("\n")[0], _MOST_ERROR_CHARS)
+    return f"{first} (log: .musician/logs/{row.task_id}.agent.log)"
 
 
 def _view(app: App, view: TaskView) -> dict[str, object]:
@@ -152,8 +172,19 @@ def _task(app: App, row: TaskRow) -> dict[str, object]:
     return fields(row, heartbeat=_life(app, row))
 
 
+def _state(row: TaskRow) -> str:
+    return "withdrawn" if row.is_withdrawn else row.state
+
+
 def _life(app: App, row: TaskRow) -> str:
-    """The heartbeat as a word; without an owner at work it means nothing (D10)."""
+    """The heartbeat as a word, and "dead" of whom that is known (D38); without an owner at work it means nothing."""
     if row.session_id is None or row.state not in ACTIVE:
         return "-"
-    return heartbeat_status(row.heartbeat_age_s, app.settings)
+    status = heartbeat_status(row.heartbeat_age_s, app.settings)
+    if row.task_id == CONDUCTOR:
+        if row.state is not State.WORKING:
+            return "-"
+        owner = owner_standing(status, lock_held=conductor_lives(app.root, row))
+    else:
+        owner = owner_of(app.root, service.task_view(app.store, row.task_id), app.settings) or Owner.LIVE
+    return "dead" if owner is Owner.DEAD else status

@@ -1,5 +1,6 @@
 """Waiting for the conductor: asleep until the bell rings, with a slow look for writers who ring none (D11)."""
 
+import os
 import signal
 import time
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from musician.cli.faults import FAILED
 from musician.cli.hand import hand_of
 from musician.cli.options import claim_of, command, session_options, task_argument
 from musician.cli.render import show
+from musician.processes.signals import heeded
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost
 from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
@@ -51,7 +53,8 @@ def wait(
 ) -> None:
     """Wait until TASK's state changes or a message comes.
 
-    The heartbeat is kept meanwhile. With unread messages it returns at once: read them with `musician inbox --ack`.
+    The heartbeat is kept meanwhile, as long as the process that called this lives. With unread messages it returns at
+    once: read them with `musician inbox --ack`.
     """
     claim = claim_of(app, task_id, session, epoch)
     hand_of(app, task_id, session, epoch).stand_still()
@@ -72,7 +75,7 @@ def _stopped_by_signals() -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.signal(number, stop) for number in heeded(signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:
@@ -86,6 +89,7 @@ def _wait(app: App, claim: Claim, until_s: float) -> tuple[_Sight, _Sight]:
     except OSError:
         opened = None
     poll_s = _WITHOUT_BELL_S if opened is None else app.settings.waiting.pause_poll_s
+    parent = os.getppid()
     with opened or nullcontext() as bell:
         before = now = _look(app, claim)
         while now == before and now.unread == 0:
@@ -96,6 +100,8 @@ def _wait(app: App, claim: Claim, until_s: float) -> tuple[_Sight, _Sight]:
                 time.sleep(min(left_s, poll_s))
             else:
                 bell.wait(min(left_s, poll_s))
+            if os.getppid() != parent:  # whoever waits is gone: nobody's heartbeat is kept any more (D11)
+                break
             now = _look(app, claim)
     return before, now
 

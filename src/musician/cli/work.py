@@ -6,7 +6,7 @@ import anyio
 import click
 
 from musician.cli.context import App
-from musician.cli.options import command, task_argument
+from musician.cli.options import command, force_option, task_argument
 from musician.cli.render import show
 from musician.protocol.musician.ready import End, EndKind
 from musician.runtime.musician.work import play_task
@@ -24,8 +24,11 @@ UNFINISHED = 1
 )
 @click.option("--agent", help="Play with this agent instead of the task's own.")
 @click.option("--quiet", is_flag=True, help="A blocked claim leaves no fallback row.")
+@force_option
 @click.pass_obj
-def work(app: App, task_id: str, session_id: str | None, agent: str | None, quiet: bool) -> None:
+def work(
+    app: App, task_id: str, session_id: str | None, agent: str | None, quiet: bool, out_of_turn: bool
+) -> None:
     """One musician session on TASK: claim it, play it, until it is complete, handed off or stopped."""
     session = session_id or f"musician-{secrets.token_hex(6)}"
 
@@ -38,6 +41,7 @@ def work(app: App, task_id: str, session_id: str | None, agent: str | None, quie
             settings=app.settings,
             agent=agent,
             quiet=quiet,
+            out_of_turn=out_of_turn,
             owns_process=True,
         )
 

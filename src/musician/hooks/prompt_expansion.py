@@ -80,8 +80,9 @@ def _take_up(event: HookEvent, place: Place, reference: str) -> str:
     from musician.runtime.byhand.takeup import take_up
     from musician.trees.root import Root, find_root
 
-    task_id = parse_launch_prompt(reference)
     store = place.store()
+    known = {row.task_id for row in service.tasks_of(store)}
+    task_id = parse_launch_prompt(reference, known)
     service.task_row(store, task_id)  # an unknown task leaves no trace
     settings = place.settings()
     root = find_root(Path.cwd()) if place.root is None else Root(path=Path(place.root))

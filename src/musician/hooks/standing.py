@@ -8,7 +8,7 @@ from musician import service
 from musician.hooks.place import Held, Place
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Kind
-from musician.protocol.states import State
+from musician.protocol.states import CLAIMABLE, State
 from musician.store.rows import MessageRow
 
 __all__ = ["MOST_POINTERS", "claim_of", "lost", "pointers", "standing", "where"]
@@ -64,7 +64,15 @@ def lost(place: Place) -> str:
     gone = [held.task_id for held in place.held if not held.is_live]
     if not gone:
         return ""
-    return f"This session's claim on {', '.join(gone)} has ended: write nothing more for it."
+    free = [task_id for task_id in gone if is_free(place, task_id)]
+    again = f" Nobody has {free[0]} now: call `claim` with it to go on." if free else ""
+    return f"This session's claim on {', '.join(gone)} has ended: write nothing more for it.{again}"
+
+
+def is_free(place: Place, task_id: str) -> bool:
+    """Whether a session may claim the task now, the one that had it before among them."""
+    row = service.task_row(place.store(), task_id)
+    return row.session_id is None and row.state in CLAIMABLE
 
 
 def pointers(place: Place, claim: Claim, messages: tuple[MessageRow, ...]) -> str:

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import NoReturn
 
 from musician import service
+from musician.processes.signals import heeded
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost, DatabaseUnusable
 from musician.protocol.journal import Entry, Kind
@@ -115,7 +116,7 @@ def _ended_by_signals() -> Iterator[None]:
     def end(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
         raise SystemExit(128 + number)
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.signal(number, end) for number in heeded(signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:

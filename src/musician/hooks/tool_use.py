@@ -148,14 +148,18 @@ def _after_the_end(event: "HookEvent", place: "Place", tool: str) -> "Answer | N
     if tool in _READING:
         return None
     from musician import service
+    from musician.hooks.standing import is_free
 
     for held in place.held:
         if not held.conducts and service.was_taken(place.store(), _claim(held, event)):
-            text = (
-                f"This session's claim on {held.task_id} was taken over: nothing more is written by it. "
-                "End your turn; work goes on in the successor, or here after /clear."
+            text = f"This session's claim on {held.task_id} was taken over: nothing more is written by it. "
+            if is_free(place, held.task_id):
+                return deny(
+                    event.name, f"{text}Nobody has it now: call `claim` with {held.task_id} to go on."
+                )
+            return deny(
+                event.name, f"{text}End your turn; work goes on in the successor, or here after /clear."
             )
-            return deny(event.name, text)
     return None
 
 

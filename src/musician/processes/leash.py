@@ -147,9 +147,14 @@ def _listen() -> int:
     os.set_blocking(wake, False)
     os.set_blocking(write, False)
     signal.set_wakeup_fd(write, warn_on_full_buffer=False)
-    for number in (signal.SIGCHLD, *_END_SIGNALS):
+    for number in (signal.SIGCHLD, *_heeded()):
         signal.signal(number, lambda _number, _frame: None)
     return wake
+
+
+def _heeded() -> list[signal.Signals]:
+    """What is ignored from the start stays so, for the program too: ``nohup`` means all of it."""
+    return [each for each in _END_SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
 
 
 def _start(cwd: str, program: list[str], env: dict[bytes, bytes]) -> int:
@@ -173,7 +178,7 @@ def _become(
             os._exit(code)
         signal.set_wakeup_fd(-1)
         # The interpreter ignores SIGPIPE and SIGXFSZ, which a program would inherit.
-        for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ, *_END_SIGNALS):
+        for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ, *_heeded()):
             signal.signal(number, signal.SIG_DFL)
         os.dup2(os.open(os.devnull, os.O_RDONLY), _STARTER)
         act = f"enter {cwd}"

@@ -43,9 +43,9 @@ class Running:
         code = self._popen.poll()
         return code if code is None or code >= 0 else 128 - code
 
-    def terminate(self) -> None:
-        """SIGTERM, to the program alone; nothing if it has ended."""
-        self._popen.send_signal(signal.SIGTERM)
+    def terminate(self, by: signal.Signals = signal.SIGTERM) -> None:
+        """A signal that asks it to end, to the program alone; nothing if it has ended."""
+        self._popen.send_signal(by)
 
     def kill(self) -> None:
         """SIGKILL, to the program alone; nothing if it has ended."""

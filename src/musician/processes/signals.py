@@ -4,6 +4,8 @@ The first one is an event: whoever waits in :func:`stop_requested` wakes, whatev
 program down. Its echoes (launchers pass a signal on that the terminal or ``timeout`` has sent to all) are the
 same request. One that comes later is a person who will not wait: it does what it does by default, and nothing
 is lost by that, as nothing is by SIGKILL (D23).
+
+A signal that was ignored when the program started stays so: ``nohup`` and the background jobs of a shell ask for it.
 """
 
 import os
@@ -13,7 +15,7 @@ from types import FrameType
 
 import anyio
 
-__all__ = ["ECHO_S", "STOP_SIGNALS", "stop_requested"]
+__all__ = ["ECHO_S", "STOP_SIGNALS", "heeded", "stop_requested"]
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -23,7 +25,10 @@ ECHO_S = 1.0
 
 async def stop_requested() -> signal.Signals:
     """Return the signal that asks this process to stop, as soon as it comes. Main thread only."""
-    with anyio.open_signal_receiver(*STOP_SIGNALS) as received:
+    signals = heeded(*STOP_SIGNALS)
+    if not signals:
+        await anyio.sleep_forever()
+    with anyio.open_signal_receiver(*signals) as received:
         first = await anext(aiter(received))
     heard_at = time.monotonic()
 
@@ -32,6 +37,11 @@ async def stop_requested() -> signal.Signals:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
 
-    for number in STOP_SIGNALS:
+    for number in signals:
         signal.signal(number, heed)
     return first
+
+
+def heeded(*signals: signal.Signals) -> tuple[signal.Signals, ...]:
+    """Those of them that are not ignored by whoever started this program."""
+    return tuple(each for each in signals if signal.getsignal(each) is not signal.SIG_IGN)

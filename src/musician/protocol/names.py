@@ -4,6 +4,7 @@ An id becomes a file name, a branch name and a row key, so it is checked here be
 """
 
 import re
+from collections.abc import Collection
 
 from musician.protocol.errors import BadId, NoSession
 
@@ -30,6 +31,9 @@ _SUCCESSION = re.compile(r"musician-(?P<task>.+?)(?:-S(?P<number>[2-9]|[1-9][0-9
 _CONTEXT_BLOCK = re.compile(
     r"^[ \t>*-]*Task ID[ *]*:[ *`]*([^\s*`]+)", re.ASCII | re.IGNORECASE | re.MULTILINE
 )
+_LIKE_A_TASK = re.compile(r"#[0-9]{1,9}|task-[A-Za-z0-9](?:[A-Za-z0-9._-]{0,58})", re.ASCII)
+_NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
+_PUNCTUATION = ".,;:!?()[]{}\"'`*"
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\..*)?", re.ASCII | re.IGNORECASE)
 _ABSENT_SESSIONS = frozenset({"", "null", "none", "undefined"})
 
@@ -70,14 +74,24 @@ def parse_launch_reference(text: str) -> str:
     return check_task_id(text.strip())
 
 
-def parse_launch_prompt(text: str) -> str:
-    """The task that is meant by what follows a call for a musician: a reference, or the sources' standard prompt.
+def parse_launch_prompt(text: str, known: Collection[str] = ()) -> str:
+    """The task that is meant by what follows a call for a musician, in the sources' forms or a person's own words.
 
-    That has a query and a context block, and the task is the one of the context block's ``Task ID``; nothing else of
-    it is guessed at. :class:`BadId` where no task is named.
+    The context block of the sources' standard prompt says so; or the first word does; or one word does among others, as
+    in "Read task #3 from messages". A word stands for a task if it is one of the ``known``, looks like ``task-03`` or
+    ``#3``, or, where there is nothing of the kind, is a number. :class:`BadId` where no task is named, or several are.
     """
     named = _CONTEXT_BLOCK.search(text)
-    return parse_launch_reference(named[1] if named else (text.split() or [""])[0])
+    words = [named[1]] if named else [word.strip(_PUNCTUATION) for word in text.split()]
+    if len(words) == 1:
+        return parse_launch_reference(words[0])
+    for is_task in (lambda word: word in known or _LIKE_A_TASK.fullmatch(word), _NUMBER.fullmatch):
+        found = tuple(dict.fromkeys(parse_launch_reference(word) for word in words if is_task(word)))
+        if len(found) == 1 or (found and is_task(words[0]) and not _NUMBER.fullmatch(words[0])):
+            return found[0]
+        if found:
+            raise BadId(kind="task", value=text, reason=f"name one of {', '.join(found)}")
+    raise BadId(kind="task", value=text, reason="name a task, as in task-03, #3 or 3")
 
 
 def succession_name(task_id: str, number: int) -> str:

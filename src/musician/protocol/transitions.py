@@ -6,7 +6,7 @@ database's own guards and the exhaustive tests are derived from it, so a rule is
 
 It knows no rows, sessions or clocks: a :class:`Guard` only *names* what must hold besides; the service checks it
 with what the database says, inside the transaction that makes the change. An event without a row changes nothing
-and raises :class:`IllegalEvent`, which says what is allowed from here.
+and raises :class:`IllegalEvent`, which says what is allowed, and to a person what to do instead.
 
 The conductor's own row ``task-00`` is not a task: ``CONDUCTOR_TABLE`` is its life (D13).
 """
@@ -71,6 +71,7 @@ class Guard(StrEnum):
     LATEST_SUBMISSION = "the verdict names the latest submission or report"
     HANDOFF_STORED = "HANDOFF and reason stored"
     COMPLETION_APPROVED = "the latest completion stands approved and its report is stored"
+    UNOWNED = "nobody owns it"
     OWNER_GONE = "the owner is stale or known dead, fenced and ended"
 
 
@@ -165,7 +166,7 @@ TABLE: tuple[Transition, ...] = (
         Guard.COMPLETION_APPROVED,
         _M.COMPLETED,
     ),
-    *_rows((State.WATCHING,), Event.WITHDRAW, State.EXITED, Actor.CONDUCTOR, None, _M.SYSTEM),
+    *_rows(CLAIMABLE, Event.WITHDRAW, State.EXITED, Actor.CONDUCTOR, Guard.UNOWNED, _M.SYSTEM),
     *_rows((State.EXITED,), Event.REOPEN, State.FIX_PROPOSED, Actor.CONDUCTOR, None, _M.HANDOFF),
     *_rows(ACTIVE, Event.TAKE_OVER, State.FIX_PROPOSED, Actor.CONDUCTOR, Guard.OWNER_GONE, _M.HANDOFF),
 )

@@ -132,13 +132,9 @@ async def _play_first(
 
 
 def _is_all_complete(store: Store) -> bool:
-    """Whether there were tasks and none is left; one that was withdrawn before anybody claimed it is none."""
+    """Whether there were tasks and none is left; one that was withdrawn is none."""
     rows = service.tasks_of(store)
-    left = [
-        row
-        for row in rows
-        if row.state is not State.COMPLETE and (row.state is not State.EXITED or row.claim_epoch)
-    ]
+    left = [row for row in rows if row.state is not State.COMPLETE and not row.is_withdrawn]
     return bool(rows) and not left
 
 

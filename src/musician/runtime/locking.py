@@ -16,11 +16,14 @@ from musician.plans.difference import plan_difference
 from musician.plans.instructions import read_instructions, render_instructions
 from musician.plans.model import Plan
 from musician.plans.plan import MAX_FILE_BYTES, load_plan
-from musician.protocol.errors import InvalidPlan, PlanChanged, UnknownPlan
+from musician.protocol.errors import InvalidPlan, PlanChanged, StillPlayed, UnknownPlan
+from musician.protocol.rules.liveness import Owner, holds_claim
 from musician.protocol.settings import Settings
-from musician.protocol.states import TERMINAL, State
+from musician.protocol.states import ACTIVE, CLAIMABLE, State
 from musician.runtime.conductor.sole import sole_conductor
+from musician.runtime.owners import owner_of
 from musician.runtime.papers import write_whole
+from musician.runtime.takeover import take_over
 from musician.service.documents import keep_instructions, latest_document
 from musician.store.port import Store
 from musician.store.rows import PlanRow
@@ -40,11 +43,13 @@ _DIGEST_LENGTH = 8
 class Amendment:
     """What an amended plan changed, as task ids in the plan's order; all empty if nothing.
 
-    ``too_late`` are tasks that say something else now and are complete already: they are not played again.
+    ``back`` are tasks that had been withdrawn, and are opened again; ``too_late`` are tasks that say something else now
+    and are complete already: they are not played again.
     """
 
     plan: Plan
     added: tuple[str, ...]
+    back: tuple[str, ...]
     changed: tuple[str, ...]
     too_late: tuple[str, ...]
     withdrawn: tuple[str, ...]
@@ -92,8 +97,8 @@ def amend_plan_file(root: Root, store: Store, path: Path, settings: Settings) ->
     """Take up a changed plan, keeping what is done.
 
     New tasks are opened, changed ones get their new instructions, and tasks that are gone from the plan are
-    withdrawn, which takes that nobody has claimed them (:class:`IllegalEvent`). :class:`UnknownPlan` if it was
-    never locked; :class:`ConductorRunning` while a conductor is at work: it would go on with the older one.
+    withdrawn, with their end written, which takes that nobody plays them (:class:`StillPlayed`). :class:`UnknownPlan`
+    if it was never locked; :class:`ConductorRunning` while a conductor is at work: it would go on with the older one.
     """
     plan = load_plan(path, root=root.path)
     if service.plan_row(store, plan.plan_id) is None:
@@ -102,6 +107,8 @@ def amend_plan_file(root: Root, store: Store, path: Path, settings: Settings) ->
     papers = _render(plan)
     with sole_conductor(root, f"amend-{uuid.uuid4().hex[:12]}"):
         amendment = _amendment(store, plan, papers)
+        for task_id in amendment.withdrawn:
+            _free(root, store, task_id, settings)
         _write(root, papers)
         trust_what_is_there(root)
         service.amend_plan(
@@ -113,6 +120,18 @@ def amend_plan_file(root: Root, store: Store, path: Path, settings: Settings) ->
         )
         keep_instructions(store, papers)
     return amendment
+
+
+def _free(root: Root, store: Store, task_id: str, settings: Settings) -> None:
+    """A session that is gone without a word owns nothing any more."""
+    view = service.task_view(store, task_id)
+    owner = owner_of(root, view, settings)
+    if owner is not None and not holds_claim(owner):
+        take_over(root, store, task_id, settings, is_known_dead=owner is Owner.DEAD)
+    elif owner is not None:
+        raise StillPlayed(task_id=task_id, session_id=view.row.session_id or "")
+    elif view.row.state in ACTIVE - CLAIMABLE:  # by raw SQL: nobody can be asked to end
+        service.request_exit(store, task_id, "withdrawn from the plan", urgent=False)
 
 
 def check_ids(store: Store, plan: Plan) -> None:
@@ -152,7 +171,10 @@ def _amendment(store: Store, plan: Plan, papers: dict[str, tuple[str, str]]) -> 
         added=tuple(task_id for task_id in phases if task_id not in before),
         changed=tuple(task_id for task_id in changed if before[task_id].state is not State.COMPLETE),
         too_late=tuple(task_id for task_id in changed if before[task_id].state is State.COMPLETE),
-        withdrawn=tuple(row.task_id for row in gone if row.state not in TERMINAL),
+        back=tuple(task_id for task_id in phases if task_id in before and before[task_id].is_withdrawn),
+        withdrawn=tuple(
+            row.task_id for row in gone if row.state is not State.COMPLETE and not row.is_withdrawn
+        ),
     )
 
 

@@ -15,15 +15,24 @@ from musician.processes.identity import (
     is_same_machine,
 )
 from musician.processes.vital import holder, is_held, lock_path
+from musician.protocol.names import CONDUCTOR
 from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, State
 from musician.service import TaskView
 from musician.store.port import Store
-from musician.store.rows import ClientRow, ProcessRow
+from musician.store.rows import ClientRow, ProcessRow, TaskRow
 from musician.trees.root import Root
 
-__all__ = ["is_about_to_play", "last_epoch", "lives", "owner_of", "ownerless_tasks", "processes_of"]
+__all__ = [
+    "conductor_lives",
+    "is_about_to_play",
+    "last_epoch",
+    "lives",
+    "owner_of",
+    "ownerless_tasks",
+    "processes_of",
+]
 
 
 def last_epoch(view: TaskView) -> int:
@@ -71,6 +80,15 @@ def owner_of(root: Root, view: TaskView, settings: Settings) -> Owner | None:
         return None
     status = heartbeat_status(row.heartbeat_age_s, settings)
     return owner_standing(status, lock_held=lives(root, view))
+
+
+def conductor_lives(root: Root, row: TaskRow) -> bool | None:
+    """Whether the process that claimed the conductor's row lives; None if that cannot be seen from here."""
+    path = lock_path(root.locks_dir, CONDUCTOR)
+    signed = holder(path)
+    if signed.identity is None or signed.session_id != row.session_id or signed.identity.host != host_name():
+        return None
+    return is_held(path)
 
 
 def ownerless_tasks(root: Root, store: Store, but: str, settings: Settings) -> int:

@@ -42,13 +42,20 @@ class Taken:
 
 
 def claim(
-    store: Store, task_id: str, session_id: str | None, *, quiet: bool = False, settings: "Settings"
+    store: Store,
+    task_id: str,
+    session_id: str | None,
+    *,
+    quiet: bool = False,
+    out_of_turn: bool = False,
+    settings: "Settings",
 ) -> Taken:
     """Claim a task atomically; exactly one of any number of sessions succeeds.
 
     Raises :class:`ClaimBlocked` when the task has a live owner, is in a state that cannot be claimed, has no
-    instruction, or while a session is at work on a task that shares its dangerous files. The task is then as it was;
-    the session's fallback row and a ``claim_blocked`` message are written, unless ``quiet`` (a polling worker) (D9).
+    instruction, comes after one that is not finished (``out_of_turn`` lets it), or while a session is at work on a task
+    that shares its dangerous files. The task is then as it was; the session's fallback row and a ``claim_blocked``
+    message are written, unless ``quiet`` (a polling worker) (D9).
     """
     check_task_id(task_id)
     session = check_session_id(session_id)
@@ -57,7 +64,11 @@ def claim(
         row = load_task(tx, task_id)
         if _owns(tx, row, session) and row.state in ACTIVE - {State.EXIT_REQUESTED}:
             return _taken(tx, row, session, is_new=False)
-        reason = _why_blocked(tx, row, session, settings) or _try(tx, row, session)
+        reason = (
+            _why_blocked(tx, row, session, settings)
+            or ("" if out_of_turn else _why_not_yet(tx, row))
+            or _try(tx, row, session)
+        )
         if reason is None:
             return _taken(tx, load_task(tx, task_id), session, is_new=True)
         if not quiet:
@@ -80,12 +91,14 @@ def _owns(tx: Tx, row: TaskRow, session: str) -> bool:
 
 
 _UNCLAIMABLE: Mapping[State, str] = MappingProxyType(
-    {State.COMPLETE: "it is done", State.EXITED: "nobody has opened it again"}
+    {State.COMPLETE: "it is done", State.EXITED: "its session has ended, and nobody has opened it again"}
 )
 """Why nobody can claim a task that nobody has."""
 
 
 def _why_blocked(tx: Tx, row: TaskRow, session: str, settings: "Settings") -> str | None:
+    if row.is_withdrawn:
+        return "it was withdrawn from its plan"
     if row.state not in CLAIMABLE:
         return f"{_UNCLAIMABLE.get(row.state, 'its state cannot be claimed')}{_whose(tx, row)}"
     if row.session_id is not None and is_fenced(tx, row):
@@ -103,6 +116,22 @@ def _why_blocked(tx: Tx, row: TaskRow, session: str, settings: "Settings") -> st
     if at_work is not None:
         return f"{at_work['other']!s} is at work on the same dangerous files"
     return None
+
+
+def _why_not_yet(tx: Tx, row: TaskRow) -> str:
+    """What comes first by the plan's order; "" if nothing does."""
+    first = tx.one("comes_first", task_id=row.task_id)
+    if first is None:
+        return ""
+    how = (
+        "it comes after that"
+        if first["is_named"]
+        else f"phase {first['phase']!s} comes before phase {row.phase}"
+    )
+    return (
+        f"{first['task_id']!s} is {first['state']!s}, and {how}"
+        f" (the conductor may let it: `musician claim {row.task_id} --force`)"
+    )
 
 
 def _whose(tx: Tx, row: TaskRow) -> str:

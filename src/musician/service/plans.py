@@ -6,7 +6,8 @@ from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR, check_task_id
 from musician.protocol.states import State
 from musician.protocol.transitions import Actor, Event, find
-from musician.service.rowwork import move_by_conductor, say
+from musician.service.rowwork import say
+from musician.service.takeover import reopen_in, withdraw_in
 from musician.store.port import Store, Tx, Value
 from musician.store.rows import PlanRow, TaskRow, decode
 
@@ -64,7 +65,8 @@ def amend_plan(
     """Take up a changed plan, keeping what is done.
 
     New tasks are opened; a task whose instructions changed gets a new instruction message, which supersedes the
-    older (D4); ``withdrawn`` are tasks that are gone from the plan and must still be unclaimed.
+    older (D4); one that had been withdrawn is opened again. ``withdrawn`` are tasks that are gone from the plan, and
+    that nobody may own.
     """
     with store.write() as tx:
         locked = tx.one("plan", plan_id=plan.plan_id)
@@ -79,12 +81,8 @@ def amend_plan(
             text=plan.text,
         )
         for task_id in withdrawn:
-            found = tx.one("task", task_id=task_id)
-            if found is not None:
-                row = decode(TaskRow, found)
-                find(row.state, Event.WITHDRAW, task_id=task_id, actor=Actor.CONDUCTOR)
-                say(tx, task_id, CONDUCTOR, MessageType.SYSTEM, "withdrawn from the plan")
-                move_by_conductor(tx, row, Event.WITHDRAW)
+            if tx.one("task", task_id=task_id) is not None:
+                withdraw_in(tx, task_id, "withdrawn from the plan")
         for phase in plan.phases:
             tx.run("add_phase", plan_id=plan.plan_id, number=phase.number, title=phase.title)
             for position, task in enumerate(phase.tasks, start=1):
@@ -159,6 +157,8 @@ def _place(
         find(row.state, Event.OPEN, task_id=task.task_id, actor=Actor.CONDUCTOR)
     if row.instruction_path != path and row.state is not State.COMPLETE:
         say(tx, task.task_id, CONDUCTOR, MessageType.INSTRUCTION, path)
+    if row.is_withdrawn:
+        reopen_in(tx, row, "It is back in the plan.")
     tx.run(
         "place_task",
         task_id=task.task_id,

@@ -85,7 +85,7 @@ def changed_one(row: TaskRow, event: Event, changed: int) -> None:
         raise DatabaseUnusable(
             path="the database",
             kind="refused",
-            detail=f"{event} of {row.task_id} changed {changed} rows",
+            detail=f"{row.task_id} is {row.state}, and its row could not be changed ({changed} rows were)",
             remedy="its triggers are not this program's; run `musician doctor`",
         )
 

@@ -4,18 +4,19 @@ Taking over is four steps, each restartable: :func:`fence` (every later write of
 its processes, saving what it left (both the runtime's), and :func:`take_over`.
 """
 
-from musician.protocol.errors import EvidenceMissing
+from musician.protocol.errors import EvidenceMissing, StillPlayed
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
-from musician.protocol.states import State
+from musician.protocol.states import ACTIVE, State
 from musician.protocol.transitions import Actor, Event, find
 from musician.service.documents import keep_text
 from musician.service.inbox import send
 from musician.service.rowwork import changed_one, is_fenced, load_played, move_by_conductor, say
 from musician.service.verdicts import request_exit
-from musician.store.port import Store
+from musician.store.port import Store, Tx
+from musician.store.rows import TaskRow
 
-__all__ = ["fence", "hand_over", "reopen", "take_over", "withdraw"]
+__all__ = ["fence", "hand_over", "reopen", "reopen_in", "take_over", "withdraw", "withdraw_in"]
 
 
 def fence(store: Store, task_id: str, *, epoch: int) -> int:
@@ -46,7 +47,11 @@ def take_over(
         if row.state is State.FIX_PROPOSED and row.session_id is None:
             return
         if not is_fenced(tx, row):
-            raise EvidenceMissing(task_id=task_id, missing="its claim is not fenced", remedy="fence it first")
+            raise EvidenceMissing(
+                task_id=task_id,
+                missing="its claim is not fenced",
+                remedy=f"`musician handoff {task_id}` does all of it",
+            )
         if handoff is not None:
             keep_text(tx, task_id, row.claim_epoch, "handoff", *handoff)
         say(tx, task_id, CONDUCTOR, MessageType.HANDOFF, text)
@@ -74,19 +79,41 @@ def hand_over(store: Store, task_id: str, text: str | None) -> tuple[int, State]
 
 def reopen(store: Store, task_id: str, text: str | None = None) -> int:
     """Reopen an exited task for its next session, with what that session should know (D1); the message's id."""
-    text = text or f"The last session exited. Read temp/{task_id}-HANDOFF and go on where it stopped."
     with store.write() as tx:
         row = load_played(tx, task_id)
-        find(row.state, Event.REOPEN, task_id=task_id, actor=Actor.CONDUCTOR)
-        message_id = say(tx, task_id, CONDUCTOR, MessageType.HANDOFF, text)
-        move_by_conductor(tx, row, Event.REOPEN)
-        return message_id
+        return reopen_in(tx, row, text or _go_on(row))
+
+
+def _go_on(row: TaskRow) -> str:
+    if row.is_withdrawn:
+        return "It is back in the plan."
+    return f"The last session exited. Read temp/{row.task_id}-HANDOFF and go on where it stopped."
+
+
+def reopen_in(tx: Tx, row: TaskRow, text: str) -> int:
+    """:func:`reopen` within a transaction of the caller's."""
+    find(row.state, Event.REOPEN, task_id=row.task_id, actor=Actor.CONDUCTOR)
+    message_id = say(tx, row.task_id, CONDUCTOR, MessageType.HANDOFF, text)
+    tx.run("resolve_human", task_id=row.task_id, resolution=f"opened again: {text}"[:500])
+    move_by_conductor(tx, row, Event.REOPEN)
+    return message_id
 
 
 def withdraw(store: Store, task_id: str, text: str) -> None:
-    """Take back a task nobody has claimed."""
+    """Take back a task that nobody owns."""
     with store.write() as tx:
+        withdraw_in(tx, task_id, text)
+
+
+def withdraw_in(tx: Tx, task_id: str, text: str) -> None:
+    """:func:`withdraw` within a transaction of the caller's; of one that has exited already it says so."""
+    row = load_played(tx, task_id)
+    if row.state is State.EXITED and not row.is_withdrawn:
+        reopen_in(tx, row, text)
         row = load_played(tx, task_id)
-        find(row.state, Event.WITHDRAW, task_id=task_id, actor=Actor.CONDUCTOR)
-        say(tx, task_id, CONDUCTOR, MessageType.SYSTEM, text)
-        move_by_conductor(tx, row, Event.WITHDRAW)
+    if row.session_id is not None and row.state in ACTIVE:
+        raise StillPlayed(task_id=task_id, session_id=row.session_id)
+    find(row.state, Event.WITHDRAW, task_id=task_id, actor=Actor.CONDUCTOR)
+    say(tx, task_id, CONDUCTOR, MessageType.SYSTEM, text)
+    tx.run("resolve_human", task_id=task_id, resolution=text)
+    move_by_conductor(tx, row, Event.WITHDRAW)

@@ -149,7 +149,7 @@ def plays(task: c.TaskFacts) -> bool:
     """The naive twin: somebody may be playing the task at this moment."""
     is_over = task.state in (State.EXITED, State.COMPLETE)
     waits = task.state in (State.NEEDS_REVIEW, State.ERROR) or task.is_paused
-    asks = task.has_open_ask and not (task.is_playing and task.owner is Owner.LIVE)
+    asks = task.has_open_ask and not (task.is_playing and task.owner in (Owner.LIVE, Owner.SILENT))
     is_owned = task.owner is not None and task.state is not State.WATCHING
     somebody = task.owner is not Owner.DEAD and (task.is_running or is_owned)
     return somebody and not (is_over or waits or asks)

@@ -63,7 +63,7 @@ def test_a_task_waits_for_those_it_comes_after_until_they_are_merged() -> None:
 
 
 def test_a_withdrawn_task_holds_nobody_up() -> None:
-    withdrawn = task("task-01", State.EXITED)
+    withdrawn = task("task-01", State.EXITED, has_open_ask=True)
     assert decide(withdrawn, task("task-02", after=frozenset({"task-01"}))) == (c.Launch(task_id="task-02"),)
 
 
@@ -260,7 +260,7 @@ def test_an_error_is_played_once_more_and_the_same_one_twice_is_a_persons_busine
     assert (act.verdict, act.message_id) == (State.FIX_PROPOSED, 8)
     ask = only(reporting(is_repeat=True))
     assert isinstance(ask, c.AskHuman)
-    assert (ask.kind, ask.text) == ("error", "the same error twice: gone")
+    assert (ask.kind, ask.text) == ("error", "the same error twice: gone; see .musician/logs/task-01.agent.log")
 
 
 def test_what_cannot_be_played_as_the_plan_stands_is_a_persons_business_at_once() -> None:
@@ -357,14 +357,22 @@ def test_what_no_retry_heals_is_put_to_a_person_at_the_first() -> None:
 # -- the end ------------------------------------------------------------------------------------------------------
 
 
-def test_the_run_is_finished_when_every_task_is_complete_and_merged_or_withdrawn() -> None:
+def test_the_run_is_finished_when_every_task_is_complete_and_merged() -> None:
     tasks = (
         task("task-01", State.COMPLETE),
         task("task-02", State.COMPLETE, is_isolated=True, is_merged=True),
-        task("task-03", State.EXITED),
     )
     assert decide(*tasks) == (c.Finish(),)
     assert decide() == (c.Finish(),)
+
+
+def test_a_plan_with_a_withdrawn_task_is_not_complete() -> None:
+    """AUDIT-P9."""
+    done, withdrawn = task("task-01", State.COMPLETE), task("task-02", State.EXITED)
+    ask = only(done, withdrawn)
+    assert isinstance(ask, c.AskHuman)
+    assert "musician handoff" in ask.text
+    assert decide(done, replace(withdrawn, has_open_ask=True)) == (c.Standstill(),)
 
 
 def test_while_anybody_can_go_on_there_is_no_standstill() -> None:

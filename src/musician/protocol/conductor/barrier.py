@@ -53,7 +53,7 @@ def is_held_up(task: TaskFacts, tasks: Iterable[TaskFacts]) -> bool:
 def stands_still(task: TaskFacts) -> bool:
     """Whether nobody plays the task now."""
     is_idle = task.state in WAITING | TERMINAL or task.is_paused or task.owner is Owner.DEAD
-    asks = task.has_open_ask and not (task.is_playing and task.owner is Owner.LIVE)
+    asks = task.has_open_ask and not (task.is_playing and task.owner is not None and task.owner.lives)
     return is_idle or asks or not is_at_work(task)
 
 

@@ -42,6 +42,7 @@ from musician.protocol.conductor.orchestra import (
     is_at_work,
     is_finished,
     is_open,
+    is_withdrawn,
     waits_for_person,
 )
 from musician.protocol.rules.budget import answer_by_rule
@@ -80,6 +81,12 @@ __all__ = [
     "is_finished",
 ]
 
+WITHDRAWN = (
+    "it was withdrawn, and the plan has it still: put it back with `musician handoff`, or take it out of the plan"
+    " and run `musician plan amend`"
+)
+"""So long nothing of the plan waits for it, and the plan is not complete."""
+
 MOST_FAILED_LAUNCHES = 3
 """So many launches in a row without a claim, and a person is asked before each further one."""
 
@@ -93,7 +100,7 @@ def decide(orchestra: Orchestra) -> tuple[Act, ...]:
     if acts:
         return tuple(acts)
     if all(is_finished(task) for task in orchestra.tasks):
-        return (Finish(),)
+        return (Standstill(),) if any(map(is_withdrawn, orchestra.tasks)) else (Finish(),)
     if orchestra.jobs == 0 and ready:
         return ()  # whoever opens a session may claim them
     return () if any(_goes_on(task, orchestra) for task in orchestra.tasks) else (Standstill(),)
@@ -101,6 +108,8 @@ def decide(orchestra: Orchestra) -> tuple[Act, ...]:
 
 def _due_for(task: TaskFacts, orchestra: Orchestra) -> Act | None:
     said = pause_due(task, orchestra.tasks)
+    if is_withdrawn(task) and not task.has_open_ask:
+        return AskHuman(task_id=task.task_id, kind="withdrawn", subject_id=0, text=WITHDRAWN)
     if said is not None or is_finished(task) or task.has_open_ask or is_held_up(task, orchestra.tasks):
         return said
     for rule in _RULES:
@@ -112,7 +121,7 @@ def _due_for(task: TaskFacts, orchestra: Orchestra) -> Act | None:
 
 def _goes_on(task: TaskFacts, orchestra: Orchestra) -> bool:
     """Whether something will come of the task without anybody's doing; of a finished one, the place it takes."""
-    has_session = task.is_running or task.owner in (Owner.LIVE, Owner.SILENT)
+    has_session = task.is_running or (task.owner is not None and task.owner.lives)
     is_pausing = task.is_paused and task.is_told_to_pause
     waits_for_others = is_pausing or is_held_up(task, orchestra.tasks)
     return has_session and not waits_for_person(task) and not waits_for_others
@@ -221,7 +230,7 @@ def _answer_report(task: TaskFacts, settings: Settings) -> Act | None:
             task_id=task.task_id,
             kind="error",
             subject_id=report.message_id,
-            text=report.text if report.is_unplayable else f"the same error twice: {report.text}",
+            text=report.text if report.is_unplayable else _twice(task, report),
         )
     return Judge(
         task_id=task.task_id,
@@ -229,6 +238,11 @@ def _answer_report(task: TaskFacts, settings: Settings) -> Act | None:
         verdict=State.FIX_PROPOSED,
         text="Play it once more from the last finished state.",
     )
+
+
+def _twice(task: TaskFacts, report: Report) -> str:
+    first = report.text.partition("\n")[0]
+    return f"the same error twice: {first}; see .musician/logs/{task.task_id}.agent.log"
 
 
 def _take_over_dead(task: TaskFacts, _: Settings) -> Act | None:

@@ -23,6 +23,7 @@ __all__ = [
     "is_finished",
     "is_merge_trouble",
     "is_open",
+    "is_withdrawn",
     "waits_for_person",
 ]
 
@@ -158,9 +159,14 @@ class Orchestra:
 
 def is_finished(task: TaskFacts) -> bool:
     """Complete and in the plan's branch, or withdrawn."""
-    if task.state is State.EXITED:
-        return not task.was_claimed
+    if is_withdrawn(task):
+        return True
     return task.state is State.COMPLETE and (task.is_merged or not task.is_isolated)
+
+
+def is_withdrawn(task: TaskFacts) -> bool:
+    """Taken out of the plan before anybody claimed it."""
+    return task.state is State.EXITED and not task.was_claimed
 
 
 def is_open(task: TaskFacts) -> bool:

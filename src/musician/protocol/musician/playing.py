@@ -162,8 +162,9 @@ def _mend(turn: Turn, check: Check, failing: str) -> None:
     turn.set(feedback=failing or "the verification is red")
     if turn.state.since.reds < MOST_REDS or turn.state.leave_reason:
         go_on(turn)
-    else:
-        report_failure(turn, check.item, f"red {MOST_REDS} times in a row: {failing}")
+    else:  # who mends it has heard all of it; who decides must know what it is
+        first = failing.partition("\n")[0]
+        report_failure(turn, check.item, f"red {MOST_REDS} times in a row: {first}")
 
 
 # -- what an agent tells while it plays ---------------------------------------------------------------------------

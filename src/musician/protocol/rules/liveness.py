@@ -36,7 +36,7 @@ class HeartbeatStatus(StrEnum):
 
 
 class Owner(StrEnum):
-    """How the owner of a claim stands."""
+    """How the owner of a claim stands. ``lives``: it is expected to go on."""
 
     LIVE = "live"
     SILENT = "silent"
@@ -48,6 +48,10 @@ class Owner(StrEnum):
     """Known to be gone, without waiting for its heartbeat to go stale."""
     DOUBTFUL = "doubtful"
     """A claim on its task is blocked as if it lived; it is flagged and never taken over."""
+
+    @property
+    def lives(self) -> bool:
+        return self in (Owner.LIVE, Owner.SILENT)
 
 
 def heartbeat_status(age_s: float | None, settings: "Settings") -> HeartbeatStatus:

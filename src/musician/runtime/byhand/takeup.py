@@ -5,13 +5,15 @@ what it must not decide alone it asks the conductor before anything else (D17). 
 know where to go on, whatever the task has been through.
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
 import anyio.to_thread
 
-from musician import service
 from musician.processes.output import one_line
+from musician.processes.vital import HeldBy, hold, lock_path
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost, InvalidPlan, MusicianError
 from musician.protocol.journal import Kind
@@ -19,6 +21,7 @@ from musician.protocol.messages.types import Resumption
 from musician.protocol.musician.writing import resumption_question
 from musician.protocol.settings import Settings
 from musician.runtime.byhand.hand import Hand
+from musician.runtime.claiming import claim_task
 from musician.runtime.resuming.lookback import Ground, Outlook, look_back
 from musician.service import Taken
 from musician.store.port import Store
@@ -29,6 +32,8 @@ __all__ = ["MOST_ITEMS", "MOST_TOLD_CHARS", "TakenUp", "take_up"]
 
 MOST_ITEMS = 40
 """Of the items done, and of those still to do; ``done_count`` and ``pending_count`` say how many there are."""
+
+_PACE_S = 0.05
 
 MOST_TOLD_CHARS = 1000
 """Of each text."""
@@ -72,6 +77,7 @@ async def take_up(
     settings: Settings,
     context_pct: float | None = None,
     quiet: bool = False,
+    out_of_turn: bool = False,
 ) -> TakenUp:
     """Claim a task for a session that is played by hand, and do what a resumption owes (D17, D20).
 
@@ -79,7 +85,16 @@ async def take_up(
     the owner it changes nothing, but does what a call that was killed has left. :class:`ClaimBlocked` as
     :func:`musician.service.claim`; :class:`ClaimLost` if the claim goes to another meanwhile.
     """
-    claimed = partial(service.claim, store, task_id, session_id, quiet=quiet, settings=settings)
+    claimed = partial(
+        claim_task,
+        root,
+        store,
+        task_id,
+        session_id,
+        quiet=quiet,
+        out_of_turn=out_of_turn,
+        settings=settings,
+    )
     taken = await anyio.to_thread.run_sync(claimed)
     marks.mark(str(root.git_dir), taken.claim.session_id)
     hand = Hand(root=root, store=store, claim=taken.claim, settings=settings)
@@ -91,18 +106,35 @@ async def take_up(
         instruction_path=taken.instruction_path,
     )
     try:
-        if not await anyio.to_thread.run_sync(_has_looked_back, hand):
-            ground = await anyio.to_thread.run_sync(_ground, hand, taken)
-            found = await look_back(ground, is_new=taken.is_new, context_pct=context_pct)
-            hand = Hand(root=root, store=store, claim=taken.claim, settings=settings)
-            if found.notice is not None:
-                await anyio.to_thread.run_sync(_ask_first, hand, found, context_pct)
-            hand = Hand(root=root, store=store, claim=taken.claim, settings=settings)
+        async with _one_at_a_time(root, taken.claim):
+            hand = await _look_back_once(hand, taken, context_pct)
         return await anyio.to_thread.run_sync(_told, hand, standing)
     except ClaimLost:
         raise
     except (MusicianError, OSError) as error:
         return replace(standing, warning=one_line(str(error), MOST_TOLD_CHARS))
+
+
+@asynccontextmanager
+async def _one_at_a_time(root: Root, claim: Claim) -> AsyncIterator[None]:
+    """Two calls by one session, as of a hook that is registered twice, are one claim: the second finds all done."""
+    path = lock_path(root.locks_dir / "takeup", claim.task_id)
+    while isinstance(mine := hold(path, session_id=claim.session_id), HeldBy):
+        await anyio.sleep(_PACE_S)
+    with mine:
+        yield
+
+
+async def _look_back_once(hand: Hand, taken: Taken, context_pct: float | None) -> Hand:
+    """What a resumption owes, unless an earlier call has done it; the hand as it stands then."""
+    if await anyio.to_thread.run_sync(_has_looked_back, hand):
+        return hand
+    ground = await anyio.to_thread.run_sync(_ground, hand, taken)
+    found = await look_back(ground, is_new=taken.is_new, context_pct=context_pct)
+    after = partial(Hand, root=hand.root, store=hand.store, claim=hand.claim, settings=hand.settings)
+    if found.notice is not None:
+        await anyio.to_thread.run_sync(_ask_first, after(), found, context_pct)
+    return after()
 
 
 def _ground(hand: Hand, taken: Taken) -> Ground:

@@ -6,6 +6,7 @@ a musician's process and on its own acts, and looks by itself now and then.
 """
 
 import os
+import signal
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
@@ -129,6 +130,8 @@ class _Run:
         )
         self._stopping = False
         self._database = _identity(store.path)
+        self._stopped_by = signal.SIGTERM
+        """What its musicians are ended by: that a person pressed Ctrl-C is told as that."""
         self._wake = anyio.Event()
         self._last_beat_s = self._ticks.now_s()
 
@@ -162,7 +165,7 @@ class _Run:
                 group.start_soon(self._heed_signals)
                 group.start_soon(self._hear, bell)
                 ending = await self._loop(performer)
-                await performer.stop_all()
+                await performer.stop_all(self._stopped_by)
                 group.cancel_scope.cancel()
         if _identity(self._store.path) != self._database:
             raise DatabaseUnusable(
@@ -213,7 +216,7 @@ class _Run:
         self._wake.set()
 
     async def _heed_signals(self) -> None:
-        await stop_requested()
+        self._stopped_by = await stop_requested()
         self._stopping = True
         self._wake.set()
 

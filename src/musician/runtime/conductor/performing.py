@@ -1,6 +1,7 @@
 """Doing what the conductor decided: one function per act, each safe to be done again after a crash."""
 
 import os
+import signal
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -231,13 +232,13 @@ class Performer:
 
     # -- ending -----------------------------------------------------------------------------------------------
 
-    async def stop_all(self) -> None:
+    async def stop_all(self, by: signal.Signals = signal.SIGTERM) -> None:
         """End what is under way and ask every musician to end; those that do not are killed with all they started."""
         for scope in tuple(self._background):
             scope.cancel()
         running = list(self.processes.values())
         for process in running:
-            process.terminate()
+            process.terminate(by)
         with anyio.move_on_after(self.settings.time.shutdown_grace_s + 1):
             for process in running:
                 await process.wait()

@@ -23,7 +23,6 @@ from musician.processes.signals import stop_requested
 from musician.processes.vital import HeldBy, hold, lock_path
 from musician.protocol.conductor.orchestra import NO_RETRY_HELPS
 from musician.protocol.errors import (
-    ClaimBlocked,
     ClaimLost,
     MusicianError,
     NoRepository,
@@ -36,6 +35,7 @@ from musician.protocol.musician import ready as r
 from musician.protocol.musician.engine import MusicianState
 from musician.protocol.musician.since import Since
 from musician.protocol.settings import Settings
+from musician.runtime.claiming import block, claim_task
 from musician.runtime.musician.session import Session
 from musician.runtime.papers import Papers
 from musician.runtime.program import load_task_file, program_of
@@ -64,6 +64,7 @@ async def play_task(
     settings: Settings,
     agent: str | None = None,
     quiet: bool = False,
+    out_of_turn: bool = False,
     owns_process: bool = False,
 ) -> r.End:
     """Play a task in a new session until it is complete, handed off, or somebody stops it.
@@ -80,9 +81,8 @@ async def play_task(
     if isinstance(held, HeldBy):
         process = "" if held.identity is None else f" {held.identity.pid}"
         reason = f"session {held.session_id} lives on it in another process{process}"
-        if not quiet:
-            await anyio.to_thread.run_sync(partial(service.block_claim, store, task_id, session_id, reason))
-        raise ClaimBlocked(task_id=task_id, state="held", reason=reason, owner=held.session_id)
+        view = await anyio.to_thread.run_sync(partial(service.task_view, store, task_id))
+        block(store, view, session_id, reason, quiet=quiet)
     if owns_process:
         become_subreaper()
     stop = _Stop()
@@ -91,7 +91,16 @@ async def play_task(
             async with anyio.create_task_group() as group:
                 group.start_soon(stop.hear_signal)
                 group.start_soon(stop.hear_lease)
-                claimed = partial(service.claim, store, task_id, session_id, quiet=quiet, settings=settings)
+                claimed = partial(
+                    claim_task,
+                    root,
+                    store,
+                    task_id,
+                    session_id,
+                    quiet=quiet,
+                    out_of_turn=out_of_turn,
+                    settings=settings,
+                )
                 taken = await anyio.to_thread.run_sync(claimed)
                 end = await _begin(root, store, taken, stop, settings=settings, agent=agent)
                 group.cancel_scope.cancel()

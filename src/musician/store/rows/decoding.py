@@ -18,6 +18,7 @@ _CONVERTED: dict[str, Callable[[Any], Any]] = {
     "covers_all": bool,
     "attended": bool,
     "hosted": bool,
+    "is_withdrawn": bool,
 }
 
 

@@ -30,6 +30,8 @@ class TaskRow:
     position: int | None
     retry_limit: int
     created_at: str
+    is_withdrawn: bool = False
+    """Taken out of its plan by the conductor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

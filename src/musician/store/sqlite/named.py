@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from musician.protocol.journal import WORK, Kind
+from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
 from musician.store.sqlite.literals import list_of, state_list
 
@@ -42,11 +43,19 @@ _AGE = (
 )
 """SQLite would also read 'now' and day numbers as times; only a date is one (D10)."""
 
+_WITHDRAWN = (
+    f"(t.state = '{State.EXITED}' AND coalesce("  # noqa: S608 - constants
+    "(SELECT who FROM history WHERE task_id = t.task_id"
+    f" ORDER BY id DESC LIMIT 1), '') = '{CONDUCTOR}')"
+)
+"""An exit is its session's, or else the conductor's, who took the task out of the plan."""
+
 
 def fill(sql: str) -> str:
     """Put the protocol's own constants in."""
     return (
-        sql.replace("/*AGE*/", _AGE)
+        sql.replace("/*AGE*/", f"{_AGE}, {_WITHDRAWN} AS is_withdrawn")
+        .replace("/*WITHDRAWN*/", _WITHDRAWN)
         .replace("/*STATES*/", state_list(State))
         .replace("/*ACTIVE*/", state_list(ACTIVE))
         .replace("/*WORK*/", list_of(kind for kind in Kind if kind in WORK))

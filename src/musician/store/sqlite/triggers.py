@@ -99,7 +99,7 @@ def _who() -> str:
     conductors = {row.target for row in TABLE if row.actor is Actor.CONDUCTOR and row.target not in TERMINAL}
     return (
         f"CASE WHEN NEW.task_id = '{CONDUCTOR}' OR NEW.state IN ({state_list(conductors)})"
-        f" OR OLD.state = '{State.WATCHING}' AND NEW.state = '{State.EXITED}'"
+        f" OR OLD.session_id IS NULL AND NEW.state = '{State.EXITED}'"
         f" THEN '{CONDUCTOR}' ELSE coalesce(NEW.session_id, '') END"
     )
 

@@ -43,6 +43,16 @@ SELECT c.other FROM conflicts c JOIN orchestration_tasks t ON t.task_id = c.othe
 WHERE c.task_id = :task_id AND t.session_id IS NOT NULL AND t.state IN (/*ACTIVE*/)
 ORDER BY c.other LIMIT 1;
 
+-- name: comes_first
+-- A task of the same plan that must be finished before this one is begun: of an earlier phase, or one it names (D17).
+SELECT t.task_id, t.state, t.phase, d.after IS NOT NULL AS is_named
+FROM orchestration_tasks this
+JOIN orchestration_tasks t ON t.plan_id = this.plan_id AND t.task_id <> this.task_id
+LEFT JOIN dependencies d ON d.task_id = this.task_id AND d.after = t.task_id
+WHERE this.task_id = :task_id AND (t.phase < this.phase OR d.after IS NOT NULL)
+  AND t.state <> 'complete' AND NOT /*WITHDRAWN*/
+ORDER BY t.phase, t.position LIMIT 1;
+
 -- name: dependencies
 SELECT * FROM dependencies ORDER BY task_id, after;
 

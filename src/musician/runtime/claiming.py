@@ -1,0 +1,66 @@
+"""Claiming, for every surface: what only the machine can see is looked at before the database decides (D2, D4, D38).
+
+A task whose owner is known dead is taken over first, whoever claims it; one whose process lives here is its owner's,
+whatever a clock says of its heartbeat; and nobody gets a task whose instruction cannot be read.
+"""
+
+from typing import NoReturn
+
+from musician import service
+from musician.protocol.errors import ClaimBlocked, InvalidPlan
+from musician.protocol.names import check_session_id, check_task_id
+from musician.protocol.rules.liveness import Owner
+from musician.protocol.settings import Settings
+from musician.protocol.states import CLAIMABLE
+from musician.runtime.owners import owner_of
+from musician.runtime.program import load_task_file
+from musician.runtime.takeover import inherit
+from musician.service import Taken, TaskView
+from musician.store.port import Store
+from musician.trees.root import Root
+
+__all__ = ["block", "claim_task"]
+
+
+def claim_task(
+    root: Root,
+    store: Store,
+    task_id: str,
+    session_id: str | None,
+    *,
+    settings: Settings,
+    quiet: bool = False,
+    out_of_turn: bool = False,
+) -> Taken:
+    """:func:`musician.service.claim` with all that must hold besides. :class:`ClaimBlocked`. Blocks."""
+    check_task_id(task_id)
+    session = check_session_id(session_id)
+    inherit(root, store, task_id, session, settings)
+    view = service.task_view(store, task_id)
+    reason = _why_blocked(root, view, session, settings)
+    if reason:
+        block(store, view, session, reason, quiet=quiet)
+    return service.claim(store, task_id, session, quiet=quiet, out_of_turn=out_of_turn, settings=settings)
+
+
+def block(store: Store, view: TaskView, session_id: str, reason: str, *, quiet: bool) -> NoReturn:
+    """A claim is blocked before it was tried: written down, unless ``quiet``, and raised."""
+    if not quiet:
+        service.block_claim(store, view.row.task_id, session_id, reason)
+    raise ClaimBlocked(
+        task_id=view.row.task_id, state=view.row.state, reason=reason, owner=view.row.session_id
+    )
+
+
+def _why_blocked(root: Root, view: TaskView, session_id: str, settings: Settings) -> str:
+    if view.row.session_id == session_id or view.row.state not in CLAIMABLE:
+        return ""  # its own already, or what the service says best
+    if view.row.session_id is not None and owner_of(root, view, settings) is Owner.SILENT:
+        return f"session {view.row.session_id} is silent, but its process lives"
+    if not view.row.instruction_path:
+        return ""
+    try:
+        load_task_file(root, view.row.task_id, view.row.instruction_path)
+    except InvalidPlan as error:
+        return f"its instruction cannot be read: {error.message}"
+    return ""
