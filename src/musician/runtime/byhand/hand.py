@@ -298,38 +298,6 @@ class Hand:
         leave = replace(leaving(state), notes=notes, handoff=handoff or "")
         self.store_record(leave)
         return self.papers.relative(self.papers.handoff)
-        end_what_runs(self.store, self.view, self.tree.path, self.settings)
-        leave = replace(leaving(replace(self.state(context_pct), leave_reason=reason)), notes=notes)
-        path = self.papers.relative(self.papers.handoff)
-        if handoff is None:
-            self.store_record(leave)
-            return path
-        self.tree.set_aside()
-        write_whole(self.papers.handoff, handoff)
-        notice = HandoffNotice(
-            reason=reason,
-            handoff_path=path,
-            context_usage_pct=context_pct,
-            self_correction=SelfCorrection(
-                happened=bool(leave.self_correction), details=leave.self_correction
-            ),
-            last_completed_step=leave.last_completed,
-            remaining_steps=", ".join(leave.remaining) or "none",
-        )
-        entry = Entry(kind=Kind.HANDOFF, text=path, context_pct=context_pct)
-        self._note_in_files((entry,))
-        service.exit_task(
-            self.store,
-            self.claim,
-            reason=reason,
-            notice=notice.render(),
-            handoff_path=path,
-            handoff=handoff,
-            context_pct=context_pct,
-            written_by="agent",
-            entries=(entry,),
-        )
-        return path
 
     def finish(self) -> str:
         """Complete; where the report is. The completion must stand approved."""
