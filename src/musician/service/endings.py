@@ -90,7 +90,7 @@ def complete(
         )
         say(tx, claim.task_id, claim.session_id, MessageType.COMPLETED, notice)
         changed = tx.run("move_to_complete", report_path=report_path, from_state=row.state, **named(claim))
-        changed_one(row, Event.COMPLETE, changed)
+        changed_one(row, changed)
         tx.ring(CONDUCTOR)
 
 

@@ -62,9 +62,7 @@ def is_fenced(tx: Tx, row: TaskRow) -> bool:
 def move_owned(tx: Tx, row: TaskRow, claim: Claim, event: Event) -> Transition:
     """The owner's change of state. Write its message before calling this."""
     transition = find(row.state, event, task_id=row.task_id, actor=Actor.OWNER)
-    changed_one(
-        row, event, tx.run("move_owned", state=transition.target, from_state=row.state, **named(claim))
-    )
+    changed_one(row, tx.run("move_owned", state=transition.target, from_state=row.state, **named(claim)))
     tx.ring(CONDUCTOR)
     return transition
 
@@ -73,13 +71,13 @@ def move_by_conductor(tx: Tx, row: TaskRow, event: Event) -> Transition:
     """The conductor's change of state. Write its message before calling this."""
     transition = find(row.state, event, task_id=row.task_id, actor=Actor.CONDUCTOR)
     changed = tx.run("move_by_conductor", task_id=row.task_id, state=transition.target, from_state=row.state)
-    changed_one(row, event, changed)
+    changed_one(row, changed)
     tx.ring(row.task_id)
     tx.ring(CONDUCTOR)
     return transition
 
 
-def changed_one(row: TaskRow, event: Event, changed: int) -> None:
+def changed_one(row: TaskRow, changed: int) -> None:
     """The row was read in this transaction, so that only a trigger can have kept it as it was."""
     if changed != 1:
         raise DatabaseUnusable(

@@ -162,5 +162,5 @@ def _move_to_error(tx: Tx, row: TaskRow, claim: Claim, last_error: str, *, is_re
     changed = tx.run(
         "move_to_error", last_error=last_error, is_retry=is_retry, from_state=row.state, **named(claim)
     )
-    changed_one(row, Event.REPORT, changed)
+    changed_one(row, changed)
     tx.ring(CONDUCTOR)

@@ -26,7 +26,7 @@ def fence(store: Store, task_id: str, *, epoch: int) -> int:
         if row.claim_epoch != epoch or is_fenced(tx, row):
             return row.claim_epoch
         find(row.state, Event.TAKE_OVER, task_id=task_id, actor=Actor.CONDUCTOR)
-        changed_one(row, Event.TAKE_OVER, tx.run("fence", task_id=task_id, claim_epoch=epoch))
+        changed_one(row, tx.run("fence", task_id=task_id, claim_epoch=epoch))
         tx.ring(task_id)
         return epoch + 1
 
@@ -57,7 +57,7 @@ def take_over(
         say(tx, task_id, CONDUCTOR, MessageType.HANDOFF, text)
         tx.run("end_older_sessions", task_id=task_id, claim_epoch=row.claim_epoch, exit_reason=reason)
         changed = tx.run("reopen_fenced", task_id=task_id, claim_epoch=row.claim_epoch)
-        changed_one(row, Event.TAKE_OVER, changed)
+        changed_one(row, changed)
         tx.ring(CONDUCTOR)
 
 

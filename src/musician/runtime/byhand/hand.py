@@ -293,7 +293,7 @@ class Hand:
     def leave(self, reason: str, *, handoff: str | None, context_pct: float | None, notes: str = "") -> str:
         """Exit; where the HANDOFF is: the session's own, or the program's with the session's ``notes``."""
         service.beat(self.store, self.claim)  # before anything is set aside
-        end_what_runs(self.store, self.view, self.tree, self.settings)
+        end_what_runs(self.store, self.view, self.tree.path, self.settings)
         state = replace(self.state(context_pct), leave_reason=reason)
         leave = replace(leaving(state), notes=notes, handoff=handoff or "")
         self.store_record(leave)
