@@ -9,7 +9,7 @@ from pathlib import Path
 from musician.protocol.errors import WrongSettings
 from musician.protocol.settings import Settings, describe, from_mapping
 
-__all__ = ["load_settings", "render_defaults"]
+__all__ = ["load_settings", "parse_settings", "render_defaults"]
 
 _HEAD = """\
 # Musician's settings for this repository. Every line that begins with "#" and a
@@ -20,13 +20,21 @@ _HEAD = """\
 def load_settings(path: Path) -> Settings:
     """The settings in a file; the defaults if there is none. :class:`WrongSettings` says what to mend."""
     try:
-        return from_mapping(tomllib.loads(path.read_text(encoding="utf-8")))
+        return parse_settings(path.read_text(encoding="utf-8"), name=path.name)
     except FileNotFoundError:
         return Settings()
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise WrongSettings(name=path.name, reason=f"this is not TOML ({error})") from error
     except OSError as error:
         raise WrongSettings(name=path.name, reason=f"cannot be read ({error.strerror})") from error
+
+
+def parse_settings(text: str, *, name: str) -> Settings:
+    """The settings in a file's text."""
+    try:
+        return from_mapping(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise WrongSettings(name=name, reason=f"this is not TOML ({error})") from error
 
 
 def render_defaults() -> str:

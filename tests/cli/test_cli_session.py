@@ -126,7 +126,7 @@ def test_a_verdict_names_what_it_judged(claimed: Path, call: Call) -> None:
     call("step", "1", "done", "1")
     call("checkpoint", "1", "--summary", "it greets")
     shown = call("review", "show", "1").out
-    assert '1. "say hello": mended in step 1' in shown, (
+    assert '1. "say hello": not answered; step 1 was played since' in shown, (
         "what the session's own summary does not answer is added"
     )
     stale = call("review", "approve", "1", "--message", str(first), expect=4)

@@ -300,3 +300,18 @@ def test_no_text_breaks_the_scripts(text: str, deviations: str, handoff: str) ->
     found = verify_temp(temp(status=text, deviations=deviations, handoff=handoff))
     assert found.lines[-1].startswith("=== RESULT: ")
     assert headroom(text, task_id="t", path="p").exit_code in (0, 1, 2)
+
+
+@pytest.mark.parametrize("value", ["false", "NO", "none", "no (step 2)", "False [ctx: 34%]"])
+def test_a_self_correction_that_was_none_counts_as_none(value: str) -> None:
+    """AUDIT-P21: the sources' own form has a value, and it decides."""
+    status = f"step 2 started [ctx: 30%]\nstep 2 self-correction: {value}\n"
+    assert headroom(status, task_id="t", path="p").exit_code == 0
+    assert "Self-Correction: NO" in headroom(status, task_id="t", path="p").lines
+
+
+@pytest.mark.parametrize("value", ["true", "no longer parsed by hand", "none of the old parser is left"])
+def test_a_self_correction_in_words_counts(value: str) -> None:
+    """AUDIT-P21."""
+    status = f"step 2 started [ctx: 30%]\nstep 2 self-correction: {value}\n"
+    assert headroom(status, task_id="t", path="p").exit_code == 1

@@ -94,12 +94,14 @@ def test_a_conflict_is_sent_back_with_both_sides_named_and_goes_to_a_person_if_n
 
 
 def test_a_conflict_that_is_resolved_when_it_is_sent_back_is_merged(stage: "Stage") -> None:
-    """The rework finds the other side in its files, with conflict markers."""
-    resolve = "grep -q '^=======' song.txt; printf 'one\\ntwo\\n' > song.txt; git add song.txt"
+    """AUDIT-N8: the rework finds the other side in its files, and in its feedback what was said, and no word more."""
+    keep = 'printf "%s" "$MUSICIAN_FEEDBACK" > "$MUSICIAN_TEST_HALL/feedback"\n'
+    resolve = keep + "grep -q '^=======' song.txt; printf 'one\\ntwo\\n' > song.txt; git add song.txt"
     stage.write(clash(stage.gate("second"), rework=resolve))
     assert play_second_after_first(stage) == 0, stage.told()
     stage.check_whole()
     assert stage.merged("song.txt") == "one\ntwo\n"
+    assert (stage.hall / "feedback").read_text() == verdicts(stage, "task-02")[0][1]
     assert [verdict for verdict, _ in verdicts(stage, "task-02")] == [
         State.REVIEW_FAILED,
         State.REVIEW_APPROVED,
@@ -187,7 +189,7 @@ def test_what_a_person_rejects_between_two_runs_is_answered_by_the_session_that_
     assert stage.run("review", "reject", "task-01", "not this song").code == 0
     assert stage.conduct("--review", "human").code == 1
     again = stage.view("task-01").submissions[-1].message or ""
-    assert '1. "not this song": mended in rework 1.1' in again
+    assert '1. "not this song": not answered; rework 1.1 was played since' in again
     assert "Deviations: 1 (Medium" in again
     assert stage.run("review", "approve", "task-01").code == 0
     stage.to_the_end()

@@ -353,3 +353,15 @@ def test_a_partial_result_and_a_context_handoff_come_to_the_end(stage: "Stage") 
     assert stage.merged("one.txt") == "one\ntwo\n"
     assert len(stage.view(TASK).sessions) == 2
     assert (stage.view(TASK).sessions[0].exit_reason or "").startswith("context exhaustion")
+
+
+def test_the_same_failure_told_with_other_numbers_goes_to_a_person_at_its_second_report(
+    stage: "Stage",
+) -> None:
+    """AUDIT-V15: durations and scratch folders in what the tests say made every report another."""
+    test = "'echo took 0.$RANDOM s in /tmp/musician-$RANDOM/x; exit 1'"
+    stage.write(plan("echo one > one.txt\n```\n```bash rework\necho $RANDOM$RANDOM >> one.txt", test=test))
+    assert stage.conduct().code == 1
+    ((kind, text),) = asks(stage)
+    assert (kind, text.split(": ")[0]) == ("error", "the same error twice")
+    assert stage.view(TASK).error_count == 2

@@ -15,6 +15,7 @@ from musician.cli.run_view import View
 from musician.plans.model import Review
 from musician.runtime.beginnings import notes_at_the_start
 from musician.runtime.conductor.conduct import Ending, conduct
+from musician.runtime.in_force import settings_of_plan
 from musician.runtime.locking import lock_plan_file
 from musician.trees.base import Move
 
@@ -53,7 +54,7 @@ def run(app: App, plan: Path, agent: str | None, jobs: int | None, review: str |
         app.root,
         app.store,
         locked,
-        settings=app.settings,
+        settings=settings_of_plan(app.store, locked.plan_id, app.settings),
         jobs=jobs,
         agent=agent,
         review=None if review is None else Review(review),

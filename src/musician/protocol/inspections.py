@@ -27,7 +27,12 @@ _AGENT = re.compile(
     r"step \d+ agent \d+(?: retry \d+)? (?P<what>launched|returned|FAILED)(?:(?: \(|: ).*?)?(?: \[ctx: \d{1,3}%\])?",
     re.ASCII,
 )
-_SELF_CORRECTION = re.compile(r"(?:(?:step|rework) [\w. ]+? )?self-correction: .+", re.ASCII)
+_SELF_CORRECTION = re.compile(
+    r"(?:(?:step|rework) [\w. ]+? )?self-correction: "
+    r"(?!(?:false|no|none|0)\s*(?:\(.*\)\s*)?(?:\[ctx: \d{1,3}%\]\s*)?$).+",
+    re.ASCII | re.IGNORECASE,
+)
+"""Its value decides: the sources' own form may say that there was none."""
 _DEVIATION = re.compile(r"[\[(](?P<severity>Low|Medium|High)\b[^\])]*[\])]\s*$", re.IGNORECASE)
 _EXIT_REASON = re.compile(r"^-?\s*exit reason:\s*(.+?)\s*$", re.IGNORECASE | re.MULTILINE)
 _PENDING = re.compile(r"\b(?:pending|remaining)\b", re.IGNORECASE)

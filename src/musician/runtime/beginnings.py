@@ -11,6 +11,7 @@ from pathlib import Path
 
 from musician import service
 from musician.plans.model import Isolation, Plan
+from musician.runtime.in_force import since_the_file_was_locked
 from musician.store.port import Store
 from musician.trees.base import untracked
 from musician.trees.branches import full_ref, integration_branch
@@ -37,13 +38,14 @@ _PASSED_BY = (
 
 
 def notes_at_the_start(root: Root, store: Store, plan: Plan) -> tuple[str, ...]:
-    """Whole sentences; none once a task was claimed, or where the tasks are played in the user's own tree."""
+    """Whole sentences. What concerns trees is said once, before a task is claimed; changed settings each time."""
+    changed = since_the_file_was_locked(root, store, plan.plan_id)
     views, _ = service.everything(store, plan.plan_id)
     is_apart = any(task.isolation is Isolation.WORKTREE for task in plan.tasks)
     if not is_apart or any(view.sessions for view in views):
-        return ()
+        return changed
     found = (_found_branches(root, plan.plan_id), _left_behind(root), _not_given(root, plan))
-    return (*chain.from_iterable(found), *_hooks_passed_by(root))
+    return (*changed, *chain.from_iterable(found), *_hooks_passed_by(root))
 
 
 def _found_branches(root: Root, plan_id: str) -> Iterator[str]:

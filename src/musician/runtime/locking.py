@@ -21,6 +21,7 @@ from musician.protocol.rules.liveness import Owner, holds_claim
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
 from musician.runtime.conductor.sole import sole_conductor
+from musician.runtime.in_force import settings_file_text
 from musician.runtime.owners import owner_of
 from musician.runtime.papers import write_whole
 from musician.runtime.takeover import take_over
@@ -88,6 +89,7 @@ def lock_plan_file(root: Root, store: Store, path: Path, settings: Settings) -> 
         base_commit=commit,
         instructions=_paths(papers),
         retry_limit=settings.limits.error_retries,
+        settings=settings_file_text(root),
     )
     keep_instructions(store, papers)
     return plan
@@ -117,6 +119,7 @@ def amend_plan_file(root: Root, store: Store, path: Path, settings: Settings) ->
             instructions=_paths(papers),
             withdrawn=amendment.withdrawn,
             retry_limit=settings.limits.error_retries,
+            settings=settings_file_text(root),
         )
         keep_instructions(store, papers)
     return amendment

@@ -7,6 +7,7 @@ before the piece, so that a kill in between hides nothing.
 
 from musician import service
 from musician.protocol.journal import Entry, Kind
+from musician.runtime.in_force import since_the_file_was_locked
 from musician.runtime.tasktree import TaskTree
 from musician.store.port import Store
 from musician.trees.integrity import put_right
@@ -21,6 +22,7 @@ def noticed(root: Root, store: Store, task_id: str, item: str, tree: TaskTree) -
     plan_id = service.task_row(store, task_id).plan_id
     found = [*since_the_lock(root)]
     if plan_id is not None:
+        found += since_the_file_was_locked(root, store, plan_id)
         asked = any(ask.kind == "merge" for ask in service.open_asks(store))
         found += put_right(root, plan_id, by_hand=asked)
     found += [

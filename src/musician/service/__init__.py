@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from musician.service.pausing import go_on, pause
     from musician.service.people import ask_human, open_asks, resolve_asks, retry_troubles
     from musician.service.permits import grants_of, note_refusal, urgent_messages, was_taken
-    from musician.service.plans import amend_plan, lock_plan, open_task, plan_row
+    from musician.service.plans import amend_plan, lock_plan, open_task, plan_row, settings_text
     from musician.service.proposals import (
         accept_proposal,
         find_proposal,
@@ -231,6 +231,7 @@ __all__ = [
     "running_subagents",
     "send",
     "session_of_process",
+    "settings_text",
     "siblings",
     "smoothness_by_phase",
     "sole_claim",
@@ -295,7 +296,7 @@ if not TYPE_CHECKING:  # where types are checked, a name that is not listed abov
             "pausing": ("go_on", "pause"),
             "people": ("ask_human", "open_asks", "resolve_asks", "retry_troubles"),
             "permits": ("grants_of", "note_refusal", "urgent_messages", "was_taken"),
-            "plans": ("amend_plan", "lock_plan", "open_task", "plan_row"),
+            "plans": ("amend_plan", "lock_plan", "open_task", "plan_row", "settings_text"),
             "proposals": (
                 "accept_proposal",
                 "find_proposal",

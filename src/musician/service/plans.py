@@ -11,7 +11,7 @@ from musician.service.takeover import reopen_in, withdraw_in
 from musician.store.port import Store, Tx, Value
 from musician.store.rows import PlanRow, TaskRow, decode
 
-__all__ = ["amend_plan", "lock_plan", "open_task", "plan_row", "plans_of"]
+__all__ = ["amend_plan", "lock_plan", "open_task", "plan_row", "plans_of", "settings_text"]
 
 
 def lock_plan(
@@ -22,10 +22,12 @@ def lock_plan(
     base_commit: str,
     instructions: dict[str, str],
     retry_limit: int = 5,
+    settings: str = "",
 ) -> bool:
     """Lock a plan: store its hash and open its tasks, each with its instruction message.
 
-    ``instructions`` gives the project-relative path of every task's instruction file. True if the plan is new,
+    ``instructions`` gives the project-relative path of every task's instruction file, ``settings`` the text of the
+    settings file: those are the plan's, whatever becomes of the file. True if the plan is new,
     False if it was locked before with the same hash; :class:`PlanChanged` if it differs.
     """
     with store.write() as tx:
@@ -45,6 +47,7 @@ def lock_plan(
             base_branch=base_branch,
             base_commit=base_commit,
         )
+        tx.run("keep_settings", plan_id=plan.plan_id, text=settings)
         for phase in plan.phases:
             tx.run("add_phase", plan_id=plan.plan_id, number=phase.number, title=phase.title)
             for position, task in enumerate(phase.tasks, start=1):
@@ -61,6 +64,7 @@ def amend_plan(
     instructions: dict[str, str],
     withdrawn: tuple[str, ...],
     retry_limit: int = 5,
+    settings: str = "",
 ) -> None:
     """Take up a changed plan, keeping what is done.
 
@@ -80,6 +84,7 @@ def amend_plan(
             sha256=plan.sha256,
             text=plan.text,
         )
+        tx.run("keep_settings", plan_id=plan.plan_id, text=settings)
         for task_id in withdrawn:
             if tx.one("task", task_id=task_id) is not None:
                 withdraw_in(tx, task_id, "withdrawn from the plan")
@@ -112,6 +117,16 @@ def plan_row(store: Store, plan_id: str) -> PlanRow | None:
     with store.read() as tx:
         row = tx.one("plan", plan_id=plan_id)
     return None if row is None else decode(PlanRow, row)
+
+
+def settings_text(store: Store, *, plan_id: str | None = None, task_id: str | None = None) -> str | None:
+    """The settings file's text that a plan, or a task's plan, was locked with; None where nobody kept it."""
+    with store.read() as tx:
+        if plan_id is not None:
+            row = tx.one("settings_of_plan", plan_id=plan_id)
+        else:
+            row = tx.one("settings_of_task", task_id=task_id)
+    return None if row is None else str(row["text"])
 
 
 def plans_of(store: Store) -> tuple[PlanRow, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from musician.store.rows import VerificationRow
 from musician.verification.result import VerificationResult
 
-__all__ = ["MAX_FAILED_TESTS", "Earlier", "earlier_of"]
+__all__ = ["MAX_FAILED_TESTS", "Earlier", "earlier_of", "failed_tests_of"]
 
 MAX_FAILED_TESTS = 500
 
@@ -49,6 +49,12 @@ def earlier_of(rows: Iterable[VerificationRow], *, checkpoint: int, start: str |
         failed_tests=tuple(failed)[:MAX_FAILED_TESTS],
         coverage_pct=None if stages is None or stages.coverage is None else stages.coverage.total_pct,
     )
+
+
+def failed_tests_of(row: VerificationRow) -> tuple[str, ...]:
+    """The tests that one verification found failing, by their recorded names."""
+    result = _read(row)
+    return () if result is None else tuple(name for each in result.commands for name in each.failed_tests)
 
 
 def _read(row: VerificationRow) -> VerificationResult | None:

@@ -260,7 +260,10 @@ def test_an_error_is_played_once_more_and_the_same_one_twice_is_a_persons_busine
     assert (act.verdict, act.message_id) == (State.FIX_PROPOSED, 8)
     ask = only(reporting(is_repeat=True))
     assert isinstance(ask, c.AskHuman)
-    assert (ask.kind, ask.text) == ("error", "the same error twice: gone; see .musician/logs/task-01.agent.log")
+    assert (ask.kind, ask.text) == (
+        "error",
+        "the same error twice: gone; see .musician/logs/task-01.agent.log",
+    )
 
 
 def test_what_cannot_be_played_as_the_plan_stands_is_a_persons_business_at_once() -> None:

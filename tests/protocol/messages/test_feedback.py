@@ -35,16 +35,18 @@ def test_a_rejection_is_taken_apart_into_its_points(text: str, points: tuple[str
     assert points_of(text) == points
 
 
-def test_each_point_is_answered_in_the_agents_words_or_by_where_it_was_mended() -> None:
+def test_each_point_is_answered_in_the_agents_words_or_said_not_to_be() -> None:
+    """AUDIT-V16."""
     told = answer_text(THREE, {2: "asks for\nthe value", 9: "nobody asked"}, ("rework 1.1", "rework 1.2"))
     assert told == (
         "Resubmitted after it was sent back:\n"
-        '1. "wrong link": mended in rework 1.1, rework 1.2\n'
+        '1. "wrong link": not answered; rework 1.1, rework 1.2 was played since\n'
         '2. "broad assertions": asks for the value\n'
-        '3. "no test for 2. rate input": mended in rework 1.1, rework 1.2'
+        '3. "no test for 2. rate input": not answered; rework 1.1, rework 1.2 was played since'
     )
     assert (
-        answer_text(("x" * 400,), {}, ()).splitlines()[1] == f'1. "{"x" * 299}…": nothing was played for it'
+        answer_text(("x" * 400,), {}, ()).splitlines()[1]
+        == f'1. "{"x" * 299}…": not answered; nothing was played for it'
     )
 
 

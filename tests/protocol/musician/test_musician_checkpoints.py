@@ -126,13 +126,14 @@ def test_a_session_that_resumes_scores_what_the_one_before_lived_through() -> No
 
 
 def test_what_is_submitted_again_answers_each_point_that_was_sent_back() -> None:
+    """AUDIT-V16."""
     story = submitted().judged(State.REVIEW_FAILED, "1. wrong link\n2. broad assertions")
     story.tell(i.AnswerTold(number=2, text="asks for the value"))
     assert story.kinds() == [Kind.ANSWER]
     summary = story.done().verified().only(r.Submit).message.summary
     assert summary.splitlines()[1:] == [
         "Resubmitted after it was sent back:",
-        '1. "wrong link": mended in rework 1.1',
+        '1. "wrong link": not answered; rework 1.1 was played since',
         '2. "broad assertions": asks for the value',
     ]
     assert "sent back" not in story.approved().done().verified().only(r.Submit).message.summary

@@ -1,8 +1,8 @@
 """What was sent back, point by point, and the answer to each point (sources "Re-Submit for Review").
 
 A rejection is free text. Its points are numbered (``1. …``, on lines of their own or in one line), or listed with
-dashes, or it is one point as a whole. The answer to a point is what the agent says of it; where it says nothing the
-program says where it was mended, which is all that it knows. Nothing here judges whether an answer is a good one.
+dashes, or it is one point as a whole. The answer to a point is what the agent says of it; where it says nothing that is
+said, with what was played since, which is all that the program knows. Nothing here judges whether an answer is good.
 """
 
 import re
@@ -42,9 +42,9 @@ def numbered_answer(text: str) -> dict[int, str]:
 
 def answer_text(points: Sequence[str], answers: Mapping[int, str], mended_in: Sequence[str]) -> str:
     """Each point quoted and answered, one a line; ``mended_in`` are the items that were played for it."""
-    where = f"mended in {', '.join(mended_in)}" if mended_in else "nothing was played for it"
+    played = f"{', '.join(mended_in)} was played since" if mended_in else "nothing was played for it"
     lines = (
-        f'{number}. "{_short(point)}": {_short(answers.get(number, "")) or where}'
+        f'{number}. "{_short(point)}": {_short(answers.get(number, "")) or f"not answered; {played}"}'
         for number, point in enumerate(points, start=1)
     )
     return "\n".join(("Resubmitted after it was sent back:", *lines))

@@ -32,6 +32,7 @@ from musician.protocol.transitions import Actor, Event, find
 from musician.runtime.belongings import check_alone, end_what_runs
 from musician.runtime.byhand import pieces
 from musician.runtime.byhand.readings import is_granted, used_in
+from musician.runtime.in_force import settings_of_task
 from musician.runtime.noticing import noticed
 from musician.runtime.papers import Papers
 from musician.runtime.program import load_task_file, program_in
@@ -52,7 +53,8 @@ class Hand:
     """One claim with its task, tree and files, each opened when it is needed. All calls block."""
 
     def __init__(self, *, root: Root, store: Store, claim: Claim, settings: Settings) -> None:
-        self.root, self.store, self.claim, self.settings = root, store, claim, settings
+        self.root, self.store, self.claim = root, store, claim
+        self.settings = settings_of_task(store, claim.task_id, settings)
         self.papers = Papers(root, claim.task_id)
 
     # -- what there is ------------------------------------------------------------------------------------------
@@ -295,8 +297,7 @@ class Hand:
         service.beat(self.store, self.claim)  # before anything is set aside
         end_what_runs(self.store, self.view, self.tree.path, self.settings)
         state = replace(self.state(context_pct), leave_reason=reason)
-        leave = replace(leaving(state), notes=notes, handoff=handoff or "")
-        self.store_record(leave)
+        self.store_record(replace(leaving(state), notes=notes, handoff=handoff or ""))
         return self.papers.relative(self.papers.handoff)
 
     def finish(self) -> str:

@@ -22,6 +22,7 @@ from musician.protocol.musician.writing import resumption_question
 from musician.protocol.settings import Settings
 from musician.runtime.byhand.hand import Hand
 from musician.runtime.claiming import claim_task
+from musician.runtime.in_force import settings_of_task
 from musician.runtime.resuming.lookback import Ground, Outlook, look_back
 from musician.service import Taken
 from musician.store.port import Store
@@ -85,6 +86,7 @@ async def take_up(
     the owner it changes nothing, but does what a call that was killed has left. :class:`ClaimBlocked` as
     :func:`musician.service.claim`; :class:`ClaimLost` if the claim goes to another meanwhile.
     """
+    settings = await anyio.to_thread.run_sync(partial(settings_of_task, store, task_id, settings))
     claimed = partial(
         claim_task,
         root,

@@ -8,6 +8,7 @@ from musician import service
 from musician.plans.model import Changes, Isolation, Plan, Review, TaskSpec
 from musician.protocol.conductor.engine import Orchestra, Report, Reviewer, Submitted, TaskFacts, Trial
 from musician.protocol.conductor.opinion import Opinion
+from musician.protocol.conductor.repeats import what_failed
 from musician.protocol.errors import UnreadableMessage
 from musician.protocol.journal import AWAITS_ANSWER, Kind, Progress
 from musician.protocol.messages import submissions
@@ -27,10 +28,11 @@ from musician.runtime.owners import is_about_to_play, owner_of
 from musician.runtime.program import program_of
 from musician.runtime.resuming.resumption import checkpoint_number
 from musician.service import TaskView
-from musician.store.rows import HistoryRow, MessageRow, SubmissionRow, VerificationRow
+from musician.store.rows import HistoryRow, JournalRow, MessageRow, SubmissionRow, VerificationRow
 from musician.trees.branches import branch_of, full_ref, integration_branch
 from musician.trees.git import Git
 from musician.trees.root import Root
+from musician.verification.earlier import failed_tests_of
 
 __all__ = ["Gatherer", "Memory", "submitted_commit"]
 
@@ -264,9 +266,27 @@ def _report(view: TaskView) -> Report | None:
         message_id=change.message_id,
         text=said,
         is_context=False,
-        is_repeat=len(errors) > 1 and _error_of(view, errors[-2]) == said,
+        is_repeat=len(errors) > 1 and _is_repeat(view, errors),
         is_unplayable=_is_unplayable(view),
     )
+
+
+def _is_repeat(view: TaskView, errors: list[HistoryRow]) -> bool:
+    """Whether what failed is what failed before; a raw writer's report has no entry, and its words must do."""
+    reports = [row for row in view.journal if row.kind == Kind.ERROR]
+    if len(reports) != view.error_count or len(reports) < 2:
+        return len({what_failed(_error_of(view, each)) for each in errors[-2:]}) == 1
+    before, now = reports[-2:]
+    return before.item == now.item and _failure(view, before) == _failure(view, now)
+
+
+def _failure(view: TaskView, report: JournalRow) -> str:
+    """Of a checkpoint that stays red the tests that fail; of anything else the words."""
+    red = [
+        row for row in view.verifications if row.journal_id < report.id and row.outcome == Verification.RED
+    ]
+    is_check = report.item.startswith("checkpoint ")
+    return what_failed(report.text, failed_tests_of(red[-1]) if red and is_check else ())
 
 
 def _is_unplayable(view: TaskView) -> bool:

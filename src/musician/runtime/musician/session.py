@@ -243,7 +243,7 @@ class Session:
         """
         await self._restore_tree()
         if takes_in:
-            feedback += await self._take_in()
+            prose += await self._take_in()
         try:
             return await self._perform_prepared(kind, item, title, prose, scripts, feedback)
         finally:

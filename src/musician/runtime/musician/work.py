@@ -36,6 +36,7 @@ from musician.protocol.musician.engine import MusicianState
 from musician.protocol.musician.since import Since
 from musician.protocol.settings import Settings
 from musician.runtime.claiming import block, claim_task
+from musician.runtime.in_force import settings_of_task
 from musician.runtime.musician.session import Session
 from musician.runtime.papers import Papers
 from musician.runtime.program import load_task_file, program_of
@@ -77,6 +78,7 @@ async def play_task(
     """
     if agent is not None:
         make_agent(agent)
+    settings = await anyio.to_thread.run_sync(partial(settings_of_task, store, task_id, settings))
     held = hold(lock_path(root.locks_dir, task_id), session_id=session_id)
     if isinstance(held, HeldBy):
         process = "" if held.identity is None else f" {held.identity.pid}"

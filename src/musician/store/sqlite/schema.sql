@@ -297,6 +297,12 @@ CREATE TABLE plans (
     finished_at TEXT
 ) WITHOUT ROWID;
 
+-- The settings file as it was when a plan was locked or amended: what a step writes into it later is not in force.
+CREATE TABLE plan_settings (
+    plan_id TEXT NOT NULL PRIMARY KEY,
+    text    TEXT NOT NULL
+) WITHOUT ROWID;
+
 CREATE TABLE phases (
     plan_id TEXT NOT NULL,
     number  INTEGER NOT NULL,

@@ -55,3 +55,9 @@ CREATE VIEW settled AS
 SELECT o.message_id, o.task_id FROM orders o
 JOIN sessions s ON s.task_id = o.task_id AND s.claim_epoch = o.claim_epoch
 WHERE s.ended_at IS NOT NULL;
+
+-- The settings file as it was when a plan was locked or amended: what a step writes into it later is not in force.
+CREATE TABLE plan_settings (
+    plan_id TEXT NOT NULL PRIMARY KEY,
+    text    TEXT NOT NULL
+) WITHOUT ROWID;

@@ -78,3 +78,13 @@ SELECT * FROM needs_human WHERE task_id = :task_id ORDER BY id;
 -- name: resolve_human
 UPDATE needs_human SET resolved_at = datetime('now'), resolution = :resolution
 WHERE task_id = :task_id AND resolved_at IS NULL;
+
+-- name: keep_settings
+INSERT INTO plan_settings (plan_id, text) VALUES (:plan_id, :text)
+ON CONFLICT (plan_id) DO UPDATE SET text = excluded.text;
+
+-- name: settings_of_plan
+SELECT text FROM plan_settings WHERE plan_id = :plan_id;
+
+-- name: settings_of_task
+SELECT p.text FROM orchestration_tasks t JOIN plan_settings p ON p.plan_id = t.plan_id WHERE t.task_id = :task_id;

@@ -1,0 +1,31 @@
+"""Whether an error report says what the one before it said: by what failed, not by how it was worded (D18).
+
+The same failure is told with other durations, addresses, process numbers and scratch folders each time. What stays is
+the tests that fail, where somebody counted them, and the words without what shifts.
+"""
+
+import re
+from collections.abc import Iterable
+
+__all__ = ["what_failed"]
+
+_SHIFTS = (
+    (re.compile(r"(?:/[^\s/:'\"`]+)+/"), "/"),  # where a file lies; its name stays
+    (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?Z?)?\b"), "DATE"),
+    (re.compile(r"\b\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?\b"), "TIME"),
+    (re.compile(r"\b\d+(?:[.,]\d+)?\s?(?:ns|µs|us|ms|s|sec|secs|seconds?|min|minutes?)\b"), "DURATION"),
+    (re.compile(r"\b0x[0-9a-fA-F]+\b"), "ADDRESS"),
+    (re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b"), "ID"),
+    (re.compile(r"\b(pid|process|port|line)([ =:]+)\d+\b", re.IGNORECASE), r"\1 N"),
+    (re.compile(r"\b(musician|pytest|tmp|before)-[\w-]+"), r"\1"),
+)
+
+
+def what_failed(text: str, failed_tests: Iterable[str] = ()) -> str:
+    """The same for two reports of the same failure."""
+    tests = sorted(set(failed_tests))
+    if tests:
+        return "\n".join(tests)
+    for pattern, instead in _SHIFTS:
+        text = pattern.sub(instead, text)
+    return " ".join(text.split())

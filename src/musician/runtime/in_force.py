@@ -1,0 +1,51 @@
+"""Which settings a plan is played with: those of its lock, whatever becomes of the file meanwhile.
+
+A step may write to the settings file, and a person may want to change something: the first must have no effect and be
+told, the second is `musician plan amend`, which takes the file up as it is then. A task without a plan goes by the
+file.
+"""
+
+from musician import service
+from musician.config import parse_settings
+from musician.protocol.errors import WrongSettings
+from musician.protocol.settings import Settings
+from musician.store.port import Store
+from musician.trees.root import Root
+
+__all__ = ["settings_file_text", "settings_of_plan", "settings_of_task", "since_the_file_was_locked"]
+
+
+def settings_file_text(root: Root) -> str:
+    """The settings file as it is now; "" where there is none that can be read."""
+    try:
+        return root.config.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def settings_of_plan(store: Store, plan_id: str, now: Settings) -> Settings:
+    """A locked plan's settings; ``now``'s, the file's, where nobody kept them. Blocks."""
+    return _read(service.settings_text(store, plan_id=plan_id), now)
+
+
+def settings_of_task(store: Store, task_id: str, now: Settings) -> Settings:
+    """As of its plan; ``now``'s for a task without one. Blocks."""
+    return _read(service.settings_text(store, task_id=task_id), now)
+
+
+def since_the_file_was_locked(root: Root, store: Store, plan_id: str) -> tuple[str, ...]:
+    """That the file says something else now, in one sentence; () if it does not. Blocks."""
+    locked = service.settings_text(store, plan_id=plan_id)
+    if locked is None or locked == settings_file_text(root):
+        return ()
+    changed = f"{root.config.name} has changed since {plan_id} was locked, and the change is not in force"
+    return (f"{changed}; if it is meant: musician plan amend",)
+
+
+def _read(text: str | None, now: Settings) -> Settings:
+    if text is None:
+        return now
+    try:
+        return parse_settings(text, name="the settings of the lock")
+    except WrongSettings:  # an older program's, with a name that is none any more
+        return now
