@@ -114,6 +114,8 @@ class _Promise:
     def covers_change(self, path: Path, before: Snapshot, after: Snapshot) -> bool:
         if path.parts[-2:] == ("info", "exclude"):
             return _users_excludes(before, path) == _users_excludes(after, path)
+        if path.name == ".musician":
+            return after.files.get(path, "").startswith("drwx------")  # ours, and closed to others (AUDIT-S6)
         if not self._paths:
             return False
         if path == self._index:
