@@ -201,7 +201,8 @@ class SqliteStore:
                 if self._writable:
                     held.enter_context(self._gate.hold(0))
             except (OSError, GateTimeout):
-                self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+                with suppress(apsw.ConnectionClosedError):  # it may be closed, and its folder gone
+                    self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             self._connection.close()
 
     @property
