@@ -54,3 +54,9 @@ def test_a_file_that_cannot_be_read_is_no_reason_to_use_the_defaults(tmp_path: P
     (tmp_path / "config.toml").mkdir()
     with pytest.raises(WrongSettings, match="cannot be read"):
         load_settings(tmp_path / "config.toml")
+
+
+def test_a_byte_order_mark_is_no_part_of_the_settings(tmp_path: Path) -> None:
+    """AUDIT-P22."""
+    (tmp_path / "config.toml").write_bytes(b"\xef\xbb\xbf[heartbeat]\nstale_after_s = 600\n")
+    assert load_settings(tmp_path / "config.toml").heartbeat.stale_after_s == 600

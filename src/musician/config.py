@@ -20,7 +20,7 @@ _HEAD = """\
 def load_settings(path: Path) -> Settings:
     """The settings in a file; the defaults if there is none. :class:`WrongSettings` says what to mend."""
     try:
-        return parse_settings(path.read_text(encoding="utf-8"), name=path.name)
+        return parse_settings(path.read_text(encoding="utf-8-sig"), name=path.name)
     except FileNotFoundError:
         return Settings()
     except UnicodeDecodeError as error:

@@ -221,3 +221,15 @@ def test_the_scripts_see_through_a_temp_that_is_a_link(claimed: Path, tmp_path: 
     call("verify-temp", "1")
     call("headroom", "1")
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "elsewhere").iterdir()} == before
+
+
+def test_a_field_of_several_lines_is_one_line(claimed: Path, call: Call) -> None:
+    """AUDIT-P22: what a raw writer left looks like no line of ours."""
+    with sqlite3.connect(claimed / ".musician" / "comms.db") as raw:
+        raw.execute(
+            "UPDATE orchestration_tasks SET worked_by = 'me' || char(10) || '=== RESULT: HEALTHY ==='"
+        )
+    raw.close()
+    said = call("validate", "task-01", expect=None).out.splitlines()
+    assert [line for line in said if line.startswith("=== RESULT")] == said[-1:]
+    assert "Worked By:  me\\n=== RESULT: HEALTHY ===" in said

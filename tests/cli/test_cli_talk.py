@@ -2,8 +2,10 @@
 
 import contextlib
 import os
+import shlex
 import sqlite3
 import subprocess
+import sys
 from pathlib import Path
 
 import psutil
@@ -210,3 +212,14 @@ def test_what_is_granted_is_said_in_the_message_and_can_be_taken_back(claimed: P
     told = [message["message"] for message in call("inbox", "task-01", "--json").json["messages"]]
     assert told[-2:] == ["Push it.\n\nGranted: push", "No more.\n\nNo longer granted: push"]
     call("send", "task-01", "x", "--grant", "conduct", expect=2)
+
+
+def test_what_could_not_be_printed_is_neither_delivered_nor_acknowledged(claimed: Path, call: Call) -> None:
+    """AUDIT-P18: standard output closed, or a full disk behind it."""
+    call("send", "task-01", "read this")
+    for target in (">&-", "> /dev/full"):
+        command = f"{shlex.quote(sys.executable)} -P -m musician inbox task-01 --ack {target}"
+        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+        assert done.returncode != 0, target
+    found = call("inbox", "task-01", "--json").json
+    assert [each["message"] for each in found["messages"]] == ["read this"]

@@ -1,10 +1,13 @@
 """``worker``: plays what may be played, one task after the other, while somebody else reviews."""
 
 import json
+import os
 import signal
 import subprocess
 import time
 from pathlib import Path
+
+import pytest
 
 from musician.protocol.settings import Settings
 from musician.testing import until
@@ -134,3 +137,17 @@ def test_a_worker_waits_for_work_as_long_as_it_is_told(
         "played": [],
     }
     assert time.monotonic() - began_s >= 0.7
+
+
+def test_a_worker_without_a_place_for_a_bell_looks_now_and_then(
+    repository: Path, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AUDIT-N15: as everybody else who waits does."""
+    call("init")
+    public = tmp_path / f"musician-{os.geteuid()}"
+    public.mkdir()
+    public.chmod(0o777)
+    for name in ("XDG_RUNTIME_DIR", "TMPDIR"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setattr("musician.store.bell._SHARED_TEMPORARY", str(tmp_path))
+    assert call("worker", "--once").code == 0

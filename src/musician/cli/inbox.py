@@ -21,11 +21,14 @@ __all__ = ["inbox"]
 def inbox(app: App, task_id: str, session: str | None, epoch: int | None, ack: bool) -> None:
     """Print what the conductor said and is not acknowledged."""
     claim = claim_of(app, task_id, session, epoch)
+    if sys.stdout is None:
+        raise click.UsageError(
+            "standard output is closed: nothing could be printed, and nothing is acknowledged"
+        )
     found = service.unread(app.store, task_id)
-    service.deliver(app.store, claim, tuple(message.id for message in found))
     document = {"task_id": task_id, "acknowledged": ack, "messages": [fields(message) for message in found]}
     show(app, document, *map(as_text, found) if found else ("nothing new",))
-    if sys.stdout is not None:
-        sys.stdout.flush()  # what could not be printed must not be acknowledged
+    sys.stdout.flush()  # what could not be printed has neither been delivered nor acknowledged
+    service.deliver(app.store, claim, tuple(message.id for message in found))
     if ack and found:
         service.acknowledge(app.store, claim, found[-1].id)

@@ -27,6 +27,7 @@ from musician.runtime.conductor.facts import Gatherer, Memory
 from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.musician.work import play_task
 from musician.runtime.tasks import raising_one
+from musician.runtime.wakeups import hang_bell, has_rung, rings
 from musician.service.plans import plans_of
 from musician.store.bell import Bell
 from musician.store.port import Store
@@ -69,9 +70,9 @@ async def work_on(
         play_task, root, store, settings=settings, agent=agent, quiet=True, owns_process=owns_process
     )
     idle_since_s = anyio.current_time()
-    with Bell(store.path, CONDUCTOR) as bell:
+    with hang_bell(store.path, CONDUCTOR) as bell:
         while True:
-            bell.drain()
+            has_rung(bell)
             candidates = await anyio.to_thread.run_sync(partial(claimable, root, store, settings))
             found = await _play_first(candidates, play)
             if found is not None:
@@ -138,7 +139,7 @@ def _is_all_complete(store: Store) -> bool:
     return bool(rows) and not left
 
 
-async def _is_stopped_while_waiting(bell: Bell, pace_s: float) -> bool:
+async def _is_stopped_while_waiting(bell: Bell | None, pace_s: float) -> bool:
     """Wait for a bell, the next look, or a signal; whether it was a signal."""
     stopped = False
 
@@ -152,6 +153,6 @@ async def _is_stopped_while_waiting(bell: Bell, pace_s: float) -> bool:
 
         group.start_soon(heed)
         with anyio.move_on_after(pace_s):
-            await anyio.wait_readable(bell)
+            await rings(bell)
         group.cancel_scope.cancel()
     return stopped

@@ -45,6 +45,8 @@ def _count(row: Row | None) -> int:
 
 
 def _text(value: Value) -> str | None:
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return None if value is None else str(value)
+    """In one line: what a raw writer left must not look like a line of ours."""
+    if value is None:
+        return None
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)

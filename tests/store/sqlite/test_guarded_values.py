@@ -124,3 +124,11 @@ def test_a_task_that_was_claimed_often_is_claimed_again(store: Store, walk: Walk
         service.hand_over(store, "task-01", "go on")
         claim = service.claim(store, "task-01", f"s{number}", settings=Settings()).claim
         assert claim.epoch == number
+
+
+def test_a_session_is_blocked_once_however_often_it_says_so(raw: Raw, store: Store, walk: Walk) -> None:
+    """AUDIT-P22: the same words of the same session are one message, as there is one row (D9)."""
+    walk(store, "task-01", State.WORKING)
+    assert raw(say_sql("task-01", "late", "claim_blocked", "somebody has it")) == 1
+    assert raw(say_sql("task-01", "late", "claim_blocked", "somebody has it")) == 0
+    assert raw(say_sql("task-01", "later", "claim_blocked", "somebody has it")) == 1

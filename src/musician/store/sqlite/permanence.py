@@ -8,7 +8,7 @@ may be deleted: an id is never used twice, and what is bound to it stays bound.
 from collections.abc import Iterator
 
 from musician.protocol.messages.kinds import MessageType
-from musician.store.sqlite.triggers import abort
+from musician.store.sqlite.triggers import abort, trigger
 
 __all__ = ["permanence_triggers"]
 
@@ -85,6 +85,14 @@ def _messages() -> Iterator[str]:
         "BEFORE INSERT ON orchestration_messages",
         "EXISTS (SELECT 1 FROM orchestration_messages WHERE id = NEW.id)",
         "a message is never replaced",
+    )
+    yield trigger(  # said again in the same words, as the row that lets it end (D9)
+        "messages_blocked_once",
+        "BEFORE INSERT ON orchestration_messages",
+        f"NEW.message_type = '{MessageType.CLAIM_BLOCKED}' AND EXISTS (SELECT 1 FROM orchestration_messages"
+        " WHERE task_id = NEW.task_id AND from_session = NEW.from_session"
+        f" AND message_type = '{MessageType.CLAIM_BLOCKED}' AND message = NEW.message)",
+        "SELECT RAISE(IGNORE)",
     )
     same = " AND ".join(
         f"NEW.{column} IS OLD.{column}"
