@@ -143,8 +143,8 @@ SPEC = """\
         ),
         ("?   \tcalc\t[no test files]\nok  \tother\t0.001s [no tests to run]\n", record(0, 0, 0)),
         (
-            "test t::a ... ok\ntest t::b ... FAILED\ntest result: FAILED. 1 passed; 1 failed\ntest result: ok. 0 passed\n",
-            record(2, 1, 0, "t::b"),
+            "test t::a ... ok\ntest b ... FAILED\ntest result: FAILED. 1 passed; 1 failed\ntest result: ok. 0 passed\n",
+            record(2, 1, 0, "b"),
         ),
         ("test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n", record(0, 0, 0)),
         ("3 examples, 1 failure, 1 pending\n", record(3, 1, 1)),

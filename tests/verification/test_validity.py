@@ -16,7 +16,8 @@ from musician.protocol.rules.readiness import Check
 from musician.verification import commands, validity
 from musician.verification.commands import command_runner
 from musician.verification.findings import Validity
-from musician.verification.validity import changed_tests, try_the_tests
+from musician.verification.testcode import changed_tests
+from musician.verification.validity import try_the_tests
 
 if TYPE_CHECKING:
     from tests.verification.conftest import Workshop
@@ -228,7 +229,7 @@ def test_another_runner_cannot_be_asked(workshop: "Workshop", command: str) -> N
 
 def test_a_test_outside_the_folder_of_the_command_is_not_tried(workshop: "Workshop") -> None:
     workshop.before({"sub/greet.py": CODE_BEFORE})
-    workshop.now({"sub/greet.py": CODE_NOW, "test_it.py": "def test_a():\n    pass\n"})
+    workshop.now({"sub/greet.py": CODE_NOW, "test_it.py": "def test_a():\n    print()\n"})
     why_not = "outside the folder that the tests run in"
     assert try_them(workshop, f"cd sub && {PYTEST}") == Validity(why_not=why_not, left_out=1)
     workshop.now({"sub/test_it.py": "def test_a():\n    import greet\n    assert greet.part()\n"})

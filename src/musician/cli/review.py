@@ -13,6 +13,7 @@ from musician.processes.output import one_line
 from musician.protocol.errors import NoRepository
 from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.musician.writing import question_asked
+from musician.protocol.rules.review import needs_a_judge
 from musician.protocol.states import TERMINAL, WAITING, State
 from musician.service import TaskView
 from musician.store.rows import MessageRow, VerificationRow
@@ -97,13 +98,14 @@ def show_command(app: App, task_id: str) -> None:
     message = messages.get(message_ids[-1]) if message_ids else None
     evidence = view.verifications[-1] if view.verifications else None
     work = _work_of(app, view)
-    open_deviations = service.open_deviations_in(view.journal)
+    open_deviations, findings = service.open_rows(view.journal)
     document = {
         "task_id": task_id,
         "state": view.row.state,
         "message": None if message is None else fields(message),
         "verification": None if evidence is None else fields(evidence, result=json.loads(evidence.result)),
         "deviations": [fields(row) for row in open_deviations],
+        "findings": [fields(row) for row in findings],
         "needs_human": [fields(ask) for ask in view.open_asks],
         "work": None if work is None else _work_document(work),
     }
@@ -119,6 +121,7 @@ def show_command(app: App, task_id: str) -> None:
         *_said(message),
         *_found(evidence),
         *deviations,
+        *(needs_a_judge(row.text) for row in findings),
         *asks,
         *_where(work),
         *_how_to_answer(view),
@@ -229,9 +232,9 @@ def fix(app: App, task_id: str, text: str, message_id: int | None, corrections: 
 
 
 def _judge(app: App, task_id: str, verdict: State, text: str, message_id: int | None) -> None:
-    """A person's verdict rules every deviation that was open to see (D17)."""
-    journal = service.journal_of(app.store, task_id)
-    ruled = tuple(row.id for row in service.open_deviations_in(journal))
+    """A person's verdict rules every deviation that was open to see (D17), an approval every finding too (D26)."""
+    deviations, findings = service.open_rows(service.journal_of(app.store, task_id))
+    ruled = tuple(row.id for row in (*deviations, *(findings if verdict is State.REVIEW_APPROVED else ())))
     said = service.judge(
         app.store, task_id, verdict, text, submission_id=message_id, rules=ruled, by_person=True
     )

@@ -55,6 +55,8 @@ class Kind(StrEnum):
     CONTEXT = "context"
     VERIFIED = "verified"
     NOT_VERIFIED = "not verified"
+    FINDING = "finding"
+    """Of the submission that follows: a reviewer must accept it (D26)."""
     SUBMITTED = "submitted"
     APPROVED = "approved"
     SENT_BACK = "sent back"
@@ -129,6 +131,8 @@ class Progress:
     heard_corrections: frozenset[str] = frozenset()
     """All there ever were, by item."""
     deviations: tuple[Deviation, ...] = ()
+    accepted: frozenset[str] = frozenset()
+    """Findings that a reviewer has let pass."""
     self_corrections: tuple[str, ...] = ()
     questions: int = 0
     failed_verifications: int = 0
@@ -160,6 +164,8 @@ def _fold(progress: Progress, entry: Entry) -> Progress:
         case Kind.DEVIATION | Kind.SENT_BACK:
             found = deviation_in(entry)
             return progress if found is None else replace(progress, deviations=(*progress.deviations, found))
+        case Kind.FINDING if entry.ruled:
+            return replace(progress, accepted=progress.accepted | {entry.text})
         case Kind.SELF_CORRECTION:
             said = ": ".join(part for part in (entry.item, entry.text) if part)
             return replace(progress, self_corrections=(*progress.self_corrections, said))
@@ -240,6 +246,7 @@ _PHRASES = {
     Kind.CONTEXT: "CONTEXT {text}",
     Kind.VERIFIED: "{item} verification: {text}",
     Kind.NOT_VERIFIED: "{item} verification failed: {text}",
+    Kind.FINDING: "{item} needs a judge: {text}",
     Kind.SUBMITTED: "{item} reached, review requested",
     Kind.APPROVED: "{item} approved",
     Kind.SENT_BACK: "{item} sent back: {text}",

@@ -85,6 +85,8 @@ async def run_checkpoint(
         on_process=on_process,
         earlier=earlier_of(view.verifications, checkpoint=check.number, start=start),
         claims=_claims_in(view.journal),
+        may_change=check.may_change,
+        may_pass_before=check.may_pass_before,
     )
     outcome = outcome_of(result)
     keep = partial(

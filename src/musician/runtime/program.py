@@ -113,4 +113,6 @@ def _check(task: TaskSpec, checkpoint: Checkpoint, rework: tuple[str, ...]) -> C
         commands=commands_for(task, checkpoint.number),
         rework=rework,
         final=checkpoint.final,
+        may_change=task.may_change,
+        may_pass_before=task.may_pass_before,
     )

@@ -27,7 +27,7 @@ def judge(
     """Answer the latest submission or report; the verdict's message id.
 
     ``submission_id`` names the message that was judged: if it is no longer the latest, the verdict is refused
-    (:class:`StaleVerdict`). ``rules`` are journal ids of the deviations this verdict rules, each once (D17).
+    (:class:`StaleVerdict`). ``rules`` are journal ids of the deviations and findings it rules, each once (D17, D26).
     ``by_person``: what came before is ruled by it, and makes nothing rough any more (D17); a failure is not approved
     by a person, for what would that approve? :class:`EvidenceMissing` then, and while a raw writer's submission waits
     for its message (D5).
@@ -112,8 +112,8 @@ def _latest(tx: Tx, task_id: str) -> HistoryRow:
 
 
 def _rule(tx: Tx, task_id: str, journal_id: int, message_id: int) -> None:
-    if tx.one("deviation", task_id=task_id, journal_id=journal_id) is None:
+    if tx.one("to_be_ruled", task_id=task_id, journal_id=journal_id) is None:
         raise BadField(
-            field="rules", value=journal_id, reason=f"name a deviation in the journal of {task_id}"
+            field="rules", value=journal_id, reason=f"name a deviation or finding in the journal of {task_id}"
         )
-    tx.run("rule_deviation", journal_id=journal_id, message_id=message_id)
+    tx.run("rule", journal_id=journal_id, message_id=message_id)

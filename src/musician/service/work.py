@@ -1,6 +1,6 @@
 """Writing down what a session did: journal, verification, processes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from musician.processes.identity import ProcessIdentity
@@ -21,6 +21,7 @@ __all__ = [
     "journal_of",
     "measure_context",
     "open_deviations_in",
+    "open_rows",
     "progress_of",
     "record",
     "record_process",
@@ -145,6 +146,17 @@ def open_deviations_in(journal: Iterable[JournalRow]) -> tuple[JournalRow, ...]:
     return tuple(
         row for row in journal if (found := deviation_in(as_entry(row))) is not None and not found.ruled
     )
+
+
+def open_rows(journal: Sequence[JournalRow]) -> tuple[tuple[JournalRow, ...], tuple[JournalRow, ...]]:
+    """What a reviewer has to rule: the open deviations, and the findings of the latest submission (D17, D26)."""
+    findings: list[JournalRow] = []
+    submitted = 0
+    for row in reversed(journal):
+        submitted += row.kind == Kind.SUBMITTED
+        if submitted == 1 and row.kind == Kind.FINDING and row.ruled_by is None:
+            findings.insert(0, row)
+    return open_deviations_in(journal), tuple(findings)
 
 
 def as_entry(row: JournalRow) -> Entry:

@@ -9,7 +9,7 @@ test run may leave things there, and evidence is about exactly the tree it names
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Literal
 
@@ -39,7 +39,7 @@ _MAX_LINE_CHARS = 1_000
 
 _NO_BLOB = re.compile(r"0+\Z")
 _HUNK = re.compile(rb"@@ -\d+(?:,\d+)? \+(\d+)")
-_TEST_FOLDERS = frozenset({"test", "tests", "spec", "specs", "__tests__"})
+_TEST_FOLDERS = frozenset({"test", "tests", "spec", "specs", "__tests__", "__snapshots__"})
 _TEST_FILE = re.compile(r"test_.*|.*_tests?|.*[._-]spec|.*\.test|conftest")
 _PYTHON_TEST = re.compile(r"test_.*\.py|.*_test\.py")
 _DOCUMENTATION = frozenset({".md", ".rst", ".txt", ".adoc"})
@@ -62,6 +62,7 @@ class ChangedFile:
     mode: str
     old_blob: str
     new_blob: str
+    old_mode: str = ""
     added: tuple[AddedLine, ...] = ()
 
     @property
@@ -71,12 +72,16 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """All that lies between ``base`` and ``tree_id``; ``unread`` counts the files that were not looked into."""
+    """All that lies between ``base`` and ``tree_id``; ``unread`` counts the files that were not looked into.
+
+    ``listed`` are all of them, those too, without their lines.
+    """
 
     base: str
     tree_id: str
     files: tuple[ChangedFile, ...]
     unread: int = 0
+    listed: tuple[ChangedFile, ...] = ()
 
     @property
     def present(self) -> tuple[ChangedFile, ...]:
@@ -120,18 +125,9 @@ def read_change(git: Git, base: str, tree_id: str) -> Change:
     return Change(
         base=base,
         tree_id=tree_id,
-        files=tuple(
-            ChangedFile(
-                path=file.path,
-                kind=file.kind,
-                mode=file.mode,
-                old_blob=file.old_blob,
-                new_blob=file.new_blob,
-                added=added.get(file.path, ()),
-            )
-            for file in read
-        ),
+        files=tuple(replace(file, added=added.get(file.path, ())) for file in read),
         unread=len(listed) - len(read),
+        listed=tuple(listed),
     )
 
 
@@ -174,6 +170,7 @@ def _listed(git: Git, base: str, tree_id: str) -> list[ChangedFile]:
                 path=path.decode("utf-8", "surrogateescape"),
                 kind=kind,
                 mode=old_mode if kind == "deleted" else mode,
+                old_mode=old_mode,
                 old_blob="" if _NO_BLOB.match(old_blob) else old_blob,
                 new_blob="" if _NO_BLOB.match(new_blob) else new_blob,
             )

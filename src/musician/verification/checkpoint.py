@@ -25,10 +25,12 @@ from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
 from musician.protocol.errors import GitFailed, NoRepository
 from musician.protocol.rules.readiness import Check, CoverageLevel, Facts, coverage_level, decide
+from musician.protocol.rules.referee import Finding, FindingKind
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
 from musician.trees.git import Git
 from musician.verification import claimed
+from musician.verification.basejudge import Judged, judge_by_the_base
 from musician.verification.categories import Planned, Selection, select_tests
 from musician.verification.change import Change, paths_in, read_change
 from musician.verification.commands import CommandRunner, Ran, command_runner
@@ -62,6 +64,8 @@ __all__ = ["outcome_of", "verify_checkpoint"]
 _TROUBLES = (GitFailed, NoRepository, OSError)
 """What keeps a stage from being done."""
 _MAX_TROUBLE_CHARS = 200
+MAX_IDLE = 2_000
+"""Names kept of tests that are skipped or expected to fail."""
 T = TypeVar("T")
 
 
@@ -78,16 +82,26 @@ async def verify_checkpoint(
     on_process: Callable[[ProcessIdentity], Awaitable[None]],
     earlier: Earlier,
     claims: Mapping[str, str] | None = None,
+    may_change: Sequence[str] = (),
+    may_pass_before: bool = False,
 ) -> VerificationResult:
     """Verify ``tree``, which is ``tree_id`` now, by the checkpoint's own ``commands`` and all stages.
 
     As :func:`musician.verification.run.verify`, with the limits from ``settings``; ``claims`` are what subagents told
-    of their work, by whose it is (D19). ``VerificationResult.ready`` says whether it may be reported.
+    of their work, by whose it is (D19); ``may_change`` and ``may_pass_before`` what the task is allowed (D26, D16).
+    ``VerificationResult.ready`` says whether it may be reported.
     """
     began_s = anyio.current_time()
     settled: list[Settled] = []
     found = _Found(
-        commands=commands, tree=tree, settings=settings, final=final, earlier=earlier, claims=claims or {}
+        commands=commands,
+        tree=tree,
+        settings=settings,
+        final=final,
+        earlier=earlier,
+        claims=claims or {},
+        may_change=may_change,
+        may_pass_before=may_pass_before,
     )
     trouble = "" if commands else "cannot run: no test command"
     try:
@@ -102,7 +116,7 @@ async def verify_checkpoint(
             if commands:
                 await found.run_tests(runner, settled)
             result = result_of(settled, trouble=trouble, tree_id=tree_id, checkpoint=checkpoint, full=final)
-            await found.go_through(result, runner)
+            await found.go_through(result, runner, [each.ran for each in settled])
             spent_s = runner.spent_s
     except OSError as error:
         trouble, spent_s = f"cannot run: {error}", 0.0
@@ -138,6 +152,8 @@ class _Found:
     final: bool
     earlier: Earlier
     claims: Mapping[str, str]
+    may_change: Sequence[str] = ()
+    may_pass_before: bool = False
     change: Change | None = None
     project: Project | None = None
     stamps: Stamps = field(default_factory=dict)
@@ -149,6 +165,8 @@ class _Found:
     scan: Scan | None = None
     integration: Integration | None = None
     failure: Failure | None = None
+    judged: Judged = field(default_factory=Judged)
+    idle: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -235,7 +253,7 @@ class _Found:
             return False
         return failing <= set(before.result.failed_tests)
 
-    async def go_through(self, result: VerificationResult, runner: CommandRunner) -> None:
+    async def go_through(self, result: VerificationResult, runner: CommandRunner, ran: Sequence[Ran]) -> None:
         """The stages after the tests; where tests fail, only why."""
         change, project = self.change, self.project
         if change is None or project is None or not self.commands:
@@ -243,6 +261,7 @@ class _Found:
         if not result.passed:
             self.failure = analyse(result.commands[-1], change, project.top_modules)
             return
+        await self._ask_the_base(change, project, runner, ran)
         self.coverage = changed_coverage(change, self.report, baseline_pct=self.earlier.coverage_pct)
         limit_s = self.settings.validity.limit_s
         try:
@@ -256,6 +275,29 @@ class _Found:
         ):  # ruff is a program of its own: neither waits for the other
             group.start_soon(self._scan, change)
             self.integration = await look_at_wholeness(self.tree, change, project, self.commands, runner)
+
+    async def _ask_the_base(
+        self, change: Change, project: Project, runner: CommandRunner, ran: Sequence[Ran]
+    ) -> None:
+        """A base that cannot be asked has judged nothing: that, too, is for a reviewer."""
+        records = [each.record.outcomes for each in ran if each.record is not None]
+        idle = (name for found in records for name, how in found.items() if how in ("skipped", "xfailed"))
+        self.idle = tuple(dict.fromkeys(idle))[:MAX_IDLE]
+        try:
+            self.judged = await judge_by_the_base(
+                change,
+                project,
+                self.commands,
+                ran,
+                runner=runner,
+                idle_before=self.earlier.idle,
+                allowed=self.may_change,
+            )
+        except _TROUBLES as error:
+            text = f"the old tests were not run: {_short(error)}"
+            finding = Finding(kind=FindingKind.CHANGED_EXPECTATION, subject="", text=text)
+            self.judged = Judged(findings=(finding,))
+        self.notes += self.judged.notes
 
     async def _scan(self, change: Change) -> None:
         try:
@@ -281,7 +323,9 @@ class _Found:
             tests=_tests_of(result),
             valid=Check.UNKNOWN
             if self.validity is None
-            else self.validity.check(self.settings.validity.least_failing_pct),
+            else self.validity.check(
+                0.0 if self.may_pass_before else self.settings.validity.least_failing_pct
+            ),
             coverage=level,
             clean=Check.UNKNOWN if self.scan is None else self.scan.check,
             whole=Check.UNKNOWN if self.integration is None else self.integration.check,
@@ -298,6 +342,8 @@ class _Found:
             integration=self.integration,
             failure=self.failure,
             claims=claims,
+            findings=self.judged.findings,
+            idle=self.idle,
             decision=decide(facts),
             notes=tuple(self.notes),
             overhead_s=overhead_s,

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import mkdtemp
 
 import anyio
 
@@ -60,8 +61,7 @@ class CommandRunner:
 
     def elsewhere(self, tree: Path, *, env: Mapping[str, str], time_limit_s: float) -> "CommandRunner":
         """A runner for another tree that writes to the same log; ``env`` is added to this one's."""
-        records = self.records / tree.name
-        records.mkdir(exist_ok=True)
+        records = Path(mkdtemp(dir=self.records))
         return replace(self, tree=tree, env={**self.env, **env}, time_limit_s=time_limit_s, records=records)
 
     async def run(self, command: str) -> Ran:

@@ -19,12 +19,14 @@ MAX_FAILED_TESTS = 500
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Earlier:
     """``base`` is the commit or tree the change begins at, None if unknown; ``failed_tests`` are recorded names of
-    tests that failed on the way to this checkpoint; ``coverage_pct`` is the whole project's at ``base``.
+    tests that failed on the way to this checkpoint; ``coverage_pct`` is the whole project's at ``base``; ``idle`` are
+    tests that were skipped or expected to fail there.
     """
 
     base: str | None = None
     failed_tests: tuple[str, ...] = ()
     coverage_pct: float | None = None
+    idle: tuple[str, ...] = ()
 
 
 def earlier_of(rows: Iterable[VerificationRow], *, checkpoint: int, start: str | None) -> Earlier:
@@ -48,6 +50,7 @@ def earlier_of(rows: Iterable[VerificationRow], *, checkpoint: int, start: str |
         base=start if before is None else before.tree_id,
         failed_tests=tuple(failed)[:MAX_FAILED_TESTS],
         coverage_pct=None if stages is None or stages.coverage is None else stages.coverage.total_pct,
+        idle=() if stages is None else stages.idle,
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from musician.protocol.rules.readiness import Check, Decision
+from musician.protocol.rules.referee import Finding
 
 __all__ = [
     "Category",
@@ -74,7 +75,7 @@ class Validity:
         if self.cannot_fail:
             return (
                 f"{len(self.cannot_fail)} of {self.examined} new or changed tests also pass on the code as it was:"
-                f" {named(self.cannot_fail)}"
+                f" {named(self.cannot_fail)} (a task whose tests may says `may-pass-before: true`)"
             )
         if self.why_not:
             return f"new tests not tested: {self.why_not}"
@@ -200,8 +201,9 @@ class ClaimCheck:
 class Stages:
     """Everything the verification of a checkpoint found besides the tests themselves, in D16's order.
 
-    A stage that was not reached, because tests fail, is None. ``base`` is the tree of the last checkpoint;
-    ``overhead_s`` is what the program itself took, without anybody's tests.
+    A stage that was not reached, because tests fail, is None. ``base`` is the tree of the last checkpoint; ``findings``
+    are the referee's; ``idle`` are tests that were skipped or are expected to fail; ``overhead_s`` is what the program
+    itself took, without anybody's tests.
     """
 
     base: str = ""
@@ -213,13 +215,15 @@ class Stages:
     integration: Integration | None = None
     failure: Failure | None = None
     claims: tuple[ClaimCheck, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    idle: tuple[str, ...] = ()
     decision: Decision
     notes: tuple[str, ...] = ()
     overhead_s: float = field(default=0.0, compare=False)
 
     def said(self) -> tuple[str, ...]:
         """What the review says of the stages, gravest first."""
-        parts = [*self.faults()]
+        parts = [*map(str, self.findings), *self.faults()]
         if self.validity is not None and (line := self.validity.line()) and line not in parts:
             parts.append(line)
         if self.coverage is not None and (line := self.coverage.line()) not in parts:

@@ -1,10 +1,10 @@
-"""The code as it was at the last checkpoint, laid out in a scratch folder to run tests against.
+"""A tree of git's, laid out in a scratch folder to run tests in: the code as it was, or as it is under its old tests.
 
 The folder is filled from git's objects by an index of its own: nothing is registered in the repository, the task's
 tree is not touched, and a kill leaves a folder in the temporary directory and nothing else. Rules:
 
-- Virtual environments that lie in the task's tree are linked in, and what the plan has given it; they are no part of
-  the code.
+- Virtual environments and ``node_modules`` that lie in the task's tree are linked in, and what the plan has given it;
+  they are no part of the code.
 - What the task's tree has now must not be imported from there: a guard in the interpreter sees to it.
 """
 
@@ -23,7 +23,7 @@ from musician.trees.git import Git
 from musician.trees.left_out import given_to
 from musician.verification.change import ChangedFile
 
-__all__ = ["OldTree", "old_tree"]
+__all__ = ["OldTree", "as_before", "as_now", "old_tree"]
 
 _IMPORT_ROOTS = ("src", "")
 """Where code is imported from that an editable install points at."""
@@ -42,11 +42,11 @@ async def old_tree(
     tree: Path,
     base: str,
     *,
-    replaced: Iterable[ChangedFile] = (),
+    put: bytes = b"",
     env: Mapping[str, str],
     folder: str = "",
 ) -> AsyncIterator[OldTree]:
-    """Tree ``base`` with the files ``replaced`` as they are now; ``env`` is what the commands have otherwise.
+    """Tree ``base`` with what is ``put`` into it (:func:`as_now`); ``env`` is what the commands have otherwise.
 
     They run in ``folder`` of it: a virtual environment there is linked in, and code imported from there, as at the top.
     :class:`GitFailed` if ``base`` is not there.
@@ -55,20 +55,18 @@ async def old_tree(
     folders = tuple(dict.fromkeys((folder, "")))
     try:
         top = Path(scratch.name).resolve() / "tree"
-        await anyio.to_thread.run_sync(partial(_lay_out, tree, base, tuple(replaced), top, folders))
+        await anyio.to_thread.run_sync(partial(_lay_out, tree, base, put, top, folders))
         yield OldTree(path=top, env=_environment(tree, top, env, folders))
     finally:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(scratch.cleanup)
 
 
-def _lay_out(
-    tree: Path, base: str, replaced: tuple[ChangedFile, ...], top: Path, folders: Iterable[str]
-) -> None:
+def _lay_out(tree: Path, base: str, put: bytes, top: Path, folders: Iterable[str]) -> None:
     git = Git(tree, top.with_name("index"))
     git.run("read-tree", base)
-    if replaced:
-        git.run("update-index", "-z", "--index-info", stdin=b"".join(map(_entry, replaced)))
+    if put:
+        git.run("update-index", "-z", "--index-info", stdin=put)
     top.mkdir()
     git.run("checkout-index", "--all", "--quiet", f"--prefix={top}/")
     for found in (each for folder in folders for each in _environments(tree / folder)):
@@ -81,9 +79,19 @@ def _lay_out(
             (top / given).symlink_to(tree / given)
 
 
-def _entry(file: ChangedFile) -> bytes:
-    mode, blob = ("0", "0" * len(file.old_blob)) if file.kind == "deleted" else (file.mode, file.new_blob)
-    return f"{mode} {blob}\t{file.path}\0".encode()
+def as_now(files: Iterable[ChangedFile]) -> bytes:
+    """Files as they are now, to be put into a tree; what is gone is taken out."""
+    return b"".join(_entry(file, file.mode, file.new_blob) for file in files)
+
+
+def as_before(files: Iterable[ChangedFile]) -> bytes:
+    """Files as they were; what was not there is taken out."""
+    return b"".join(_entry(file, file.old_mode, file.old_blob) for file in files)
+
+
+def _entry(file: ChangedFile, mode: str, blob: str) -> bytes:
+    head = f"{mode} {blob}" if blob else f"0 {'0' * len(file.old_blob or file.new_blob)}"
+    return f"{head}\t{file.path}\0".encode("utf-8", "surrogateescape")
 
 
 def _environments(folder: Path) -> list[Path]:
@@ -91,7 +99,9 @@ def _environments(folder: Path) -> list[Path]:
         return []
     with os.scandir(folder) as entries:
         return [
-            Path(entry.path) for entry in entries if os.path.isfile(os.path.join(entry.path, "pyvenv.cfg"))
+            Path(entry.path)
+            for entry in entries
+            if entry.name == "node_modules" or os.path.isfile(os.path.join(entry.path, "pyvenv.cfg"))
         ]
 
 

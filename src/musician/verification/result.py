@@ -153,6 +153,11 @@ class VerificationResult:
         faults = () if self.stages is None else self.stages.faults()
         return "\n".join((*faults, self.tests_line()))
 
+    def to_judge(self) -> tuple[str, ...]:
+        """What only a reviewer may let pass (D26)."""
+        findings = () if self.stages is None else self.stages.findings
+        return tuple(str(finding) for finding in findings if not finding.allowed)
+
     def _besides(self) -> str:
         said = () if self.stages is None else self.stages.said()
         joined = "; ".join(said)

@@ -48,7 +48,7 @@ from musician.protocol.conductor.orchestra import (
 from musician.protocol.rules.budget import answer_by_rule
 from musician.protocol.rules.deviations import open_deviations
 from musician.protocol.rules.liveness import Owner
-from musician.protocol.rules.review import Verdict, VerdictKind, judge_by_rule
+from musician.protocol.rules.review import Verdict, VerdictKind, judge_by_rule, needs_a_judge
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
 
@@ -161,7 +161,8 @@ def _verdict_on(reviewer: Reviewer, found: Submitted, settings: Settings) -> Ver
     """None: the reviewing agent is to be asked."""
     match reviewer:
         case Reviewer.HUMAN:
-            return Verdict(kind=VerdictKind.ASK_HUMAN, reasons=("the plan asks for a person's review",))
+            asked = ("the plan asks for a person's review", *map(needs_a_judge, found.submission.findings))
+            return Verdict(kind=VerdictKind.ASK_HUMAN, reasons=asked)
         case Reviewer.AGENT:
             decided = before_asking(found.submission, settings)
             if decided is not None or found.opinion is None:
@@ -199,10 +200,17 @@ def _judged(task: TaskFacts, found: Submitted, verdict: State, text: str) -> Jud
 
 
 def _ruled(found: Submitted, verdict: State) -> tuple[int, ...]:
-    """The deviations ruled by this verdict: all that are open, but those a reviewing agent has left for later."""
-    if found.opinion is None or verdict is State.REVIEW_APPROVED:
-        return found.deviation_ids if open_deviations(found.submission.work.deviations) else ()
-    return tuple(found.deviation_ids[number - 1] for number in sorted(found.opinion.ruled))
+    """What this verdict rules: all that is open, but what a reviewing agent has left for later.
+
+    A finding that is sent back is none that was accepted, unless the agent has named it.
+    """
+    deviations = found.deviation_ids if open_deviations(found.submission.work.deviations) else ()
+    if verdict is State.REVIEW_APPROVED:
+        return (*deviations, *found.finding_ids)
+    if found.opinion is None:
+        return deviations
+    shown = (*found.deviation_ids, *found.finding_ids)
+    return tuple(shown[number - 1] for number in sorted(found.opinion.ruled))
 
 
 def _worded(reasons: tuple[str, ...]) -> str:

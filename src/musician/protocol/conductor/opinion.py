@@ -4,7 +4,7 @@ Theory. The agent takes the place of the rules' taste, not of their limits. Befo
 say: what fails its verification is sent back, what cannot be verified or goes round for the fifth time is a person's,
 and what must be verified in full is. What the agent says then counts for this one submission (D7). It never approves by
 saying nothing: no verdict, two different ones, one without a reason, a crash and a time-out all go to a person, and so
-does an approval that leaves a Medium or High deviation unruled.
+does an approval that leaves a Medium or High deviation or a finding (D26) unruled.
 """
 
 from collections.abc import Collection, Iterable
@@ -36,7 +36,7 @@ class Judgement(StrEnum):
 class Opinion:
     """``judgement`` None: the agent gave none that counts, and ``text`` says why not.
 
-    ``ruled`` are numbers from 1 of the open deviations it was shown.
+    ``ruled`` are numbers from 1 of what it was shown: the open deviations, then the findings.
     """
 
     judgement: Judgement | None
@@ -49,7 +49,7 @@ def form_opinion(
 ) -> Opinion:
     """From each verdict the agent told, in order; of one kind they are the points of one verdict.
 
-    ``shown`` deviations could be ruled; ``trouble`` is how the agent failed, "" if it did not.
+    ``shown`` deviations and findings could be ruled; ``trouble`` is how the agent failed, "" if it did not.
     """
     points = list(given)
     kinds = sorted({judgement for judgement, _ in points})
@@ -61,7 +61,7 @@ def form_opinion(
     if not problem and kinds != [Judgement.APPROVE] and not texts:
         problem = f"it says {kinds[0]} without a reason"
     if not problem and unknown:
-        problem = f"it rules deviation {unknown[0]}, and there are {shown}"
+        problem = f"it rules number {unknown[0]}, and there are {shown}"
     if problem:
         return Opinion(judgement=None, text=problem)
     text = texts[0] if len(texts) == 1 else "\n".join(f"{n}. {each}" for n, each in enumerate(texts, start=1))
@@ -86,6 +86,8 @@ def judge_by_opinion(submission: Submission, opinion: Opinion) -> Verdict:
     ruled = tuple(each for number, each in shown if number in opinion.ruled)
     left = tuple(each for number, each in shown if number not in opinion.ruled)
     grave = [f"{each.severity} deviation ({each.text})" for each in left if each.severity is not Severity.LOW]
+    findings = enumerate(submission.findings, start=len(shown) + 1)
+    grave += [finding for number, finding in findings if number not in opinion.ruled]
     match opinion.judgement:
         case None:
             reason = f"the reviewing agent gave no verdict: {opinion.text}"

@@ -75,14 +75,16 @@ class Reviewer(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submitted:
-    """A submission that waits. ``deviation_ids`` are journal ids of the open deviations; ``trial`` if one was made.
+    """A submission that waits; ``trial`` if one was made.
 
+    ``deviation_ids`` and ``finding_ids`` are journal ids of what is open, in the order in which a reviewer is shown it.
     ``is_barrier``: all of the phase stand still until it is judged (PLAN-21).
     """
 
     message_id: int
     submission: Submission
     deviation_ids: tuple[int, ...] = ()
+    finding_ids: tuple[int, ...] = ()
     trial: Trial | None = None
     is_barrier: bool = False
     opinion: Opinion | None = None

@@ -119,7 +119,10 @@ class AnswerTold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationEnded:
-    """What the program found and stored. ``tests`` is the review's field; ``failing`` what to mend, for a rework."""
+    """What the program found and stored. ``tests`` is the review's field; ``failing`` what to mend, for a rework.
+
+    ``findings`` need a judge (D26).
+    """
 
     outcome: Verification
     verification_id: int
@@ -127,6 +130,7 @@ class VerificationEnded:
     failing: str
     files_modified: int
     key_outputs: tuple[KeyOutput, ...]
+    findings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -152,7 +152,9 @@ def verification_ended(turn: Turn, given: i.VerificationEnded) -> None:
 
 def _submit(turn: Turn, check: Check, given: i.VerificationEnded, entry: Entry) -> None:
     message = submission(turn.state, check, given)
-    entries = (entry, turn.entry(Kind.SUBMITTED, check.item))
+    new = (found for found in given.findings if found not in turn.state.progress.accepted)
+    findings = (turn.entry(Kind.FINDING, check.item, found) for found in new)
+    entries = (entry, *findings, turn.entry(Kind.SUBMITTED, check.item))
     turn.records.append(r.Submit(message=message, verification_id=given.verification_id, entries=entries))
     wait_for(turn, Waiting.SUBMISSION)
 

@@ -41,7 +41,10 @@ class Play:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """A checkpoint: ``commands`` are what is verified, ``rework`` what mends it, gathered from its steps too."""
+    """A checkpoint: ``commands`` are what is verified, ``rework`` what mends it, gathered from its steps too.
+
+    ``may_change`` and ``may_pass_before`` are what its task is allowed (D26, D16).
+    """
 
     item: str
     number: int
@@ -51,6 +54,8 @@ class Check:
     rework: tuple[str, ...]
     prose: str = ""
     final: bool = False
+    may_change: tuple[str, ...] = ()
+    may_pass_before: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,6 +44,7 @@ __all__ = [
     "judge_by_rule",
     "limits_of_review",
     "missing_evidence",
+    "needs_a_judge",
     "smoothness",
     "summed_up",
 ]
@@ -115,8 +116,8 @@ class Submission:
 
     ``evidence`` is None if the program has not verified it; ``round`` counts the submissions on this
     checkpoint from 1; ``smoothness`` is :func:`smoothness`'s 0 to 9; ``sent_back`` is the last one
-    rejected on this checkpoint; ``estimate_broken`` as for
-    :func:`musician.protocol.rules.deviations.escalates`.
+    rejected on this checkpoint; ``findings`` are what only a judge may let pass (D26) and nobody has;
+    ``estimate_broken`` as for :func:`musician.protocol.rules.deviations.escalates`.
     """
 
     work: SubmittedWork
@@ -125,6 +126,7 @@ class Submission:
     round: int = 1
     final: bool = False
     sent_back: SubmittedWork | None = None
+    findings: tuple[str, ...] = ()
     estimate_broken: bool = False
     unplayed: tuple[str, ...] = ()
     """Items before its checkpoint that are neither played nor left out (D29)."""
@@ -187,6 +189,7 @@ def judge_by_rule(submission: Submission, settings: Settings) -> Verdict:
     """The rules of D18: what only a human may decide, then what is sent back, then what is not yet known."""
     concerns = (
         *_grave_deviations(submission),
+        *(needs_a_judge(finding) for finding in submission.findings),
         *limits_of_review(submission, settings),
         *_empty_completion(submission),
     )
@@ -200,6 +203,11 @@ def judge_by_rule(submission: Submission, settings: Settings) -> Verdict:
     if unknown is not None:
         return Verdict(kind=VerdictKind.VERIFY_FULLY_FIRST, reasons=(unknown,))
     return Verdict(kind=VerdictKind.APPROVE, rules=unruled)
+
+
+def needs_a_judge(finding: str) -> str:
+    """As a reviewer is told of it."""
+    return f"needs a judge: {finding}"
 
 
 def limits_of_review(submission: Submission, settings: Settings) -> tuple[str, ...]:

@@ -167,6 +167,7 @@ async def _records(hand: Hand, check: Check, found: Found, context_pct: float | 
         failing=found.failing,
         files_modified=len(changes),
         key_outputs=key_outputs(changes),
+        findings=found.result.to_judge(),
     )
     return step(state, ended)[1].records
 

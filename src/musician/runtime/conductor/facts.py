@@ -125,7 +125,7 @@ class Gatherer:
         number = checkpoint_number(waiting)
         rounds = [each for each in view.submissions if checkpoint_number(each) == number]
         evidence = _verification_of(view, waiting)
-        open_deviations = service.open_deviations_in(view.journal)
+        open_deviations, findings = service.open_rows(view.journal)
         last = max((item.number for item in spec.checkpoints), default=0)
         final = waiting.message_type == MessageType.COMPLETION or number == last
         return Submitted(
@@ -139,12 +139,14 @@ class Gatherer:
                 round=len(rounds),
                 final=final,
                 sent_back=_sent_back(view, rounds[:-1]),
+                findings=tuple(row.text for row in findings),
                 estimate_broken=message is not None
                 and is_estimate_broken(view, program_of(spec), message, self.settings),
                 unplayed=_unplayed(view, spec, last if final else number),
                 may_change_nothing=spec.changes is Changes.NONE,
             ),
             deviation_ids=tuple(row.id for row in open_deviations),
+            finding_ids=tuple(row.id for row in findings),
             trial=self.memory.trials.get(waiting.message_id),
             opinion=_opinion_on(view, waiting),
             is_barrier=(last if final else number) in spec.pause_siblings_at,

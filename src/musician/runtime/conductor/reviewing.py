@@ -22,12 +22,11 @@ from musician.processes.output import one_line
 from musician.processes.scratch import ScratchFolder
 from musician.protocol.conductor.opinion import Judgement, Opinion, form_opinion
 from musician.protocol.errors import MusicianError
-from musician.protocol.journal import Progress
-from musician.protocol.rules.deviations import Deviation, open_deviations
+from musician.protocol.rules.review import needs_a_judge
 from musician.protocol.settings import Settings
 from musician.runtime.verifying import nobody_records, python_environment
 from musician.service import TaskView
-from musician.service.work import as_entry
+from musician.service.work import open_rows
 from musician.store.rows import VerificationRow
 from musician.trees.branches import branch_of, full_ref, integration_branch
 from musician.trees.git import Git
@@ -67,7 +66,7 @@ async def ask_reviewer(
     text = next((each.message or "" for each in view.submissions if each.message_id == message_id), "")
     if found is None:
         return form_opinion((), trouble="nothing of it is verified")
-    shown = open_deviations(Progress().after(map(as_entry, view.journal)).deviations)
+    shown = _shown(view)
     heard = _Heard()
     try:
         folder = await _in_thread(partial(ScratchFolder, "review"))
@@ -100,11 +99,11 @@ async def ask_reviewer(
     return form_opinion(heard.verdicts, ruled=heard.ruled, shown=len(shown), trouble=trouble)
 
 
-def _piece(task: TaskSpec, checkpoint: int, text: str, shown: tuple[Deviation, ...]) -> port.Piece:
+def _piece(task: TaskSpec, checkpoint: int, text: str, shown: tuple[str, ...]) -> port.Piece:
     asked = (
         f"Judge what was submitted at checkpoint {checkpoint} of {task.task_id}: {task.title}. Change nothing. Answer"
         " with a line `::verdict approve`, or one `::verdict reject POINT` or `::verdict fix POINT` for each point, and"
-        " `::rule N` for each deviation N that you accept."
+        " `::rule N` for each deviation or finding N that you accept."
     )
     return port.Piece(
         kind=port.PieceKind.REVIEW,
@@ -117,7 +116,7 @@ def _piece(task: TaskSpec, checkpoint: int, text: str, shown: tuple[Deviation, .
     )
 
 
-def _papers(place: Path, text: str, found: VerificationRow, shown: tuple[Deviation, ...]) -> dict[str, str]:
+def _papers(place: Path, text: str, found: VerificationRow, shown: tuple[str, ...]) -> dict[str, str]:
     """What the agent reads besides the tree, and where it finds it."""
     papers = {
         "MUSICIAN_SUBMISSION": ("submission.txt", text),
@@ -132,8 +131,17 @@ def _papers(place: Path, text: str, found: VerificationRow, shown: tuple[Deviati
     return {variable: str(place / name) for variable, (name, _) in papers.items()}
 
 
-def _listed(deviations: tuple[Deviation, ...]) -> str:
-    return "\n".join(f"{n}. {each.text} ({each.severity})" for n, each in enumerate(deviations, start=1))
+def _shown(view: TaskView) -> tuple[str, ...]:
+    """What it may rule, in the order in which it is numbered."""
+    deviations, findings = open_rows(view.journal)
+    return (
+        *(f"{row.text} ({row.severity})" for row in deviations),
+        *(needs_a_judge(row.text) for row in findings),
+    )
+
+
+def _listed(shown: tuple[str, ...]) -> str:
+    return "\n".join(f"{n}. {each}" for n, each in enumerate(shown, start=1))
 
 
 def _lay_out(root: Root, tree: Path, plan_id: str, task_id: str, tree_id: str) -> str:

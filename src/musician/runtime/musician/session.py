@@ -323,6 +323,7 @@ class Session:
             failing=found.failing,
             files_modified=len(changes),
             key_outputs=key_outputs(changes),
+            findings=found.result.to_judge(),
         )
 
     async def _restore_tree(self) -> None:

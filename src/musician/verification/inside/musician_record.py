@@ -103,6 +103,8 @@ class PytestRecord(object):  # noqa: UP004
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed:
             self.record.note(_junit_name(report.nodeid), "failed")
+        elif report.skipped:  # a file that skips itself
+            self.record.note(_junit_name(report.nodeid), "skipped")
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         expected = hasattr(report, "wasxfail")

@@ -5,7 +5,7 @@ INSERT INTO journal (task_id, claim_epoch, session_id, kind, item, text, severit
 VALUES (:task_id, :claim_epoch, :session_id, :kind, :item, :text, :severity, :context_pct, :commit_id);
 
 -- name: journal_of_task
--- Oldest first, each deviation with the message that ruled it.
+-- Oldest first, each deviation and finding with the message that ruled it.
 SELECT j.*, r.message_id AS ruled_by FROM journal j LEFT JOIN rulings r ON r.journal_id = j.id
 WHERE j.task_id = :task_id ORDER BY j.id;
 
@@ -13,10 +13,11 @@ WHERE j.task_id = :task_id ORDER BY j.id;
 -- Of every task, the newest :most, latest first.
 SELECT j.*, NULL AS ruled_by FROM journal j ORDER BY id DESC LIMIT :most;
 
--- name: deviation
-SELECT 1 FROM journal WHERE id = :journal_id AND task_id = :task_id AND (kind = 'deviation' OR kind = 'skipped' AND severity IS NOT NULL);
+-- name: to_be_ruled
+SELECT 1 FROM journal WHERE id = :journal_id AND task_id = :task_id
+AND (kind IN ('deviation', 'finding') OR kind = 'skipped' AND severity IS NOT NULL);
 
--- name: rule_deviation
+-- name: rule
 -- Each is ruled once; a second ruling changes nothing (D17).
 INSERT INTO rulings (journal_id, message_id) SELECT :journal_id, :message_id
 WHERE NOT EXISTS (SELECT 1 FROM rulings WHERE journal_id = :journal_id);
