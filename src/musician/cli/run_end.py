@@ -47,6 +47,7 @@ class End:
             "phases": [fields(phase) for phase in self.phases],
             "needs_human": [_ask(ask, self.plan_id) for ask in self.asks],
             "pruned": list(self.outcome.pruned),
+            "unmerged": list(self.outcome.unmerged),
             "branch": {
                 "name": self.integration,
                 "base": self.base_branch,
@@ -66,6 +67,8 @@ class End:
             case Ending.COMPLETE:
                 yield f"{self.plan_id} is complete: {self._counted()}, in {duration(self.took_s)}."
                 yield from self._merged()
+                for task_id in self.outcome.unmerged:
+                    yield f"Nothing of {task_id} was merged: its branch has no commit of its own."
                 yield from self._pruned()
                 yield from map(say_smoothness, filter(lambda phase: phase.smoothness, self.phases))
                 yield "What happened, by time: musician timeline. The reports: docs/implementation/reports/"

@@ -8,6 +8,7 @@ __all__ = [
     "Act",
     "AskHuman",
     "AskReviewer",
+    "Equip",
     "Finish",
     "GoOn",
     "Judge",
@@ -39,6 +40,13 @@ class Judge:
     verdict: State
     text: str
     rules: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equip:
+    """Make the working tree of a claim that was made by raw SQL, and tell its session where it is (D6, D24)."""
+
+    task_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +138,7 @@ class Standstill:
 Act = (
     Launch
     | Judge
+    | Equip
     | Pause
     | GoOn
     | RequestExit

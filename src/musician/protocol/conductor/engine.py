@@ -14,6 +14,7 @@ from musician.protocol.conductor.acts import (
     Act,
     AskHuman,
     AskReviewer,
+    Equip,
     Finish,
     GoOn,
     Judge,
@@ -57,6 +58,7 @@ __all__ = [
     "Act",
     "AskHuman",
     "AskReviewer",
+    "Equip",
     "Finish",
     "GoOn",
     "Judge",
@@ -125,6 +127,10 @@ def _goes_on(task: TaskFacts, orchestra: Orchestra) -> bool:
     is_pausing = task.is_paused and task.is_told_to_pause
     waits_for_others = is_pausing or is_held_up(task, orchestra.tasks)
     return has_session and not waits_for_person(task) and not waits_for_others
+
+
+def _equip(task: TaskFacts, _: Settings) -> Act | None:
+    return Equip(task_id=task.task_id) if task.lacks_tree else None
 
 
 def _merge_complete(task: TaskFacts, _: Settings) -> Act | None:
@@ -322,6 +328,7 @@ def _flag_doubtful(task: TaskFacts, _: Settings) -> Act | None:
 
 
 _RULES: tuple[Callable[[TaskFacts, Settings], Act | None], ...] = (
+    _equip,
     _merge_complete,
     _ask_question,
     _answer_submission,

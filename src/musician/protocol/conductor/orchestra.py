@@ -129,6 +129,8 @@ class TaskFacts:
     conflicts: frozenset[str] = frozenset()
     """Tasks that touch the same dangerous files: never played at the same time."""
     is_isolated: bool = True
+    lacks_tree: bool = False
+    """A session has claimed it by raw SQL, and has no tree of the task's to work in."""
     is_merged: bool = False
     reviewer: Reviewer = Reviewer.RULES
     submitted: Submitted | None = None

@@ -29,7 +29,7 @@ from musician.protocol.errors import DatabaseUnusable, MusicianError, PlanChange
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.settings import Settings
 from musician.runtime.conductor.facts import Gatherer, Memory
-from musician.runtime.conductor.merging import Merger
+from musician.runtime.conductor.merging import Merger, without_work
 from musician.runtime.conductor.performing import Performer
 from musician.runtime.conductor.sole import sole_conductor
 from musician.runtime.conductor.ticks import Ticks
@@ -71,6 +71,8 @@ class Outcome:
     asks: tuple[HumanRow, ...] = ()
     moved: FastForward | None = None
     pruned: tuple[str, ...] = ()
+    unmerged: tuple[str, ...] = ()
+    """Tasks that are complete, and whose branches have brought nothing."""
 
 
 async def conduct(
@@ -175,7 +177,7 @@ class _Run:
                 remedy="put it back, or `musician init` and run the plan again: it goes on from what is merged and"
                 f" committed under {integration_branch(self._plan.plan_id).rpartition('/')[0]}/",
             )
-        return await self._leave(ending, row.base_branch)
+        return await self._leave(ending, row.base_branch, row.base_commit)
 
     async def _loop(self, performer: Performer) -> Ending:
         while True:
@@ -226,7 +228,7 @@ class _Run:
             has_rung(bell)
             self._wake.set()
 
-    async def _leave(self, ending: Ending, base_branch: str | None) -> Outcome:
+    async def _leave(self, ending: Ending, base_branch: str | None, base: str) -> Outcome:
         if ending is Ending.COMPLETE:
             moved = None
             if any(task.isolation.value == "worktree" for task in self._plan.tasks):
@@ -237,7 +239,8 @@ class _Run:
             pruned = await anyio.to_thread.run_sync(prune)
             finish = partial(service.finish_conducting, self._store, self._conducting, self._plan.plan_id)
             await anyio.to_thread.run_sync(finish)
-            return Outcome(ending=ending, moved=moved, pruned=pruned)
+            unmerged = await anyio.to_thread.run_sync(partial(without_work, self._root, self._plan, base))
+            return Outcome(ending=ending, moved=moved, pruned=pruned, unmerged=unmerged)
         return await self._interrupted(ending)
 
     def _forward(self, base_branch: str | None) -> FastForward:

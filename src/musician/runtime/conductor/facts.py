@@ -98,6 +98,7 @@ class Gatherer:
             after=frozenset(spec.after),
             conflicts=self.plan.conflicts_of(spec),
             is_isolated=isolated,
+            lacks_tree=isolated and owner is not None and self._lacks_tree(view),
             is_merged=isolated and row.state is State.COMPLETE and self._is_merged(view),
             reviewer=Reviewer((self.review or spec.review).value),
             submitted=self._submitted(view, spec) if row.state is State.NEEDS_REVIEW else None,
@@ -167,6 +168,16 @@ class Gatherer:
         if not self.memory.ticks.has_seen_for(view.row.task_id, silence_s):
             return Owner.LIVE
         return standing_by_heartbeat(heartbeat_status(view.row.heartbeat_age_s, self.settings))
+
+    def _lacks_tree(self, view: TaskView) -> bool:
+        """Whether a claim has left none of the traces that ours leave, nor its task a branch."""
+        traces = {row.claim_epoch for row in view.processes} | {row.claim_epoch for row in view.journal}
+        if view.row.claim_epoch in traces:
+            return False
+        branch = full_ref(branch_of(self.plan.plan_id, view.row.task_id))
+        return Git(self.root.path).commit_id(branch) is None and not is_about_to_play(
+            self.root, view.row.task_id
+        )
 
     def _is_merged(self, view: TaskView) -> bool:
         task_id = view.row.task_id

@@ -13,7 +13,7 @@ from typing import TypeVar
 import anyio
 import anyio.to_thread
 
-from musician.plans.model import Plan, TaskSpec
+from musician.plans.model import Changes, Isolation, Plan, TaskSpec
 from musician.processes.output import one_line
 from musician.protocol.conductor.engine import Trial, TrialOutcome
 from musician.protocol.errors import TreeNotReady
@@ -21,16 +21,30 @@ from musician.protocol.settings import Settings
 from musician.runtime.preparing import prepare_tree
 from musician.runtime.verifying import nobody_records, python_environment, verify_by_hand
 from musician.trees import merge
-from musician.trees.branches import integration_branch
+from musician.trees.branches import full_ref, integration_branch
+from musician.trees.git import Git
 from musician.trees.giving import give
 from musician.trees.root import Root
 from musician.verification.result import VerificationResult
 from musician.verification.select import all_commands
 
-__all__ = ["Merger"]
+__all__ = ["Merger", "without_work"]
 
 _MOST_DETAIL_CHARS = 2000
 T = TypeVar("T")
+
+
+def without_work(root: Root, plan: Plan, base: str) -> tuple[str, ...]:
+    """The tasks with trees of their own that have brought nothing to the plan's branch, though they were to. Blocks."""
+    since = f"{base}..{full_ref(integration_branch(plan.plan_id))}"
+    isolated = [task for task in plan.tasks if task.isolation is Isolation.WORKTREE]
+    if not isolated:
+        return ()
+    said = Git(root.path).text("log", "--format=%(trailers:key=Musician-Task,valueonly)", since, "--")
+    brought = set(said.split())
+    return tuple(
+        task.task_id for task in isolated if task.changes is not Changes.NONE and task.task_id not in brought
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

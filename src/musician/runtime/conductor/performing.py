@@ -17,6 +17,7 @@ from musician.own_python import own_python
 from musician.plans.model import Plan
 from musician.processes.ending import end_tree
 from musician.processes.running import Running, start_program
+from musician.protocol.claim import Claim
 from musician.protocol.conductor import engine as c
 from musician.protocol.conductor.orchestra import is_merge_trouble
 from musician.protocol.errors import ConductorError, MusicianError, SessionError, StaleVerdict
@@ -29,6 +30,7 @@ from musician.runtime.conductor.merging import Merger
 from musician.runtime.conductor.reviewing import ask_reviewer
 from musician.runtime.owners import last_epoch, lives
 from musician.runtime.takeover import take_over
+from musician.runtime.tasktree import open_tree
 from musician.runtime.verifying import verify_by_hand
 from musician.store.port import Store
 from musician.trees.branches import branch_of
@@ -75,6 +77,8 @@ class Performer:
                     )
             case c.TryMerge():
                 self._in_background(task_id, partial(self._try_merge, act))
+            case c.Equip():
+                self._in_background(task_id, partial(self._equip, act))
             case c.Merge():
                 self._in_background(task_id, partial(self._merge, act))
             case c.AskReviewer():
@@ -162,6 +166,23 @@ class Performer:
         survivor = await _in_thread(inherit)
         if survivor:
             await _in_thread(partial(self._ask, act.task_id, "doubtful", epoch, survivor))
+
+    async def _equip(self, act: c.Equip) -> None:
+        """What a claim through the program makes by itself; what is done elsewhere would be merged by nobody."""
+        row = await _in_thread(partial(service.task_row, self.store, act.task_id))
+        claim = Claim(task_id=act.task_id, session_id=row.session_id or "", epoch=row.claim_epoch)
+        opened = partial(
+            open_tree,
+            self.root,
+            self.plan.task(act.task_id),
+            claim,
+            plan_id=self.plan.plan_id,
+            base=self.merger.base,
+        )
+        tree = await _in_thread(opened)
+        branch = branch_of(self.plan.plan_id, act.task_id)
+        text = f"Work in {tree.path}, and commit there, on branch {branch}: nothing else of yours is merged."
+        await _in_thread(partial(service.send, self.store, act.task_id, text))
 
     # -- reviewing --------------------------------------------------------------------------------------------
 
