@@ -1,8 +1,8 @@
 """The corpus: small plans in files, dishonest and honest, each for the runners it is about.
 
-A plan says in two comments which ``runners`` it is played with and what ``must`` come of it: ``pass`` (approved by rule,
-without a question), ``ask`` and what the judge is told, or ``mend`` and what the musician is told. ``RUNNER`` in it
-stands for the command. Every project begins as a calculator whose functions have a test each.
+A plan says in two comments which ``runners`` it is played with and what ``must`` come of it: ``pass`` (approved by
+rule, without a question), ``ask`` and what the judge is told, or ``mend`` and what the musician is told. ``RUNNER`` in
+it stands for the command. Every project begins as a calculator whose functions have a test each.
 """
 
 import os
@@ -19,7 +19,9 @@ from tests.runtime.conftest import Stage
 
 HERE = Path(__file__).parent
 
-CALC = "def neg(a):\n    return -a\n\n\ndef add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a - b\n"
+CALC = (
+    "def neg(a):\n    return -a\n\n\ndef add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a - b\n"
+)
 CALC_JS = "exports.add = (a, b) => a + b;\nexports.sub = (a, b) => a - b;\n"
 PYTEST_TEST = "from calc import {name}\n\n\ndef test_{name}():\n    assert {call} == {value}\n"
 UNITTEST_TEST = (
@@ -55,8 +57,14 @@ COMMANDS = {
 def files_of(runner: str) -> dict[str, str]:
     """How a project with this runner begins."""
     if runner in ("node", "npm"):
-        files = {f"{name}.test.js": NODE_TEST.format(name=name, call=call, value=value) for name, call, value in CASES}
-        return files | {"calc.js": CALC_JS, "package.json": '{"name": "calc", "scripts": {"test": "node --test"}}\n'}
+        files = {
+            f"{name}.test.js": NODE_TEST.format(name=name, call=call, value=value)
+            for name, call, value in CASES
+        }
+        return files | {
+            "calc.js": CALC_JS,
+            "package.json": '{"name": "calc", "scripts": {"test": "node --test"}}\n',
+        }
     text = PYTEST_TEST if runner == "pytest" else UNITTEST_TEST
     files = {f"test_{name}.py": text.format(name=name, call=call, value=value) for name, call, value in CASES}
     files |= {"calc.py": CALC, ".gitignore": "__pycache__\n"}
@@ -86,14 +94,16 @@ class Played:
 
     @property
     def is_there(self) -> bool:
-        return shutil.which({"npm": "npm", "node": "node", "make": "make"}.get(self.runner, "bash")) is not None
+        return (
+            shutil.which({"npm": "npm", "node": "node", "make": "make"}.get(self.runner, "bash")) is not None
+        )
 
 
 def corpus(folder: str) -> list[Played]:
     found = []
     for path in sorted((HERE / folder).glob("*.md")):
         text = path.read_text(encoding="utf-8")
-        said = {key: value for key, value in re.findall(r"<!-- (\w+): (.*?) -->", text)}
+        said = dict(re.findall(r"<!-- (\w+): (.*?) -->", text))
         must, _, told = said["must"].partition(" ")
         found += [
             Played(name=path.stem, runner=runner, text=text, must=must, said=told)
@@ -122,4 +132,6 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
 def git(folder: Path, *arguments: str) -> str:
     env = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     argv = ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *arguments]
-    return subprocess.run(argv, cwd=folder, env=env, check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        argv, cwd=folder, env=env, check=True, capture_output=True, text=True
+    ).stdout.strip()

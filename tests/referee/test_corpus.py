@@ -17,12 +17,22 @@ from musician.trees.snapshot import tree_id
 from musician.verification.checkpoint import verify_checkpoint
 from musician.verification.earlier import Earlier
 from musician.verification.result import VerificationResult
-from tests.referee.conftest import Played, Stage, begin, corpus, git
+from tests.referee.conftest import Played, begin, corpus, git
+from tests.runtime.conftest import Stage
 
 ALL = [*corpus("cheats"), *corpus("honest")]
-BY_RUN = [each for each in ALL if each.runner in ("script", "make") or each.name in (
-    "deleted-test-file", "weakened-assertion", "behaviour-changed-where-the-plan-says-so", "exit-at-import",
-)]
+BY_RUN = [
+    each
+    for each in ALL
+    if each.runner in ("script", "make")
+    or each.name
+    in (
+        "deleted-test-file",
+        "weakened-assertion",
+        "behaviour-changed-where-the-plan-says-so",
+        "exit-at-import",
+    )
+]
 """One of each kind goes the whole way; the others are verified as a checkpoint is, which is the same code."""
 
 

@@ -150,7 +150,7 @@ class VerificationResult:
             likely = "" if failure is None else f"\nlikely cause: {failure.kind} ({failure.signal})"
             tail = self.commands[-1].tail if self.commands else ""
             return f"{self.tests_line()}{likely}\n{tail}".strip()
-        faults = () if self.stages is None else self.stages.faults()
+        faults = () if self.stages is None else (*self.stages.faults(), *self.stages.ways_out())
         return "\n".join((*faults, self.tests_line()))
 
     def to_judge(self) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ def test_one_verdict_is_an_opinion_and_several_of_one_kind_are_its_points() -> N
         ([(APPROVE, ""), (REJECT, "x")], (), "", "it says approve and reject"),
         ([(REJECT, "")], (), "", "it says reject without a reason"),
         ([(FIX, "")], (), "", "it says fix without a reason"),
-        ([(APPROVE, "")], (2,), "", "it rules deviation 2, and there are 1"),
+        ([(APPROVE, "")], (2,), "", "it rules number 2, and there are 1"),
         ([(APPROVE, "")], (), "ended with exit code 1", "ended with exit code 1"),
     ],
 )
