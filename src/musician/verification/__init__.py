@@ -8,7 +8,7 @@ Where do we …
 - decide what a failure that does not repeat means? ``flaky``; where it comes from: ``failure``
 - know how many tests a command ran? ``counts``: what ``inside`` recorded, else what the output says (``summaries``)
 - test the tests? ``validity``, in the code as it was: ``oldtree``, kept apart from the new by ``inside``
-- judge the change by the tests that stood before it? ``basejudge``; which files are referees: ``referees``, ``starters``
+- judge the change by the tests before it? ``basejudge``; which files are referees: ``referees``, ``starters``
 - measure coverage of changed lines? ``covered``; whose reports: ``reports``
 - read a change, and scan it? ``change``, ``scan``
 - compile, and look for import cycles? ``integration``; who imports whom: ``imports``
