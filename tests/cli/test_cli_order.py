@@ -184,3 +184,21 @@ def test_two_claims_by_one_session_at_the_same_moment_are_one(
     with closing(open_store(planned / ".musician" / "comms.db")) as store:
         kinds = [row.kind for row in service.task_view(store, "task-01").journal]
     assert kinds.count("claimed") == 1
+
+
+def test_after_the_end_of_a_run_status_says_so(planned: Path, call: "Call") -> None:
+    """AUDIT-N4, AUDIT-N2: no run is at work; and a failure is one line with the place of its log."""
+    fails = "printf 'Traceback\\n  File x\\nValueError: seven\\n'; exit 3"
+    write(task(1, fails), task(2, after=1), "## Phase 2: B\n", task(3))
+    call("plan", "amend", "PLAN.md")
+    call("run", "PLAN.md", expect=1)
+    told = call("status").out
+    conductor = next(line for line in told.splitlines() if line.startswith("conductor: "))
+    assert conductor == "conductor: none at work; `musician run PLAN.md` goes on"
+    (asked,) = (line for line in told.splitlines() if line.startswith("needs a person"))
+    assert "ValueError: seven" in asked
+    assert ".musician/logs/task-01.agent.log" in asked
+    failed = next(line for line in call("status", "task-01").out.splitlines() if "last error" in line)
+    assert "ValueError: seven" in failed
+    assert failed.endswith("(log: .musician/logs/task-01.agent.log)")
+    assert "Traceback" not in told

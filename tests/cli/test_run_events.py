@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from musician import service
 from musician.cli.run_events import Event
 from musician.cli.run_lines import line_of
+from musician.cli.run_wording import say_change, say_entry
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.messages.particulars import AgentsRemaining, Counted, Nth
 from musician.protocol.messages.types import ContextWarning, ErrorReport, MessageType, Resumption
@@ -209,6 +210,24 @@ def test_who_ended_while_it_waited_is_not_said_to_have_died(play: Play) -> None:
     assert told(play.store, play.views)[-1].text == (
         "musician-task-01 ended while it waited; musician-task-01-S2 takes over. It left no unfinished work."
     )
+
+
+def test_where_people_start_the_sessions_nobody_takes_over_by_himself(play: Play) -> None:
+    """AUDIT-K9: with --jobs 0 the task waits for a session, and the command that is one is named."""
+    play.claim("s1")
+    service.fence(play.store, T, epoch=play.owner.epoch)
+    service.take_over(play.store, T, "The last session died. It left no unfinished work.", reason="died")
+    view = service.task_view(play.store, T)
+    said = say_change(view.history[-1], view, lambda _: "", by_hand=True)
+    assert said.startswith('musician-task-01 died; it waits for a session: claude "/musician task-01".')
+
+
+def test_a_question_that_belongs_to_no_step_names_none(play: Play) -> None:
+    """AUDIT-N6."""
+    play.claim("s1")
+    service.ask(play.store, play.owner, "what now?", Entry(kind=Kind.QUESTION, text="what now?"))
+    view = service.task_view(play.store, T)
+    assert say_entry(view.journal[-1], view) == "asks: what now?"
 
 
 def test_what_a_successor_found_is_told(play: Play) -> None:

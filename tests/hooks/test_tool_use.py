@@ -161,6 +161,18 @@ def test_a_session_whose_claim_was_taken_over_writes_nothing_more(
     assert hook("PreToolUse", tool_name="Read", tool_input={"file_path": "x"}).document is None
 
 
+def test_a_session_whose_task_nobody_has_may_claim_it_again(
+    hook: "Hook", claim: Claim, store: SqliteStore
+) -> None:
+    """AUDIT-K9: it is told so, and not of a successor that nobody has started."""
+    service.fence(store, claim.task_id, epoch=claim.epoch)
+    service.take_over(store, claim.task_id, "gone", reason="died")
+    refused = hook("PreToolUse", **bash("ls > x")).denies
+    assert "Nobody has it now" in refused
+    assert "successor" not in refused
+    assert service.claim(store, claim.task_id, claim.session_id, settings=Settings()).is_new
+
+
 def test_a_session_that_ended_its_claim_itself_is_free(
     hook: "Hook", claim: Claim, store: SqliteStore
 ) -> None:
