@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from musician.protocol.conductor import engine as c
+from musician.protocol.conductor.orchestra import is_withdrawn
 from musician.protocol.rules.deviations import Deviation, Severity
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.rules.review import Evidence, Submission, SubmittedWork, Verification
@@ -135,6 +136,11 @@ def test_it_ends_only_where_all_is_finished_or_nothing_goes_on_without_a_person(
         assert all(c.is_finished(each) for each in orchestra.tasks)
     if c.Standstill() in acts:
         assert acts == (c.Standstill(),)
+        if all(map(c.is_finished, orchestra.tasks)):
+            assert any(map(is_withdrawn, orchestra.tasks)), (
+                "such a plan is not complete, and nothing is left to do"
+            )
+            return
         for each in orchestra.tasks:
             waits = each.has_open_ask and not each.is_playing and not c.is_finished(each)
             assert waits or not (each.is_running or each.owner in (Owner.LIVE, Owner.SILENT))
