@@ -157,7 +157,7 @@ KINDS = (
     _kind("untracked, in the way", "echo mine > work.txt", kept_back="work.txt"),
     _kind("nested repository, untracked", "git init -q inner; (cd inner; echo i > i; commit)"),
     _kind("ignored file in the way", step="echo theirs > keep.ignored; git -c core.hooksPath= add -f keep.ignored", kept_back="keep.ignored"),
-    _kind("ignored folder in the way of a link", step="rm -rf build; ln -s dir build; git -c core.hooksPath= add -f build", kept_back="build"),
+    _kind("ignored folder in the way of a link", step="rm -rf build; ln -s dir build; git -c core.hooksPath= add -f build; echo more >> a.txt"),
     _kind("tracked temp/", "mkdir temp; echo t > temp/t; commit", step="echo new > temp/new; echo more >> temp/t", holds="temp/new"),
     _kind("temp is a file", "echo t > temp; commit"),
     _kind("temp is a link", 'mkdir -p "$W/far/temp"; ln -s "$W/far/temp" temp'),
