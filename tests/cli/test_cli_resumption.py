@@ -232,3 +232,37 @@ def test_corrections_that_were_never_heard_are_the_successor_s(left: Path, call:
     call("correction", "1", "--session", "s2")
     again = call("claim", "1", "--session", "s2", "--json").json
     assert (again["next_item"], again["done"]) == ("checkpoint 1", ["step 1"])
+
+
+def test_red_work_that_began_after_an_approval_is_work_in_progress(claimed: Path, call: Call) -> None:
+    """AUDIT-V9, D27: the approved tree is verified as it was; nothing is asked."""
+    call("step", "1", "start", "1")
+    (tree_of(claimed) / "greeter.py").write_text("def greet(name): return name\n")
+    call("step", "1", "done", "1", "--commit")
+    call("checkpoint", "1")
+    call("review", "approve", "1")
+    call("step", "1", "start", "2")
+    (tree_of(claimed) / "greeter.py").rename(tree_of(claimed) / "greeting.py")
+    call("step", "1", "done", "2", "--commit")
+    call("exit", "1")
+    call("review", "fix", "1", "go on")
+    taken = call("claim", "1", "--session", "s2", "--json").json
+    assert taken["resumption"]["verification"] == "checkpoint 1: All passing (1 test)"
+    assert taken["question"] in (None, "")
+    assert taken["next_item"] == "checkpoint 2"
+
+
+def test_before_the_first_approval_the_tests_of_what_is_finished_are_run_and_told(
+    claimed: Path, call: Call
+) -> None:
+    """AUDIT-V10, D27."""
+    call("step", "1", "start", "1")
+    (tree_of(claimed) / "other.py").write_text("x = 1\n")
+    call("step", "1", "done", "1", "--commit")
+    call("exit", "1")
+    call("review", "fix", "1", "go on")
+    taken = call("claim", "1", "--session", "s2", "--json").json
+    assert taken["resumption"]["verification"].startswith(
+        "nothing approved yet; the tests of checkpoint 1: 1 of 1 failing"
+    )
+    assert taken["question"] in (None, ""), "it is told, and stops nobody"

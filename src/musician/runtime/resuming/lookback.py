@@ -20,19 +20,17 @@ from musician.protocol.claim import Claim
 from musician.protocol.errors import EvidenceMissing
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.messages.types import Resumption
-from musician.protocol.musician.program import Check, Program
+from musician.protocol.musician.program import Program
 from musician.protocol.resumption.mismatches import Mismatch
-from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
 from musician.runtime.belongings import end_what_runs
-from musician.runtime.checkpoint import run_checkpoint
 from musician.runtime.covering import approved_as_it_is
 from musician.runtime.heartbeat import beating
 from musician.runtime.owners import ownerless_tasks
 from musician.runtime.papers import Papers
-from musician.runtime.preparing import prepare_tree
+from musician.runtime.resuming.anew import Anew, verify_anew
 from musician.runtime.resuming.handoffs import Left, what_was_left
-from musician.runtime.resuming.reconciling import Settled, check_to_decide, compare, settle
+from musician.runtime.resuming.reconciling import Settled, compare, settle
 from musician.runtime.resuming.resumption import Resumed, reconcile, resumption_message
 from musician.runtime.tasks import raising_one
 from musician.runtime.tasktree import TaskTree
@@ -136,7 +134,7 @@ async def _look_back(
     if left is None:
         return Outlook(view=view, unread=unread, resumed=resumed)
     mismatches = await anyio.to_thread.run_sync(partial(_compare, ground, view, resumed, left, status))
-    anew = await _verify_anew(ground, resumed, mismatches, verifying)
+    anew = await verify_anew(ground, view, resumed, mismatches, verifying)
     settled = await anyio.to_thread.run_sync(partial(_settle, ground, view, resumed, mismatches, anew))
     doubts = (*settled.doubts, *anew.doubts)
     corrected = replace(
@@ -211,7 +209,7 @@ def _compare(
 
 
 def _settle(
-    ground: Ground, view: TaskView, resumed: Resumed, mismatches: tuple[Mismatch, ...], anew: "_Anew"
+    ground: Ground, view: TaskView, resumed: Resumed, mismatches: tuple[Mismatch, ...], anew: Anew
 ) -> Settled:
     return settle(
         mismatches,
@@ -232,67 +230,3 @@ def _announce(
     service.announce(ground.store, ground.claim, notice.render(), *entries, entry)
     ground.papers.restore(map(service.as_entry, view.journal))
     ground.papers.note((*entries, entry))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Anew:
-    """What verifying anew came to, in one line, what it makes doubtful, and what decides the mismatches."""
-
-    told: str = "nothing approved yet to re-verify"
-    doubts: tuple[str, ...] = ()
-    outcome: Verification | None = None
-
-
-async def _verify_anew(
-    ground: Ground, resumed: Resumed, mismatches: tuple[Mismatch, ...], verifying: anyio.CancelScope
-) -> _Anew:
-    """Run what stands approved again, and the checkpoint that decides what is suspicious, if that is another."""
-    approved = _last_approved(ground.program, resumed)
-    deciding = check_to_decide(mismatches, ground.program) or approved
-    anew = _Anew()
-    if approved is not None:
-        anew = _Anew(told=f"{approved.item}: interrupted")
-        with verifying:  # a signal must not wait for the tests (B32)
-            told, outcome = await _verify(ground, approved)
-            told = one_line(f"{approved.item}: {told}", _MOST_TOLD_CHARS)
-            is_red = outcome is Verification.RED
-            doubts = (f"approved before, and red now: {told}",) if is_red else ()
-            anew = _Anew(told=told, doubts=doubts, outcome=outcome)
-    if deciding is not None and deciding is not approved:
-        anew = replace(anew, outcome=None)
-        with verifying:
-            anew = replace(anew, outcome=(await _verify(ground, deciding))[1])
-    return anew
-
-
-async def _verify(ground: Ground, check: Check) -> tuple[str, Verification]:
-    """What was found. What cannot be set up cannot be run, which is not red."""
-    problem = await prepare_tree(
-        ground.setup,
-        tree=ground.tree.path,
-        env=ground.environment,
-        time_limit_s=ground.settings.time.step_limit_s,
-        on_process=ground.record_agent,
-    )
-    if problem:
-        return problem, Verification.CANNOT_RUN
-    found = await run_checkpoint(
-        ground.store,
-        ground.claim,
-        check,
-        tree=ground.tree.path,
-        tree_id=ground.tree.tree_id,
-        start=ground.tree.start,
-        log=ground.log,
-        env=ground.environment,
-        settings=ground.settings,
-        on_process=ground.record_agent,
-    )
-    return found.result.tests_line(), found.outcome
-
-
-def _last_approved(program: Program, resumed: Resumed) -> Check | None:
-    approved = [
-        item for item in program.items if isinstance(item, Check) and item.item in resumed.progress.approved
-    ]
-    return approved[-1] if approved else None

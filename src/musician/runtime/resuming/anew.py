@@ -1,0 +1,187 @@
+"""What a session that takes a task up runs again before it believes anything (D20, D27).
+
+What stands approved is verified as it was approved: work that was begun since may be red, or unfinished, and says
+nothing about it. Only the tests are run; what else a checkpoint is looked at for was looked at then. Before the first
+approval the tests of what is finished are run, and told.
+"""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from musician import service
+from musician.processes.output import one_line
+from musician.protocol.errors import GitFailed, NoRepository
+from musician.protocol.journal import Kind
+from musician.protocol.musician.program import Check
+from musician.protocol.resumption.mismatches import Mismatch
+from musician.protocol.rules.review import Verification
+from musician.protocol.states import State
+from musician.runtime.checkpoint import outcome_of
+from musician.runtime.preparing import prepare_tree
+from musician.runtime.resuming.reconciling import check_to_decide
+from musician.runtime.resuming.resumption import Resumed, checkpoint_number
+from musician.service import TaskView
+from musician.verification.oldtree import old_tree
+from musician.verification.result import VerificationResult
+from musician.verification.run import verify
+
+if TYPE_CHECKING:
+    from musician.runtime.resuming.lookback import Ground
+
+__all__ = ["Anew", "verify_anew"]
+
+_MOST_TOLD_CHARS = 500
+_FINISHED = frozenset({Kind.COMPLETED, Kind.RETURNED, Kind.REWORKED, Kind.RECONCILED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anew:
+    """What verifying anew came to, in one line, what it makes doubtful, and what decides the mismatches."""
+
+    told: str = "nothing approved yet to re-verify"
+    doubts: tuple[str, ...] = ()
+    outcome: Verification | None = None
+
+
+async def verify_anew(
+    ground: "Ground",
+    view: TaskView,
+    resumed: Resumed,
+    mismatches: tuple[Mismatch, ...],
+    verifying: anyio.CancelScope,
+) -> Anew:
+    """Run again what stands approved, and the checkpoint that decides what is suspicious in the tree as it is now.
+
+    A signal must not wait for the tests (B32): cancelling ``verifying`` ends them.
+    """
+    approved = _last_approved(ground, resumed)
+    finished = resumed.progress.completed
+    deciding = check_to_decide(mismatches, ground.program)
+    anew = Anew()
+    if approved is not None:
+        anew = Anew(told=f"{approved.item}: interrupted")
+        with verifying:
+            anew = await _as_approved(ground, view, approved)
+    elif finished:
+        check = ground.program.check_after(finished[-1])
+        anew = Anew(told=f"nothing approved yet; the tests of {check.item}: interrupted")
+        with verifying:
+            told, _ = await _run_here(ground, check)
+            anew = Anew(
+                told=one_line(f"nothing approved yet; the tests of {check.item}: {told}", _MOST_TOLD_CHARS)
+            )
+    if deciding is not None:
+        anew = replace(anew, outcome=None)
+        with verifying:
+            anew = replace(anew, outcome=(await _run_here(ground, deciding))[1])
+    return anew
+
+
+async def _as_approved(ground: "Ground", view: TaskView, check: Check) -> Anew:
+    """Red is doubtful only where the approved work itself is, or nobody says that work went on since."""
+    was = _approved_tree(view, check)
+    is_now = was is None or was == await anyio.to_thread.run_sync(ground.tree.tree_id)
+    if is_now or not _went_on(view, check):
+        told, outcome = await _run_here(ground, check)
+    else:
+        told, outcome = await _run_as_it_was(ground, check, was or "")
+        if outcome is not Verification.GREEN:  # it may lack what no commit holds
+            here, there = await _run_here(ground, check)
+            told, outcome = (here, there) if there is Verification.GREEN else (told, outcome)
+    told = one_line(f"{check.item}: {told}", _MOST_TOLD_CHARS)
+    doubts = (f"approved before, and red now: {told}",) if outcome is Verification.RED else ()
+    return Anew(told=told, doubts=doubts, outcome=outcome)
+
+
+def _approved_tree(view: TaskView, check: Check) -> str | None:
+    """The tree that was verified and approved at a checkpoint; None where no verification says."""
+    approved = [
+        each.message_id
+        for each in view.submissions
+        if each.verdict is State.REVIEW_APPROVED and checkpoint_number(each) == check.number
+    ]
+    trees = [row.tree_id for row in view.verifications if approved and row.submission_id == approved[-1]]
+    return trees[-1] if trees else None
+
+
+def _went_on(view: TaskView, check: Check) -> bool:
+    """Whether anything was finished since a checkpoint was approved; what was only begun is set aside by now."""
+    approved = [row.id for row in view.journal if row.kind == Kind.APPROVED and row.item == check.item]
+    return any(row.kind in _FINISHED and row.id > approved[-1] for row in view.journal if approved)
+
+
+async def _run_as_it_was(ground: "Ground", check: Check, tree_id: str) -> tuple[str, Verification]:
+    try:
+        async with old_tree(ground.tree.path, tree_id, env=ground.environment) as old:
+            environment = {**ground.environment, **old.env}
+            result = await _run(ground, check, old.path, tree_id, environment)
+    except (GitFailed, NoRepository, OSError) as error:
+        return f"cannot be laid out as it was: {error}", Verification.CANNOT_RUN
+    return await _kept(ground, check, result)
+
+
+async def _run_here(ground: "Ground", check: Check) -> tuple[str, Verification]:
+    """What was found. What cannot be set up cannot be run, which is not red."""
+    problem = await prepare_tree(
+        ground.setup,
+        tree=ground.tree.path,
+        env=ground.environment,
+        time_limit_s=ground.settings.time.step_limit_s,
+        on_process=ground.record_agent,
+    )
+    if problem:
+        return problem, Verification.CANNOT_RUN
+    tree_id = await anyio.to_thread.run_sync(ground.tree.tree_id)
+    result = await _run(ground, check, ground.tree.path, tree_id, ground.environment)
+    return await _kept(ground, check, result)
+
+
+async def _run(
+    ground: "Ground",
+    check: Check,
+    tree: Path,
+    tree_id: str,
+    environment: dict[str, str],
+) -> VerificationResult:
+    return await verify(
+        check.commands,
+        tree=tree,
+        tree_id=tree_id,
+        log=ground.log,
+        env=environment,
+        time_limit_s=ground.settings.time.verification_limit_s,
+        checkpoint=check.number,
+        full=False,
+        on_process=ground.record_agent,
+    )
+
+
+async def _kept(ground: "Ground", check: Check, result: VerificationResult) -> tuple[str, Verification]:
+    """Stored as evidence of this claim, and said in one line."""
+    outcome = outcome_of(result)
+    keep = partial(
+        service.store_verification,
+        ground.store,
+        ground.claim,
+        checkpoint=check.number,
+        covers_all=False,
+        outcome=outcome,
+        tree_id=result.tree_id,
+        result=result.to_json(),
+    )
+    await anyio.to_thread.run_sync(keep)
+    return result.tests_line(), outcome
+
+
+def _last_approved(ground: "Ground", resumed: Resumed) -> Check | None:
+    approved = [
+        item
+        for item in ground.program.items
+        if isinstance(item, Check) and item.item in resumed.progress.approved
+    ]
+    return approved[-1] if approved else None
