@@ -67,7 +67,12 @@ def files_of(runner: str) -> dict[str, str]:
         }
     text = PYTEST_TEST if runner == "pytest" else UNITTEST_TEST
     files = {f"test_{name}.py": text.format(name=name, call=call, value=value) for name, call, value in CASES}
-    files |= {"calc.py": CALC, ".gitignore": "__pycache__\n"}
+    files |= {
+        "calc.py": CALC,
+        "util.py": "ONE = 1\n",
+        "app.py": "import util\n",
+        ".gitignore": "__pycache__\n",
+    }
     if runner == "pytest":
         files |= {"extra.py": "VALUE = 1\n", "test_extra.py": ASLEEP}
         files |= {"tests/test_table.py": TABLE, "tests/expected.txt": "-1\n"}

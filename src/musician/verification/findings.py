@@ -152,15 +152,27 @@ class Scan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Integration:
-    """``broken`` are "path:line: what" that do not compile; ``cycles`` the new ones, each as "a.py -> b.py -> a.py"."""
+    """``broken`` are "path:line: what" that do not compile; ``cycles`` the new ones, each as "a.py -> b.py -> a.py".
+
+    ``absent`` are "path: imports NAME, …" whose module is not there.
+    """
 
     broken: tuple[str, ...] = ()
     cycles: tuple[str, ...] = ()
     why_not: str = ""
+    absent: tuple[str, ...] = ()
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        return (
+            *(f"does not compile: {each}" for each in self.broken),
+            *(f"new import cycle: {each}" for each in self.cycles),
+            *(f"cannot be imported: {each}" for each in self.absent),
+        )
 
     @property
     def check(self) -> Check:
-        if self.broken or self.cycles:
+        if self.faults:
             return Check.BAD
         return Check.UNKNOWN if self.why_not else Check.GOOD
 
@@ -240,14 +252,13 @@ class Stages:
         """What of the faults the plan could allow."""
         passes = self.validity is not None and self.validity.cannot_fail and not self.validity.trivial
         is_held = passes and self.decision is Decision.IMPROVE_TESTS
-        return ("of a refactoring's tests the plan says `may-pass-before: true` in the task",) if is_held else ()
+        return (
+            ("of a refactoring's tests the plan says `may-pass-before: true` in the task",) if is_held else ()
+        )
 
     def faults(self) -> tuple[str, ...]:
         """What holds the checkpoint back, beside failing tests, each to be mended."""
-        faults = []
-        if self.integration is not None and self.integration.check is Check.BAD:
-            faults += [f"does not compile: {each}" for each in self.integration.broken]
-            faults += [f"new import cycle: {each}" for each in self.integration.cycles]
+        faults: list[str] = [] if self.integration is None else [*self.integration.faults]
         if self.decision is Decision.IMPROVE_TESTS and self.validity is not None:
             faults.append(self.validity.line())
         if self.decision is Decision.IMPROVE_COVERAGE and self.coverage is not None:

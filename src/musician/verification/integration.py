@@ -21,6 +21,7 @@ from musician.verification.commands import CommandRunner
 from musician.verification.findings import Integration
 from musician.verification.imports import Project, import_lines, imports_of, skim
 from musician.verification.invocation import read_invocation
+from musician.verification.unimportable import unimportable
 
 __all__ = ["MAX_CYCLES", "broken_files", "compile_command", "look_at_wholeness", "new_cycles"]
 
@@ -38,12 +39,15 @@ async def look_at_wholeness(
     try:
         broken = await anyio.to_thread.run_sync(broken_files, git, change, project)
         cycles = await anyio.to_thread.run_sync(new_cycles, git, change, project)
+        absent = await unimportable(git, change, project, tuple(commands), runner)
     except (OperatorError, OSError) as error:
         why_not = one_line(str(error), _MAX_TROUBLE_CHARS)
         return Integration(why_not=f"integration was not looked at: {why_not}")
     if broken and await _compiles_there(commands, tuple(broken), runner):
         broken = {}
-    return Integration(broken=tuple(f"{path}:{what}" for path, what in broken.items()), cycles=cycles)
+    return Integration(
+        broken=tuple(f"{path}:{what}" for path, what in broken.items()), cycles=cycles, absent=absent
+    )
 
 
 async def _compiles_there(commands: Iterable[str], paths: tuple[str, ...], runner: CommandRunner) -> bool:

@@ -73,8 +73,7 @@ async def _torn(tree: Path, since: str, tree_id: str, commands: Sequence[str], r
     except OperatorError:
         return ""
     found = await look_at_wholeness(tree, change, project, commands, runner)
-    broken = (f"does not compile: {each}" for each in found.broken)
-    return "; ".join((*broken, *(f"new import cycle: {each}" for each in found.cycles)))
+    return "; ".join(found.faults)
 
 
 def _read(git: Git, since: str, tree_id: str) -> tuple[Change, Project]:

@@ -1,0 +1,104 @@
+"""Imports that a change leaves without their module: of a file it removes, and of what is nowhere to be found (D16).
+
+Nothing is executed. Who imported a removed file is known from the tree as it was; whether a module that is none of the
+project's own can be found is asked of the project's interpreter, by name. An import that is tried and may fail is none.
+"""
+
+import ast
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Iterator
+
+import anyio.to_thread
+
+from musician.trees.git import Git
+from musician.verification.change import Change, read_blobs
+from musician.verification.commands import CommandRunner
+from musician.verification.imports import Import, Project, imports_of, skim
+from musician.verification.invocation import read_invocation
+
+__all__ = ["unimportable"]
+
+_MAX_NAMED = 20
+_CATCHING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+
+
+async def unimportable(
+    git: Git, change: Change, project: Project, commands: Iterable[str], runner: CommandRunner
+) -> tuple[str, ...]:
+    """Each as "path: imports NAME, …"; bounded."""
+    orphans = await anyio.to_thread.run_sync(_orphans, git, change, project)
+    new = await anyio.to_thread.run_sync(_new_foreign, git, change, project)
+    absent = await _absent({name for _, name in new}, commands, runner)
+    unknown = [
+        f"{path}: imports {name}, which is nowhere to be found" for path, name in new if name in absent
+    ]
+    return tuple(dict.fromkeys((*orphans, *unknown)))[:_MAX_NAMED]
+
+
+def _orphans(git: Git, change: Change, project: Project) -> list[str]:
+    """Who imports what the change has removed."""
+    gone = {file.path for file in change.listed if file.kind == "deleted" and file.path.endswith(".py")}
+    if not gone or project.is_too_large:
+        return []
+    before = Project(git, change.base)
+    found = []
+    for path in sorted(project.blobs):
+        for each in _firm(project.sources.get(path, b""), skim):
+            lost = before.resolved(path, [each]) & gone
+            if lost and not project.resolved(path, [each]):
+                found.append(f"{path}: imports {sorted(lost)[0]}, which is removed")
+    return found
+
+
+def _new_foreign(git: Git, change: Change, project: Project) -> list[tuple[str, str]]:
+    """Modules that the changed files import newly when they are imported themselves, and that are not the project's."""
+    files = [file for file in change.present if file.is_python and file.path in project.blobs]
+    contents = read_blobs(git, (blob for file in files for blob in (file.old_blob, file.new_blob)))
+    found = []
+    for file in files:
+        old = {each.module for each in imports_of(contents.get(file.old_blob, b""))}
+        for each in _firm(contents.get(file.new_blob, b""), imports_of):
+            top = each.module.partition(".")[0]
+            is_own = each.level or top in project.top_modules or top in sys.stdlib_module_names
+            if each.is_eager and top and not is_own and each.module not in old:
+                found.append((file.path, top))
+    return found
+
+
+def _firm(source: bytes, read: Callable[[bytes], tuple[Import, ...]]) -> Iterator[Import]:
+    """Imports that are not tried: a module that is tried anywhere in a file is left out of it."""
+    if b"import" not in source:
+        return
+    tried = set(_tried(source)) if b"try" in source else set()
+    yield from (each for each in read(source) if each.module not in tried)
+
+
+def _tried(source: bytes) -> Iterator[str]:
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Try) and any(map(_catches, node.handlers)):
+            for each in (inner for statement in node.body for inner in ast.walk(statement)):
+                if isinstance(each, ast.Import):
+                    yield from (name.name for name in each.names)
+                elif isinstance(each, ast.ImportFrom):
+                    yield each.module or ""
+
+
+def _catches(handler: ast.ExceptHandler) -> bool:
+    names = [] if handler.type is None else [getattr(each, "id", "") for each in ast.walk(handler.type)]
+    return handler.type is None or bool(_CATCHING & set(names))
+
+
+async def _absent(names: set[str], commands: Iterable[str], runner: CommandRunner) -> set[str]:
+    """Those of the names that the project's interpreter finds nowhere; none where nobody can be asked."""
+    how = next((each for each in map(read_invocation, commands) if each is not None), None)
+    if not names or how is None:
+        return set()
+    code = "import importlib.util as u, sys; print('absent:', *[n for n in sys.argv[1:] if u.find_spec(n) is None])"
+    ended = await runner.run(f"{how.python} -c {shlex.quote(code)} {shlex.join(sorted(names))}")
+    said = next((line for line in ended.heard.splitlines() if line.startswith("absent:")), "")
+    return set(said.split()[1:]) if ended.result.exit_code == 0 else set()
