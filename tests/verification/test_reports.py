@@ -148,3 +148,21 @@ def test_reports_of_several_folders_are_put_together(tree: Path) -> None:
     torn = anyio.run(fresh_report, tree, {}, ("web",))
     assert isinstance(torn, str)
     assert torn.startswith("web/lcov.info cannot be read: ")
+
+
+def test_data_that_was_written_in_parallel_is_combined(tmp_path: Path) -> None:
+    """AUDIT-G9: ``parallel = true`` leaves .coverage.HOST.PID…, and the project's files stay."""
+    (tmp_path / ".coveragerc").write_text("[run]\nparallel = true\nsource = .\n")
+    (tmp_path / "one.py").write_text("def f(x):\n    if x:\n        return 1\n    return 2\n")
+    before = report_stamps(tmp_path)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
+    for value in (0, 1):
+        code = f"import one\none.f({value})\n"
+        (tmp_path / f"main{value}.py").write_text(code)
+        subprocess.run(
+            [sys.executable, "-m", "coverage", "run", f"main{value}.py"], cwd=tmp_path, check=True, env=clean
+        )
+    found = anyio.run(fresh_report, tmp_path, before)
+    assert isinstance(found, Report), found
+    assert set(found.hits["one.py"].values()) == {1}
+    assert len(list(tmp_path.glob(".coverage.*"))) == 2

@@ -3,7 +3,8 @@
 Cobertura XML (coverage.py, many others), LCOV (JavaScript, C, Rust, Go by converters), and coverage.py's own data,
 which the ``coverage`` package turns into XML in a process of its own: an extra, never imported here. Only a report
 that the test run has just written counts; an older one speaks of other code. They are looked for at the top of the
-tree and in the folders that commands run in, one in each; what several say is put together.
+tree and in the folders that commands run in, one in each; what several say is put together. Data that coverage.py was
+told to write in parallel (``.coverage.HOST.PID…``) is combined beside the tree: the project's own files stay.
 """
 
 import contextlib
@@ -52,7 +53,13 @@ class Report:
 def report_stamps(tree: Path, folders: Iterable[str] = ()) -> Stamps:
     """To be taken before the tests run, for :func:`fresh_report` after them."""
     found: dict[str, tuple[int, int, int]] = {}
-    for name in (os.path.join(folder, each) for folder in ("", *folders) for each in _NAMES):
+    places = ("", *folders)
+    parts = (
+        str(path.relative_to(tree))
+        for folder in places
+        for path in sorted((tree / folder).glob(f"{_DATA}.*"))
+    )
+    for name in (*(os.path.join(folder, each) for folder in places for each in _NAMES), *parts):
         with contextlib.suppress(OSError):
             stat = os.stat(tree / name)
             found[name] = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
@@ -70,6 +77,13 @@ async def fresh_report(tree: Path, before: Stamps, folders: Sequence[str] = ()) 
         here = (each for each in _NAMES if os.path.join(folder, each) in fresh)
         name = next(here, None)
         if name is None:
+            parts = [each for each in fresh if os.path.split(each) == (folder, os.path.basename(each))]
+            if not parts:
+                continue
+            report = await _from_data(tree, folder, [os.path.basename(each) for each in parts])
+            if isinstance(report, str):
+                return report
+            found.append(report)
             continue
         report = await _report(tree, folder, name, fresh[os.path.join(folder, name)])
         if isinstance(report, str):
@@ -108,13 +122,19 @@ def _read(tree: Path, folder: str, path: Path, name: str) -> Report:
     return Report(source=os.path.join(folder, name), hits=_in_tree(tree, folder, hits))
 
 
-async def _from_data(tree: Path, folder: str) -> Report | str:
+async def _from_data(tree: Path, folder: str, parts: Sequence[str] = ()) -> Report | str:
+    """``parts`` are combined first."""
     if find_spec("coverage") is None:
         return "reading .coverage needs `pip install musician[checks]`, or let the tests write coverage.xml"
     with ScratchFolder("coverage") as scratch:
         made = Path(scratch) / "coverage.xml"
+        data = _DATA
+        if parts:
+            data = str(Path(scratch) / _DATA)
+            combine = own_python("-m", "coverage", "combine", "--keep", "-q", f"--data-file={data}", *parts)
+            await run_tool(combine, tree=tree / folder, limit_s=_CONVERSION_LIMIT_S)
         argv = own_python("-m", "coverage", "xml", "-q", "-i", "--fail-under=0")
-        argv += [f"--data-file={_DATA}", "-o", str(made)]
+        argv += [f"--data-file={data}", "-o", str(made)]
         ran = await run_tool(argv, tree=tree / folder, limit_s=_CONVERSION_LIMIT_S)
         said = ran.strip().splitlines()
         if not made.is_file():
