@@ -96,7 +96,7 @@ def test_what_another_claim_started_is_started_anew(claimed: Path, call: Call) -
 def test_an_approved_completion_does_not_cover_what_came_after_it(
     claimed: Path, call: Call, committed: bool, name: str
 ) -> None:
-    """AUDIT-V6, D28.3."""
+    """AUDIT-V6, D28.1."""
     approve_all(claimed, call)
     tree = tree_of(claimed)
     (tree / name).write_text("raise SystemExit\n")
@@ -114,7 +114,7 @@ def test_an_approved_completion_does_not_cover_what_came_after_it(
 
 
 def test_work_that_was_only_written_down_is_submitted_again_too(claimed: Path, call: Call) -> None:
-    """AUDIT-V6, D28.3: the journal is part of what was approved."""
+    """AUDIT-V6, D28.1: the journal is part of what was approved."""
     approve_all(claimed, call)
     call("step", "1", "start", "2")
     assert "something was played since" in call("complete", "1", expect=4).err

@@ -209,6 +209,22 @@ def test_what_others_left_unfinished_is_excused_and_named(workshop: "Workshop", 
     assert result.tests_line().startswith("All passing (2 tests);")
 
 
+def test_what_failed_before_is_excused_beside_a_test_that_is_new(
+    workshop: "Workshop", verify: Verify
+) -> None:
+    """AUDIT-V11: the old tree has no such file, and must not be asked for it."""
+    workshop.before({"test_late.py": "import calc\n\n\ndef test_later():\n    assert calc.later()\n"})
+    workshop.now({"calc.py": CALC + SUB, "test_own.py": TEST_SUB, "test_more.py": TEST_SUB})
+    base = workshop.git.text("rev-parse", "HEAD")
+    result = verify(f"{PYTEST} test_own.py", earlier=Earlier(base=base))
+    excused = [run for run in stages(result).selection if run.excused]
+    assert [run.category for run in excused] == [Category.CHANGED]
+    assert "test_more.py" in excused[0].command
+    assert result.ready
+    workshop.now({"test_more.py": TEST_SUB.replace("== 1", "== 2")})
+    assert not verify(f"{PYTEST} test_own.py", earlier=Earlier(base=base)).ready, "a new test has no before"
+
+
 def test_what_worked_before_is_not_excused(workshop: "Workshop", verify: Verify) -> None:
     workshop.before(
         {"test_app.py": "from app import calc\n\n\ndef test_it():\n    assert calc.add(1, 1) == 2\n"}

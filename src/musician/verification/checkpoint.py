@@ -51,7 +51,7 @@ from musician.verification.findings import (
 )
 from musician.verification.imports import Project
 from musician.verification.integration import look_at_wholeness
-from musician.verification.invocation import folder_of
+from musician.verification.invocation import folder_of, read_invocation
 from musician.verification.oldtree import old_tree
 from musician.verification.reports import Report, Stamps, fresh_report, put_together, report_stamps
 from musician.verification.result import VerificationResult
@@ -209,7 +209,7 @@ class _Found:
             if (
                 planned.files
                 and not first.result.passed
-                and await self._failed_before(first, planned.folder, runner)
+                and await self._failed_before(first, planned, runner)
             ):
                 done = Settled(ran=first, green=False, excused=True)
             else:
@@ -238,15 +238,23 @@ class _Found:
         elif isinstance(found, Report):
             self.report = put_together((self.report, found))
 
-    async def _failed_before(self, ran: Ran, folder: str, runner: CommandRunner) -> bool:
-        """Whether all that fails now failed on the code as it was; new tests have no before."""
+    async def _failed_before(self, ran: Ran, planned: Planned, runner: CommandRunner) -> bool:
+        """Whether all that fails now failed on the code as it was; new tests have no before.
+
+        The old tree is not asked for files that it has not: a runner would run none at all.
+        """
         failing = set(ran.result.failed_tests)
-        if self.change is None or not failing:
+        how = read_invocation(planned.command)
+        if self.change is None or how is None or not failing:
+            return False
+        new = {each.path for each in self.change.files if each.kind == "created"}
+        asked = [path for path in planned.files if path not in new]
+        if not asked:
             return False
         try:
-            async with old_tree(self.tree, self.change.base, env=runner.env, folder=folder) as old:
+            async with old_tree(self.tree, self.change.base, env=runner.env, folder=planned.folder) as old:
                 there = runner.elsewhere(old.path, env=old.env, time_limit_s=runner.time_limit_s)
-                before = await there.run(ran.result.command)
+                before = await there.run(how.of_files(asked) if new else ran.result.command)
                 runner.spent_s += there.spent_s
         except _TROUBLES as error:
             self._trouble("not tried on the code as it was", error)

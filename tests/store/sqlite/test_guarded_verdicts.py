@@ -138,7 +138,7 @@ def test_completion_needs_its_own_approval(raw: Raw, store: Store, walk: Walk) -
 
 
 def test_an_approval_of_one_submission_completes_no_other(raw: Raw, store: Store, walk: Walk) -> None:
-    """AUDIT-V6, D28.4: said of the first completion, and the state is moved once a second one waits."""
+    """AUDIT-V6, D28.2: said of the first completion, and the state is moved once a second one waits."""
     walk(store, "task-01", State.NEEDS_REVIEW, session_id="s1")
     raw(say_sql("task-01", "task-00", "approval", "this one is fine"))
     service.request_exit(store, "task-01", "another takes it", urgent=False)
@@ -158,7 +158,7 @@ def test_an_approval_of_one_submission_completes_no_other(raw: Raw, store: Store
 def test_an_approved_completion_covers_no_later_work(
     raw: Raw, store: Store, walk: Walk, verified: Verified
 ) -> None:
-    """AUDIT-V6, D28.3: by whatever writer."""
+    """AUDIT-V6, D28.1: by whatever writer."""
     claim = walk(store, "task-01", State.WORKING, session_id="s1")
     assert claim is not None
     evidence = verified(store, claim)

@@ -148,7 +148,9 @@ def _lay_out(root: Root, tree: Path, plan_id: str, task_id: str, tree_id: str) -
     """Clone, and check out what was submitted; the commit its work began at."""
     here = Git(root.path)
     tip = here.commit_id(full_ref(branch_of(plan_id, task_id))) or here.text("rev-parse", "HEAD")
-    Git(tree.parent, finds=True).run("clone", "--quiet", "--shared", "--no-checkout", str(root.path), str(tree))
+    Git(tree.parent, finds=True).run(
+        "clone", "--quiet", "--shared", "--no-checkout", str(root.path), str(tree)
+    )
     git = Git(tree)
     commit = tip
     if (
