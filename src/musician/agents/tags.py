@@ -84,8 +84,11 @@ class LineReader:
         *ended, rest = data.split(b"\n")
         lines = []
         for part in ended:
-            self._keep(part)
-            lines.append(self._end())
+            if self._began or len(part) > MAX_LINE_BYTES:
+                self._keep(part)
+                lines.append(self._end())
+            else:  # nearly every line, and there may be millions
+                lines.append(_read(part))
         if rest:
             self._keep(rest)
         return lines
@@ -99,10 +102,10 @@ class LineReader:
         self._open += part[: MAX_LINE_BYTES - len(self._open)]
 
     def _end(self) -> Line:
-        text = self._open.removesuffix(b"\r").decode("utf-8", "replace")
+        line = bytes(self._open)
         self._open.clear()
         self._began = False
-        return _read(text)
+        return _read(line)
 
 
 _UNSAID: dict[str, AgentEvent] = {
@@ -121,8 +124,9 @@ class _NotUnderstood(Exception):
         self.heard = heard
 
 
-def _read(text: str) -> Line:
-    match = _TAG.fullmatch(text)
+def _read(line: bytes) -> Line:
+    text = line.removesuffix(b"\r").decode("utf-8", "replace")
+    match = _TAG.fullmatch(text) if "::" in text else None
     if match is None:
         return Line(text=text)
     try:

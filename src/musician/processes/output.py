@@ -5,6 +5,7 @@ else on a terminal. The log keeps the bytes as they came, up to a bound, and say
 quotation is one line of printable text.
 """
 
+import re
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -13,6 +14,9 @@ __all__ = ["MAX_LOG_BYTES", "OutputLog", "one_line", "printable"]
 
 MAX_LOG_BYTES = 64 * 1024 * 1024
 """What one opening of a log may add to it."""
+
+_ODD = re.compile(r"[^\x20-\x7e\n\t]")
+"""What is looked at one by one; nearly all output is none of it, and megabytes of it are passed at once."""
 
 _CUT = b"\n[musician: the rest of this output is not kept]\n"
 
@@ -58,7 +62,7 @@ class OutputLog:
 
 def printable(text: str) -> str:
     """``text`` with a space for each character that is not printable; line ends and tabs stay."""
-    return "".join(char if char.isprintable() or char in "\n\t" else " " for char in text)
+    return _ODD.sub(lambda found: found[0] if found[0].isprintable() else " ", text)
 
 
 def one_line(text: str, limit: int) -> str:

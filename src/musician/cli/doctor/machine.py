@@ -49,7 +49,7 @@ def shell(_app: App) -> Iterator[Finding]:
     if is_affected_sqlite(version):
         yield warn(
             f"{program} is {version}, which can corrupt a WAL database that others write to",
-            "only look with it (sqlite3 -readonly) while a plan runs, or install 3.51.3 or newer",
+            "only look with it (sqlite3 -readonly) while a plan runs; to write raw SQL, install 3.51.3 or newer",
         )
     else:
         yield ok(f"{program} {version}")
