@@ -1,6 +1,8 @@
 """Reading tags from output, whatever the output looks like."""
 
 import itertools
+import sys
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -19,6 +21,7 @@ from musician.agents.port import (
     VerdictGiven,
 )
 from musician.agents.tags import MAX_LINE_BYTES, MAX_TEXT_CHARS, Line, LineReader
+from musician.processes.output import printable
 
 NO_WHAT = "it does not say what deviates"
 
@@ -241,3 +244,27 @@ def test_a_proposal_that_is_none_is_a_complaint(text: str, reason: str) -> None:
     (line,) = read(text.encode() + b"\n")
     assert line.event is None
     assert reason in (line.complaint or "")
+
+
+def python_calls(act: Callable[[], object]) -> int:
+    """How many functions of Python's are entered: a measure of work that no busy machine changes."""
+    count = 0
+
+    def note(_frame: object, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(note)
+    try:
+        act()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_plain_output_is_read_with_little_work_a_line_and_none_a_character() -> None:
+    """AUDIT-N13: megabytes of short lines took many seconds."""
+    lines = 1000
+    plain = b"a short line\n" * lines
+    assert python_calls(lambda: LineReader().feed(plain)) <= 2 * lines + 10
+    assert python_calls(lambda: printable(plain.decode())) < 10

@@ -188,3 +188,20 @@ def test_a_git_that_is_too_old_is_found(
     monkeypatch.setenv("PATH", f"{old.parent}:{os.environ['PATH']}")
     (found,) = findings(call, "git")
     assert found["level"] == level
+
+
+def test_the_readme_says_of_raw_sql_what_the_doctor_says(
+    claimed: Path, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AUDIT-N10: with which SQLite one may write, and what the others may do."""
+    old = tmp_path / "bin" / "sqlite3"
+    old.parent.mkdir()
+    old.write_text("#!/bin/sh\necho '3.40.1 2022-12-28'\n")
+    old.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{old.parent}:{os.environ['PATH']}")
+    (found,) = findings(call, "sqlite3")
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    section = readme.partition("## With raw SQL")[2].partition("\n## ")[0]
+    for words in ("3.51.3", "sqlite3 -readonly"):
+        assert words in found["remedy"]
+        assert words in section
