@@ -377,3 +377,9 @@ def test_what_tests_of_several_commands_covered_adds_up(workshop: "Workshop", ve
     assert [run.category for run in stages(result).selection] == [Category.CHANGED, Category.OWN]
     assert result.ready
     assert "coverage of changed lines 100 % (2 of 2)" in result.tests_line()
+
+
+def test_lines_that_say_they_are_not_to_be_measured_are_named(workshop: "Workshop", verify: Verify) -> None:
+    """AUDIT-V3: `# pragma: no cover` on what no test runs."""
+    workshop.now({"calc.py": CALC + SUB.replace("b):", "b):  # pragma: no cover"), "test_sub.py": TEST_SUB})
+    assert "left out of coverage by the change: calc.py:5" in verify(PYTEST).tests_line()

@@ -34,7 +34,7 @@ from musician.verification.basejudge import Judged, judge_by_the_base
 from musician.verification.categories import Planned, Selection, select_tests
 from musician.verification.change import Change, paths_in, read_change
 from musician.verification.commands import CommandRunner, Ran, command_runner
-from musician.verification.covered import changed_coverage
+from musician.verification.covered import changed_coverage, left_out_of_coverage
 from musician.verification.earlier import Earlier
 from musician.verification.failure import analyse
 from musician.verification.findings import (
@@ -48,6 +48,7 @@ from musician.verification.findings import (
     Stages,
     Validity,
     counted,
+    named,
 )
 from musician.verification.imports import Project
 from musician.verification.integration import look_at_wholeness
@@ -271,6 +272,8 @@ class _Found:
             return
         await self._ask_the_base(change, project, runner, ran)
         self.coverage = changed_coverage(change, self.report, baseline_pct=self.earlier.coverage_pct)
+        if left_out := left_out_of_coverage(change):
+            self.notes.append(f"left out of coverage by the change: {named(left_out)}")
         limit_s = self.settings.validity.limit_s
         try:
             self.validity = await try_the_tests(

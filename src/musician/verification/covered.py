@@ -5,16 +5,30 @@ for they run themselves. A changed file of code that the report does not know at
 was run.
 """
 
+import re
 from pathlib import PurePosixPath
 
 from musician.verification.change import Change, is_test_side
 from musician.verification.findings import ChangedCoverage
 from musician.verification.reports import Report
 
-__all__ = ["MAX_MISSED", "changed_coverage"]
+__all__ = ["MAX_MISSED", "changed_coverage", "left_out_of_coverage"]
 
 MAX_MISSED = 100
 """Lines and files named."""
+
+
+_LEFT_OUT = re.compile(r"(?:#|//|/\*) *(?:pragma: *no *cover|istanbul ignore|[cv]8 ignore)", re.IGNORECASE)
+
+
+def left_out_of_coverage(change: Change) -> tuple[str, ...]:
+    """Lines of the change that say they are not to be measured, as "path:line"."""
+    return tuple(
+        f"{file.path}:{line.number}"
+        for file in change.present
+        for line in file.added
+        if not is_test_side(file.path) and _LEFT_OUT.search(line.text)
+    )
 
 
 def changed_coverage(change: Change, report: Report | str, *, baseline_pct: float | None) -> ChangedCoverage:
