@@ -315,3 +315,10 @@ def test_a_self_correction_in_words_counts(value: str) -> None:
     """AUDIT-P21."""
     status = f"step 2 started [ctx: 30%]\nstep 2 self-correction: {value}\n"
     assert headroom(status, task_id="t", path="p").exit_code == 1
+
+
+def test_a_deviation_is_counted_with_the_context_behind_it() -> None:
+    """AUDIT-P22: as the sources write their entries."""
+    entry = "step 2 deviation: switched parsing strategy (Medium) [ctx: 41%]\n"
+    found = TempFacts(task_id="task-03", status="x\n", deviations=entry, handoff=None, handoff_path="h")
+    assert any("0 High, 1 Medium, 0 Low" in line for line in verify_temp(found).lines)

@@ -33,7 +33,9 @@ _SELF_CORRECTION = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 """Its value decides: the sources' own form may say that there was none."""
-_DEVIATION = re.compile(r"[\[(](?P<severity>Low|Medium|High)\b[^\])]*[\])]\s*$", re.IGNORECASE)
+_DEVIATION = re.compile(
+    r"[\[(](?P<severity>Low|Medium|High)\b[^\])]*[\])](?:\s*\[ctx: \d{1,3}%\])?\s*$", re.IGNORECASE
+)
 _EXIT_REASON = re.compile(r"^-?\s*exit reason:\s*(.+?)\s*$", re.IGNORECASE | re.MULTILINE)
 _PENDING = re.compile(r"\b(?:pending|remaining)\b", re.IGNORECASE)
 
