@@ -69,6 +69,19 @@ def test_a_trial_is_checked_out_and_moves_no_branch(root: Root, git: GitCommand)
     assert (merged.tree_path / "temp").resolve() == root.temp_dir.resolve()
 
 
+def test_what_was_submitted_is_merged_wherever_the_branch_has_gone(root: Root, git: GitCommand) -> None:
+    """AUDIT-V6, D28.3."""
+    task = _task(root, "task-01", "one", "1\n")
+    submitted = git(task.path, "rev-parse", "HEAD").strip()
+    _task(root, "task-01", "more", "2\n", item="step 2")
+    merged = trial_merge(
+        root, plan_id="greeter", task_id="task-01", title="Add it", base="trunk", commit=submitted
+    )
+    assert isinstance(merged, Merged)
+    assert (merged.tree_path / "one").exists()
+    assert not (merged.tree_path / "more").exists()
+
+
 def test_an_accepted_trial_is_what_the_branch_is_at(root: Root, git: GitCommand) -> None:
     _task(root, "task-01", "one", "1\n")
     commit = _accepted(root, "task-01")
