@@ -58,9 +58,9 @@ def broken(connection: apsw.Connection) -> tuple[str, ...]:
         ),
         *(f"{task_id} has an epoch of {epoch}" for task_id, epoch in _far_epochs(connection)),
         *(
-            f"{task_id} stands under {session!r}, and its claim belongs to {owner!r}"
+            f"{task_id} stands under {_shown(session)}, and its claim belongs to {_shown(owner)}"
             for task_id, session, owner in connection.execute(
-                f"SELECT t.task_id, t.session_id, s.session_id {_DISOWNED}"
+                f"SELECT t.task_id, CAST(t.session_id AS BLOB), CAST(s.session_id AS BLOB) {_DISOWNED}"
             )
         ),
         *(f"{table}.{column} holds text that is no UTF-8" for table, column, _ in _no_texts(connection)),
@@ -84,8 +84,11 @@ def mend(connection: apsw.Connection) -> tuple[str, ...]:
                 " WHERE s.task_id = orchestration_tasks.task_id) WHERE task_id = ?",
                 (task_id,),
             )
-        owners = connection.execute(f"SELECT s.session_id, t.task_id {_DISOWNED}").fetchall()
-        connection.executemany("UPDATE orchestration_tasks SET session_id = ? WHERE task_id = ?", owners)
+        connection.execute(
+            "UPDATE orchestration_tasks SET session_id = (SELECT s.session_id FROM sessions s"
+            " WHERE s.task_id = orchestration_tasks.task_id AND s.claim_epoch = orchestration_tasks.claim_epoch)"
+            f" WHERE task_id IN (SELECT t.task_id {_DISOWNED})"
+        )
         for table, column, raw in list(_no_texts(connection)):
             connection.execute(
                 f'UPDATE OR IGNORE "{table}" SET "{column}" = ? WHERE CAST("{column}" AS BLOB) = ?',
@@ -141,6 +144,10 @@ def _no_texts(connection: apsw.Connection) -> Iterator[tuple[str, str, bytes]]:
         for (raw,) in values:
             if isinstance(raw, bytes) and not _is_text(raw):
                 yield str(table), str(column), raw
+
+
+def _shown(raw: object) -> str:
+    return repr(raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw)
 
 
 def _is_text(raw: bytes) -> bool:
