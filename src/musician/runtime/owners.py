@@ -79,7 +79,10 @@ def owner_of(root: Root, view: TaskView, settings: Settings) -> Owner | None:
     if row.session_id is None or row.state not in ACTIVE:
         return None
     status = heartbeat_status(row.heartbeat_age_s, settings)
-    return owner_standing(status, lock_held=lives(root, view))
+    alive = lives(root, view)
+    if alive and view.client is not None:
+        alive = None  # a client may run for days after its session was left: that it runs says nothing for it
+    return owner_standing(status, lock_held=alive)
 
 
 def conductor_lives(root: Root, row: TaskRow) -> bool | None:
