@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from musician.plans.model import Changes, Checkpoint, Isolation, Plan, Require, Review, Step
+from musician.plans.model import Changes, Checkpoint, Isolation, Plan, Review, Step
 from musician.plans.plan import parse_plan
 from musician.protocol.errors import InvalidPlan
 
@@ -143,7 +143,6 @@ def test_what_a_tree_gets_and_what_a_task_may_change_is_read() -> None:
 plan: p
 copy: [.env]
 share: [node_modules]
-require: green
 ---
 # P
 ## Phase 1: A
@@ -161,7 +160,6 @@ changes: none
 """
     )
     own, plans = plan.task("task-01"), plan.task("task-02")
-    assert plan.require is Require.GREEN
     assert (own.copy, own.share, own.may_change) == ((), ("vendor",), ("tests/**", "Makefile"))
     assert (own.may_pass_before, own.changes) == (True, Changes.NONE)
     assert (plans.copy, plans.share, plans.may_change) == ((".env",), ("node_modules",), ())

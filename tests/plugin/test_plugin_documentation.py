@@ -50,5 +50,7 @@ def test_the_skill_names_only_tools_that_there_are() -> None:
     named = set(re.findall(r"`([a-z]+(?:_[a-z]+)*)`", text))
     assert {"claim", "step", "checkpoint", "inbox"} <= named
     of_the_examples = {"weight", "mass", "test_empty_line"}
-    choices = {word for tool in TOOLS.values() for argument in tool.arguments for word in argument.choices or ()}
+    choices = {
+        word for tool in TOOLS.values() for argument in tool.arguments for word in argument.choices or ()
+    }
     assert named - set(TOOLS) - choices - set(State) - set(MessageType) == of_the_examples

@@ -38,6 +38,7 @@ _SCRUBBED = (
     (re.compile(r"^\d\d:\d\d:\d\d(?=  )", re.MULTILINE), "<time>"),
     (re.compile(r"\b20\d\d-\d\d-\d\d\b"), "<date>"),
     (re.compile(r"\b[0-9a-f]{40}\b"), "<commit>"),
+    (re.compile(r"(?<=git diff )[0-9a-f]{12} [0-9a-f]{12}\b"), "<commit> <commit>"),
     (re.compile(r"\(-?\d+s ago\)"), "(<age> ago)"),
     (re.compile(r"\bin \d+:\d\d\b|\bin \d+\.\d+ ?s\b"), "in <duration>"),
 )

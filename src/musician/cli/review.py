@@ -157,7 +157,7 @@ def _where(work: Work | None) -> list[str]:
         f"its work: branch {work.branch}" + ("" if work.tree is None else f", tree {work.tree}"),
         *(changed or ["  no file is changed so far"]),
         *([f"  and {more} more"] if more else []),
-        f"look at it: {work.diff_command}",
+        *([f"look at it: {work.diff_command}"] if work.files else []),
     ]
 
 

@@ -277,7 +277,6 @@ class _PlanReader:
             text=self._text,
             sha256=_digest(self._text, self._files),
             instruction_files=tuple(self._files.items()),
-            require=self._keys.require,
         )
 
 

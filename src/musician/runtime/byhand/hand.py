@@ -227,7 +227,7 @@ class Hand:
             raise EvidenceMissing(
                 task_id=self.claim.task_id,
                 missing=f"{item} was not started",
-                remedy="write down that it is started, then play it",
+                remedy=f"start it first (`musician step {self.claim.task_id} start N`), then play it",
             )
         if commit:
             titles = {each.item: each.title for each in self.program.items}
