@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -43,6 +44,8 @@ def settle(patch: pytest.MonkeyPatch, home: Path) -> None:
     for name in list(os.environ):
         if name not in _KEPT and (name in _STRANGE or name.startswith(_STRANGERS)):
             patch.delenv(name)
+    # Under nohup the tests' programs would be told to let a hangup pass, and would.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     for name, value in {**_NO_CONFIGURATION, "HOME": str(home), "LANG": "C.UTF-8"}.items():
         patch.setenv(name, value)
 
