@@ -100,6 +100,7 @@ def _weighed(event: "HookEvent", place: "Place", numbers: "Numbers", used_pct: "
     """
     from musician import service
     from musician.hooks.standing import claim_of
+    from musician.hooks.status_file import note_down
 
     if used_pct is None or not place.played:
         return []
@@ -112,7 +113,10 @@ def _weighed(event: "HookEvent", place: "Place", numbers: "Numbers", used_pct: "
         return []
     service.warn_client(place.store(), session_id, reached)
     if warned < reached == numbers.thresholds_pct[-1]:
-        service.tell_conductor(place.store(), session_id, f"its context is spent: {used_pct:.0f} % are used")
+        told = f"its context is spent: {used_pct:.0f} % are used"
+        service.tell_conductor(place.store(), session_id, told)
+        for held in place.played:
+            note_down(place, held.task_id, told)
     return [_asked(used_pct, reached, numbers)] if reached > warned else []
 
 
