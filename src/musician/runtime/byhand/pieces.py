@@ -8,6 +8,7 @@ from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.rules.deviations import Severity
 from musician.runtime.outside import Outside, changed_outside, look_outside
+from musician.runtime.papers import Papers
 from musician.runtime.tasktree import TaskTree
 from musician.store.port import Store
 from musician.trees.root import Root
@@ -40,7 +41,7 @@ def end(
     if changed:
         text = f"the main working tree changed while {item} was played in its own: {changed}"
         found.append(Entry(kind=Kind.DEVIATION, item=item, text=text, severity=Severity.HIGH))
-        service.tell_conductor(
-            store, claim.session_id, f"{text}. If that was you, rule it with your next verdict"
-        )
+        told = f"{text}. If that was you, rule it with your next verdict"
+        service.tell_conductor(store, claim.session_id, told)
+        Papers(root, claim.task_id).note((Entry(kind=Kind.NOTE, text=told),))
     return commit_id, tuple(found)
