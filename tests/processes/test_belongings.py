@@ -87,6 +87,19 @@ def test_what_only_bears_the_id_is_nobodys_to_end(start: Start, env: dict[str, s
     assert runs(started)
 
 
+def test_a_monitor_of_the_clients_plugins_is_not_the_sessions_to_wait_for(
+    start: Start, tmp_path: Path
+) -> None:
+    """AUDIT-K6: it lives as long as the client does; but a project that is a plugin itself has commands, too."""
+    (tmp_path / "plugin" / ".claude-plugin").mkdir(parents=True)
+    (tmp_path / "plugin" / "hooks").mkdir()
+    script = tmp_path / "plugin" / "hooks" / "monitor.sh"
+    script.write_text("sleep 600; true\n")
+    monitor = start(f"exec sh '{script}'", **CLIENTS)
+    assert monitor.pid not in pids(find_belongings({"s1"}, TREE))
+    assert monitor.pid in pids(find_belongings({"s1"}, tmp_path / "plugin"))
+
+
 def test_whoever_asks_is_spared_with_all_that_it_started(start: Start) -> None:
     """A command of the session's that ends it must come to its end."""
     script = (

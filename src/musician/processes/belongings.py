@@ -3,7 +3,8 @@
 No tree of processes leads to it: a client that is killed takes nothing along, and a program may have left its group and
 session. But what an agent runs has the session's id in its environment, with a word that only an agent's commands
 have: the client's own, whose ids nobody else has, or the tree that the session was given. A shell that a person opened
-never has both, and neither has what serves the agent. So that alone is ended. What merely stands in a folder is told,
+never has both, and neither has what serves the agent, but for the monitors of a client's plugins: those are known by
+what they run. So that alone is ended. What merely stands in a folder is told,
 because it may be anybody's.
 """
 
@@ -11,7 +12,7 @@ import contextlib
 import os
 import shlex
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import psutil
@@ -23,6 +24,8 @@ __all__ = ["described", "end_belongings", "find_belongings", "find_standing_in"]
 
 _MOST_SHOWN_CHARS = 80
 _PACE_S = 0.02
+_DEEPEST_SCRIPT = 3
+"""How many folders below its plugin's top a script is looked for."""
 
 
 def find_belongings(session_ids: Collection[str], tree: Path) -> tuple[psutil.Process, ...]:
@@ -35,7 +38,9 @@ def find_belongings(session_ids: Collection[str], tree: Path) -> tuple[psutil.Pr
         with contextlib.suppress(psutil.Error, OSError):
             if process.pid in kept or os.getpgid(process.pid) == os.getpgid(0):
                 continue
-            if process.status() not in ENDED_STATES and _belongs(process.environ(), session_ids, str(tree)):
+            if process.status() in ENDED_STATES or not _belongs(process.environ(), session_ids, str(tree)):
+                continue
+            if not _is_a_plugins(process.cmdline(), tree):
                 found.append(process)
     return tuple(found)
 
@@ -86,3 +91,16 @@ def _belongs(environ: Mapping[str, str], session_ids: Collection[str], tree: str
     if "CLAUDE_CODE_CHILD_SESSION" in environ and environ.get("CLAUDE_CODE_SESSION_ID") in session_ids:
         return True
     return environ.get("MUSICIAN_TREE") == tree and environ.get("MUSICIAN_SESSION") in session_ids
+
+
+def _is_a_plugins(cmdline: Sequence[str], tree: Path) -> bool:
+    """A monitor or hook of a plugin of the client's: it looks like the session's own command, and lives as long.
+
+    A project may be a plugin itself: what runs out of the session's own tree is the session's.
+    """
+    return any(
+        (folder / ".claude-plugin").is_dir()
+        for part in cmdline
+        if part.startswith("/") and not Path(part).is_relative_to(tree)
+        for folder in Path(part).parents[:_DEEPEST_SCRIPT]
+    )
