@@ -24,17 +24,25 @@ def write_greeter(folder: Path) -> None:
         ("50", "estimate before every read"),
         ("64", "can perhaps be reached"),
         ("65", "finish this step only"),
-        ("75", "stop now"),
+        ("74", "finish this step only"),
     ],
 )
 def test_any_verb_that_is_told_a_reading_says_what_it_asks_of_the_session(
     claimed: Path, call: Call, used: str, advice: str | None
 ) -> None:
-    """At 50, 65 and 75, and projected at the checkpoint, one step of 8 % ahead."""
+    """At 50 and 65, and projected at the checkpoint, one step of 8 % ahead."""
     found = call("step", "1", "start", "1", "--context", used, "--json").json["context_advice"]
     assert (found is None) if advice is None else (advice in found)
     shown = call("deviation", "1", "Low", "small", "--context", used).out
     assert (f"context at {used} %" in shown) is (advice is not None)
+
+
+def test_from_75_on_it_is_to_stop_and_nothing_is_begun(claimed: Path, call: Call) -> None:
+    """AUDIT-C6"""
+    assert "stop now" in call("deviation", "1", "Low", "small", "--context", "75").out
+    refused = call("step", "1", "start", "1", "--context", "75", expect=4)
+    assert "75 % of the context is used" in refused.err
+    assert "musician exit task-01 --reason context" in refused.err
 
 
 def test_a_self_correction_makes_the_way_dearer(claimed: Path, call: Call) -> None:
