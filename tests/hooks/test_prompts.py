@@ -121,7 +121,7 @@ def test_a_successor_is_told_what_was_left_and_what_was_said(
     said = called(hook, "task-03", session_id="sess-bbb").context
     assert "task-03 is claimed: you are musician-task-03-S2, claim 2." in said
     assert "You take over from session sess-aaa. HANDOFF: " in said
-    assert "Verified anew: nothing approved yet to re-verify." in said
+    assert "Verified anew: nothing approved yet; the tests of checkpoint 1: " in said
     assert "(handoff) from the conductor: read with `inbox`" in said
     assert "(instruction)" not in said
     assert "Next is checkpoint 1: it greets (call `checkpoint`)" in said

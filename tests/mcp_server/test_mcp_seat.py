@@ -47,7 +47,7 @@ def test_without_a_session_every_tool_refuses(project: Any, seated: Seated, sess
 
 
 def test_without_a_claim_a_session_is_told_to_claim_first(seated: Seated) -> None:
-    with pytest.raises(WhichTask, match="owns no task: claim one first"):
+    with pytest.raises(WhichTask, match="owns no task: claim one with"):
         seated("s1")("step", n=1, act="start")
 
 
