@@ -44,8 +44,11 @@ def settle(patch: pytest.MonkeyPatch, home: Path) -> None:
     for name in list(os.environ):
         if name not in _KEPT and (name in _STRANGE or name.startswith(_STRANGERS)):
             patch.delenv(name)
-    # Under nohup the tests' programs would be told to let a hangup pass, and would.
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    # What nohup and a shell's background have ignored, the tests' programs would let pass as they should.
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     for name, value in {**_NO_CONFIGURATION, "HOME": str(home), "LANG": "C.UTF-8"}.items():
         patch.setenv(name, value)
 

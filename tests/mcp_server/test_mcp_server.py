@@ -95,7 +95,9 @@ def test_a_refusal_is_an_error_that_names_the_tool_to_call(shared: tuple[Any, An
 def at_the_gate(project: Any, server: Any) -> int:
     """A checkpoint whose tests stand at the gate; their pid."""
     server.call("claim", task="task-01")
+    server.call("step", n=1, act="start")
     (project.tree / "greeter.py").write_text("")
+    server.call("step", n=1, act="done")
     os.mkfifo(project.gate)
     here = Path(f"{project.gate}.here")
     server.send("tools/call", {"name": "checkpoint", "arguments": {"summary": "s"}})
@@ -119,7 +121,7 @@ def test_a_cancelled_checkpoint_ends_its_processes_and_can_be_called_again(
     project: Any, served_s1: Any
 ) -> None:
     tests = at_the_gate(project, served_s1)
-    served_s1.notify("notifications/cancelled", {"requestId": 3})
+    served_s1.notify("notifications/cancelled", {"requestId": 5})
     until(lambda: not psutil.pid_exists(tests))
     project.gate.unlink()
     said, is_error = served_s1.call("checkpoint", summary="once more")
