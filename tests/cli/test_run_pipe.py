@@ -121,7 +121,16 @@ def test_json_is_one_document_and_nothing_else(with_plan: Call, program: Call) -
     done = program("run", "PLAN.md", "--json")
     assert (done.code, done.err) == (1, "")
     document = json.loads(done.out)
-    assert list(document) == ["plan", "ending", "tasks", "phases", "needs_human", "pruned", "branch"]
+    assert list(document) == [
+        "plan",
+        "ending",
+        "tasks",
+        "phases",
+        "needs_human",
+        "pruned",
+        "unmerged",
+        "branch",
+    ]
     assert (document["plan"], document["ending"]) == ("greeter", "needs human")
     (one,) = document["tasks"]
     assert (one["task_id"], one["state"], one["worked_by"], one["done"], one["of"]) == (
@@ -166,10 +175,9 @@ def test_a_branch_that_has_moved_on_is_left_alone_and_the_end_says_what_to_type(
 ) -> None:
     with_plan(plan(task("task-01", "touch made-task-01")))
     program("plan", "lock", "PLAN.md")
-    subprocess.run(
-        ["git", "-c", "user.name=A", "-c", "user.email=a@b.c", "commit", "-qm", "mine", "--allow-empty"],
-        check=True,
-    )
+    Path("mine.txt").write_text("mine\n")
+    git(Path.cwd(), "add", "mine.txt")
+    git(Path.cwd(), "commit", "-qm", "mine")
     done = program("run", "PLAN.md")
     assert done.code == 0
     assert "Your branch was left alone: branch 'trunk' has got commits of its own." in done.out
