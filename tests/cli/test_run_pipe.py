@@ -14,6 +14,7 @@ from typing import IO, Any
 import pytest
 
 from musician.testing.waiting import HANG_S
+from tests.surroundings import git
 
 Call = Callable[..., Any]
 
