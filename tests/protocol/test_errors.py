@@ -144,3 +144,23 @@ def test_all_that_git_said_is_told_in_one_line() -> None:
     assert len(long.message) < 2 * errors.GitFailed.SAID_MAX
     assert "(first; " in long.message
     assert long.message.endswith("; last)")
+
+
+def test_a_checkpoint_that_is_not_green_says_who_acts_next() -> None:
+    """D29: mend it; or, once it was red too often, the conductor; or, after the last that is allowed, nobody."""
+    red: dict[str, Any] = {
+        "task_id": "task-01",
+        "item": "checkpoint 1",
+        "found": "1 of 2 failing",
+        "failing": "t",
+    }
+    assert "mend it and run `musician checkpoint` again" in str(errors.NotGreen(**red))
+    assert "`musician wait task-01`" in str(errors.NotGreen(**red, reported=7))
+    assert "write nothing more" in str(errors.NotGreen(**red, reported=7, left=True))
+
+
+def test_an_ended_task_that_cannot_be_claimed_is_opened_by_a_handoff() -> None:
+    blocked = errors.ClaimBlocked(task_id="task-01", state="exited", reason="its session has ended")
+    assert "opened for a next session with `musician handoff task-01`" in str(blocked)
+    other = errors.ClaimBlocked(task_id="task-01", state="needs_review", reason="it waits for a verdict")
+    assert "musician handoff" not in str(other)

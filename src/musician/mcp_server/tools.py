@@ -109,7 +109,7 @@ TOOLS: Mapping[str, Tool] = {
         ),
         Tool(
             name="step",
-            description="Step n starts, is done or skipped (why).",
+            description="Start/end/skip step n.",
             arguments=(
                 _number("n"),
                 Argument(name="act", choices=("start", "done", "skipped")),

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import JUDGED_BY_PERSON, Entry, Kind
 from musician.protocol.messages.submissions import Completion
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
@@ -137,3 +137,9 @@ def test_what_is_submitted_again_answers_each_point_that_was_sent_back() -> None
         '2. "broad assertions": asks for the value',
     ]
     assert "sent back" not in story.approved().done().verified().only(r.Submit).message.summary
+
+
+def test_what_a_person_judged_clears_what_counted_before_it() -> None:
+    """AUDIT-V18"""
+    before = [Entry(kind=Kind.SELF_CORRECTION, text="twice"), Entry(kind=Kind.NOTE, text=JUDGED_BY_PERSON)]
+    assert Since().after(before) == Since()

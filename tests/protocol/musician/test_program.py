@@ -1,5 +1,7 @@
 """A task as one flat list of items: what is next, what is left."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -129,3 +131,28 @@ def test_the_checkpoint_after_an_item_is_the_next_one_in_the_document() -> None:
     assert PROGRAM.check_after("step 1") == check(1, 2)
     assert PROGRAM.check_after("checkpoint 1") == check(1, 2)
     assert PROGRAM.check_after("step 3") == PROGRAM.check_after("step 9") == check(2, 2, final=True)
+
+
+def test_what_is_open_before_a_checkpoint_is_named_and_what_the_task_has_not_is_unknown() -> None:
+    """D29: pieces of a step may be handed out that the plan has not written."""
+    first = ITEMS[3]
+    assert isinstance(first, Check)
+    assert PROGRAM.open_before(first, done("step 1")) == ("step 2", "step 2 agent 1")
+    assert PROGRAM.open_before(first, done("step 1", "step 2", "step 2 agent 1")) == ()
+    assert [each.item for each in PROGRAM.pieces_of("step 2")] == ["step 2 agent 1"]
+    assert PROGRAM.pieces_of("checkpoint 1") == ()
+    assert [PROGRAM.knows(item) for item in ("step 3", "step 3 agent 9", "step 99", "checkpoint 1")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_a_correction_takes_an_approved_completion_back() -> None:
+    """D28: an approval covers one tree, and the correction made another."""
+    correction = replace(play(3), item="correction 1")
+    approved = Progress().after([Entry(kind=Kind.APPROVED, item="checkpoint 2")])
+    assert Entry(kind=Kind.UNDONE, item="checkpoint 2", text="by correction 1") in PROGRAM.done_with(
+        correction, approved
+    )

@@ -11,7 +11,9 @@ from musician.protocol.rules.liveness import (
     HeartbeatStatus,
     Owner,
     heartbeat_status,
+    holds_claim,
     owner_standing,
+    standing_by_heartbeat,
     trusts_ages,
 )
 from musician.protocol.settings import Heartbeat, Settings
@@ -83,3 +85,14 @@ def test_after_a_gap_in_its_ticks_the_conductor_waits_one_refresh_period(
     since_gap_s: float | None, expected: bool
 ) -> None:
     assert trusts_ages(since_gap_s, SETTINGS) is expected
+
+
+def test_by_its_heartbeat_alone_an_owner_lives_is_stale_or_doubtful() -> None:
+    """D38: and only who is stale or known dead holds no claim."""
+    by = {status: standing_by_heartbeat(status) for status in HeartbeatStatus}
+    assert {status for status, owner in by.items() if owner is Owner.LIVE} == {
+        HeartbeatStatus.OK,
+        HeartbeatStatus.REFRESH,
+    }
+    assert by[HeartbeatStatus.STALE] is Owner.STALE
+    assert {owner for owner in Owner if not holds_claim(owner)} == {Owner.STALE, Owner.DEAD}
