@@ -372,7 +372,7 @@ def test_the_set_up_of_a_plan_runs_once_before_a_checkpoint(
     assert (repository.parent / "made").read_text() == "x\n" * 2
 
 
-def test_a_task_opened_by_raw_sql_can_be_held_but_not_verified(ready: Path, call: Call) -> None:
+def test_a_task_opened_by_raw_sql_without_its_instruction_is_not_claimed(ready: Path, call: Call) -> None:
     import sqlite3
 
     with sqlite3.connect(ready / ".musician" / "comms.db") as connection:
@@ -385,11 +385,7 @@ def test_a_task_opened_by_raw_sql_can_be_held_but_not_verified(ready: Path, call
             " VALUES ('task-09', 'watching', 'docs/tasks/task-09.md')"
         )
     connection.close()
-    held = call("claim", "9", "--session", "s9", "--json").json
-    assert held["tree"] == str(ready)
-    call("step", "9", "start", "1", "--session", "s9")
-    assert "cannot be read" in call("checkpoint", "9", "--session", "s9", expect=2).err
-    call("release", "9", "--session", "s9")
+    assert "its instruction cannot be read" in call("claim", "9", "--session", "s9", expect=5).err
 
 
 def test_a_claim_stands_though_its_tree_cannot_be_made(ready: Path, call: Call) -> None:
