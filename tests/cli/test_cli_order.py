@@ -11,9 +11,10 @@ import pytest
 
 from musician import service
 from musician.processes.identity import identify
+from musician.protocol.states import State
 from musician.service import Met
 from musician.store.opening import open_store
-from musician.testing.waiting import HANG_S
+from musician.testing.waiting import HANG_S, until
 
 if TYPE_CHECKING:
     from tests.surroundings import Call
@@ -141,7 +142,11 @@ def test_what_a_dead_session_had_can_be_had_at_once(planned: Path, call: "Call",
             elif verb == "claim":
                 call("claim", "task-01", "--session", "s3")
             else:
-                call("work", "task-01", "--session", "s3")
+                work = [sys.executable, "-m", "musician", "work", "task-01", "--session", "s3"]
+                with subprocess.Popen(work, stdout=subprocess.DEVNULL) as played:
+                    # Nobody is there who reviews it.
+                    until(lambda: service.task_view(store, "task-01").row.state is State.NEEDS_REVIEW)
+                    played.terminate()
         view = service.task_view(store, "task-01")
     assert [each.session_id for each in view.sessions] == ["s1", "s3"]
     assert view.sessions[0].exit_reason == "died"

@@ -93,12 +93,14 @@ def test_a_process_that_leads_no_group_is_ended_without_its_neighbours(trees: An
 
 SUBREAPER = """
 import os, subprocess, sys, time
-from musician.processes.ending import become_subreaper, end_own_descendants
-assert become_subreaper()
-child = subprocess.Popen(["bash", "-c", sys.argv[1]])
-while not os.path.exists("started"): time.sleep(0.01)
-subprocess.run(["bash", "-c", "setsid sleep 302 & exit 0"])
-print(end_own_descendants(0.2), child.wait(), flush=True)
+from musician.processes.ending import adopting_orphans
+from musician.processes.leash import is_subreaper
+with adopting_orphans(0.2):
+    child = subprocess.Popen(["bash", "-c", sys.argv[1]])
+    while not os.path.exists("started"): time.sleep(0.01)
+    subprocess.run(["bash", "-c", "setsid sleep 302 & exit 0"])
+    assert is_subreaper()
+print(is_subreaper(), child.wait(), flush=True)
 sys.stdin.read()
 """
 
@@ -110,7 +112,7 @@ def test_a_subreaper_can_end_all_that_came_out_of_it(trees: Any, stubborn: str) 
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
-    assert reaper.stdout.readline() == b"True -9\n"
+    assert reaper.stdout.readline() == b"False -9\n"
     assert [process.pid for process in trees.living()] == [reaper.pid]
 
 

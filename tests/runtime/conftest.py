@@ -273,7 +273,10 @@ class Stage:
 
     @staticmethod
     def stopped(pid: int) -> bool:
-        return psutil.Process(pid).status() == psutil.STATUS_STOPPED
+        """Not one that has just ended either."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            return psutil.Process(pid).status() == psutil.STATUS_STOPPED
+        return False
 
     def musician(self, task_id: str) -> psutil.Process:
         """The process that plays a task; as recorded."""

@@ -240,15 +240,17 @@ def test_an_agent_that_is_not_available_is_refused_before_anything_is_started(st
     assert stage.conduct("--agent", "shell").code == 0
 
 
-def test_a_missing_instruction_file_ends_the_claim_with_the_reason(stage: "Stage") -> None:
+def test_a_task_whose_instruction_file_is_missing_is_not_to_be_had(stage: "Stage") -> None:
+    """AUDIT-P19: said before anything is claimed."""
     stage.write(plan("echo one > one.txt"))
     stage.lock()
     path = stage.root / (stage.view(TASK).row.instruction_path or "")
     path.unlink()
-    assert stage.run("work", TASK).code == 1
-    reason = stage.view(TASK).sessions[-1].exit_reason or ""
-    assert stage.state(TASK) is State.EXITED
-    assert "cannot be read" in reason
+    blocked = stage.run("work", TASK)
+    assert blocked.code == 5
+    assert "its instruction cannot be read" in blocked.err
+    assert stage.view(TASK).sessions == ()
+    assert stage.state(TASK) is State.WATCHING
     stage.to_the_end()  # locking writes what is missing
     stage.check_whole()
 

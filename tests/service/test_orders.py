@@ -80,6 +80,16 @@ def test_a_verdict_belongs_to_the_claim_that_asked_for_it(store: Store, walk: Wa
     assert "so be it" not in unread(store, "task-01")
 
 
+def test_a_fix_that_nobody_heard_is_for_whoever_plays_next(store: Store, walk: Walk) -> None:
+    """D37: a session that waits in error may have ended when a person answers; what he says is not lost."""
+    claim = walk(store, "task-01", State.ERROR)
+    assert claim is not None
+    service.judge(store, "task-01", State.FIX_PROPOSED, "use the cure", by_person=True)
+    leave(store, claim)
+    succeed(store, "task-01")
+    assert unread(store, "task-01")[1:] == ["use the cure", "go on where it stopped"]
+
+
 def test_what_is_ordered_while_nobody_has_the_task_is_for_the_next(store: Store, walk: Walk) -> None:
     """AUDIT-P6, D37.1."""
     claim = walk(store, "task-01", State.EXITED)

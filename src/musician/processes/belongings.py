@@ -29,10 +29,12 @@ _DEEPEST_SCRIPT = 3
 
 
 def find_belongings(session_ids: Collection[str], tree: Path) -> tuple[psutil.Process, ...]:
-    """What commands of these sessions run here, those that we started in ``tree``; never this process, its ancestors,
-    its group or its descendants."""
-    own = psutil.Process()
-    kept = never_signalled() | {child.pid for child in own.children(recursive=True)}
+    """What commands of these sessions run here, those that we started in ``tree``; never this process, its ancestors
+    or its group, nor what it started where it is such a command itself. (What a conductor has below it may be the
+    orphans of a musician that was killed.)"""
+    kept = never_signalled()
+    if _belongs(os.environ, session_ids, str(tree)):
+        kept |= {child.pid for child in psutil.Process().children(recursive=True)}
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):

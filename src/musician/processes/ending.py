@@ -26,11 +26,11 @@ from musician.processes.identity import (
     is_same_start,
     started_at_s,
 )
-from musician.processes.leash import become_subreaper
+from musician.processes.leash import become_subreaper, is_subreaper
 
 __all__ = [
     "KILL_LIMIT_S",
-    "become_subreaper",
+    "adopting_orphans",
     "end_own_descendants",
     "end_tree",
     "never_signalled",
@@ -61,6 +61,21 @@ def end_tree(identity: ProcessIdentity, *, grace_s: float) -> bool:
         return _living(_with_descendants(known.union(_recorded(identity))), spared)
 
     return _end(find, lambda process: process.pid == identity.pid, grace_s)
+
+
+@contextlib.contextmanager
+def adopting_orphans(grace_s: float) -> Iterator[None]:
+    """Whatever is orphaned below this process meanwhile becomes its child; what is below it in the end is ended.
+
+    Afterwards this process adopts nobody, unless it did so before: it may be a program that uses ours as a library.
+    """
+    was_one = is_subreaper()
+    become_subreaper()
+    try:
+        yield
+    finally:
+        end_own_descendants(grace_s)
+        become_subreaper(is_one=was_one)
 
 
 def end_own_descendants(grace_s: float) -> bool:

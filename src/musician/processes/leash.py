@@ -37,7 +37,17 @@ if TYPE_CHECKING:
     import socket
     from typing import NoReturn
 
-__all__ = ["GO", "GRACE_S", "HEAD_BYTES", "KENNEL", "KILL_LIMIT_S", "become_subreaper", "main", "packed"]
+__all__ = [
+    "GO",
+    "GRACE_S",
+    "HEAD_BYTES",
+    "KENNEL",
+    "KILL_LIMIT_S",
+    "become_subreaper",
+    "is_subreaper",
+    "main",
+    "packed",
+]
 
 GO = b"g"
 KENNEL = "--kennel"
@@ -49,13 +59,21 @@ KILL_LIMIT_S = 10.0
 _PACE_S = 0.02
 _STARTER = 0
 _NOT_FOUND, _NOT_RUNNABLE = 127, 126
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 1, 36, 37
 _END_SIGNALS = frozenset((signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
 
 
-def become_subreaper() -> bool:
+def become_subreaper(*, is_one: bool = True) -> bool:
     """Make this process the parent of every orphan among its descendants; False where the system cannot."""
-    return _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    return _prctl(_PR_SET_CHILD_SUBREAPER, is_one)
+
+
+def is_subreaper() -> bool:
+    if sys.platform != "linux":
+        return False
+    found = ctypes.c_int(0)
+    ctypes.CDLL(None).prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(found), 0, 0, 0)
+    return bool(found.value)
 
 
 def main(arguments: list[str]) -> int:

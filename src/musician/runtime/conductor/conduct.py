@@ -21,7 +21,7 @@ import anyio.to_thread
 from musician import service
 from musician.agents.registry import make_agent
 from musician.plans.model import Plan, Review
-from musician.processes.ending import become_subreaper, end_own_descendants
+from musician.processes.ending import adopting_orphans
 from musician.processes.scratch import sweep_scratch
 from musician.processes.signals import stop_requested
 from musician.protocol.conductor import engine as c
@@ -95,17 +95,13 @@ async def conduct(
     for task in plan.tasks if jobs else ():
         make_agent(agent or task.agent)
     session_id = f"conductor-{uuid.uuid4().hex[:12]}"
-    with sole_conductor(root, session_id):
-        become_subreaper()
+    with sole_conductor(root, session_id), adopting_orphans(settings.time.shutdown_grace_s):
         await anyio.to_thread.run_sync(sweep_scratch)
         claim = partial(service.start_conducting, store, session_id, other_is_alive=False, settings=settings)
         conducting = await anyio.to_thread.run_sync(claim)
-        try:
-            run = _Run(root, store, plan, settings, jobs, agent, review, on_look, conducting)
-            with raising_one():
-                return await run.to_the_end()
-        finally:
-            end_own_descendants(settings.time.shutdown_grace_s)
+        run = _Run(root, store, plan, settings, jobs, agent, review, on_look, conducting)
+        with raising_one():
+            return await run.to_the_end()
 
 
 class _Run:

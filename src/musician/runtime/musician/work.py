@@ -6,6 +6,7 @@ at once; the process is recorded next; the tree and the journal are brought into
 
 import os
 import sys
+from contextlib import nullcontext
 from functools import partial
 
 import anyio
@@ -14,7 +15,7 @@ import anyio.to_thread
 from musician import service
 from musician.agents.port import Agent
 from musician.agents.registry import make_agent
-from musician.processes.ending import become_subreaper, end_own_descendants
+from musician.processes.ending import adopting_orphans
 from musician.processes.identity import ProcessIdentity, identify
 from musician.processes.kennel import close_kennel
 from musician.processes.lease import lease_lost
@@ -85,10 +86,9 @@ async def play_task(
         reason = f"session {held.session_id} lives on it in another process{process}"
         view = await anyio.to_thread.run_sync(partial(service.task_view, store, task_id))
         block(store, view, session_id, reason, quiet=quiet)
-    if owns_process:
-        become_subreaper()
+    ending = adopting_orphans(settings.time.shutdown_grace_s / 2) if owns_process else nullcontext()
     stop = _Stop()
-    with held, raising_one():
+    with held, ending, raising_one():
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(stop.hear_signal)
@@ -109,8 +109,6 @@ async def play_task(
             return end
         finally:
             close_kennel()
-            if owns_process:
-                end_own_descendants(settings.time.shutdown_grace_s / 2)
 
 
 class _Stop:

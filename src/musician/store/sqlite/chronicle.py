@@ -131,14 +131,16 @@ def _bind() -> str:
 
 
 def _address() -> str:
-    """An order belongs to the claim it was written for, and is settled when that ends (D37)."""
+    """An order belongs to the claim it was written for, and is settled when that ends (D37).
+
+    A proposed fix is none: it says how the work goes on, whoever plays it.
+    """
     kinds = {
         MessageType.EXIT_REQUEST,
         MessageType.PAUSE,
         MessageType.GO_ON,
         MessageType.APPROVAL,
         MessageType.REJECTION,
-        MessageType.FIX_PROPOSAL,
     }
     return trigger(
         "messages_address",
