@@ -51,6 +51,8 @@ def live(kind: Kind, folder: Path) -> Life:
         "PLAN": str(plan),
     }
     if kind.path:
+        # Measuring coverage starts a module of that name in every Python, wherever it comes from.
+        surroundings.pop("COVERAGE_PROCESS_CONFIG", None)
         surroundings["PYTHONPATH"] = str(world / kind.path)
     script = f'{WORLD}\n{kind.make}\npwd -L > "$W/../stands"'
     subprocess.run(["bash", "-c", script], cwd=world, env=surroundings, check=True, capture_output=True)
