@@ -370,9 +370,9 @@ def test_events_of_all_tasks_are_in_one_line_of_time(store: Store) -> None:
 
 
 def test_a_line_is_one_line_whatever_somebody_wrote() -> None:
-    event = Event(at="2026-01-01 00:00:00", task_id=T, state=State.WORKING, text="a\nb\x1b[2Jc\td")
+    event = Event(at="2026-01-01 00:00:00", task_id=T, state=State.WORKING, text="\n a\x1b[2Jb\tc\nd")
     line = line_of(event, 7)
-    assert line.endswith("task-01  working          a b [2Jc d")
+    assert line.endswith("task-01  working          a [2Jb c …")
     assert line.isprintable()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from musician.processes.output import one_line
+from musician.processes.output import headline, one_line
 from musician.store.rows import HumanRow
 
 __all__ = ["ANSWERS", "JUDGED", "Answer", "answers_to", "asked", "next_command", "worded"]
@@ -87,7 +87,7 @@ def asked(ask: HumanRow) -> str:
 def worded(ask: tuple[str, str]) -> str:
     """The same, of a kind and a text."""
     kind, text = ask
-    return f"{kind}: {one_line(text, _MOST)}"
+    return f"{kind}: {one_line(headline(text), _MOST)}"
 
 
 def answers_to(ask: HumanRow, *, plan_id: str) -> tuple[Answer, ...]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from musician import service
 from musician.cli.asks import JUDGED, next_command
 from musician.cli.run_wording import say_anomaly, say_change, say_noted
+from musician.processes.output import headline
 from musician.protocol.conductor.anomalies import Signal
 from musician.protocol.journal import Kind
 from musician.protocol.states import State
@@ -130,7 +131,8 @@ class Reporter:
                 at=ask.at,
                 task_id=ask.task_id,
                 state=view.row.state,
-                text=f"needs a person ({ask.kind}): {ask.text}; next: {next_command(ask, plan_id=self.plan_id)}",
+                text=f"needs a person ({ask.kind}): {headline(ask.text)};"
+                f" next: {next_command(ask, plan_id=self.plan_id)}",
                 needs_person=True,
             )
             for ask in new

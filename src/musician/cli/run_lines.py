@@ -1,9 +1,10 @@
-"""A run as plain lines: one for each event, whole, without one escape sequence (B36)."""
+"""A run as plain lines: one for each event, without one escape sequence (B36). Of a text of several lines it has the
+first: `musician messages` and `musician review show` have it all."""
 
 from musician.cli.run_events import Event, Reporter
 from musician.cli.run_stage import write
 from musician.cli.run_time import local_date, local_time, today
-from musician.processes.output import printable
+from musician.processes.output import headline
 from musician.protocol.states import State
 from musician.service import TaskView
 
@@ -42,5 +43,5 @@ class Lines:
 
 def line_of(event: Event, id_width: int) -> str:
     """``22:31:05  task-01  working          musician-task-01 claimed it``."""
-    text = " ".join(printable(event.text).split())
-    return f"{local_time(event.at)}  {event.task_id:<{id_width}}  {event.state:<{_STATE_WIDTH}}  {text}"
+    head = f"{local_time(event.at)}  {event.task_id:<{id_width}}  {event.state:<{_STATE_WIDTH}}"
+    return f"{head}  {headline(event.text)}"

@@ -37,7 +37,7 @@ def say_change(change: HistoryRow, view: TaskView, text: Text, *, by_hand: bool 
         case _, State.NEEDS_REVIEW:
             return _submitted(change, view, text(change.message_id))
         case _, State.ERROR:
-            return _reported(change, text(change.message_id))
+            return _reported(change, view, text(change.message_id))
         case State.NEEDS_REVIEW | State.ERROR, State.REVIEW_APPROVED:
             return _approved(text(change.message_id))
         case State.NEEDS_REVIEW | State.ERROR, State.REVIEW_FAILED:
@@ -200,7 +200,8 @@ def _submitted(change: HistoryRow, view: TaskView, text: str) -> str:
     return f"submitted for {what}{point}{said}{score}"
 
 
-def _reported(change: HistoryRow, text: str) -> str:
+def _reported(change: HistoryRow, view: TaskView, text: str) -> str:
+    """What failed is not said again where the line before says it."""
     try:
         if change.message_type == MessageType.CONTEXT_WARNING:
             warning = ContextWarning.parse(text)
@@ -210,7 +211,9 @@ def _reported(change: HistoryRow, text: str) -> str:
     except UnreadableMessage:
         return f"reports: {text}"
     retry = "" if report.retry is None else f" ({report.retry.number} of {report.retry.of})"
-    return f"reports an error{retry}: {report.error}"
+    failed = [row for row in view.journal if row.kind == Kind.FAILED and row.at <= change.at][-1:]
+    is_told = [f"{row.item}: {row.text}" for row in failed] == [report.error]
+    return f"reports an error{retry}" + ("" if is_told else f": {report.error}")
 
 
 def _resumed(text: str) -> str:

@@ -65,6 +65,12 @@ def printable(text: str) -> str:
     return _ODD.sub(lambda found: found[0] if found[0].isprintable() else " ", text)
 
 
+def headline(text: str) -> str:
+    """The first line of ``text`` that says anything, all printable, with "…" where more follows."""
+    lines = [" ".join(line.split()) for line in printable(text).splitlines() if line.strip()]
+    return "".join(lines[:1]) + (" …" if len(lines) > 1 else "")
+
+
 def one_line(text: str, limit: int) -> str:
     """``text`` as one line of at most ``limit`` characters, all printable; "…" where it was cut."""
     line = " ".join(printable(text).split())
