@@ -75,7 +75,8 @@ def play_second_after_first(stage: "Stage") -> int:
 def test_a_conflict_is_sent_back_with_both_sides_named_and_goes_to_a_person_if_nobody_resolves_it(
     stage: "Stage",
 ) -> None:
-    """AUDIT-K8: with the command that resolves it, and what the other side has changed."""
+    """AUDIT-K8: with the command that resolves it, and what the other side has changed. AUDIT-N2: the run tells it in
+    one line, not the whole change."""
     stage.write(clash(stage.gate("second"), rework=":"))
     assert play_second_after_first(stage) == 1
     ((first, text),) = verdicts(stage, "task-02")
@@ -86,6 +87,9 @@ def test_a_conflict_is_sent_back_with_both_sides_named_and_goes_to_a_person_if_n
     assert "task-02 (" in text
     assert "`git merge musician/pair/_integration`" in text
     assert "\n+one" in text
+    shown = "".join(path.read_text() for path in stage.hall.glob("out-*"))
+    assert "song.txt" in shown
+    assert "+one" not in shown
     (ask,) = service.open_asks(stage.store)
     assert (ask.task_id, ask.kind) == ("task-02", "error")
     assert "a merge has conflicts left" in ask.text
