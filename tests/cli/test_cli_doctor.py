@@ -38,6 +38,11 @@ WITHOUT_GUARDS = {
         "ids of journal are spent",
         f"UPDATE sqlite_sequence SET seq = {LAST} WHERE name = 'journal'",
     ),
+    "the last place in the order": (
+        "contents",
+        f"the ids of changes are spent: somebody wrote one of {LAST}",
+        f"INSERT INTO changes (seq, task_id, source, id) VALUES ({LAST}, 'task-01', 'message', 1)",
+    ),
     "an epoch without end": (
         "contents",
         f"task-01 has an epoch of {LAST}",

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         moved_by_others,
         overtaken,
     )
+    from musician.service.following import Change, Page, changes_since, every_change, newest_seq
     from musician.service.gating import Stop, Stops, count_stop, duty_of, let_go
     from musician.service.inbox import acknowledge, deliver, future_messages, send, undelivered, unread
     from musician.service.looking import Look, look
@@ -132,9 +133,11 @@ if TYPE_CHECKING:
 __all__ = [
     "CLEARED",
     "Beginning",
+    "Change",
     "Conducting",
     "Look",
     "Met",
+    "Page",
     "PhaseSmoothness",
     "Stop",
     "Stops",
@@ -158,6 +161,7 @@ __all__ = [
     "begin_subagent",
     "beginning_of",
     "block_claim",
+    "changes_since",
     "claim",
     "claims_of",
     "claims_of_process",
@@ -176,6 +180,7 @@ __all__ = [
     "end_client",
     "end_subagent",
     "end_subagents_but",
+    "every_change",
     "everything",
     "execute",
     "exit_task",
@@ -205,6 +210,7 @@ __all__ = [
     "merge_proposal",
     "messages_of",
     "moved_by_others",
+    "newest_seq",
     "note_client_failure",
     "note_refusal",
     "now",
@@ -291,6 +297,7 @@ if not TYPE_CHECKING:  # where types are checked, a name that is not listed abov
                 "moved_by_others",
                 "overtaken",
             ),
+            "following": ("Change", "Page", "changes_since", "every_change", "newest_seq"),
             "gating": ("Stop", "Stops", "count_stop", "duty_of", "let_go"),
             "inbox": ("acknowledge", "deliver", "future_messages", "send", "undelivered", "unread"),
             "looking": ("Look", "look"),

@@ -7,7 +7,7 @@ from musician.protocol.errors import DatabaseUnusable
 from musician.protocol.states import State
 from musician.store.port import Row
 
-__all__ = ["decode"]
+__all__ = ["as_text", "decode"]
 
 T = TypeVar("T")
 _CONVERTED: dict[str, Callable[[Any], Any]] = {
@@ -25,7 +25,7 @@ _CONVERTED: dict[str, Callable[[Any], Any]] = {
 def decode(kind: type[T], row: Row) -> T:
     """A row as ``kind``. A column it does not know is a newer program's, and no harm to a reader (D40)."""
     known: Mapping[str, Any] = kind.__dataclass_fields__  # type: ignore[attr-defined]
-    values = {name: _text(value) for name, value in row.items() if name in known}
+    values = {name: as_text(value) for name, value in row.items() if name in known}
     for name, convert in _CONVERTED.items():
         value = values.get(name)
         if value is not None:
@@ -41,6 +41,6 @@ def decode(kind: type[T], row: Row) -> T:
     return kind(**values)
 
 
-def _text(value: Any) -> Any:
+def as_text(value: Any) -> Any:
     """No column holds bytes on purpose: where some stand, they are somebody's text (D39)."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value

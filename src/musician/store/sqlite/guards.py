@@ -8,8 +8,8 @@ triggers are generated from ``protocol.transitions`` instead of being written a 
 - the claim guard: a blocked claim changes 0 rows and raises nothing, as the sources' ``rows_affected`` check needs,
   and so does whoever puts another session into a row without a claim;
 - approval before ``complete``, a whole submission before a verdict, no takeover from the living;
-- history, written for every writer (``chronicle``), what is kept for good (``permanence``), and what a value may be
-  (``bounds``);
+- history and the one order, written for every writer (``chronicle``, ``ordering``), what is kept for good
+  (``permanence``), and what a value may be (``bounds``);
 - no other way round: REPLACE passes delete triggers by, so a second INSERT of an id is refused instead.
 
 What they do not know is who is writing. Identity and epochs hold through the service only. No guard relies on
@@ -26,6 +26,7 @@ from musician.protocol.transitions import targets
 from musician.store.sqlite.bounds import bounding_triggers
 from musician.store.sqlite.chronicle import chronicle_triggers
 from musician.store.sqlite.literals import list_of, state_list
+from musician.store.sqlite.ordering import ordering_triggers
 from musician.store.sqlite.permanence import permanence_triggers
 from musician.store.sqlite.triggers import (
     CLAIMS,
@@ -56,6 +57,7 @@ def guard_statements() -> Iterator[str]:
     yield _takeover()
     yield from _completion()
     yield from chronicle_triggers()
+    yield from ordering_triggers()
     yield from permanence_triggers()
     yield from bounding_triggers()
 

@@ -16,6 +16,7 @@ from musician.store.sqlite.bounds import COUNTED
 from musician.store.sqlite.comparing import differences
 from musician.store.sqlite.literals import state_list
 from musician.store.sqlite.migrating import all_or_nothing, drop_triggers, make_guards
+from musician.store.sqlite.named import load_queries
 
 __all__ = ["broken", "mend"]
 
@@ -40,6 +41,16 @@ _NAMED_IN = {
     "documents": (("proposals", "document_id"),),
 }
 """Where the ids of a table are written down elsewhere."""
+
+_KEYS = {**dict.fromkeys(COUNTED, "id"), "changes": "seq"}
+
+_SOURCES = {
+    "orchestration_messages": "('message')",
+    "history": "('state')",
+    "journal": "('journal')",
+    "needs_human": "('asked', 'settled')",
+}
+"""What the one order calls the rows of a table."""
 
 _DISOWNED = (
     "FROM orchestration_tasks t JOIN sessions s ON s.task_id = t.task_id AND s.claim_epoch = t.claim_epoch"
@@ -94,16 +105,17 @@ def mend(connection: apsw.Connection) -> tuple[str, ...]:
                 f'UPDATE OR IGNORE "{table}" SET "{column}" = ? WHERE CAST("{column}" AS BLOB) = ?',
                 (raw.decode("utf-8", "replace"), raw),
             )
+        connection.execute(load_queries()["order_the_rest"])
         make_guards(connection)
         left = broken(connection)
         return tuple(line for line in found if line not in left)
 
 
 def _spent(connection: apsw.Connection) -> Iterator[tuple[str, int]]:
-    for table in COUNTED:
+    for table, key in _KEYS.items():
         last = connection.execute(
             f"SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = '{table}'), 0),"
-            f" coalesce((SELECT max(id) FROM {table}), 0))"
+            f" coalesce((SELECT max({key}) FROM {table}), 0))"
         ).get
         if isinstance(last, int) and last > _LAST_ID:
             yield table, last
@@ -111,13 +123,21 @@ def _spent(connection: apsw.Connection) -> Iterator[tuple[str, int]]:
 
 def _count_anew(connection: apsw.Connection, table: str) -> None:
     """The rows that took the last ids get the next ones, wherever they are named."""
-    last = connection.execute(f"SELECT coalesce(max(id), 0) FROM {table} WHERE id <= ?", (_LAST_ID,)).get
-    taken = connection.execute(f"SELECT id FROM {table} WHERE id > ? ORDER BY id", (_LAST_ID,)).fetchall()
+    key = _KEYS[table]
+    last = connection.execute(
+        f"SELECT coalesce(max({key}), 0) FROM {table} WHERE {key} <= ?", (_LAST_ID,)
+    ).get
+    taken = connection.execute(
+        f"SELECT {key} FROM {table} WHERE {key} > ? ORDER BY {key}", (_LAST_ID,)
+    ).fetchall()
+    named = [(where, f"{column} = ?", column) for where, column in _NAMED_IN.get(table, ())]
+    if table in _SOURCES:
+        named.append(("changes", f"id = ? AND source IN {_SOURCES[table]}", "id"))
     for new, (old,) in enumerate(taken, start=int(str(last)) + 1):
-        for where, column in ((table, "id"), *_NAMED_IN.get(table, ())):
-            connection.execute(f"UPDATE {where} SET {column} = ? WHERE {column} = ?", (new, old))
+        for where, is_it, column in ((table, f"{key} = ?", key), *named):
+            connection.execute(f"UPDATE {where} SET {column} = ? WHERE {is_it}", (new, old))
     connection.execute(
-        f"UPDATE sqlite_sequence SET seq = (SELECT coalesce(max(id), 0) FROM {table}) WHERE name = '{table}'"
+        f"UPDATE sqlite_sequence SET seq = (SELECT coalesce(max({key}), 0) FROM {table}) WHERE name = '{table}'"
     )
 
 

@@ -18,7 +18,7 @@ import apsw
 
 from musician.protocol.settings import Heartbeat
 from musician.store.sqlite.guards import guard_statements
-from musician.store.sqlite.named import fill, load_schema
+from musician.store.sqlite.named import fill, load_queries, load_schema
 from musician.store.sqlite.versions import (
     APPLICATION_ID,
     GUARDS,
@@ -60,6 +60,7 @@ def take_up(connection: apsw.Connection) -> None:
         for version, sql in migrations().items():
             if version > standing.version:
                 connection.execute(sql)
+        connection.execute(load_queries()["order_the_rest"])
         make_guards(connection)
 
 

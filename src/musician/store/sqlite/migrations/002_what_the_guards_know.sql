@@ -61,3 +61,13 @@ CREATE TABLE plan_settings (
     plan_id TEXT NOT NULL PRIMARY KEY,
     text    TEXT NOT NULL
 ) WITHOUT ROWID;
+
+-- The one order of what happened: a row for each message, change of state and entry of a journal, and for whatever a
+-- person was asked or has settled. Triggers write it within the transaction of the row it stands for, whoever writes
+-- that. Writers come one by one, so who has seen a seq has seen all before it; no seq is left out or used twice.
+CREATE TABLE changes (
+    seq     INTEGER PRIMARY KEY CHECK (seq > 0),
+    task_id TEXT NOT NULL,
+    source  TEXT NOT NULL CHECK (source IN ('message', 'state', 'journal', 'asked', 'settled')),
+    id      INTEGER NOT NULL  -- of the row, in its own table
+);

@@ -1,0 +1,107 @@
+"""Following what happens: messages, changes of state, journals and what persons are asked, in the order of writing.
+
+Theory. Every such row has a place in one order, its ``seq``, given by the database (``store/sqlite/ordering.py``).
+Whoever follows keeps the seq it has come to and asks for what is after it, in pages; nothing is told twice or left out,
+however seldom it asks. There is no other way to follow, and nothing is ever sorted by its time.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from operator import attrgetter
+from typing import cast
+
+from musician.store.port import Row, Store, Tx
+from musician.store.rows import HistoryRow, HumanRow, JournalRow, MessageRow
+from musician.store.rows.decoding import as_text, decode
+
+__all__ = ["MOST_CHANGES", "Change", "Page", "Source", "changes_since", "every_change", "newest_seq"]
+
+MOST_CHANGES = 1000
+"""In one page."""
+
+_END = 2**63 - 1
+
+
+class Source(StrEnum):
+    MESSAGE = "message"
+    STATE = "state"
+    JOURNAL = "journal"
+    ASKED = "asked"
+    SETTLED = "settled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One thing that happened. ``said`` is the message that a change of state was made with, "" without one.
+
+    A row of what a person is asked says what stands now: where it was asked again since, ``row`` is of the last time.
+    """
+
+    seq: int
+    source: Source
+    row: MessageRow | HistoryRow | JournalRow | HumanRow
+    said: str = ""
+
+    @property
+    def task_id(self) -> str:
+        return self.row.task_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """``seq`` is how far it goes, to be asked for next; a message that was deleted leaves a seq without a change."""
+
+    changes: tuple[Change, ...]
+    seq: int
+
+
+def changes_since(store: Store, seq: int, *, most: int = MOST_CHANGES, until: int = _END) -> Page:
+    """What happened after ``seq``, oldest first; a page that goes no further than ``seq`` says that this is all."""
+    with store.read() as tx:
+        return page_in(tx, seq, most=most, until=until)
+
+
+def every_change(store: Store, seq: int, *, until: int) -> Iterator[Change]:
+    """All that happened after ``seq``, up to ``until``, page by page."""
+    while seq < until:
+        page = changes_since(store, seq, until=until)
+        yield from page.changes
+        if page.seq == seq:
+            return
+        seq = page.seq
+
+
+def newest_seq(store: Store) -> int:
+    """0 where nothing has happened yet."""
+    with store.read() as tx:
+        return newest_in(tx)
+
+
+def newest_in(tx: Tx) -> int:
+    return _seq(tx.one("newest_seq"))
+
+
+def page_in(tx: Tx, seq: int, *, most: int, until: int = _END) -> Page:
+    reached = _seq(tx.one("reached", seq=seq, most=most, until=until))
+    span = {"seq": seq, "until": reached}
+    found = [
+        *(_change(MessageRow, row) for row in tx.all("changed_messages", **span)),
+        *(_change(HistoryRow, row) for row in tx.all("changed_states", **span)),
+        *(_change(JournalRow, row) for row in tx.all("changed_journals", **span)),
+        *(_change(HumanRow, row) for row in tx.all("changed_asks", **span)),
+    ]
+    return Page(changes=tuple(sorted(found, key=attrgetter("seq"))), seq=reached)
+
+
+def _change(kind: type[MessageRow | HistoryRow | JournalRow | HumanRow], row: Row) -> Change:
+    return Change(
+        seq=_seq(row),
+        source=Source(str(row["source"])),
+        row=decode(kind, row),
+        said=as_text(row.get("said")) or "",
+    )
+
+
+def _seq(row: Row | None) -> int:
+    return cast("int", (row or {})["seq"])

@@ -1,0 +1,40 @@
+"""Triggers that give every row its place in the one order of what happened.
+
+Theory. The place is given in the statement that writes the row, so it is committed with it or not at all, and programs
+that know nothing of the order, the release before and the ``sqlite3`` shell, keep it as well. SQLite lets one writer in
+at a time: places are in the order of the commits, and within one in the order of the writing. They are the table's row
+ids, of which none is ever free again: nothing is deleted, and nobody else may name one.
+"""
+# ruff: noqa: S608 - generated from constants
+
+from collections.abc import Iterator
+
+from musician.store.sqlite.triggers import abort, trigger
+
+__all__ = ["ordering_triggers"]
+
+_SETTLES = "OLD.resolved_at IS NULL AND NEW.resolved_at IS NOT NULL"
+_ASKS_AGAIN = "OLD.resolved_at IS NOT NULL AND NEW.resolved_at IS NULL"
+
+
+def ordering_triggers() -> Iterator[str]:
+    """Every trigger, as one CREATE TRIGGER statement each."""
+    for source, event, when in (
+        ("message", "INSERT ON orchestration_messages", "1"),
+        ("state", "INSERT ON history", "1"),
+        ("journal", "INSERT ON journal", "1"),
+        ("asked", "INSERT ON needs_human", "1"),
+        ("settled", "UPDATE OF resolved_at ON needs_human", _SETTLES),
+        ("asked_again", "UPDATE OF resolved_at ON needs_human", _ASKS_AGAIN),
+    ):
+        yield trigger(
+            f"changes_{source}",
+            f"AFTER {event}",
+            when,
+            "INSERT INTO changes (task_id, source, id)"
+            f" VALUES (NEW.task_id, '{source.removesuffix('_again')}', NEW.id)",
+        )
+    reason = "the order of what happened is written by the database"
+    yield abort("changes_counted", "BEFORE INSERT ON changes", "NEW.seq <> -1", reason)  # -1: none is given
+    yield abort("changes_fixed", "BEFORE UPDATE ON changes", "1", reason)
+    yield abort("changes_stay", "BEFORE DELETE ON changes", "1", reason)

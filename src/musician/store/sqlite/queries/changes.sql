@@ -1,0 +1,51 @@
+-- The one order of messages, changes of state, journals and what persons were asked.
+
+-- name: reached
+-- How far a page of :most changes after :seq goes, not past :until.
+SELECT coalesce(max(seq), :seq) AS seq
+FROM (SELECT seq FROM changes WHERE seq > :seq AND seq <= :until ORDER BY seq LIMIT :most);
+
+-- name: newest_seq
+SELECT coalesce(max(seq), 0) AS seq FROM changes;
+
+-- name: changed_messages
+SELECT c.seq, c.source, m.* FROM changes c JOIN orchestration_messages m ON m.id = c.id
+WHERE c.seq > :seq AND c.seq <= :until AND c.source = 'message';
+
+-- name: changed_states
+-- Each with the message that it was made with.
+SELECT c.seq, c.source, h.*, m.message AS said FROM changes c JOIN history h ON h.id = c.id
+LEFT JOIN orchestration_messages m ON m.id = h.message_id
+WHERE c.seq > :seq AND c.seq <= :until AND c.source = 'state';
+
+-- name: changed_journals
+SELECT c.seq, c.source, j.*, r.message_id AS ruled_by FROM changes c JOIN journal j ON j.id = c.id
+LEFT JOIN rulings r ON r.journal_id = j.id
+WHERE c.seq > :seq AND c.seq <= :until AND c.source = 'journal';
+
+-- name: changed_asks
+SELECT c.seq, c.source, n.* FROM changes c JOIN needs_human n ON n.id = c.id
+WHERE c.seq > :seq AND c.seq <= :until AND c.source IN ('asked', 'settled');
+
+-- name: order_the_rest
+-- What has no place in the order yet, as in a database of version 1, gets the next ones. Times are whole seconds: within
+-- one a change of state stands behind the message it was made with and before the next, a journal after both. Each
+-- source keeps its own order, whatever a raw writer gave for a time.
+INSERT INTO changes (task_id, source, id)
+WITH found AS (
+    SELECT 'message' AS source, id, task_id, timestamp AS at, id AS message_id, 0 AS rank FROM orchestration_messages
+    UNION ALL SELECT 'state', id, task_id, at, coalesce(message_id, 0), 1 FROM history
+    UNION ALL SELECT 'journal', id, task_id, at, 9223372036854775807, 2 FROM journal
+    UNION ALL SELECT 'asked', id, task_id, at, 9223372036854775807, 3 FROM needs_human
+    UNION ALL SELECT 'settled', id, task_id, resolved_at, 9223372036854775807, 4 FROM needs_human
+              WHERE resolved_at IS NOT NULL
+), placed AS (
+    SELECT source, id, task_id, rank,
+           max(message_id) OVER earlier AS message_id,
+           max(CASE WHEN at GLOB '[0-9][0-9][0-9][0-9]-*' AND datetime(at) <= datetime('now')
+                    THEN datetime(at) ELSE '' END) OVER earlier AS at
+    FROM found
+    WINDOW earlier AS (PARTITION BY source, CASE source WHEN 'settled' THEN id END ORDER BY id)
+)
+SELECT task_id, source, id FROM placed WHERE (source, id) NOT IN (SELECT source, id FROM changes)
+ORDER BY at, message_id, rank, id;
