@@ -91,8 +91,9 @@ def test_a_conflict_is_sent_back_with_both_sides_named_and_goes_to_a_person_if_n
     assert "song.txt" in shown
     assert "+one" not in shown
     (ask,) = service.open_asks(stage.store)
-    assert (ask.task_id, ask.kind) == ("task-02", "error")
+    assert (ask.task_id, ask.kind) == ("task-02", "conflict")
     assert "a merge has conflicts left" in ask.text
+    assert "`git merge musician/pair/_integration`" in ask.text
     assert stage.git("show", "musician/pair/_integration:song.txt") == "one\n"
     assert stage.git("log", "--format=%s", "main") == "begin\n"
 

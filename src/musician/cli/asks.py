@@ -35,6 +35,14 @@ ANSWERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
     {
         "review": (_LOOK, ("musician review approve {task}", "take it"), _SEND_BACK),
         "error": (_LOOK, ('musician review fix {task} "what to do"', "say how to go on"), _STOP),
+        "conflict": (
+            (
+                "git -C .musician/trees/{plan}/{task} merge musician/{plan}/_integration",
+                "bring both sides together in its tree; resolve and mend there, git add, git commit",
+            ),
+            ('musician review fix {task} "resolved by hand"', "then: it is verified, and merged"),
+            _SEND_BACK,
+        ),
         "question": (('musician send {task} "your answer"', "answer it"), _STOP),
         "retries": (
             ("musician history {task}", "see what failed"),
@@ -75,7 +83,7 @@ ANSWERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
 )
 """Kind to (command, effect), the first one first; ``{task}`` and ``{plan}`` are filled in."""
 
-JUDGED = frozenset({"review", "error"})
+JUDGED = frozenset({"review", "error", "conflict"})
 """Kinds that a verdict answers; the others are answered by a message."""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from musician.protocol.conductor.anomalies import Anomaly, Signal
 from musician.protocol.errors import UnreadableMessage
-from musician.protocol.journal import Kind
+from musician.protocol.journal import RESOLVED_BY_HAND, Kind
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import ContextWarning, ErrorReport, MessageType, Resumption
 from musician.protocol.names import CONDUCTOR, succession_name
@@ -76,7 +76,8 @@ def say_entry(row: JournalRow, view: TaskView) -> str:
         case Kind.COMPLETED | Kind.RETURNED:
             return f"{item} completed{context}"
         case Kind.REWORKED:
-            return f"{_reworked(item)}{context}"
+            by_hand = f": {text}" if text == RESOLVED_BY_HAND else ""
+            return f"{_reworked(item)}{by_hand}{context}"
         case Kind.FAILED:
             return f"{item} failed: {text}"
         case Kind.DEVIATION:

@@ -17,7 +17,9 @@ from musician.protocol.rules.deviations import Deviation, Severity
 
 __all__ = [
     "AWAITS_ANSWER",
+    "CONDUCTOR_TIMEOUT",
     "JUDGED_BY_PERSON",
+    "RESOLVED_BY_HAND",
     "WORK",
     "Entry",
     "Kind",
@@ -31,6 +33,12 @@ JUDGED_BY_PERSON = "a person has judged"
 
 AWAITS_ANSWER = "waits for the conductor's answer"
 """The note from which on nothing of the session plays before its question is answered."""
+
+RESOLVED_BY_HAND = "resolved by hand"
+"""The rework that was found in the tree, and no session has played."""
+
+CONDUCTOR_TIMEOUT = "conductor timeout"
+"""The note that a session has waited too long, and waits on (D11)."""
 
 
 class Kind(StrEnum):

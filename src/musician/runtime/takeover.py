@@ -18,6 +18,7 @@ from musician.runtime.owners import last_epoch, lives, owner_of, processes_of
 from musician.runtime.papers import Papers, write_whole
 from musician.runtime.program import program_in
 from musician.runtime.resuming.handoffs import handoff_after_crash, why_gone
+from musician.runtime.resuming.resolutions import is_anothers
 from musician.service import TaskView
 from musician.service.documents import latest_document
 from musician.store.port import Store
@@ -58,7 +59,7 @@ def take_over(
         if survivor and not is_seen_to:
             return survivor
         ended = end_what_runs(store, view, place_of(root, _branch(view)), settings)
-        saved = _save_work(root, store, view, epoch)
+        saved = None if is_anothers(view) else _save_work(root, store, view, epoch)
         reason, handoff = _what_is_left(root, store, view, saved, is_known_dead=is_known_dead)
         left = f"Its unfinished work is kept at {saved}." if saved else "It left no unfinished work."
         text = f"The last session {reason}. {left}{f' Before that: {ended}.' if ended else ''}"

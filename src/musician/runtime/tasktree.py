@@ -13,6 +13,7 @@ from typing import Protocol
 from musician.plans.model import Isolation, TaskSpec
 from musician.protocol.claim import Claim
 from musician.protocol.errors import TreeNotReady
+from musician.protocol.journal import RESOLVED_BY_HAND
 from musician.protocol.messages.particulars import KeyOutput, OutputKind
 from musician.protocol.rules.delegation import Extent
 from musician.trees.branches import (
@@ -28,6 +29,7 @@ from musician.trees.giving import give
 from musician.trees.left_out import given_to
 from musician.trees.merge import Conflict, ensure_integration, take_in
 from musician.trees.partial import set_aside_partial, uncommit
+from musician.trees.resolving import Resolved, stage_resolution
 from musician.trees.root import Root
 from musician.trees.snapshot import changed_files, changed_lines, tree_id
 from musician.trees.status import read_status
@@ -96,6 +98,13 @@ class TaskTree(Protocol):
 
     def take_in(self) -> tuple[str, ...]:
         """Merge what the plan has merged already; the paths left in conflict, for the musician to resolve."""
+        ...
+
+    def take_resolution(self, item: str) -> tuple[str, str | None] | None:
+        """Keep as ``item`` what somebody has resolved here by hand, or None.
+
+        The commit's id, and the ref that keeps what lay beside it.
+        """
         ...
 
     def attempted(self) -> Extent:
@@ -190,6 +199,19 @@ class IsolatedTree:
         self.start = Git(self.path).commit_id(full_ref(integration_branch(self.plan_id))) or self.start
         return found.paths if isinstance(found, Conflict) else ()
 
+    def take_resolution(self, item: str) -> tuple[str, str | None] | None:
+        relink(self.worktree)
+        found = stage_resolution(self.worktree, self.kept)
+        if found is None:
+            return None
+        beside = self.set_aside() if found is Resolved.COMMITTED else None
+        commit = self.keep(item, RESOLVED_BY_HAND)
+        if commit is None:
+            return None
+        git, merged = Git(self.path), full_ref(integration_branch(self.plan_id))
+        self.start = git.text("merge-base", "HEAD", merged)
+        return commit, beside
+
     def attempted(self) -> Extent:
         relink(self.worktree)
         lines = changed_lines(self.path, self.kept)
@@ -255,6 +277,9 @@ class SharedTree:
 
     def take_in(self) -> tuple[str, ...]:
         return ()
+
+    def take_resolution(self, item: str) -> tuple[str, str | None] | None:  # noqa: ARG002  # the port's shape
+        return None
 
     def attempted(self) -> Extent:
         return Extent()

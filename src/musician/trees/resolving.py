@@ -1,18 +1,74 @@
-"""A conflict that is resolved in contents already, though nobody merged (D24).
+"""Conflicts that somebody resolves by hand, by a merge or without one (D24).
 
 Whoever is told of a conflict may write the right contents by hand. Git knows only that both sides changed the same
 lines, and finds the same conflict for ever. So the file of a task is taken as it is where it holds every line that the
 other side added, and none that the other side took away. What it then comes to is verified like any merge.
+
+A resolution that nobody has kept yet is told from a conflict that is still open by what git calls unmerged and by the
+markers in the files.
 """
 
 import os
 from collections import Counter
+from enum import StrEnum
+from pathlib import Path
 
-from musician.trees.git import Git, shown
+from musician.trees.git import Git, shown, tree_git_dir
+from musician.trees.status import Status, operation_under_way, read_status
+from musician.trees.worktree import Worktree
 
-__all__ = ["hunk_of", "settle_written_by_hand"]
+__all__ = ["Resolved", "hunk_of", "settle_written_by_hand", "stage_resolution"]
 
 _MOST_HUNK_CHARS = 2000
+_MARKERS = (b"<<<<<<< ", b">>>>>>> ")
+
+
+class Resolved(StrEnum):
+    """How a resolution by hand lies in a tree."""
+
+    COMMITTED = "committed"
+    IN_FILES = "in files"
+
+
+def stage_resolution(worktree: Worktree, kept: str) -> Resolved | None:
+    """What somebody has resolved in the tree since commit ``kept``; what git still calls unmerged of it is staged.
+
+    None, and nothing is touched, where nothing was done, a conflict is left open, or the branch has lost ``kept``.
+    """
+    git, status = Git(worktree.path), read_status(worktree.path)
+    under_way = operation_under_way(tree_git_dir(worktree.path))
+    in_files = status.changed + status.deleted + status.unmerged
+    if status.branch != worktree.branch or status.head is None or under_way not in (None, "merge"):
+        return None
+    if not git.succeeds("merge-base", "--is-ancestor", kept, status.head) or _is_open(git, status):
+        return None
+    if not in_files and under_way is None:
+        return None if status.head == kept else Resolved.COMMITTED
+    if status.unmerged:
+        git.run("--literal-pathspecs", "add", "--", *map(os.fsdecode, status.unmerged))
+    return Resolved.IN_FILES
+
+
+def _is_open(git: Git, status: Status) -> bool:
+    """Whether a conflict is not resolved: by its markers, or because git could not even write some."""
+    if any(_is_marked(git, path) for path in status.changed + status.unmerged):
+        return True
+    for path in status.unmerged:
+        sides = [_lines(git, f":{stage}:{os.fsdecode(path)}") for stage in (2, 3)]
+        if None in sides or not Path(git.folder, os.fsdecode(path)).is_file():
+            return True
+    return False
+
+
+def _is_marked(git: Git, path: bytes) -> bool:
+    """Whether a file has markers that neither side of the merge has: some files are about them."""
+    place = Path(git.folder, os.fsdecode(path))
+    if place.is_symlink() or not place.is_file():
+        return False
+    with place.open("rb") as file:
+        marks = {line.strip() for line in file if line.startswith(_MARKERS)}
+    sides = [_lines(git, f"{side}:{os.fsdecode(path)}") for side in ("HEAD", "MERGE_HEAD")] if marks else []
+    return any(all(side is None or mark not in side for side in sides) for mark in marks)
 
 
 def settle_written_by_hand(git: Git, paths: tuple[bytes, ...]) -> tuple[bytes, ...]:

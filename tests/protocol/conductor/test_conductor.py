@@ -220,7 +220,7 @@ def test_a_conflict_or_a_red_merge_is_sent_back_and_then_goes_to_a_person(
     again = replace(trial, earlier=1)
     ask = only(reviewing(submitted(final=True, trial=again), is_isolated=True))
     assert isinstance(ask, c.AskHuman)
-    assert ask.kind == "review"
+    assert ask.kind == "conflict"
     assert is_merge_trouble(act.text)
     assert not is_merge_trouble(f"1. {act.text}")
 

@@ -276,7 +276,7 @@ class Simulation:
                     self.put(name, question=None)
                 case "review":
                     self.answer(name, State.REVIEW_APPROVED)
-                case "error":
+                case "error" | "conflict":
                     self.answer(name, State.FIX_PROPOSED)
         self.asked.clear()
 

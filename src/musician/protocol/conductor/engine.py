@@ -187,7 +187,9 @@ def _approve(task: TaskFacts, found: Submitted) -> Act:
         text = f"Approved; merged and verified with the others' work.{said}"
         return _judged(task, found, State.REVIEW_APPROVED, text)
     if found.trial.earlier:
-        return _ask_review(task, found, found.trial.trouble)
+        return AskHuman(
+            task_id=task.task_id, kind="conflict", subject_id=found.message_id, text=found.trial.trouble
+        )
     return _judged(task, found, State.REVIEW_FAILED, found.trial.trouble)
 
 
@@ -239,13 +241,10 @@ def _answer_report(task: TaskFacts, settings: Settings) -> Act | None:
             task_id=task.task_id, message_id=report.message_id, verdict=answer.state, text=answer.text
         )
     is_hopeless = report.is_repeat or report.is_unplayable
-    if is_hopeless and ("error", report.message_id) not in task.settled_asks:
-        return AskHuman(
-            task_id=task.task_id,
-            kind="error",
-            subject_id=report.message_id,
-            text=report.text if report.is_unplayable else _twice(task, report),
-        )
+    kind = "conflict" if report.trouble else "error"
+    if is_hopeless and (kind, report.message_id) not in task.settled_asks:
+        text = report.text if report.is_unplayable else _twice(task, report)
+        return AskHuman(task_id=task.task_id, kind=kind, subject_id=report.message_id, text=text)
     return Judge(
         task_id=task.task_id,
         message_id=report.message_id,
@@ -256,7 +255,8 @@ def _answer_report(task: TaskFacts, settings: Settings) -> Act | None:
 
 def _twice(task: TaskFacts, report: Report) -> str:
     first = report.text.partition("\n")[0]
-    return f"the same error twice: {first}; see .musician/logs/{task.task_id}.agent.log"
+    said = f"the same error twice: {first}; see .musician/logs/{task.task_id}.agent.log"
+    return f"{said}\n{report.trouble}".rstrip()
 
 
 def _take_over_dead(task: TaskFacts, _: Settings) -> Act | None:

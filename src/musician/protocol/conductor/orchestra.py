@@ -96,7 +96,7 @@ class Report:
     """An error report or a context warning that waits.
 
     ``is_repeat``: the report before it said the same. ``is_unplayable``: the plan lacks what it takes, and to play on
-    as it stands is of no use.
+    as it stands is of no use. ``trouble`` is what was told of a merge, and is not mended yet.
     """
 
     message_id: int
@@ -104,6 +104,7 @@ class Report:
     is_context: bool
     is_repeat: bool = False
     is_unplayable: bool = False
+    trouble: str = ""
     used_pct: float | None = None
     projected_pct: float | None = None
 

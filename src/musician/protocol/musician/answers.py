@@ -8,7 +8,7 @@ it was said.
 from dataclasses import replace
 from typing import cast
 
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import CONDUCTOR_TIMEOUT, Entry, Kind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.boundary import go_on, leave, leave_soon
@@ -148,8 +148,8 @@ def timed_out(turn: Turn, given: i.WaitTimedOut) -> None:
     in_error = turn.state.waiting in (Waiting.ERROR, Waiting.CONTEXT)
     report = r.Report(
         message=timeout_report(turn.state),
-        last_error="conductor timeout",
-        entries=(turn.entry(Kind.NOTE, text="conductor timeout"),),
+        last_error=CONDUCTOR_TIMEOUT,
+        entries=(turn.entry(Kind.NOTE, text=CONDUCTOR_TIMEOUT),),
         is_reminder=in_error,
     )
     turn.records.append(report)

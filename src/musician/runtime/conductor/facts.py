@@ -26,6 +26,7 @@ from musician.runtime.conductor.estimate import is_estimate_broken
 from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.owners import is_about_to_play, owner_of
 from musician.runtime.program import program_of
+from musician.runtime.resuming.resolutions import open_trouble
 from musician.runtime.resuming.resumption import checkpoint_number
 from musician.service import TaskView
 from musician.store.rows import HistoryRow, JournalRow, MessageRow, SubmissionRow, VerificationRow
@@ -281,6 +282,7 @@ def _report(view: TaskView) -> Report | None:
         is_context=False,
         is_repeat=len(errors) > 1 and _is_repeat(view, errors),
         is_unplayable=_is_unplayable(view),
+        trouble=open_trouble(view),
     )
 
 

@@ -23,7 +23,6 @@ from musician.agents import port
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
 from musician.protocol.claim import Claim
-from musician.protocol.conductor.orchestra import is_merge_trouble
 from musician.protocol.errors import ClaimLost, IllegalEvent, MusicianError
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.musician import inputs as i
@@ -42,6 +41,7 @@ from musician.runtime.preparing import prepare_tree
 from musician.runtime.program import place_in_plan
 from musician.runtime.proposing import Desk, keep_made
 from musician.runtime.recording import Recorder
+from musician.runtime.resuming.resolutions import take_up_resolution, trouble_told
 from musician.runtime.tasktree import TaskTree, key_outputs
 from musician.store.port import Store
 
@@ -216,15 +216,33 @@ class Session:
 
     async def _rework(self, act: r.ReworkPiece) -> i.Input:
         check = act.check
-        return await self._perform(
-            port.PieceKind.REWORK,
-            act.item,
-            check.title,
-            check.prose,
-            check.rework,
-            act.feedback,
-            takes_in=is_merge_trouble(act.feedback),
-        )
+        view = await _in_thread(partial(service.task_view, self.store, self.claim.task_id))
+        resolved = await _in_thread(partial(take_up_resolution, view, self.tree))
+        if resolved:
+            await _in_thread(partial(self.recorder.store_record, r.Write(entries=resolved[1:])))
+            return i.PieceEnded(
+                item=resolved[0].item,
+                ending=i.PieceEnding.DONE,
+                detail=resolved[0].text,
+                commit_id=resolved[0].commit_id,
+            )
+        ended: i.PieceEnded | None = None
+        in_trouble = bool(trouble_told(view))
+        try:
+            ended = await self._perform(
+                port.PieceKind.REWORK,
+                act.item,
+                check.title,
+                check.prose,
+                check.rework,
+                act.feedback,
+                takes_in=in_trouble,
+            )
+        finally:
+            if in_trouble and (ended is None or ended.ending is not i.PieceEnding.DONE):
+                with anyio.CancelScope(shield=True):  # else it would be taken for a person's resolution
+                    await self._restore_tree()
+        return ended
 
     async def _perform(
         self,
@@ -236,7 +254,7 @@ class Session:
         feedback: str,
         *,
         takes_in: bool = False,
-    ) -> i.Input:
+    ) -> i.PieceEnded:
         """From the last finished state of the tree to the next one, or to a reason why not.
 
         ``takes_in``: what others have merged is taken in first.
@@ -259,7 +277,7 @@ class Session:
 
     async def _perform_prepared(
         self, kind: port.PieceKind, item: str, title: str, prose: str, scripts: tuple[str, ...], feedback: str
-    ) -> i.Input:
+    ) -> i.PieceEnded:
         problem = await self._set_up_tree()
         if problem:
             return i.PieceEnded(item=item, ending=i.PieceEnding.FAILED, detail=problem)

@@ -31,6 +31,7 @@ from musician.runtime.papers import Papers
 from musician.runtime.resuming.anew import Anew, verify_anew
 from musician.runtime.resuming.handoffs import Left, what_was_left
 from musician.runtime.resuming.reconciling import Settled, compare, settle
+from musician.runtime.resuming.resolutions import take_up_resolution
 from musician.runtime.resuming.resumption import Resumed, reconcile, resumption_message
 from musician.runtime.tasks import raising_one
 from musician.runtime.tasktree import TaskTree
@@ -123,8 +124,12 @@ async def _look_back(
     if is_new:  # before anything is set aside
         clear = partial(end_what_runs, store, view, ground.tree.path, ground.settings, but=claim.session_id)
         cleared = await anyio.to_thread.run_sync(clear)
-    find = partial(reconcile, view, unread, ground.program, ground.tree, said=said, set_aside=is_new)
-    resumed = await anyio.to_thread.run_sync(find)
+    resolution: tuple[Entry, ...] = ()
+    if is_new:
+        take_up = partial(take_up_resolution, view, ground.tree)
+        resolution = await anyio.to_thread.run_sync(take_up)
+    find = partial(reconcile, view, unread, ground.program, ground.tree, said=said)
+    resumed = await anyio.to_thread.run_sync(partial(find, set_aside=is_new, resolution=resolution))
     status = ground.papers.found_status()  # before this session writes into it
     resumed = await anyio.to_thread.run_sync(partial(_with_approval, ground, resumed))
     notes = (Entry(kind=Kind.NOTE, text=cleared),) if cleared else ()

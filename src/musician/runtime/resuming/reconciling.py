@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from musician import service
-from musician.protocol.journal import Entry, Kind, deviation_in
+from musician.protocol.journal import RESOLVED_BY_HAND, Entry, Kind, deviation_in
 from musician.protocol.messages.types import VERDICT_OF
 from musician.protocol.musician.program import Check, Play, Program
 from musician.protocol.resumption.handoff import HandoffKind
@@ -69,6 +69,7 @@ def compare(
     entries = [service.as_entry(row) for row in view.journal]
     upcoming = next((item for item in program.items if not resumed.progress.is_done(item.item)), None)
     fresh = sum(deviation_in(entry) is not None for entry in resumed.entries)  # the file has them already
+    resolved = {entry.item for entry in resumed.entries if entry.text == RESOLVED_BY_HAND}
     lines = max(0, len(papers.found_deviations()) - fresh)
     known = Known(
         items=tuple(item.item for item in program.items),
@@ -76,8 +77,10 @@ def compare(
         approved=resumed.progress.approved,
         begun=frozenset(entry.item for entry in entries if entry.kind in (Kind.STARTED, Kind.LAUNCHED)),
         next_item="" if upcoming is None else upcoming.item,
-        commit=tree.tip(),
-        unheard_items=tuple(entry.item for entry in resumed.entries if entry.kind in _UNHEARD),
+        commit=None if resolved else tree.tip(),
+        unheard_items=tuple(
+            entry.item for entry in resumed.entries if entry.kind in _UNHEARD and entry.item not in resolved
+        ),
         unheard_verdicts=tuple(entry.item for entry in resumed.entries if entry.kind is Kind.APPROVED),
         changed=frozenset(entry.item for entry in resumed.entries if entry.kind in _CHANGED),
         moved_to=resumed.moved_to,

@@ -33,6 +33,7 @@ __all__ = [
     "checkpoint_number",
     "reconcile",
     "resumption_message",
+    "reworked_since",
     "unheard_orders",
     "unheard_verdicts",
 ]
@@ -74,10 +75,11 @@ def reconcile(
     *,
     said: tuple[MessageRow, ...] = (),
     set_aside: bool = True,
+    resolution: tuple[Entry, ...] = (),
 ) -> Resumed:
     """Compare the journal with git and the verdicts, and correct it.
 
-    ``said`` is what everybody said about the task, read or not.
+    ``said`` is what everybody said about the task, read or not. ``resolution`` was just taken up in the tree.
     ``set_aside``: what no finished step covers is kept under a ref and taken out of the tree.
     """
     progress = Progress().after(service.as_entry(row) for row in view.journal)
@@ -89,14 +91,14 @@ def reconcile(
     ref = tree.set_aside() if set_aside else None
     if ref is not None:
         found.append(Entry(kind=Kind.SET_ASIDE, text=ref))
-    found += _kept_unheard(view, tree, program, progress)
+    found += _kept_unheard(view, tree, program, progress, but=resolution)
     progress = progress.after(found)
     orders = unheard_orders(progress, said)
     found += orders
     progress = progress.after(orders)
     verdicts = unheard_verdicts(view)
-    found += verdicts
-    progress = progress.after(verdicts)
+    found += (*verdicts, *resolution)  # by that what was sent back is answered
+    progress = progress.after((*verdicts, *resolution))
     feedback = "" if _has_reworked(found) else _open_feedback(view, program, progress)
     advice = [
         message.message
@@ -113,10 +115,12 @@ def reconcile(
     )
 
 
-def _kept_unheard(view: TaskView, tree: TaskTree, program: Program, progress: Progress) -> list[Entry]:
+def _kept_unheard(
+    view: TaskView, tree: TaskTree, program: Program, progress: Progress, *, but: tuple[Entry, ...]
+) -> list[Entry]:
     """What git keeps as finished and the journal has not heard of: the session died between the two."""
     plays = {item.item: item for item in program.ahead(progress) if isinstance(item, Play)}
-    heard = {row.commit_id for row in view.journal}
+    heard = {row.commit_id for row in view.journal} | {entry.commit_id for entry in but}
     entries = []
     for kept in tree.found_items():
         if kept.commit in heard:
@@ -243,13 +247,14 @@ def _open_feedback(view: TaskView, program: Program, progress: Progress) -> str:
         return ""
     last = view.submissions[-1]
     sent_back = last.verdict in (State.REVIEW_FAILED, State.FIX_PROPOSED)
-    if not sent_back or checkpoint_number(last) != upcoming.number or _reworked_since(view.journal):
+    if not sent_back or checkpoint_number(last) != upcoming.number or reworked_since(view.journal):
         return ""
     text = last.verdict_text or "sent back"
     return "" if corrections_in(text, 0) else text  # those are how it is mended
 
 
-def _reworked_since(journal: tuple[JournalRow, ...]) -> bool:
+def reworked_since(journal: tuple[JournalRow, ...]) -> bool:
+    """Whether anything was since the last submission."""
     for row in reversed(journal):
         if row.kind == Kind.REWORKED:
             return True
