@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 RUN    := $(VENV)/.run-installed
 DEV    := $(VENV)/.dev-installed
 
-.PHONY: demo test lint types contracts unit bench format clean
+.PHONY: demo test test-deep lint types contracts unit bench format clean
 
 demo: $(RUN)
 	$(BIN)/musician demo
@@ -24,9 +24,13 @@ contracts: $(DEV)
 
 unit: $(DEV)
 	$(BIN)/coverage erase
-	$(BIN)/pytest -n 2 --dist worksteal --cov --cov-report= tests
+	$(BIN)/pytest -n 2 --dist worksteal -m 'not deep' --cov --cov-report= tests
 	$(BIN)/coverage report --include='*/musician/protocol/*' --fail-under=100
 	$(BIN)/coverage report --omit='*/musician/protocol/*' --fail-under=90
+
+# The whole search of every property, and what is marked deep.
+test-deep: $(DEV)
+	$(BIN)/pytest -n 2 --dist worksteal -m 'deep or hypothesis' --hypothesis-profile=deep tests
 
 bench: $(DEV)
 	$(BIN)/python -m benchmarks

@@ -22,11 +22,15 @@ from musician.store.sqlite.store import SqliteStore
 from tests.needs import left_out, need
 from tests.surroundings import Call, Result, settle
 
-# How long an example takes says something about the machine and nothing about the code.
-hypothesis.settings.register_profile(
-    "musician", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
-)
-hypothesis.settings.load_profile("musician")
+for profile, examples in {"default": 25, "deep": 500}.items():
+    hypothesis.settings.register_profile(
+        profile,
+        deadline=None,  # how long an example takes says something about the machine and nothing about the code
+        derandomize=profile == "default",  # coverage must not hang on luck: the deep search throws dice
+        max_examples=examples,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    )
+hypothesis.settings.load_profile("default")  # `make test-deep` names the other one
 
 UNSTABLE_ID = re.compile(r"frozenset\(\{|\{'[^':]*'[,}]| at 0x[0-9a-f]")
 """Of a test whose id comes from a set or an address."""

@@ -23,6 +23,13 @@ from musician.testing import ClientHome, Reply, ScriptedModel, until, use
 from musician.testing.script import Script
 from musician.testing.waiting import HANG_S
 
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Stories of the real client take long; what each is about has a quicker test where it is built."""
+    if item.path.name != "test_client_facts.py":
+        item.add_marker(pytest.mark.deep)
+
+
 TASK = "task-03"
 
 PLAN = """\

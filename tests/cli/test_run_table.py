@@ -66,7 +66,7 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> LiveTable:
     return table_of(store)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(width=st.integers(20, 220), height=st.integers(5, 70))
 def test_a_frame_never_outgrows_its_terminal(crowd: LiveTable, width: int, height: int) -> None:
     frame = crowd.frame(width, height)
@@ -74,7 +74,7 @@ def test_a_frame_never_outgrows_its_terminal(crowd: LiveTable, width: int, heigh
     assert max(cell_len(line) for line in plain(frame).split("\n")) <= width
 
 
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(width=st.integers(40, 220))
 def test_an_id_is_folded_and_never_cut(crowd: LiveTable, width: int) -> None:
     text = plain(crowd.frame(width, 500))

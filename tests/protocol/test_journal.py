@@ -141,6 +141,7 @@ def test_progress_takes_nothing_back_but_what_is_undone(entries: list[Entry]) ->
         ),
         (Entry(kind=Kind.FAILED, item="step 2", text="one\n  two\n"), "step 2 FAILED: one two"),
         (Entry(kind=Kind.NOTE, text="bootstrap started", context_pct=0), "bootstrap started [ctx: 0%]"),
+        (Entry(kind=Kind.RESUMED, text="one\n  two", context_pct=7), "one\n  two"),
     ],
 )
 def test_a_status_line_reads_as_in_the_sources(entry: Entry, line: str) -> None:

@@ -386,5 +386,5 @@ class OneTask(RuleBasedStateMachine):
         assert living == expected
 
 
-OneTask.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+OneTask.TestCase.settings = settings(stateful_step_count=40)
 TestOneTask = OneTask.TestCase

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from musician.protocol.rules.readiness import Check, Decision
@@ -90,7 +90,6 @@ _STAGES = st.builds(
 
 
 @given(_STAGES)
-@settings(max_examples=50)
 def test_stages_survive_json(stages: Stages) -> None:
     read = plain.from_json(Stages, plain.to_json(stages))
     assert read == stages
@@ -98,7 +97,6 @@ def test_stages_survive_json(stages: Stages) -> None:
 
 
 @given(_STAGES)
-@settings(max_examples=50)
 def test_whatever_was_found_can_be_said(stages: Stages) -> None:
     said = stages.said()
     assert said[: len(stages.faults())] == stages.faults()

@@ -7,7 +7,7 @@ any act, with all its musicians; what is decided next follows from the facts alo
 from collections.abc import Iterator
 from dataclasses import replace
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from musician.protocol.conductor import engine as c
@@ -334,7 +334,6 @@ def acts_to_do(acts: tuple[c.Act, ...]) -> list[c.Act]:
 
 
 @given(simulation=simulations())
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_plan_reaches_its_end_and_no_act_is_due_twice(simulation: Simulation) -> None:
     for acts in rounds(simulation):
         for act in acts_to_do(acts):
@@ -344,7 +343,6 @@ def test_a_plan_reaches_its_end_and_no_act_is_due_twice(simulation: Simulation) 
 
 
 @given(simulation=simulations(), data=st.data())
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_run_that_is_killed_at_any_step_goes_on_where_it_was(
     simulation: Simulation, data: st.DataObject
 ) -> None:

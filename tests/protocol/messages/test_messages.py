@@ -246,6 +246,8 @@ def test_a_line_that_is_no_field_goes_on_with_the_value_before_it() -> None:
     message = ReviewRequest.parse("Summary: one\ntwo\n   three\n   \nNote: four\nTests: ok")
     assert message.summary == "one\ntwo\n three\n \nNote: four"
     assert message.tests == "ok"
+    indented = ReviewRequest.parse("  Summary: one\n \n  two\n  Tests: ok")
+    assert indented.summary == "one\ntwo", "a line of less than the indent says nothing"
 
 
 def test_a_label_is_known_in_any_case_and_a_final_reason_too() -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from musician.protocol.journal import Entry, Kind, Progress
@@ -209,7 +209,6 @@ def completed(journal: list[Entry]) -> list[str]:
 
 
 @given(program=programs(), data=st.data())
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_a_session_is_told_its_records_are_legal_and_nothing_is_done_twice(
     program: Program, data: st.DataObject
 ) -> None:
@@ -237,7 +236,6 @@ def test_whatever_a_session_is_told_its_records_are_legal_and_nothing_is_done_tw
 
 
 @given(program=programs(), data=st.data())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_session_that_dies_at_any_moment_has_a_successor_that_completes_the_task(
     program: Program, data: st.DataObject
 ) -> None:
