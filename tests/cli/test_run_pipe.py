@@ -131,6 +131,7 @@ def test_json_is_one_document_and_nothing_else(with_plan: Call, program: Call) -
         "pruned",
         "unmerged",
         "branch",
+        "tests",
     ]
     assert (document["plan"], document["ending"]) == ("greeter", "needs human")
     (one,) = document["tasks"]

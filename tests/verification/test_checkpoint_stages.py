@@ -206,7 +206,7 @@ def test_what_others_left_unfinished_is_excused_and_named(workshop: "Workshop", 
     ]
     assert result.ready
     assert "failing as before: test_app.py" in result.tests_line()
-    assert result.tests_line().startswith("All passing (2 tests);")
+    assert result.tests_line().startswith("Passing (2 tests);")
 
 
 def test_what_failed_before_is_excused_beside_a_test_that_is_new(

@@ -59,6 +59,7 @@ def run(app: App, plan: Path, agent: str | None, jobs: int | None, review: str |
         agent=agent,
         review=None if review is None else Review(review),
         on_look=view.on_look,
+        on_base=view.on_base,
     )
     for note in notes_at_the_start(app.root, app.store, locked):
         click.echo(f"note: {note}", err=True)

@@ -9,10 +9,12 @@ from musician.cli.run_standing import Standing, counted
 from musician.cli.run_time import duration
 from musician.cli.run_wording import many, say_smoothness
 from musician.runtime.conductor.conduct import Ending, Outcome
+from musician.runtime.conductor.whole import Whole
 from musician.service import PhaseSmoothness
 from musician.store.rows import HumanRow
 from musician.trees.base import FastForward, Move
 from musician.trees.partial import PARTIALS_KEPT
+from musician.verification.findings import named
 
 __all__ = ["End"]
 
@@ -55,6 +57,7 @@ class End:
                 "reason": None if moved is None else moved.reason,
                 "command": None if moved is None else moved.command,
             },
+            "tests": [_tests(whole) for whole in self.outcome.wholes],
         }
 
     @property
@@ -69,9 +72,17 @@ class End:
                 yield from self._merged()
                 for task_id in self.outcome.unmerged:
                     yield f"Nothing of {task_id} was merged: its branch has no commit of its own."
+                yield from self._tested()
                 yield from self._pruned()
                 yield from map(say_smoothness, filter(lambda phase: phase.smoothness, self.phases))
                 yield "What happened, by time: musician timeline. The reports: docs/implementation/reports/"
+            case Ending.NEEDS_HUMAN if self.outcome.wholes:
+                yield f"{self.plan_id} waits for you: {self._counted()}, but it requires green."
+                yield from self._tested()
+                yield (
+                    "Have a task mend it, or take `require: green` out of the plan; then `musician plan amend` it, and"
+                    f" run the same command again: {self.again}"
+                )
             case Ending.NEEDS_HUMAN:
                 yield f"{self.plan_id} waits for you: {self._counted()}."
                 yield from self._asked()
@@ -100,6 +111,21 @@ class End:
             case FastForward(reason=reason, command=command):
                 yield f"Merged and verified in {self.integration}. Your branch was left alone: {reason}."
                 yield f"To take it: {command}"
+
+    def _tested(self) -> Iterator[str]:
+        """What the plan's tests say of all that is merged, where that is more than that they pass."""
+        for whole in self.outcome.wholes:
+            now = whole.now
+            if whole.mended:
+                yield f"Mended: {many(len(whole.mended), 'test')} that failed before the plan: {named(whole.mended)}."
+            if whole.new:
+                yield f"Failing, and not before the plan: {named(whole.new)}."
+            old = tuple(name for name in now.failed if name not in whole.new)
+            if old:
+                yield f"Still failing, as before the plan: {many(len(old), 'test')}: {named(old)}."
+            elif now.why and not now.failed and not now.has_no_tests:
+                was = "as before the plan" if whole.before.why else "and not before the plan"
+                yield f"Failing, {was}: {now.why}."
 
     def _pruned(self) -> Iterator[str]:
         gone = len(self.outcome.pruned)
@@ -134,6 +160,17 @@ def _task(each: Standing) -> dict[str, object]:
         "context_pct": each.context_pct,
         "report_path": each.report_path,
         "anomalies": [fields(found) for found in each.anomalies],
+    }
+
+
+def _tests(whole: Whole) -> dict[str, object]:
+    return {
+        "command": whole.now.command,
+        "before": whole.before.why,
+        "now": whole.now.why,
+        "failing": list(whole.now.failed),
+        "new": list(whole.new),
+        "mended": list(whole.mended),
     }
 
 

@@ -9,6 +9,7 @@ database's, UTC (D10).
 """
 
 import heapq
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -18,6 +19,7 @@ from musician.cli.run_wording import say_anomaly, say_change, say_noted
 from musician.processes.output import headline
 from musician.protocol.conductor.anomalies import Signal
 from musician.protocol.journal import Kind
+from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
 from musician.service import TaskView
 from musician.store.rows import HistoryRow, JournalRow
@@ -66,12 +68,21 @@ class Reporter:
     texts: Texts
     by_hand: bool = False
     """The musicians are sessions that people start: nobody takes over by himself."""
+    heard: deque[str] = field(default_factory=deque)
+    """What concerns no task, and is told with the next news; "" is nothing."""
     _seen: dict[str, _Seen] = field(default_factory=dict)
 
     def news(self, views: Iterable[TaskView]) -> tuple[Event, ...]:
         """What happened since the last call, oldest first. The first call tells where each task stands instead."""
+        views = tuple(views)
         stories = [self._first(view) if self._is_new(view) else [*self._told(view)] for view in views]
+        stories.append([*self._heard(views[0].at)] if views else [])
         return tuple(heapq.merge(*stories, key=lambda event: event.at))
+
+    def _heard(self, at: str) -> Iterator[Event]:
+        while self.heard:
+            if text := self.heard.popleft():
+                yield Event(at=at, task_id=CONDUCTOR, state=State.WORKING, text=text)
 
     def _is_new(self, view: TaskView) -> bool:
         return view.row.task_id not in self._seen

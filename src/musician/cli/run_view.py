@@ -17,12 +17,13 @@ from musician.cli.run_stage import Face, Stage, give_up_output, write
 from musician.cli.run_standing import Standing, standing_of
 from musician.cli.run_table import LiveTable, final_table
 from musician.cli.run_time import today, zone
-from musician.cli.run_wording import many
-from musician.plans.model import Plan
+from musician.cli.run_wording import many, say_base
+from musician.plans.model import Plan, Require
 from musician.runtime.conductor.conduct import Ending, Outcome
 from musician.runtime.program import program_of
 from musician.service import TaskView
 from musician.trees.branches import integration_branch
+from musician.verification.baseline import Baseline
 
 __all__ = ["View", "is_plain"]
 
@@ -43,6 +44,7 @@ class View:
         self._app, self._plan, self._again = app, plan, again
         self._programs = {task.task_id: program_of(task) for task in plan.tasks}
         self._began_s = time.monotonic()
+        self._reporter = Reporter(plan_id=plan.plan_id, texts=self._texts, by_hand=not jobs)
         self._stage = Stage(self._face(jobs))
 
     def __enter__(self) -> Self:
@@ -55,6 +57,9 @@ class View:
 
     def on_look(self, views: tuple[TaskView, ...]) -> None:
         self._stage.on_look(views)
+
+    def on_base(self, baseline: Baseline) -> None:
+        self._reporter.heard.append(say_base(baseline, required=self._plan.require is Require.GREEN))
 
     def end(self, outcome: Outcome) -> None:
         """Show what is left of the run, then how it ended. Output that fails is given up."""
@@ -76,13 +81,12 @@ class View:
             give_up_output()
 
     def _face(self, jobs: int) -> Face:
-        reporter = Reporter(plan_id=self._plan.plan_id, texts=self._texts, by_hand=not jobs)
         if self._app.json:
             return _Silence()
         if is_plain():
-            return Lines(reporter, head=self._head(jobs), id_width=max(map(len, self._programs)))
+            return Lines(self._reporter, head=self._head(jobs), id_width=max(map(len, self._programs)))
         return LiveTable(
-            reporter, plan_id=self._plan.plan_id, title=self._plan.title, programs=self._programs
+            self._reporter, plan_id=self._plan.plan_id, title=self._plan.title, programs=self._programs
         )
 
     def _texts(self, task_id: str) -> dict[int, str]:

@@ -6,6 +6,7 @@ Refuses to judge and to shorten: what somebody wrote is repeated as it is.
 import re
 from collections.abc import Callable, Iterable
 
+from musician.processes.output import one_line
 from musician.protocol.conductor.anomalies import Anomaly, Signal
 from musician.protocol.errors import UnreadableMessage
 from musician.protocol.journal import RESOLVED_BY_HAND, Kind
@@ -17,8 +18,11 @@ from musician.protocol.rules.review import ROUGHEST
 from musician.protocol.states import State
 from musician.service import PhaseSmoothness, TaskView
 from musician.store.rows import HistoryRow, JournalRow, SessionRow
+from musician.verification.baseline import Baseline
 
-__all__ = ["many", "say_anomaly", "say_change", "say_entry", "say_noted", "say_smoothness"]
+__all__ = ["many", "say_anomaly", "say_base", "say_change", "say_entry", "say_noted", "say_smoothness"]
+
+_MOST_COMMAND_CHARS = 80
 
 _ANOMALY = "anomaly: "
 _SAID_ALREADY = re.compile(rf"The last session ({'|'.join(WITHOUT_A_WORD)})\. ")
@@ -132,6 +136,22 @@ def say_smoothness(phase: PhaseSmoothness) -> str:
         return f"{where}: nothing submitted yet"
     each = many(found.submissions, "submission")
     return f"{where}: {found.mean:.1f} on average of {each}, the roughest {found.worst} of {ROUGHEST}"
+
+
+def say_base(found: Baseline, *, required: bool) -> str:
+    """How a command that verifies the tasks ended before any of them began; "" where nothing failed."""
+    if not found.why or found.has_no_tests:
+        return ""
+    command = f"`{one_line(found.command, _MOST_COMMAND_CHARS)}`"
+    if found.is_empty:
+        return f"{command} tests nothing before the plan begins: {found.why}. What fails in it is held against tasks"
+    if not found.failed:
+        return (
+            f"{command} fails before the plan begins (exit code {found.exit_code}), and names no tests: that it fails"
+            " is held against no task, and what a task breaks in it cannot be told"
+        )
+    until = "; the plan requires that they pass at its end" if required else ""
+    return f"before the plan begins {found.told} fail in {command}: held against no task until one mends them{until}"
 
 
 def many(count: int, noun: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from musician.plans.markdown import Document, Fence
-from musician.plans.model import MAX_COMMAND_BYTES, MAX_TITLE_CHARACTERS, Changes, Isolation, Review
+from musician.plans.model import MAX_COMMAND_BYTES, MAX_TITLE_CHARACTERS, Changes, Isolation, Require, Review
 from musician.plans.problems import Report, control_characters, shorten
 from musician.protocol.errors import BadId
 from musician.protocol.names import check_task_id
@@ -65,6 +65,7 @@ class PlanKeys:
     isolation: Isolation | None = None
     copy: tuple[str, ...] | None = None
     share: tuple[str, ...] | None = None
+    require: Require | None = None
     lines: Mapping[str, int] = field(default_factory=dict)
 
     def defaults(self) -> Defaults:
@@ -247,6 +248,7 @@ _PLAN_CHECKS: dict[str, _Check] = {
     "isolation": _one_of(Isolation),
     "copy": _paths,
     "share": _paths,
+    "require": _one_of(Require),
 }
 
 _TASK_CHECKS: dict[str, _Check] = {

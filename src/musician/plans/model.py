@@ -18,6 +18,7 @@ __all__ = [
     "Isolation",
     "Phase",
     "Plan",
+    "Require",
     "Review",
     "Step",
     "TaskSpec",
@@ -50,6 +51,12 @@ class Changes(StrEnum):
 
     FILES = "files"
     NONE = "none"
+
+
+class Require(StrEnum):
+    """What the end of a plan asks of the merged whole beside its tasks (D27)."""
+
+    GREEN = "green"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +174,7 @@ class Plan:
     text: str
     sha256: str
     instruction_files: tuple[tuple[str, str], ...] = ()
+    require: Require | None = None
 
     @property
     def tasks(self) -> Iterator[TaskSpec]:

@@ -14,6 +14,7 @@ from musician.protocol.journal import JUDGED_BY_PERSON, Kind
 from musician.protocol.musician.program import Check
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
+from musician.runtime.baselines import Baselines
 from musician.store.port import Store
 from musician.store.rows import JournalRow
 from musician.verification.checkpoint import outcome_of, verify_checkpoint
@@ -63,10 +64,12 @@ async def run_checkpoint(
     settings: Settings,
     on_process: Callable[[ProcessIdentity], Awaitable[None]],
     start: str | None = None,
+    baselines: Baselines | None = None,
 ) -> Found:
     """Verify ``check`` in ``tree`` and store the result as this claim's evidence.
 
-    ``start`` is the commit the task began at. What subagents told since the last checkpoint is held against it (D19).
+    ``start`` is the commit the task began at; ``baselines`` say what failed there.
+    What subagents told since the last checkpoint is held against it (D19).
     """
     view = await anyio.to_thread.run_sync(partial(service.task_view, store, claim.task_id))
     now = await anyio.to_thread.run_sync(tree_id)
@@ -87,6 +90,7 @@ async def run_checkpoint(
         claims=_claims_in(view.journal),
         may_change=check.may_change,
         may_pass_before=check.may_pass_before,
+        before=None if baselines is None or start is None else baselines.at(start),
     )
     outcome = outcome_of(result)
     keep = partial(

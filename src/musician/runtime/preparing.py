@@ -22,7 +22,7 @@ from musician.trees.git import tree_git_dir
 from musician.trees.partial import LEAVES, MARKS
 from musician.trees.status import read_status
 
-__all__ = ["prepare_tree"]
+__all__ = ["alone_with", "prepare_tree"]
 
 _MOST_OUTPUT_BYTES = 4096
 _MOST_QUOTED_CHARS = 300
@@ -49,7 +49,7 @@ async def prepare_tree(
     if mark.exists():
         return ""
     mark.parent.mkdir(parents=True, exist_ok=True)
-    async with _alone(mark.with_name(mark.name + "-lock")):
+    async with alone_with(mark.with_name(mark.name + "-lock")):
         if mark.exists():
             return ""
         if on_begin is not None:
@@ -72,7 +72,8 @@ def _is_dirty(tree: Path) -> bool:
 
 
 @asynccontextmanager
-async def _alone(lock: Path) -> AsyncIterator[None]:
+async def alone_with(lock: Path) -> AsyncIterator[None]:
+    """Wait for a file's lock, and hold it."""
     with lock.open("w") as file:  # closing it gives the lock back, and so does our end
         while not _takes(file.fileno()):
             await anyio.sleep(_LOOK_EVERY_S)

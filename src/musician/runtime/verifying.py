@@ -19,6 +19,7 @@ from musician.processes.identity import ProcessIdentity
 from musician.protocol.settings import Settings
 from musician.trees.root import Root
 from musician.trees.snapshot import tree_id
+from musician.verification.baseline import Before
 from musician.verification.result import VerificationResult
 from musician.verification.run import verify
 
@@ -37,8 +38,12 @@ async def verify_by_hand(
     checkpoint: int,
     settings: Settings,
     since: str | None = None,
+    before: Before | None = None,
 ) -> VerificationResult:
-    """Everything up to ``checkpoint`` of ``task``, in ``tree`` as it is; ``since``: the commit a merge is onto."""
+    """Everything up to ``checkpoint`` of ``task``, in ``tree`` as it is; ``since``: the commit a merge is onto.
+
+    What failed ``before`` is excused.
+    """
     return await verify(
         commands,
         tree=tree,
@@ -50,6 +55,7 @@ async def verify_by_hand(
         full=True,
         on_process=nobody_records,
         since=since,
+        before=before,
     )
 
 

@@ -74,7 +74,15 @@ if TYPE_CHECKING:
     from musician.service.pausing import go_on, pause
     from musician.service.people import ask_human, open_asks, resolve_asks, retry_troubles
     from musician.service.permits import grants_of, note_refusal, urgent_messages, was_taken
-    from musician.service.plans import amend_plan, lock_plan, open_task, plan_row, settings_text
+    from musician.service.plans import (
+        amend_plan,
+        baseline_text,
+        keep_baseline,
+        lock_plan,
+        open_task,
+        plan_row,
+        settings_text,
+    )
     from musician.service.proposals import (
         accept_proposal,
         find_proposal,
@@ -155,6 +163,7 @@ __all__ = [
     "as_opinion",
     "ask",
     "ask_human",
+    "baseline_text",
     "beat",
     "beat_conductor",
     "begin_piece",
@@ -197,6 +206,7 @@ __all__ = [
     "interrupt_conducting",
     "journal_of",
     "judge",
+    "keep_baseline",
     "keep_opinion",
     "keep_settings",
     "kept_settings",
@@ -305,7 +315,15 @@ if not TYPE_CHECKING:  # where types are checked, a name that is not listed abov
             "pausing": ("go_on", "pause"),
             "people": ("ask_human", "open_asks", "resolve_asks", "retry_troubles"),
             "permits": ("grants_of", "note_refusal", "urgent_messages", "was_taken"),
-            "plans": ("amend_plan", "lock_plan", "open_task", "plan_row", "settings_text"),
+            "plans": (
+                "amend_plan",
+                "baseline_text",
+                "keep_baseline",
+                "lock_plan",
+                "open_task",
+                "plan_row",
+                "settings_text",
+            ),
             "proposals": (
                 "accept_proposal",
                 "find_proposal",

@@ -11,7 +11,16 @@ from musician.service.takeover import reopen_in, withdraw_in
 from musician.store.port import Store, Tx, Value
 from musician.store.rows import PlanRow, TaskRow, decode
 
-__all__ = ["amend_plan", "lock_plan", "open_task", "plan_row", "plans_of", "settings_text"]
+__all__ = [
+    "amend_plan",
+    "baseline_text",
+    "keep_baseline",
+    "lock_plan",
+    "open_task",
+    "plan_row",
+    "plans_of",
+    "settings_text",
+]
 
 
 def lock_plan(
@@ -127,6 +136,19 @@ def settings_text(store: Store, *, plan_id: str | None = None, task_id: str | No
         else:
             row = tx.one("settings_of_task", task_id=task_id)
     return None if row is None else str(row["text"])
+
+
+def keep_baseline(store: Store, commit_id: str, *, setup: str, command: str, result: str) -> None:
+    """How a command that verifies ended on a commit; the newest word stands."""
+    with store.write() as tx:
+        tx.run("keep_baseline", commit_id=commit_id, setup=setup, command=command, result=result)
+
+
+def baseline_text(store: Store, commit_id: str, *, setup: str, command: str) -> str | None:
+    """What :func:`keep_baseline` kept; None where that was never run."""
+    with store.read() as tx:
+        row = tx.one("baseline", commit_id=commit_id, setup=setup, command=command)
+    return None if row is None else str(row["result"])
 
 
 def plans_of(store: Store) -> tuple[PlanRow, ...]:

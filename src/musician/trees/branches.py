@@ -12,8 +12,8 @@ from musician.protocol.names import check_task_id
 from musician.trees.git import Git
 
 __all__ = [
-    "INTEGRATION",
     "NO_PLAN",
+    "baseline_name",
     "branch_of",
     "check_names",
     "create_branch",
@@ -23,7 +23,7 @@ __all__ = [
     "start_branch",
 ]
 
-INTEGRATION = "_integration"
+_INTEGRATION = "_integration"
 
 NO_PLAN = "tasks"
 """Stands for the plan in the names of a task that belongs to none."""
@@ -36,7 +36,12 @@ def branch_of(plan_id: str, task_id: str) -> str:
 
 def integration_branch(plan_id: str) -> str:
     """The branch that verified tasks of a plan are merged into."""
-    return f"musician/{_checked(plan_id)}/{INTEGRATION}"
+    return f"musician/{_checked(plan_id)}/{_INTEGRATION}"
+
+
+def baseline_name(plan_id: str) -> str:
+    """The tree in which commits that tasks begin at are tested; it is named as a branch is, and has none."""
+    return f"musician/{_checked(plan_id)}/_base"
 
 
 def start_branch(plan_id: str, task_id: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from musician.protocol.errors import GitFailed, TreeNotReady
-from musician.trees.branches import INTEGRATION, branch_of, create_branch, full_ref, integration_branch
+from musician.trees.branches import baseline_name, branch_of, create_branch, full_ref, integration_branch
 from musician.trees.conflicts import Conflict, find_conflict
 from musician.trees.git import Git, shown, tree_git_dir
 from musician.trees.integrity import move_integration, put_right
@@ -20,7 +20,7 @@ from musician.trees.registrations import checked_out_at, clear_stale_locks
 from musician.trees.resolving import settle_written_by_hand
 from musician.trees.root import Root
 from musician.trees.status import operation_under_way, read_status
-from musician.trees.worktree import Worktree, ensure_integration_tree
+from musician.trees.worktree import Worktree, ensure_detached_tree
 
 __all__ = [
     "AlreadyMerged",
@@ -28,6 +28,7 @@ __all__ = [
     "Merged",
     "Trial",
     "accept_merge",
+    "baseline_tree",
     "drop_trial",
     "ensure_integration",
     "take_in",
@@ -176,10 +177,19 @@ def take_in(worktree: Worktree, plan_id: str) -> Trial:
 
 
 def _prepare(root: Root, plan_id: str, tip: str) -> Worktree:
-    """The integration tree, clean and detached at ``tip``; what lay there unsaved is under a ref."""
-    tree = ensure_integration_tree(root, plan_id, tip)
-    saved = save_partial(tree, task_id=INTEGRATION, epoch=0)
-    discard_to(tree, tip, saved=saved, detached=True)
+    return _clean(root, integration_branch(plan_id), tip)
+
+
+def baseline_tree(root: Root, plan_id: str, commit: str) -> Path:
+    """A tree of the plan's that has ``commit``, to run tests in: for one at a time."""
+    return _clean(root, baseline_name(plan_id), commit).path
+
+
+def _clean(root: Root, branch: str, commit: str) -> Worktree:
+    """A tree of the program's own, clean and detached at ``commit``; what lay there unsaved is under a ref."""
+    tree = ensure_detached_tree(root, branch, commit)
+    saved = save_partial(tree, task_id=branch.rpartition("/")[2], epoch=0)
+    discard_to(tree, commit, saved=saved, detached=True)
     return tree
 
 

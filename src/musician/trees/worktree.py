@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from musician.protocol.errors import TreeNotReady
-from musician.trees.branches import branch_of, create_branch, full_ref, integration_branch
+from musician.trees.branches import branch_of, create_branch, full_ref
 from musician.trees.git import Git, git_dir_of, prove, shown, tree_git_dir
 from musician.trees.registrations import (
     alone_with_trees,
@@ -30,7 +30,7 @@ from musician.trees.registrations import (
 from musician.trees.root import Root
 from musician.trees.status import read_status
 
-__all__ = ["Worktree", "ensure_integration_tree", "ensure_worktree", "place_of", "relink", "remove_worktree"]
+__all__ = ["Worktree", "ensure_detached_tree", "ensure_worktree", "place_of", "relink", "remove_worktree"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +76,8 @@ def _ensure(root: Root, branch: str, start: str) -> Worktree:
     return _finish(root, path, branch)
 
 
-def ensure_integration_tree(root: Root, plan_id: str, commit: str) -> Worktree:
-    """The tree for trial merges; its HEAD is detached, so that a trial moves no branch."""
-    branch = integration_branch(plan_id)
+def ensure_detached_tree(root: Root, branch: str, commit: str) -> Worktree:
+    """The tree of a branch for trials; its HEAD is detached, so that a trial moves no branch."""
     path = place_of(root, branch)
     with _reporting(root.locks_dir), alone_with_trees(root):
         if not _mend(root, path):

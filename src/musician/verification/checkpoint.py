@@ -6,8 +6,8 @@ stages need is read from git's objects, so the tree the result names is the tree
 is read from what the tests just wrote.
 
 A test of a derived category that fails was not asked for by the plan, so it must not fail for what others left
-unfinished: it is tried on the code as it was, and excused, and named, where it failed there as well. A test that the
-plan names is never excused.
+unfinished: it is tried on the code as it was, and excused, and named, where it failed there as well. What a
+checkpoint names is never excused, and of the command that the plan has for every task, what failed when the task began.
 
 Nothing raises: a stage that cannot be done is one whose finding says why not.
 """
@@ -31,6 +31,7 @@ from musician.protocol.settings import Settings
 from musician.trees.git import Git
 from musician.verification import claimed
 from musician.verification.basejudge import Judged, judge_by_the_base
+from musician.verification.baseline import Before
 from musician.verification.categories import Planned, Selection, select_tests
 from musician.verification.change import Change, paths_in, read_change
 from musician.verification.commands import CommandRunner, Ran, command_runner
@@ -85,11 +86,13 @@ async def verify_checkpoint(
     claims: Mapping[str, str] | None = None,
     may_change: Sequence[str] = (),
     may_pass_before: bool = False,
+    before: Before | None = None,
 ) -> VerificationResult:
     """Verify ``tree``, which is ``tree_id`` now, by the checkpoint's own ``commands`` and all stages.
 
     As :func:`musician.verification.run.verify`, with the limits from ``settings``; ``claims`` are what subagents told
     of their work, by whose it is (D19); ``may_change`` and ``may_pass_before`` what the task is allowed (D26, D16).
+    ``before`` says what failed of the task's own command when it began (D27).
     ``VerificationResult.ready`` says whether it may be reported.
     """
     began_s = anyio.current_time()
@@ -103,6 +106,7 @@ async def verify_checkpoint(
         claims=claims or {},
         may_change=may_change,
         may_pass_before=may_pass_before,
+        before=before,
     )
     trouble = "" if commands else "cannot run: no test command"
     try:
@@ -155,6 +159,7 @@ class _Found:
     claims: Mapping[str, str]
     may_change: Sequence[str] = ()
     may_pass_before: bool = False
+    before: Before | None = None
     change: Change | None = None
     project: Project | None = None
     stamps: Stamps = field(default_factory=dict)
@@ -206,29 +211,30 @@ class _Found:
     async def run_tests(self, runner: CommandRunner, settled: list[Settled]) -> None:
         """Category by category; ``settled`` ends with the first command that is neither green nor excused."""
         for planned in self.selection.planned:
-            first = await runner.run(planned.command)
-            if (
-                planned.files
-                and not first.result.passed
-                and await self._failed_before(first, planned, runner)
-            ):
-                done = Settled(ran=first, green=False, excused=True)
+            if planned.files:
+                done = await self._run_derived(runner, planned)
             else:
-                done = await settle(runner, planned.command, first_run=first)
+                done = await settle(runner, planned.command, before=self.before)
             settled.append(done)
             self.runs.append(
                 CategoryRun(
                     category=planned.category,
                     command=planned.command,
                     passed=done.green,
-                    excused=done.excused,
+                    excused=bool(done.excused),
                 )
             )
-            if done.excused:
-                self.notes.append(f"failing as before: {', '.join(planned.files[:5])}")
-            elif not done.green:
+            if not done.holds:
                 return
             await self._keep_the_report()
+
+    async def _run_derived(self, runner: CommandRunner, planned: Planned) -> Settled:
+        first = await runner.run(planned.command)
+        if not first.result.passed and await self._failed_before(first, planned, runner):
+            return Settled(
+                ran=first, green=False, excused=f"failing as before: {', '.join(planned.files[:5])}"
+            )
+        return await settle(runner, planned.command, first_run=first)
 
     async def _keep_the_report(self) -> None:
         """What this command's tests covered, for the next one may write over it."""

@@ -64,7 +64,8 @@ class CommandRunner:
         records = Path(mkdtemp(dir=self.records))
         return replace(self, tree=tree, env={**self.env, **env}, time_limit_s=time_limit_s, records=records)
 
-    async def run(self, command: str) -> Ran:
+    async def run(self, command: str, *, to_the_end: bool = False) -> Ran:
+        """``to_the_end``: its runner does not stop at what fails, as far as it listens to us."""
         self.runs += 1
         records = self.records / str(self.runs)
         records.mkdir()
@@ -80,7 +81,7 @@ class CommandRunner:
         ended = await run_program(
             ["bash", "-c", _with_path_kept(command)],
             cwd=self.tree,
-            env=self._environment(records),
+            env={**self._environment(records), **({"MUSICIAN_TO_THE_END": "1"} if to_the_end else {})},
             on_output=hear,
             time_limit_s=self.time_limit_s,
             on_process=self.on_process,

@@ -108,8 +108,9 @@ class VerificationResult:
 
     ``passed`` speaks of the tests alone; whether the checkpoint may be reported is ``ready``. ``commands`` ends
     with the first that is not green. ``flaky``: a failure did not repeat; a flaky result that has not ``passed``
-    is for a human (``escalate``). ``full``: everything was run, not only what this checkpoint names. ``stages``
-    is what was found besides, None where only commands were run.
+    is for a human (``escalate``). ``excused`` says what fails and failed before the change began. ``full``: everything
+    was run, not only what this checkpoint names. ``stages`` is what was found besides, None where only commands were
+    run.
     """
 
     passed: bool
@@ -119,6 +120,7 @@ class VerificationResult:
     checkpoint: int
     note: str
     flaky: bool = False
+    excused: tuple[str, ...] = ()
     stages: Stages | None = None
 
     @property
@@ -136,7 +138,10 @@ class VerificationResult:
             return f"not run: {self.note.removeprefix('cannot run: ')}"
         note = f"; {self.note}" if self.flaky else ""
         if self.passed:
-            return f"All passing ({self._seen()}){note}{self._besides()}"
+            excused = "".join(f"; {each}" for each in self.excused)
+            return (
+                f"{'Passing' if excused else 'All passing'} ({self._seen()}){excused}{note}{self._besides()}"
+            )
         last = self.commands[-1]
         why = last.why or self.note
         return ("not run: " + why.removeprefix("cannot run: ") if not last.could_run else why) + note
@@ -173,7 +178,7 @@ class VerificationResult:
             seen.append(f"{ran} test" + ("" if ran == 1 else "s"))
         if skipped:
             seen.append(f"{skipped} skipped")
-        if uncounted := len(self.commands) - len(counted):
+        if uncounted := sum(command.counts is None and command.passed for command in self.commands):
             seen.append("exit code 0 from " + (f"{uncounted} command" + ("" if uncounted == 1 else "s")))
         return ", ".join(seen)
 

@@ -17,6 +17,7 @@ from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
 from musician.protocol.errors import OperatorError
 from musician.trees.git import Git
+from musician.verification.baseline import Before
 from musician.verification.change import Change, read_change
 from musician.verification.commands import MAX_TAIL_BYTES, CommandRunner, Ran, command_runner
 from musician.verification.flaky import RERUNS, Repeat, judge
@@ -41,12 +42,13 @@ async def verify(
     full: bool,
     on_process: Callable[[ProcessIdentity], Awaitable[None]],
     since: str | None = None,
+    before: Before | None = None,
 ) -> VerificationResult:
     """Run ``commands`` in ``tree``, output appended to ``log``; each run of a command gets ``time_limit_s``.
 
     ``env`` is added to this process's environment. With ``since``, a commit, what changed since must hold together
-    too: it compiles, and closes no import cycle. Raises nothing of its own: what cannot be run is not green, and its
-    ``note`` begins with "cannot run".
+    too: it compiles, and closes no import cycle. What failed ``before`` is excused (D27).
+    Raises nothing of its own: what cannot be run is not green, and its ``note`` begins with "cannot run".
     """
     settled: list[Settled] = []
     trouble = "" if commands else "cannot run: no test command"
@@ -55,10 +57,10 @@ async def verify(
             tree=tree, log=log, env=env, time_limit_s=time_limit_s, on_process=on_process
         ) as runner:
             for command in commands:
-                settled.append(await settle(runner, command))
-                if not settled[-1].green:
+                settled.append(await settle(runner, command, before=before))
+                if not settled[-1].holds:
                     break
-            if since is not None and settled and settled[-1].green:
+            if since is not None and settled and settled[-1].holds:
                 trouble = await _torn(tree, since, tree_id, commands, runner)
     except OSError as error:
         trouble = f"cannot run: {error}"
@@ -86,13 +88,14 @@ def result_of(
     """What the runs of a verification's commands add up to; ``trouble`` is why it could not go on, or ""."""
     notes = [trouble, *(item.note for item in settled)]
     return VerificationResult(
-        passed=not trouble and all(item.green or item.excused for item in settled),
+        passed=not trouble and all(item.holds for item in settled),
         commands=tuple(item.ran.result for item in settled),
         tree_id=tree_id,
         full=full,
         checkpoint=checkpoint,
         note=one_line("; ".join(note for note in notes if note), _MAX_NOTE_CHARS),
         flaky=any(item.repeat in (Repeat.FLAKY, Repeat.MIXED) for item in settled),
+        excused=tuple(item.excused for item in settled if item.excused),
     )
 
 
@@ -100,33 +103,51 @@ def result_of(
 class Settled:
     """A command with everything known about it; ``repeat`` is None if it was run once.
 
-    ``excused``: it is not green, and was not before the change either.
+    ``excused`` says what of it is not green, and was not before the change either; "" if nothing is.
     """
 
     ran: Ran
     green: bool
     note: str = ""
     repeat: Repeat | None = None
-    excused: bool = False
+    excused: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether it holds nothing back."""
+        return self.green or bool(self.excused)
 
 
-async def settle(runner: CommandRunner, command: str, *, first_run: Ran | None = None) -> Settled:
+async def settle(
+    runner: CommandRunner, command: str, *, first_run: Ran | None = None, before: Before | None = None
+) -> Settled:
     """Run one command, and again as often as it takes to know what its failure means.
 
-    ``first_run`` is its first run, if that was made already.
+    ``first_run`` is its first run, if that was made already; what failed ``before`` is excused.
     """
-    ran = first_run or await runner.run(command)
+    to_the_end = before is not None and before.covers(command)
+    ran = first_run or await runner.run(command, to_the_end=to_the_end)
     first = ran.result
     if first.passed or first.timed_out or first.ran_nothing or not first.could_run:
         return Settled(ran=ran, green=first.passed, note=first.why)
+    baseline = await before.ended(command) if before is not None and to_the_end else None
+
+    def excused(ran: Ran) -> str:
+        return baseline.says(ran) if baseline is not None and baseline.excuses(ran) else ""
+
+    if excused(ran):
+        return Settled(ran=ran, green=False, excused=excused(ran))
     reruns: list[Ran] = []
-    while (repeat := judge([rerun.result.passed for rerun in reruns])) is Repeat.UNDECIDED:
-        reruns.append(await runner.run(command))
-    passes = sum(rerun.result.passed for rerun in reruns)
+    passed: list[bool] = []
+    while (repeat := judge(passed)) is Repeat.UNDECIDED:
+        reruns.append(await runner.run(command, to_the_end=to_the_end))
+        passed.append(reruns[-1].result.passed or bool(excused(reruns[-1])))
+    passes = sum(passed)
     if repeat is Repeat.REAL:
         note = f"failed again in {RERUNS} of {RERUNS} re-runs"
         return Settled(ran=ran, green=False, note=note, repeat=repeat)
     note = f"flaky: passed {passes} of {len(reruns)} re-runs"
     if repeat is Repeat.FLAKY:
-        return Settled(ran=reruns[-1], green=True, note=f"{note} after {first.why}", repeat=repeat)
+        last, note = reruns[-1], f"{note} after {first.why}"
+        return Settled(ran=last, green=last.result.passed, note=note, repeat=repeat, excused=excused(last))
     return Settled(ran=ran, green=False, note=f"{note}, escalate", repeat=repeat)

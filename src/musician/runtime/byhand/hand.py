@@ -29,6 +29,7 @@ from musician.protocol.rules.deviations import SKIPPED_BY_ITSELF
 from musician.protocol.settings import Settings
 from musician.protocol.states import WAITING, State
 from musician.protocol.transitions import Actor, Event, find
+from musician.runtime.baselines import Baselines
 from musician.runtime.belongings import check_alone, end_what_runs
 from musician.runtime.byhand import pieces
 from musician.runtime.byhand.readings import is_granted, used_in
@@ -67,6 +68,17 @@ class Hand:
     def task(self) -> TaskSpec:
         """From its instruction file; :class:`InvalidPlan` where that cannot be read."""
         return load_task_file(self.root, self.claim.task_id, self.view.row.instruction_path or "")
+
+    @property
+    def baselines(self) -> Baselines:
+        """What failed before the task began; :class:`InvalidPlan` where nobody can read it."""
+        return Baselines(
+            root=self.root,
+            store=self.store,
+            settings=self.settings,
+            task=self.task,
+            plan_id=self.view.row.plan_id,
+        )
 
     @cached_property
     def program(self) -> Program:

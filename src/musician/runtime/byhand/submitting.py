@@ -149,6 +149,7 @@ async def _verify(hand: Hand, check: Check) -> Found:
         tree=hand.tree.path,
         tree_id=hand.tree.tree_id,
         start=hand.tree.start,
+        baselines=hand.baselines,
         log=hand.log,
         env=hand.environment(check.item),
         settings=hand.settings,

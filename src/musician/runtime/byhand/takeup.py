@@ -142,9 +142,9 @@ async def _look_back_once(hand: Hand, taken: Taken, context_pct: float | None) -
 def _ground(hand: Hand, taken: Taken) -> Ground:
     """What a claim that was just made stands on. A task nobody can read has nothing to set up."""
     try:
-        setup = hand.task.setup
+        setup, baselines = hand.task.setup, hand.baselines
     except InvalidPlan:
-        setup = None
+        setup, baselines = None, None
     hand.papers.begin()
     return Ground(
         root=hand.root,
@@ -155,6 +155,7 @@ def _ground(hand: Hand, taken: Taken) -> Ground:
         instruction_path=taken.instruction_path,
         program=hand.program,
         setup=setup,
+        baselines=baselines,
         tree=hand.tree,
         papers=hand.papers,
         environment=hand.environment("resumption"),

@@ -10,7 +10,7 @@ import signal
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ import anyio.to_thread
 
 from musician import service
 from musician.agents.registry import make_agent
-from musician.plans.model import Plan, Review
+from musician.plans.model import Plan, Require, Review
 from musician.processes.ending import adopting_orphans
 from musician.processes.scratch import sweep_scratch
 from musician.processes.signals import stop_requested
@@ -33,6 +33,7 @@ from musician.runtime.conductor.merging import Merger, without_work
 from musician.runtime.conductor.performing import Performer
 from musician.runtime.conductor.sole import sole_conductor
 from musician.runtime.conductor.ticks import Ticks
+from musician.runtime.conductor.whole import Whole, try_all
 from musician.runtime.tasks import raising_one
 from musician.runtime.wakeups import hang_bell, has_rung, rings
 from musician.service import Conducting, TaskView
@@ -40,10 +41,12 @@ from musician.store.bell import Bell
 from musician.store.port import Store
 from musician.store.rows import HumanRow
 from musician.trees.base import FastForward, Move, fast_forward
-from musician.trees.branches import integration_branch
+from musician.trees.branches import full_ref, integration_branch
+from musician.trees.git import Git
 from musician.trees.merge import take_up_papers
 from musician.trees.partial import prune_partials
 from musician.trees.root import Root
+from musician.verification.baseline import Baseline
 
 __all__ = ["Ending", "Outcome", "conduct"]
 
@@ -51,6 +54,7 @@ LOOK_EVERY_S = 2.0
 """The slow look behind the bell."""
 
 OnLook = Callable[[tuple[TaskView, ...]], None]
+OnBase = Callable[[Baseline], None]
 
 
 class Ending(StrEnum):
@@ -73,6 +77,8 @@ class Outcome:
     pruned: tuple[str, ...] = ()
     unmerged: tuple[str, ...] = ()
     """Tasks that are complete, and whose branches have brought nothing."""
+    wholes: tuple[Whole, ...] = ()
+    """How what verifies the tasks ended on the base and ends on all that is merged; of a plan that was played."""
 
 
 async def conduct(
@@ -85,11 +91,13 @@ async def conduct(
     agent: str | None = None,
     review: Review | None = None,
     on_look: OnLook = lambda _: None,
+    on_base: OnBase = lambda _: None,
 ) -> Outcome:
     """Conduct a locked plan to its end, or to where a person is needed, or until this process is asked to stop.
 
     ``agent`` and ``review`` override what the plan says; with ``jobs`` 0 nobody is launched. ``on_look`` gets every
-    task's view after each look. Raises :class:`ConductorRunning`, :class:`AgentUnavailable` before anything is
+    task's view after each look, ``on_base`` how each command that verifies them ended on the base.
+    Raises :class:`ConductorRunning`, :class:`AgentUnavailable` before anything is
     started, and :class:`PlanChanged` if ``plan`` is no longer what is locked.
     """
     for task in plan.tasks if jobs else ():
@@ -99,7 +107,7 @@ async def conduct(
         await anyio.to_thread.run_sync(sweep_scratch)
         claim = partial(service.start_conducting, store, session_id, other_is_alive=False, settings=settings)
         conducting = await anyio.to_thread.run_sync(claim)
-        run = _Run(root, store, plan, settings, jobs, agent, review, on_look, conducting)
+        run = _Run(root, store, plan, settings, jobs, agent, review, on_look, on_base, conducting)
         with raising_one():
             return await run.to_the_end()
 
@@ -117,6 +125,7 @@ class _Run:
         agent: str | None,
         review: Review | None,
         on_look: OnLook,
+        on_base: OnBase,
         conducting: Conducting,
     ) -> None:
         self._root, self._store, self._plan, self._settings = root, store, plan, settings
@@ -126,6 +135,11 @@ class _Run:
         self._gatherer = Gatherer(
             root=root, plan=plan, memory=self._memory, settings=settings, jobs=jobs, review=review
         )
+        self._on_base = on_base
+        self._base: tuple[Baseline, ...] = ()
+        self._base_tried = anyio.Event()
+        self._trying = anyio.CancelScope()
+        """What nobody who wants to stop waits for."""
         self._stopping = False
         self._database = _identity(store.path)
         self._stopped_by = signal.SIGTERM
@@ -142,6 +156,7 @@ class _Run:
         await anyio.to_thread.run_sync(again)
         merger = Merger(
             root=self._root,
+            store=self._store,
             plan=self._plan,
             base=row.base_commit,
             settings=self._settings,
@@ -162,7 +177,11 @@ class _Run:
                 )
                 group.start_soon(self._heed_signals)
                 group.start_soon(self._hear, bell)
+                group.start_soon(self._try_the_base, row.base_commit)
                 ending = await self._loop(performer)
+                wholes = await self._try_the_whole() if ending is Ending.COMPLETE else ()
+                if wholes is None:
+                    ending = Ending.INTERRUPTED
                 await performer.stop_all(self._stopped_by)
                 group.cancel_scope.cancel()
         if _identity(self._store.path) != self._database:
@@ -173,7 +192,7 @@ class _Run:
                 remedy="put it back, or `musician init` and run the plan again: it goes on from what is merged and"
                 f" committed under {integration_branch(self._plan.plan_id).rpartition('/')[0]}/",
             )
-        return await self._leave(ending, row.base_branch, row.base_commit)
+        return await self._leave(ending, row.base_branch, row.base_commit, wholes or ())
 
     async def _loop(self, performer: Performer) -> Ending:
         while True:
@@ -189,6 +208,30 @@ class _Run:
             for act in acts:
                 await performer.perform(act)
             await self._wait()
+
+    async def _try_the_base(self, commit: str) -> None:
+        """Beside everything else: who needs to know before it is known waits for it."""
+        self._base = await self._try_all(commit)
+        for baseline in self._base:
+            self._on_base(baseline)
+        self._base_tried.set()
+        self.wake()
+
+    async def _try_the_whole(self) -> tuple[Whole, ...] | None:
+        """The base beside all that is merged; None if somebody wants to stop."""
+        with self._trying:
+            await self._base_tried.wait()
+            tip = Git(self._root.path).commit_id(full_ref(integration_branch(self._plan.plan_id)))
+            now = () if tip is None else await self._try_all(tip, is_end=True)
+            return tuple(
+                Whole(before=before, now=after) for before, after in zip(self._base, now, strict=False)
+            )
+        return None
+
+    async def _try_all(self, commit: str, *, is_end: bool = False) -> tuple[Baseline, ...]:
+        return await try_all(
+            self._root, self._store, self._plan, commit, settings=self._settings, is_end=is_end
+        )
 
     async def _look(self) -> c.Orchestra:
         views, questions = await anyio.to_thread.run_sync(
@@ -216,6 +259,7 @@ class _Run:
     async def _heed_signals(self) -> None:
         self._stopped_by = await stop_requested()
         self._stopping = True
+        self._trying.cancel()
         self._wake.set()
 
     async def _hear(self, bell: Bell | None) -> None:
@@ -224,7 +268,11 @@ class _Run:
             has_rung(bell)
             self._wake.set()
 
-    async def _leave(self, ending: Ending, base_branch: str | None, base: str) -> Outcome:
+    async def _leave(
+        self, ending: Ending, base_branch: str | None, base: str, wholes: tuple[Whole, ...]
+    ) -> Outcome:
+        if self._plan.require is Require.GREEN and not all(each.is_green for each in wholes):
+            return replace(await self._interrupted(Ending.NEEDS_HUMAN), wholes=wholes)
         if ending is Ending.COMPLETE:
             moved = None
             if any(task.isolation.value == "worktree" for task in self._plan.tasks):
@@ -236,7 +284,7 @@ class _Run:
             finish = partial(service.finish_conducting, self._store, self._conducting, self._plan.plan_id)
             await anyio.to_thread.run_sync(finish)
             unmerged = await anyio.to_thread.run_sync(partial(without_work, self._root, self._plan, base))
-            return Outcome(ending=ending, moved=moved, pruned=pruned, unmerged=unmerged)
+            return Outcome(ending=ending, moved=moved, pruned=pruned, unmerged=unmerged, wholes=wholes)
         return await self._interrupted(ending)
 
     def _forward(self, base_branch: str | None) -> FastForward:

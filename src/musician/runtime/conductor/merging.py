@@ -18,8 +18,10 @@ from musician.processes.output import one_line
 from musician.protocol.conductor.engine import Trial, TrialOutcome
 from musician.protocol.errors import TreeNotReady
 from musician.protocol.settings import Settings
+from musician.runtime.baselines import Baselines
 from musician.runtime.preparing import prepare_tree
 from musician.runtime.verifying import nobody_records, python_environment, verify_by_hand
+from musician.store.port import Store
 from musician.trees import merge
 from musician.trees.branches import full_ref, integration_branch
 from musician.trees.git import Git
@@ -52,6 +54,7 @@ class Merger:
     """Merges of one plan's tasks; one at a time, for they share a tree."""
 
     root: Root
+    store: Store
     plan: Plan
     base: str
     settings: Settings
@@ -98,6 +101,7 @@ class Merger:
             await _in_thread(
                 partial(merge.accept_merge, self.root, self.plan.plan_id, found.commit, found.onto)
             )
+            await _in_thread(partial(self.baselines(task).keep, found.commit, result.commands))
             return Trial(outcome=TrialOutcome.GREEN)
 
     async def _verify(self, task: TaskSpec, trial: merge.Merged) -> VerificationResult:
@@ -111,6 +115,12 @@ class Merger:
             checkpoint=len(task.checkpoints),
             settings=self.settings,
             since=trial.onto,
+            before=self.baselines(task).at(trial.onto),
+        )
+
+    def baselines(self, task: TaskSpec) -> Baselines:
+        return Baselines(
+            root=self.root, store=self.store, settings=self.settings, task=task, plan_id=self.plan.plan_id
         )
 
     async def _set_up(self, task: TaskSpec, tree: Path) -> None:

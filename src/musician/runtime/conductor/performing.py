@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 import anyio
@@ -14,7 +15,7 @@ import anyio.to_thread
 
 from musician import service
 from musician.own_python import own_python
-from musician.plans.model import Plan
+from musician.plans.model import Isolation, Plan, TaskSpec
 from musician.processes.ending import end_tree
 from musician.processes.running import Running, start_program
 from musician.protocol.claim import Claim
@@ -33,7 +34,8 @@ from musician.runtime.takeover import take_over
 from musician.runtime.tasktree import open_tree
 from musician.runtime.verifying import verify_by_hand
 from musician.store.port import Store
-from musician.trees.branches import branch_of
+from musician.trees.branches import branch_of, full_ref, integration_branch
+from musician.trees.git import Git
 from musician.trees.root import Root
 from musician.trees.snapshot import changed_files
 from musician.trees.worktree import place_of
@@ -241,6 +243,7 @@ class Performer:
             log=self.root.logs_dir / f"{act.task_id}.review.log",
             checkpoint=number,
             settings=self.settings,
+            before=self.merger.baselines(task).at(self._begun_at(task, tree)),
         )
         outcome = outcome_of(result)
         detail = "" if outcome is Verification.GREEN else result.tests_line()
@@ -250,6 +253,12 @@ class Performer:
         self.memory.full_evidence[act.message_id] = Evidence(
             verification=outcome, full=True, detail=detail, changed_files=changed
         )
+
+    def _begun_at(self, task: TaskSpec, tree: Path) -> str:
+        """The commit that a task's work is compared with."""
+        if task.isolation is Isolation.SHARED or tree == self.root.path:
+            return self.merger.base
+        return Git(tree).text("merge-base", "HEAD", full_ref(integration_branch(self.plan.plan_id)))
 
     # -- ending -----------------------------------------------------------------------------------------------
 

@@ -33,6 +33,7 @@ from musician.protocol.rules.delegation import Extent
 from musician.protocol.rules.deviations import parse_severity
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.runtime.baselines import Baselines
 from musician.runtime.checkpoint import run_checkpoint
 from musician.runtime.musician.watching import Watcher
 from musician.runtime.noticing import noticed
@@ -76,6 +77,7 @@ class Session:
     environment: dict[str, str]
     setup: str | None
     """The command that must have succeeded once in this tree."""
+    baselines: Baselines | None
     _send: MemoryObjectSendStream[i.Input] = field(init=False)
     _receive: MemoryObjectReceiveStream[i.Input] = field(init=False)
     _playing: anyio.CancelScope | None = None
@@ -328,6 +330,7 @@ class Session:
             tree=self.tree.path,
             tree_id=self.tree.tree_id,
             start=self.tree.start,
+            baselines=self.baselines,
             log=self.log,
             env=self._environment_for(act.check.item),
             settings=self.settings,

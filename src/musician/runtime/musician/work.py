@@ -36,6 +36,7 @@ from musician.protocol.musician import ready as r
 from musician.protocol.musician.engine import MusicianState
 from musician.protocol.musician.since import Since
 from musician.protocol.settings import Settings
+from musician.runtime.baselines import Baselines
 from musician.runtime.claiming import block, claim_task
 from musician.runtime.in_force import settings_of_task
 from musician.runtime.musician.session import Session
@@ -185,6 +186,7 @@ def _prepare(root: Root, store: Store, taken: Taken, settings: Settings) -> tupl
         instruction_path=taken.instruction_path,
         program=program_of(task),
         setup=task.setup,
+        baselines=Baselines(root=root, store=store, settings=settings, task=task, plan_id=row.plan_id),
         tree=tree,
         papers=papers,
         environment=_environment(root, store, taken, tree, identity),
@@ -259,6 +261,7 @@ async def _play(ground: Ground, agent: Agent, stop: _Stop) -> r.End:
         log=ground.log,
         environment=ground.environment,
         setup=ground.setup,
+        baselines=ground.baselines,
     )
     with raising_one():
         async with anyio.create_task_group() as group:

@@ -158,6 +158,7 @@ async def _run(
         checkpoint=check.number,
         full=False,
         on_process=ground.record_agent,
+        before=None if ground.baselines is None else ground.baselines.at(ground.tree.start),
     )
 
 

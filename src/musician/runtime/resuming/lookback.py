@@ -23,6 +23,7 @@ from musician.protocol.messages.types import Resumption
 from musician.protocol.musician.program import Program
 from musician.protocol.resumption.mismatches import Mismatch
 from musician.protocol.settings import Settings
+from musician.runtime.baselines import Baselines
 from musician.runtime.belongings import end_what_runs
 from musician.runtime.covering import approved_as_it_is
 from musician.runtime.heartbeat import beating
@@ -51,7 +52,10 @@ _MOST_TOLD = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """What a claimed session stands on. ``setup`` is the command that prepares its tree, None if there is none."""
+    """What a claimed session stands on. ``setup`` is the command that prepares its tree, None if there is none.
+
+    ``baselines`` say what failed before the task began; None where nobody can read the task.
+    """
 
     root: Root
     store: Store
@@ -61,6 +65,7 @@ class Ground:
     instruction_path: str
     program: Program
     setup: str | None
+    baselines: Baselines | None
     tree: TaskTree
     papers: Papers
     environment: dict[str, str]

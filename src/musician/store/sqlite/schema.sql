@@ -303,6 +303,16 @@ CREATE TABLE plan_settings (
     text    TEXT NOT NULL
 ) WITHOUT ROWID;
 
+-- How the command that verifies a plan's tasks ended on a commit, run once. Who begins there has not broken what
+-- failed there (D27).
+CREATE TABLE baselines (
+    commit_id TEXT NOT NULL,
+    setup     TEXT NOT NULL,  -- the command that the tree was set up with, "" for none
+    command   TEXT NOT NULL,
+    result    TEXT NOT NULL,  -- JSON
+    PRIMARY KEY (commit_id, setup, command)
+) WITHOUT ROWID;
+
 CREATE TABLE phases (
     plan_id TEXT NOT NULL,
     number  INTEGER NOT NULL,

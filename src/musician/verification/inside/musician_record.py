@@ -21,6 +21,8 @@ class Record(object):  # noqa: UP004  # as old as the project's Python may be
         self.outcomes: dict[str, str] = {}
         self.owner: Any = None
         self.pid = 0
+        self.to_the_end = bool(os.environ.pop("MUSICIAN_TO_THE_END", ""))
+        """What stops at a failure says nothing of what comes after it."""
 
     def begin(self, owner: Any) -> bool:
         """Whether this is a run to be recorded."""
@@ -100,6 +102,11 @@ class PytestRecord(object):  # noqa: UP004
     def __init__(self, record: Record) -> None:
         self.record = record
 
+    def pytest_configure(self, config: Any) -> None:
+        if self.record.to_the_end:
+            config.option.maxfail = 0
+            config.option.continue_on_collection_errors = True
+
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed:
             self.record.note(_junit_name(report.nodeid), "failed")
@@ -172,8 +179,12 @@ def _follow_unittest(module: Any, record: Record) -> None:
         if self is record.owner and trouble is not None:
             record.note(_unittest_name(test), "failed")
 
+    def begin(self: Any, *_: Any) -> None:
+        if record.begin(self) and record.to_the_end:
+            self.failfast = False
+
     for name in ("startTestRun", "startTest"):
-        follow(name, lambda self, *_: record.begin(self))
+        follow(name, begin)
     follow("addSuccess", noting("passed"))
     for name in ("addError", "addFailure", "addUnexpectedSuccess"):
         follow(name, noting("failed"))

@@ -71,3 +71,13 @@ CREATE TABLE changes (
     source  TEXT NOT NULL CHECK (source IN ('message', 'state', 'journal', 'asked', 'settled')),
     id      INTEGER NOT NULL  -- of the row, in its own table
 );
+
+-- How the command that verifies a plan's tasks ended on a commit, run once. Who begins there has not broken what
+-- failed there (D27).
+CREATE TABLE baselines (
+    commit_id TEXT NOT NULL,
+    setup     TEXT NOT NULL,  -- the command that the tree was set up with, "" for none
+    command   TEXT NOT NULL,
+    result    TEXT NOT NULL,  -- JSON
+    PRIMARY KEY (commit_id, setup, command)
+) WITHOUT ROWID;

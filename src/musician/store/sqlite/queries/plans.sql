@@ -88,3 +88,10 @@ SELECT text FROM plan_settings WHERE plan_id = :plan_id;
 
 -- name: settings_of_task
 SELECT p.text FROM orchestration_tasks t JOIN plan_settings p ON p.plan_id = t.plan_id WHERE t.task_id = :task_id;
+
+-- name: keep_baseline
+INSERT INTO baselines (commit_id, setup, command, result) VALUES (:commit_id, :setup, :command, :result)
+ON CONFLICT (commit_id, setup, command) DO UPDATE SET result = excluded.result;
+
+-- name: baseline
+SELECT result FROM baselines WHERE commit_id = :commit_id AND setup = :setup AND command = :command;

@@ -1,0 +1,144 @@
+"""What the command that verifies a task says of a commit, run once in this repository (D27).
+
+A commit is tried in a tree of its own, set up as tasks' trees are, and what came out is kept by commit and commands:
+whoever asks next is told, another process and a later run too. Who asks while somebody tries it waits for that, and
+tries it himself if that one is killed. A merge that was accepted was tried as it was verified.
+
+What keeps a commit from being tried is no word on it: it excuses nothing, and is not kept.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+import anyio.to_thread
+
+from musician import service
+from musician.plans.model import TaskSpec
+from musician.protocol.errors import MusicianError
+from musician.protocol.settings import Settings
+from musician.runtime.preparing import alone_with, prepare_tree
+from musician.runtime.verifying import nobody_records, python_environment
+from musician.store.port import Store
+from musician.trees.branches import NO_PLAN
+from musician.trees.giving import give
+from musician.trees.merge import baseline_tree
+from musician.trees.root import Root
+from musician.verification.baseline import Baseline, Before
+from musician.verification.commands import Ran, command_runner
+from musician.verification.result import CommandResult
+
+__all__ = ["Baselines"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baselines:
+    """What is known of commits that a task, or its merge, may begin at."""
+
+    root: Root
+    store: Store
+    settings: Settings
+    task: TaskSpec
+    plan_id: str | None
+
+    def at(self, commit: str) -> Before:
+        """What a verification of a change that began at ``commit`` may excuse."""
+        return _At(known=self, commit=commit)
+
+    def covers(self, command: str) -> bool:
+        """Whether it is the task's by the way, and not what one of its checkpoints names."""
+        named = {test for checkpoint in self.task.checkpoints for test in checkpoint.tests}
+        return command == self.task.test and command not in named
+
+    async def ended(self, commit: str, command: str, *, is_green_due: bool = False) -> Baseline:
+        """How a command ended on a commit; it is run if nobody has run it there.
+
+        Where ``is_green_due``, one that was not green is run again.
+        """
+
+        def look() -> Baseline | None:
+            kept = self._kept(commit, command)
+            return None if kept is not None and kept.why and is_green_due else kept
+
+        found = await _in_thread(look)
+        if found is not None:
+            return found
+        try:
+            async with alone_with(self.root.locks_dir / f"{self.plan_id or NO_PLAN}.base-lock"):
+                return await _in_thread(look) or await self._try(commit, command)
+        except (MusicianError, OSError) as error:
+            return _untried(command, str(error))
+
+    def keep(self, commit: str, results: Iterable[CommandResult]) -> None:
+        """Results of a verification of ``commit``. Blocks."""
+        for result in results:
+            baseline = Baseline.of(Ran(result=result, record=None, heard=""))
+            is_whole = baseline.failing in (None, len(baseline.failed))  # else names are missing
+            if result.command == self.task.test and is_whole:
+                self._keep(commit, baseline)
+
+    async def _try(self, commit: str, command: str) -> Baseline:
+        tree = await _in_thread(partial(baseline_tree, self.root, self.plan_id or NO_PLAN, commit))
+        await _in_thread(partial(give, self.root, tree, copy=self.task.copy, share=self.task.share))
+        problem = await prepare_tree(
+            self.task.setup,
+            tree=tree,
+            env=python_environment(),
+            time_limit_s=self.settings.time.step_limit_s,
+            on_process=nobody_records,
+        )
+        if problem:
+            return _untried(command, problem)
+        with command_runner(
+            tree=tree,
+            log=self.root.logs_dir / "base.log",
+            env={
+                "MUSICIAN_TASK": self.task.task_id,
+                "MUSICIAN_ROOT": str(self.root.path),
+                **python_environment(),
+            },
+            time_limit_s=self.settings.time.verification_limit_s,
+            on_process=nobody_records,
+        ) as runner:
+            baseline = Baseline.of(await runner.run(command, to_the_end=True))
+        await _in_thread(partial(self._keep, commit, baseline))
+        return baseline
+
+    def _kept(self, commit: str, command: str) -> Baseline | None:
+        text = service.baseline_text(self.store, commit, setup=self.task.setup or "", command=command)
+        try:
+            return None if text is None else Baseline.from_json(text)
+        except ValueError:  # another version's
+            return None
+
+    def _keep(self, commit: str, baseline: Baseline) -> None:
+        service.keep_baseline(
+            self.store,
+            commit,
+            setup=self.task.setup or "",
+            command=baseline.command,
+            result=baseline.to_json(),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _At:
+    known: Baselines
+    commit: str
+
+    def covers(self, command: str) -> bool:
+        return self.known.covers(command)
+
+    async def ended(self, command: str) -> Baseline:
+        return await self.known.ended(self.commit, command)
+
+
+def _untried(command: str, problem: str) -> Baseline:
+    return Baseline(command=command, exit_code=-1, why=f"cannot run: {problem}", is_empty=True)
+
+
+async def _in_thread(call: Callable[[], T]) -> T:
+    return await anyio.to_thread.run_sync(call)

@@ -1,0 +1,59 @@
+"""What the plan's own tests say of all of it: of the commit it begins at, and of what was merged in the end (D27)."""
+
+from dataclasses import dataclass
+
+from musician.plans.model import Isolation, Plan, Require
+from musician.protocol.settings import Settings
+from musician.runtime.baselines import Baselines
+from musician.store.port import Store
+from musician.trees.root import Root
+from musician.verification.baseline import Baseline
+
+__all__ = ["Whole", "try_all"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    """How one command ended ``before`` the plan, and how it ends ``now``."""
+
+    before: Baseline
+    now: Baseline
+
+    @property
+    def is_green(self) -> bool:
+        return not self.now.why
+
+    @property
+    def mended(self) -> tuple[str, ...]:
+        """What failed then, by name, and passes now."""
+        can_tell = not self.now.is_empty and (self.is_green or self.now.failed)
+        return tuple(name for name in self.before.failed if name not in self.now.failed) if can_tell else ()
+
+    @property
+    def new(self) -> tuple[str, ...]:
+        """What fails now, and did not then, as far as tests have names."""
+        is_known = not self.before.why or bool(self.before.failed)
+        return tuple(name for name in self.now.failed if name not in self.before.failed) if is_known else ()
+
+
+async def try_all(
+    root: Root, store: Store, plan: Plan, commit: str, *, settings: Settings, is_end: bool = False
+) -> tuple[Baseline, ...]:
+    """Every command that verifies the plan's tasks, on a commit; none where no task has a tree of its own.
+
+    Where the ``is_end`` must be green, and was not, it is tried again.
+    """
+    first = {
+        (task.setup, task.test): task
+        for task in reversed([*plan.tasks])
+        if task.isolation is Isolation.WORKTREE
+    }
+    return tuple(
+        [
+            await Baselines(root=root, store=store, settings=settings, task=task, plan_id=plan.plan_id).ended(
+                commit, task.test, is_green_due=is_end and plan.require is Require.GREEN
+            )
+            for task in reversed(first.values())
+            if task.test is not None
+        ]
+    )

@@ -1,0 +1,123 @@
+"""What failed before a change began is not its doing (D27): how a command ended on a commit, and what that excuses.
+
+A baseline is what one run of a command on a commit came to. Compared are the names of failing tests, where the runner
+names each of them then and now: what fails now must have failed then. Where no test has a name there is only how the
+command ended: the same exit code, and no more failing tests if they are counted. Then a new failure cannot be told from
+an old one, and the words say so.
+
+Nothing is excused by a run that tested nothing: one that timed out, was killed, could not be started, found no
+test, or ended without its runner's report. It says nothing of the commit, and neither does the same again of the change.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+from musician.processes.output import one_line
+from musician.verification import plain
+from musician.verification.commands import Ran
+from musician.verification.findings import counted, named
+
+__all__ = ["Baseline", "Before"]
+
+MAX_NAMES = 5_000
+"""Of failing tests; where there are more, they are counted only."""
+_MAX_NAME_CHARS = 200
+_MAX_COMMAND_CHARS = 120
+_BY_SIGNAL = 128
+"""A shell's exit codes above it are those of commands that were killed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """``why`` is why the command is not green, "" if it is; ``failed`` names every failing test, or none.
+
+    ``failing`` is how many there are, None where they are not counted; ``is_empty``: it tested nothing.
+    """
+
+    command: str
+    exit_code: int
+    why: str
+    failed: tuple[str, ...] = ()
+    failing: int | None = None
+    is_empty: bool = False
+
+    @classmethod
+    def of(cls, ran: Ran) -> Self:
+        result = ran.result
+        return cls(
+            command=result.command,
+            exit_code=result.exit_code,
+            why=result.why,
+            failed=_failed(ran),
+            failing=None if result.counts is None else result.counts.failed,
+            is_empty=result.timed_out
+            or result.unreported
+            or result.ran_nothing
+            or not result.could_run
+            or (result.counts is None and result.exit_code > _BY_SIGNAL),
+        )
+
+    @property
+    def has_no_tests(self) -> bool:
+        """Its runner was there, and found none: nothing is broken by that."""
+        return self.is_empty and self.failing == 0
+
+    def excuses(self, ran: Ran) -> bool:
+        """Whether all that fails now failed then."""
+        now = Baseline.of(ran)
+        if not self.why or not now.why or self.is_empty or now.is_empty:
+            return False
+        if self.failed and now.failed:
+            fewer = len(now.failed) < len(self.failed)
+            return set(now.failed) <= set(self.failed) and (fewer or now.exit_code == self.exit_code)
+        if self.failed or now.failed or now.exit_code != self.exit_code:
+            return False
+        return self.failing == now.failing or (now.failing or 0) < (self.failing or 0)
+
+    def says(self, ran: Ran) -> str:
+        """Of a run that is excused, what is."""
+        if now := _failed(ran):
+            return f"failing as before it began: {named(now)}"
+        what = f"`{one_line(self.command, _MAX_COMMAND_CHARS)}` fails as before it began (exit code {self.exit_code})"
+        return f"{what}: it names no tests, so what else fails now cannot be told"
+
+    @property
+    def told(self) -> str:
+        """What failed, in one line; "" if nothing did."""
+        if not self.why or self.is_empty or not self.failed:
+            return self.why
+        return f"{counted(len(self.failed), 'test')}: {named(self.failed)}"
+
+    def to_json(self) -> str:
+        return plain.to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The inverse of :meth:`to_json`; ValueError for anything else."""
+        return plain.from_json(cls, text)
+
+
+class Before(Protocol):
+    """What a verification asks of the commit that its change began at."""
+
+    def covers(self, command: str) -> bool:
+        """Whether what failed of a command then is excused: not if a checkpoint of the task names it."""
+        ...
+
+    async def ended(self, command: str) -> Baseline:
+        """How a command ended there."""
+        ...
+
+
+def _failed(ran: Ran) -> tuple[str, ...]:
+    """The names of all failing tests; () where one of them has none."""
+    counts, names = ran.result.counts, _names(ran)
+    return names if counts is not None and len(names) == counts.failed <= MAX_NAMES else ()
+
+
+def _names(ran: Ran) -> tuple[str, ...]:
+    found: Iterable[str] = ran.result.failed_tests
+    if ran.record is not None and ran.record.outcomes:
+        found = (name for name, outcome in ran.record.outcomes.items() if outcome == "failed")
+    return tuple(sorted({one_line(name, _MAX_NAME_CHARS) for name in found}))
