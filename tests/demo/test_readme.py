@@ -104,6 +104,53 @@ def test_the_example_is_played_as_the_readme_says(repository: Path) -> None:
     assert _musician(repository, "status").returncode == 0
 
 
+RED = (
+    "import unittest\n\n\nclass Old(unittest.TestCase):\n    def test_old(self):\n        self.fail('red')\n"
+)
+FOREIGN = "import a_runner_that_is_not_there\n\n\ndef test_it():\n    assert True\n"
+THEIRS = {
+    "nothing": {},
+    "a red test": {"test_old.py": RED, "src/thing.py": "x = 1\n"},
+    "red tests in a package, one of another runner": {
+        "tests/__init__.py": "",
+        "tests/test_old.py": RED,
+        "tests/test_foreign.py": FOREIGN,
+        "conftest.py": "import a_runner_that_is_not_there\n",
+        "setup.cfg": "[tool:pytest]\naddopts = -x\n",
+    },
+    "tests that pass": {"test_old.py": RED.replace("self.fail('red')", "pass")},
+    "no Python": {"Makefile": "test:\n\tfalse\n", "src/main.c": "int main(void) { return 0; }\n"},
+}
+"""What a newcomer's repository may hold; "nothing" is one without a commit."""
+
+
+@pytest.mark.parametrize("theirs", THEIRS.values(), ids=THEIRS)
+def test_the_example_plays_in_the_repository_of_whoever_follows_the_readme(
+    theirs: dict[str, str], tmp_path: Path
+) -> None:
+    """AUDIT-N1: every line that is typed, in its order, and nothing besides."""
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    _git(folder, "init", "--quiet")
+    _git(folder, "config", "user.name", "A User")
+    _git(folder, "config", "user.email", "user@example.invalid")
+    for name, text in theirs.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    if theirs:
+        _git(folder, "add", "--all")
+        _git(folder, "commit", "--quiet", "-m", "Theirs")
+    assert _musician(folder, "init").returncode == 0
+    (folder / "PLAN.md").write_text(PLAN, encoding="utf-8")
+    assert _musician(folder, "plan", "check", "PLAN.md").returncode == 0
+    (commit,) = (line for line in TYPED if line.startswith("git "))
+    subprocess.run(["bash", "-eu", "-c", commit], cwd=folder, check=True, capture_output=True)
+    played = _musician(folder, "run", "PLAN.md")
+    assert played.returncode == 0, played.stdout + played.stderr
+    assert {"main.py", *theirs} <= set(_git(folder, "ls-files").split())
+    assert ("Still failing, as before the plan" in played.stdout) is (RED in theirs.values())
+
+
 def _run_and_interrupt(repository: Path) -> int:
     """Start the plan, interrupt it once a step is committed and another is being played; the exit code."""
     running = subprocess.Popen(

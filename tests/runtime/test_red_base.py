@@ -280,7 +280,7 @@ def test_a_resumption_does_not_doubt_what_was_approved_on_a_red_base(stage: "Sta
 
 
 def test_a_test_that_wavers_beside_one_that_failed_before_is_told_as_that(stage: "Stage") -> None:
-    """D27 D16"""
+    """D27"""
     wavers = (
         "import os, pathlib, unittest\n\n\nclass Wavers(unittest.TestCase):\n    def test_it(self):\n"
         "        seen = pathlib.Path(os.environ['MUSICIAN_TEST_HALL'], pathlib.Path.cwd().name)\n"

@@ -5,8 +5,8 @@ names each of them then and now: what fails now must have failed then. Where no 
 command ended: the same exit code, and no more failing tests if they are counted. Then a new failure cannot be told from
 an old one, and the words say so.
 
-Nothing is excused by a run that tested nothing: one that timed out, was killed, could not be started, found no
-test, or ended without its runner's report. It says nothing of the commit, and neither does the same again of the change.
+Nothing is excused by a run that tested nothing: one that timed out, was killed, could not be started, found no test, or
+ended without its runner's report. It says nothing of the commit, and neither does the same again of the change.
 """
 
 from collections.abc import Iterable
