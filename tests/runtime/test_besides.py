@@ -1,5 +1,7 @@
 """What a step does besides its work: nothing of it is kept in silence (D31)."""
 
+import os
+import signal
 import subprocess
 
 import pytest
@@ -92,6 +94,39 @@ def test_a_step_that_commits_and_then_fails_is_played_from_where_the_last_one_en
     assert stage.git("log", "--format=%s", "main").count("own") == 1
     kept = stage.git("for-each-ref", "--format=%(refname)", "refs/musician/partial").split()
     assert stage.git("show", f"{kept[0]}^:b.txt") == "work\n", "what it had committed is kept"
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        "git commit -qm own",
+        "git commit -qm own; echo more >> b.txt",
+        "git switch -qc aside; git commit -qm own",
+        "git switch -q --detach; git commit -qm own",
+        "git commit -qm own; git reset -q --hard HEAD~2; echo own > c.txt; git add c.txt; git commit -qm own",
+    ],
+    ids=["committed", "and went on", "on a branch of its own", "on no branch", "over the last finished step"],
+)
+def test_a_step_that_commits_and_is_killed_is_played_from_where_the_last_one_ended(
+    stage: Stage, act: str
+) -> None:
+    """AUDIT-U8: the same after a SIGKILL, when nobody could take anything back."""
+    first = "echo first > a.txt\n```\n#### Step 2: More\n```bash run\n"
+    once = f'if [ ! -e "$MUSICIAN_TEST_HALL/stood-half" ]; then {act}; fi\n'
+    step = f"{first}echo work >> b.txt; git add b.txt\n{once}{stage.gate('half')}"
+    who = {f"GIT_{role}_{what}": "a@b" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    stage.write(PLAN.format(step=step, front=""), **{"a.txt": "a\n"})
+    run = stage.start("run", "PLAN.md", **who)
+    stage.wait_at("half")
+    os.kill(stage.musician("task-01").pid, signal.SIGKILL)
+    assert stage.end(run).code == 0, stage.told()
+    stage.check_whole()
+    assert stage.merged("a.txt") == "first\n"
+    assert stage.merged("b.txt") == "work\n", "played once"
+    assert "own" not in stage.git("log", "--format=%s", "main").splitlines()
+    assert "c.txt" not in stage.git("ls-tree", "--name-only", "main")
+    kept = stage.git("for-each-ref", "--format=%(refname)", "refs/musician/partial").split()
+    assert any("own" in stage.git("log", "--format=%s", ref).splitlines() for ref in kept), "and it is kept"
 
 
 @pytest.mark.parametrize("act", ["update-ref", "branch -f", "delete"])
