@@ -34,7 +34,7 @@ class Size:
 
 TINY = Size(rounds=1)
 
-_MOST = 1.6
+_MOST, _MOST_ELSEWHERE = 1.6, 0.3
 _PYTHON = os.path.realpath(sys.executable)
 _BARE = (_PYTHON, "-I", "-S", "-c", "pass")
 _OWNER, _STRANGER = "session-owner", "session-stranger"
@@ -44,6 +44,8 @@ _ANSWER = {
     "isSidechain": False,
     "message": {"model": "claude-opus-5-5", "usage": _USAGE, "content": "x" * 2000},
 }
+
+_ELSEWHERE = "a session in a repository without a musician"
 
 _SILENT = {
     "a stranger's tools have run": ("PostToolBatch", _STRANGER),
@@ -66,7 +68,8 @@ def measure(size: Size) -> tuple[Figure, ...]:
     with scratch() as folder:
         project, elsewhere = folder / "project", folder / "elsewhere"
         database = prepare(project, steps=1)
-        elsewhere.mkdir()
+        (elsewhere / ".git").mkdir(parents=True)
+        (elsewhere / ".git" / "HEAD").touch()
         said = _set_up(project, database)
         plugin = for_user({"HOME": str(folder)})
         render(plugin, this_program())
@@ -74,9 +77,7 @@ def measure(size: Size) -> tuple[Figure, ...]:
         environment = {k: v for k, v in surroundings(folder).items() if not k.startswith("CLAUDE")}
         arms = {
             "bare": partial(_run, _BARE, project, environment, b""),
-            "nothing of ours here": partial(
-                _run, (*boot, "PostToolBatch"), elsewhere, environment, said[_STRANGER]
-            ),
+            _ELSEWHERE: partial(_run, (*boot, "PostToolBatch"), elsewhere, environment, said[_STRANGER]),
         }
         for what, (event, session) in {**_SILENT, **_SPEAKING}.items():
             arms[what] = partial(_run, (*boot, event), project, environment, said[session])
@@ -102,7 +103,7 @@ def _figures(took_s: dict[str, float]) -> tuple[Figure, ...]:
                 ratio=each / bare,
                 against="bare python",
                 goal="P4" if aims else "",
-                at_most=_MOST if aims else None,
+                at_most=(_MOST_ELSEWHERE if what == _ELSEWHERE else _MOST) if aims else None,
             )
         )
     if shell is not None:

@@ -18,6 +18,8 @@ from musician.plugin.places import Installation, for_user
 from musician.plugin.rendering import render, this_program
 from musician.plugin.selfcheck import check_plugin
 from musician.testing.waiting import HANG_S
+from musician.trees import marks
+from tests.surroundings import git
 
 if TYPE_CHECKING:
     from tests.surroundings import Call
@@ -119,25 +121,111 @@ def test_an_installation_that_is_not_turned_on_or_not_there_is_told(installed: I
     assert found(installed) == {"plugin": (Level.FAIL, f"there is nothing at {installed.plugin}")}
 
 
-@pytest.mark.parametrize("event", EVENTS)
-def test_where_its_python_is_gone_a_hook_hears_the_client_out_and_lets_it_go_on(
-    home: Path, event: str
-) -> None:
-    """B06, B10: an answer or none, and no pipe that breaks under a client that has much to say."""
-    place = for_user({"HOME": str(home)})
-    render(place, replace(this_program(), python="/nowhere/python3"))
-    said = {"command_name": "musician:musician", "tool_input": {"content": "x" * 1_000_000}}
+def a_hook(place: Installation, event: str, said: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    """What the client gets from the registered script, and what is said on standard error."""
     argv = ["/bin/sh", str(place.plugin / "hooks" / "hook.sh"), event]
     with subprocess.Popen(argv, stdin=-1, stdout=-1, stderr=-1) as hook:
         assert hook.stdin is not None
         hook.stdin.write(json.dumps(said, separators=(",", ":")).encode())
         out, err = hook.communicate(timeout=HANG_S)
     assert hook.returncode == 0
+    return json.loads(out) if out else {}, err
+
+
+def gone(_: Path) -> str:
+    return "/nowhere/python3"
+
+
+def broken(folder: Path) -> str:
+    """An interpreter that is there and does not start."""
+    path = folder / "python3"
+    path.write_text("#!/bin/sh\nexit 127\n", encoding="utf-8")
+    path.chmod(0o755)
+    return str(path)
+
+
+def rendered(home: Path, python_path: str) -> Installation:
+    place = for_user({"HOME": str(home)})
+    render(place, replace(this_program(), python=python_path))
+    return place
+
+
+LONG = {
+    "session_id": "sess-aaa",
+    "command_name": "musician:musician",
+    "tool_input": {"content": "x" * 1_000_000},
+}
+
+
+@pytest.mark.parametrize("breaks", [gone, broken], ids=lambda breaks: breaks.__name__)
+@pytest.mark.parametrize("event", [each for each in EVENTS if each != "Stop"])
+def test_where_its_python_is_gone_a_hook_hears_the_client_out_and_lets_it_go_on(
+    call: "Call", home: Path, repository: Path, event: str, breaks: Callable[[Path], str]
+) -> None:
+    """B06, B10: an answer or none, and no pipe that breaks under a client that has much to say."""
+    call("init")
+    answer, err = a_hook(rendered(home, breaks(home)), event, LONG)
     assert b"musician plugin install" in err
-    answer = json.loads(out) if out else {}
     told = {"SessionStart": "systemMessage", "UserPromptExpansion": "hookSpecificOutput"}
     assert list(answer) == ([told[event]] if event in told else [])
     assert answer.get("hookSpecificOutput", {}).get("hookEventName", event) == event
+
+
+def main_tree(repository: Path) -> Path:
+    return repository
+
+
+def a_folder_in_it(repository: Path) -> Path:
+    (repository / "src").mkdir()
+    return repository / "src"
+
+
+def a_link_to_it(repository: Path) -> Path:
+    repository.with_name("link").symlink_to(repository)
+    return repository.with_name("link")
+
+
+def a_linked_tree(repository: Path) -> Path:
+    git(repository, "worktree", "add", "-q", "../linked")
+    return repository.with_name("linked")
+
+
+@pytest.mark.parametrize("breaks", [gone, broken], ids=lambda breaks: breaks.__name__)
+@pytest.mark.parametrize(
+    "stands", [main_tree, a_folder_in_it, a_link_to_it, a_linked_tree], ids=lambda stands: stands.__name__
+)
+def test_where_its_python_is_gone_a_musician_is_refused_its_tools(
+    home: Path,
+    repository: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    stands: Callable[[Path], Path],
+    breaks: Callable[[Path], str],
+) -> None:
+    """D36.2, D36.3, AUDIT-C3: its mark says who has a claim, wherever it stands and however long it speaks."""
+    marks.mark(str(repository / ".git"), "sess-aaa")
+    place = rendered(home, breaks(home))
+    monkeypatch.chdir(stands(repository))
+    for said in (LONG, {**LONG, "agent_id": "a1"}, {"tool_name": "Read", "session_id": "sess-aaa"}):
+        refused, _ = a_hook(place, "PreToolUse", said)
+        assert refused["hookSpecificOutput"]["permissionDecision"] == "deny"
+        assert "musician plugin install" in refused["hookSpecificOutput"]["permissionDecisionReason"]
+    stranger = {**LONG, "session_id": "sess-zzz", "tool_input": {"command": '"session_id":"sess-aaa"'}}
+    assert a_hook(place, "PreToolUse", stranger)[0] == {}
+    if breaks is gone:
+        assert "plays a task" in a_hook(place, "Stop", LONG)[0]["systemMessage"]
+    marks.forget(str(repository / ".git"), "sess-aaa")
+    assert a_hook(place, "PreToolUse", LONG)[0] == {}
+
+
+@pytest.mark.parametrize("event", [each for each in EVENTS if each != "UserPromptExpansion"])
+def test_without_a_musician_in_the_repository_no_python_is_started(
+    home: Path, repository: Path, event: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P4: not even where that Python could not start; and nothing is said of it."""
+    place = rendered(home, broken(home))
+    for folder in (repository, a_folder_in_it(repository), a_link_to_it(repository), home):
+        monkeypatch.chdir(folder)
+        assert a_hook(place, event, LONG) == ({}, b"")
 
 
 Doctor = Callable[[], dict[str, Any]]

@@ -58,7 +58,7 @@ def test_an_installed_wheel_has_all_of_the_plugin_and_its_hooks_start(
     hook = entry["hooks"][0]
     argv = [hook["command"], *(each.replace("${CLAUDE_PLUGIN_ROOT}", str(path)) for each in hook["args"])]
     started_with = shlex.quote(os.path.realpath(sys.executable))
-    assert f"exec {started_with} -I -S" in (path / "hooks" / "hook.sh").read_text(encoding="utf-8")
+    assert f"set -- {started_with} -I -S" in (path / "hooks" / "hook.sh").read_text(encoding="utf-8")
     said = json.dumps({"session_id": "sess-aaa", "source": "startup", "hook_event_name": "SessionStart"})
     assert "sess-aaa" in json.loads(_run(*argv, input=said))["hookSpecificOutput"]["additionalContext"]
     server = json.loads((path / ".mcp.json").read_bytes())["mcpServers"]["comms-link"]
@@ -72,6 +72,7 @@ def test_when_the_environment_is_gone_the_hooks_step_aside(
     path = Path(_run(str(python), "-m", "musician", "plugin", "path").rstrip("\n"))
     (entry,) = json.loads((path / "hooks" / "hooks.json").read_bytes())["hooks"]["PreToolUse"]
     argv = [each.replace("${CLAUDE_PLUGIN_ROOT}", str(path)) for each in entry["hooks"][0]["args"]]
+    _run(str(python), "-m", "musician", "init")
     (python.parents[1]).rename(python.parents[1].with_name("gone"))
     try:
         done = subprocess.run(

@@ -6,9 +6,9 @@ dollar sign or letter of a path can change what a file says (B09). The client fi
 program is named, and knows no way to escape it: an interpreter with that in its path is refused.
 
 The interpreter is the one that ours was made from, not ours: it starts faster, and it is still there when somebody
-has removed the virtual environment. What starts a hook looks whether all is there and steps aside where it is not: a
-shell, which is on every machine and costs a millisecond. Rendering again writes only what is
-different and removes what no longer belongs; sessions that run meanwhile find the old file or the new one.
+has removed the virtual environment. What starts a hook looks whether there is anything to ask, and whether all is
+there: a shell, which is on every machine and costs a millisecond. Rendering again writes only what is different and
+removes what no longer belongs; sessions that run meanwhile find the old file or the new one.
 """
 
 import json
