@@ -64,6 +64,7 @@ def texts(connection: apsw.Connection) -> list[tuple[str, str]]:
     return [(str(table), str(column)) for table, column in found]
 
 
+@pytest.mark.deep
 def test_a_byte_that_is_no_text_stops_no_command(raw: apsw.Connection, call: Call) -> None:
     """AUDIT-P4, D39.1: each column in turn; where a table says itself what may stand there, it is left out."""
     crashed: list[object] = []

@@ -205,6 +205,7 @@ def test_the_kept_folder_answers_the_commands_it_names(played: Played) -> None:
         assert ran.stdout, line
 
 
+@pytest.mark.deep
 def test_without_keep_nothing_is_left_and_json_is_one_document(tmp_path: Path) -> None:
     ran = subprocess.run(
         [*MUSICIAN, "demo", "--json"],
@@ -231,6 +232,7 @@ def test_a_folder_with_something_in_it_is_refused_in_one_line(tmp_path: Path) ->
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.deep
 def test_an_interrupted_demo_saves_its_state_and_run_goes_on_with_it(tmp_path: Path) -> None:
     folder = tmp_path / "post"
     demo = subprocess.Popen(

@@ -174,6 +174,7 @@ def _run_and_interrupt(repository: Path) -> int:
     return running.wait(timeout=HANG_S)
 
 
+@pytest.mark.deep
 def test_a_complete_task_is_kept_from_raw_sql_with_the_words_that_are_shown(repository: Path) -> None:
     _git(repository, "add", "PLAN.md")
     _git(repository, "commit", "--quiet", "-m", "A plan")

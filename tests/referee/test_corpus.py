@@ -1,6 +1,7 @@
 """The referee (D26), on every plan of the corpus: no cheat is approved by rule, and no honest plan is asked about."""
 
 import subprocess
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -36,8 +37,17 @@ BY_RUN = [
 """One of each kind goes the whole way; the others are verified as a checkpoint is, which is the same code."""
 
 
-def named(played: Played) -> str:
-    return f"{played.name}-{played.runner}"
+def each_once(plans: list[Played], names: Sequence[str]) -> list[object]:
+    """As parameters: of each of these plans one runner stands for all; the others are deep."""
+    quick = {played.name: played for played in reversed(plans) if played.name in names}
+    return [
+        pytest.param(
+            played,
+            id=f"{played.name}-{played.runner}",
+            marks=() if played is quick.get(played.name) else pytest.mark.deep,
+        )
+        for played in plans
+    ]
 
 
 def verified(played: Played, folder: Path) -> VerificationResult:
@@ -76,7 +86,7 @@ def verified(played: Played, folder: Path) -> VerificationResult:
     )
 
 
-@pytest.mark.parametrize("played", ALL, ids=named)
+@pytest.mark.parametrize("played", each_once(ALL, [played.name for played in ALL]))
 def test_what_a_checkpoint_finds(played: Played, tmp_path: Path) -> None:
     """AUDIT-V1 AUDIT-V2 AUDIT-V3 AUDIT-V12 AUDIT-V14 AUDIT-V20"""
     if not played.is_there:
@@ -94,7 +104,7 @@ def test_what_a_checkpoint_finds(played: Played, tmp_path: Path) -> None:
         assert played.said in result.to_mend(), told
 
 
-@pytest.mark.parametrize("played", BY_RUN, ids=named)
+@pytest.mark.parametrize("played", each_once(BY_RUN, ["deleted-test-file"]))
 def test_what_a_run_comes_to(played: Played, stage: Stage) -> None:
     if not played.is_there:
         pytest.skip(f"left out: {played.runner} is not on this machine")

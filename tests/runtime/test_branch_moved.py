@@ -6,6 +6,8 @@ import pytest
 
 from tests.runtime.conftest import Stage
 
+pytestmark = pytest.mark.deep
+
 PLAN = """\
 ---
 plan: p

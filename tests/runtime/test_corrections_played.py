@@ -16,6 +16,8 @@ from musician.protocol.states import State
 if TYPE_CHECKING:
     from tests.runtime.conftest import Stage
 
+pytestmark = pytest.mark.deep
+
 EXHAUSTIVE = os.environ.get("MUSICIAN_EXHAUSTIVE") == "1"
 MOMENTS = range(1, 90) if EXHAUSTIVE else (24,)
 

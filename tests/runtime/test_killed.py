@@ -14,6 +14,8 @@ import pytest
 if TYPE_CHECKING:
     from tests.runtime.conftest import Stage
 
+pytestmark = pytest.mark.deep
+
 EXHAUSTIVE = os.environ.get("MUSICIAN_EXHAUSTIVE") == "1"
 MOMENTS = range(1, 250) if EXHAUSTIVE else (26, 53, 98)
 

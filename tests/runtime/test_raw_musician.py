@@ -13,6 +13,8 @@ from musician.protocol.states import State
 if TYPE_CHECKING:
     from tests.runtime.conftest import Stage
 
+pytestmark = pytest.mark.deep
+
 PLAN = """\
 ---
 plan: raw

@@ -15,6 +15,8 @@ from tests.runtime.test_merging import clash, kinds, play_second_after_first, ta
 if TYPE_CHECKING:
     from tests.runtime.conftest import Stage
 
+pytestmark = pytest.mark.deep
+
 BOTH = "one\ntwo\n"
 MERGE = ("merge", "-q", "musician/pair/_integration")
 WAYS = {

@@ -3,11 +3,15 @@
 import signal
 from typing import TYPE_CHECKING
 
+import pytest
+
 from musician import service
 from musician.protocol.states import State
 
 if TYPE_CHECKING:
     from tests.runtime.conftest import Stage
+
+pytestmark = pytest.mark.deep
 
 HEAD = """\
 ---

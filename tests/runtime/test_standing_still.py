@@ -3,6 +3,8 @@
 import signal
 from typing import TYPE_CHECKING
 
+import pytest
+
 from musician import service
 from musician.protocol.journal import Kind
 from musician.protocol.messages.types import MessageType
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
     from tests.runtime.conftest import Stage
+
+pytestmark = pytest.mark.deep
 
 PLAN = """\
 ---

@@ -20,6 +20,8 @@ from musician.protocol.states import State
 if TYPE_CHECKING:
     from tests.runtime.conftest import Stage
 
+pytestmark = pytest.mark.deep
+
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 INTERRUPTED = 130
 

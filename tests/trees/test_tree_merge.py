@@ -255,6 +255,7 @@ def _story(root: Root) -> None:
     remove_worktree(root, "greeter", "task-01")
 
 
+@pytest.mark.deep
 def test_a_kill_after_any_git_command_is_recovered_from_and_each_step_done_once(
     root: Root, tmp_path: Path, git: GitCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
