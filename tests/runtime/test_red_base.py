@@ -9,6 +9,7 @@ import pytest
 
 from musician import service
 from musician.protocol.states import State
+from musician.verification.result import VerificationResult
 
 if TYPE_CHECKING:
     from tests.runtime.conftest import Stage
@@ -101,7 +102,7 @@ def test_a_red_base_holds_nobody_up_and_is_told(stage: "Stage", test: str) -> No
     begin(stage, plan((adds("one"), adds("two")), test=test))
     done = stage.to_the_end()
     stage.check_whole()
-    assert "before the plan begins 1 test: " in done.out
+    assert "before the plan begins (1 test: " in done.out
     assert "Still failing, as before the plan: 1 test: test_old.Old" in done.out
     for task_id in ("task-01", "task-02"):
         assert "failing as before it began: test_old.Old" in submitted(stage, task_id)
@@ -116,6 +117,11 @@ def test_what_passed_before_is_held_against_who_breaks_it(stage: "Stage") -> Non
     assert stage.conduct().code == 1
     assert stage.states() == {"task-01": "error", "task-02": "complete"}
     assert "test_plain" in asked(stage)
+    (red,) = [row for row in stage.view("task-01").verifications if row.outcome == "red"][-1:]
+    told = VerificationResult.from_json(red.result).to_mend()
+    assert "not this task's: failing as before it began: test_old.Old" in told, (
+        "whoever mends it is told what is not its"
+    )
 
 
 def test_what_was_mended_is_good_news_and_may_not_break_again(stage: "Stage") -> None:
@@ -233,7 +239,7 @@ def test_a_plan_that_requires_green_is_complete_only_then(stage: "Stage") -> Non
     before = stage.git("rev-parse", "main")
     done = stage.conduct()
     assert done.code == 1
-    assert "the plan requires that they pass at its end" in done.out
+    assert "the plan requires that it passes at its end" in done.out
     assert "requires green" in done.out
     assert "Still failing, as before the plan: 1 test: test_old.Old" in done.out
     assert stage.git("rev-parse", "main") == before
@@ -297,5 +303,5 @@ def test_the_tree_it_is_tried_in_is_set_up_and_left_to_itself(stage: "Stage") ->
     test = f"touch left.txt; test -e ready.txt && {UNITTEST}"
     begin(stage, plan((adds("one"),), keys="setup: touch ready.txt\n", test=test))
     done = stage.to_the_end()
-    assert "before the plan begins 1 test: " in done.out, "with its set-up it could be tried"
+    assert "before the plan begins (1 test: " in done.out, "with its set-up it could be tried"
     assert not (stage.root / "left.txt").exists()

@@ -150,8 +150,8 @@ def say_base(found: Baseline, *, required: bool) -> str:
             f"{command} fails before the plan begins (exit code {found.exit_code}), and names no tests: that it fails"
             " is held against no task, and what a task breaks in it cannot be told"
         )
-    until = "; the plan requires that they pass at its end" if required else ""
-    return f"before the plan begins {found.told} fail in {command}: held against no task until one mends them{until}"
+    until = "; the plan requires that it passes at its end" if required else ""
+    return f"{command} fails before the plan begins ({found.told}): held against no task until one mends it{until}"
 
 
 def many(count: int, noun: str) -> str:

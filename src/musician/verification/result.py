@@ -153,8 +153,9 @@ class VerificationResult:
         if not self.passed:
             failure = None if self.stages is None else self.stages.failure
             likely = "" if failure is None else f"\nlikely cause: {failure.kind} ({failure.signal})"
+            others = "".join(f"\nnot this task's: {each}" for each in self.excused)
             tail = self.commands[-1].tail if self.commands else ""
-            return f"{self.tests_line()}{likely}\n{tail}".strip()
+            return f"{self.tests_line()}{likely}{others}\n{tail}".strip()
         faults = () if self.stages is None else (*self.stages.faults(), *self.stages.ways_out())
         return "\n".join((*faults, self.tests_line()))
 

@@ -95,7 +95,7 @@ def result_of(
         checkpoint=checkpoint,
         note=one_line("; ".join(note for note in notes if note), _MAX_NOTE_CHARS),
         flaky=any(item.repeat in (Repeat.FLAKY, Repeat.MIXED) for item in settled),
-        excused=tuple(item.excused for item in settled if item.excused),
+        excused=tuple(filter(None, (item.excused or item.shared for item in settled))),
     )
 
 
@@ -111,6 +111,8 @@ class Settled:
     note: str = ""
     repeat: Repeat | None = None
     excused: str = ""
+    shared: str = ""
+    """Where not all is excused, what failed before too."""
 
     @property
     def holds(self) -> bool:
@@ -145,7 +147,8 @@ async def settle(
     passes = sum(passed)
     if repeat is Repeat.REAL:
         note = f"failed again in {RERUNS} of {RERUNS} re-runs"
-        return Settled(ran=ran, green=False, note=note, repeat=repeat)
+        shared = "" if baseline is None else baseline.shared(ran)
+        return Settled(ran=ran, green=False, note=note, repeat=repeat, shared=shared)
     note = f"flaky: passed {passes} of {len(reruns)} re-runs"
     if repeat is Repeat.FLAKY:
         last, note = reruns[-1], f"{note} after {first.why}"
