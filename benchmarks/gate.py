@@ -19,6 +19,7 @@ from benchmarks.forking import FORK, forked
 from benchmarks.measuring import one_round, seconds
 from benchmarks.orchestra import claim_of, claim_task, fresh, scratch, task_ids
 from musician.service.rowwork import named
+from musician.store.queries.tasks import Tasks
 from musician.store.sqlite.named import load_queries
 from musician.store.sqlite.store import SqliteStore
 
@@ -43,7 +44,7 @@ Write = Callable[[SqliteStore, str], None]
 
 def _with_gate(store: SqliteStore, task_id: str) -> None:
     with store.write() as tx:
-        tx.run("beat", **named(claim_of(task_id)))
+        tx.run(Tasks.beat, **named(claim_of(task_id)))
 
 
 def _without_gate(store: SqliteStore, task_id: str) -> None:

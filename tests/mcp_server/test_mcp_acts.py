@@ -20,6 +20,7 @@ from musician.protocol.errors import (
 )
 from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.states import State
+from musician.store.queries.sessions import Sessions
 
 Seated = Callable[..., Any]
 
@@ -182,7 +183,7 @@ def test_an_error_without_a_text_warns_of_the_context_that_was_measured(project:
     with pytest.raises(BadField, match="context warning"):
         tools("error")
     with project.store.write() as tx:
-        tx.run("measure_context", task_id="task-01", claim_epoch=1, context_pct=66.0)
+        tx.run(Sessions.measure_context, task_id="task-01", claim_epoch=1, context_pct=66.0)
     assert tools("error").startswith("warned by message ")
     assert project.view().row.state is State.ERROR
     assert project.said().message_type == "context_warning"
@@ -305,7 +306,7 @@ def test_context_is_what_was_measured_and_nobody_is_asked(project: Any, tools: A
     tools("step", n=1, act="start")
     assert project.view().journal[-1].context_pct is None
     with project.store.write() as tx:
-        tx.run("measure_context", task_id="task-01", claim_epoch=1, context_pct=41.5)
+        tx.run(Sessions.measure_context, task_id="task-01", claim_epoch=1, context_pct=41.5)
     tools("error", text="stuck")
     assert "Context Usage: 41.5%" in project.said().message
 
@@ -351,7 +352,7 @@ def test_no_step_is_begun_with_a_spent_context(project: Any, tools: Any) -> None
     """AUDIT-C6, D35.1: what was begun is finished, handed off or submitted; the refusal names the tool."""
     tools("step", n=1, act="start")
     with project.store.write() as tx:
-        tx.run("measure_context", task_id="task-01", claim_epoch=1, context_pct=75.0)
+        tx.run(Sessions.measure_context, task_id="task-01", claim_epoch=1, context_pct=75.0)
     assert tools("step", n=1, act="done").startswith("step 1 done")
     for begins in (
         partial(tools, "agent", piece="1.1", act="launched"),

@@ -28,6 +28,7 @@ from musician.runtime.locking import add_task_file, amend_plan_file, check_ids, 
 from musician.service.documents import latest_document
 from musician.store.opening import create_store
 from musician.store.port import Store
+from musician.store.queries.work import Work
 from musician.trees.root import Root, exclude_private, find_root
 
 SETTINGS = from_mapping({"limits": {"error_retries": 7}})
@@ -119,9 +120,9 @@ def test_locking_again_restores_the_files_and_changes_nothing_else(place: Place)
     assert path.read_text() == text
     assert len(place.instructions_said("task-01")) == 1
     with place.store.read() as tx:
-        documents = tx.one("latest_document", task_id="task-01", kind="instruction")
+        documents = tx.one(Work.latest_document, task_id="task-01", kind="instruction")
     assert documents is not None
-    assert documents["id"] == 1
+    assert documents.id == 1
 
 
 def test_a_tree_that_is_not_ready_locks_nothing(place: Place) -> None:

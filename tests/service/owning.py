@@ -8,6 +8,7 @@ from musician.protocol.claim import Claim
 from musician.protocol.messages.types import MessageType
 from musician.protocol.states import State
 from musician.store.port import Store
+from musician.store.queries.history import History
 from tests.conftest import Walk
 
 Untouched = Callable[[], AbstractContextManager[None]]
@@ -49,6 +50,4 @@ def state_of(store: Store) -> State:
 
 def error_reports(store: Store) -> int:
     with store.read() as tx:
-        counted = tx.one("count_error_reports", task_id="task-01")
-    assert counted is not None
-    return int(counted["n"] or 0)
+        return tx.only(History.count_error_reports, task_id="task-01")

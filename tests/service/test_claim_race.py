@@ -13,6 +13,7 @@ from musician import service
 from musician.plans.plan import parse_plan
 from musician.protocol.states import State
 from musician.store.port import Store
+from musician.store.queries.tasks import Tasks
 from musician.testing.waiting import HANG_S
 
 PROCESSES = 20
@@ -94,7 +95,7 @@ def check_round(store: Store, task_id: str, *, winner: str) -> None:
     with store.read() as tx:
         for number in range(PROCESSES):
             session = f"{task_id}-by-{number}"
-            fell_back = tx.one("task", task_id=f"fallback-{session}") is not None
+            fell_back = tx.one(Tasks.task, task_id=f"fallback-{session}") is not None
             assert fell_back == (session != winner)
 
 

@@ -13,6 +13,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, State
 from musician.store.bell import Bell
 from musician.store.port import Store
+from musician.store.queries.tasks import Tasks
 from tests.conftest import GrowOld, Walk
 
 SETTINGS = Settings()
@@ -28,7 +29,7 @@ def claim(
 def fallbacks(store: Store) -> list[str]:
     with store.read() as tx:
         names = ("fallback-a", "fallback-b", "fallback-c")
-        return [name for name in names if tx.one("task", task_id=name) is not None]
+        return [name for name in names if tx.one(Tasks.task, task_id=name) is not None]
 
 
 def test_a_claim_makes_its_session_the_owner(store: Store, walk: Walk) -> None:
@@ -139,7 +140,7 @@ def test_without_an_instruction_there_is_no_claim(store: Store, walk: Walk) -> N
     """D4."""
     with store.write() as tx:
         tx.run(
-            "open_task",
+            Tasks.open_task,
             task_id="task-01",
             title="t",
             plan_id=None,

@@ -23,6 +23,8 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, VERDICTS, WAITING, State
 from musician.store.bell import Bell
 from musician.store.port import Store
+from musician.store.queries.tasks import Tasks
+from musician.store.queries.work import Work
 from musician.store.sqlite.store import SqliteStore
 from tests.conftest import Verified, Walk
 
@@ -64,7 +66,7 @@ def test_the_conductors_own_row_and_fallback_rows_are_no_tasks(
 ) -> None:
     service.start_conducting(store, "conductor", other_is_alive=None, settings=SETTINGS)
     with store.write() as tx:
-        tx.run("block_claim", fallback_id="fallback-b", session_id="b")
+        tx.run(Tasks.block_claim, fallback_id="fallback-b", session_id="b")
     for row in ("task-00", "fallback-b"):
         with untouched(), pytest.raises(BadId, match="no task"):
             ACTS[act](store, row)
@@ -352,9 +354,9 @@ def test_the_program_writes_the_handoff_that_the_dead_could_not(store: Store, wa
     epoch = service.fence(store, "task-01", epoch=1)
     service.take_over(store, "task-01", "go on", reason="dead", handoff=("temp/HANDOFF", "found: step 1"))
     with store.read() as tx:
-        kept = tx.one("latest_document", task_id="task-01", kind="handoff")
+        kept = tx.one(Work.latest_document, task_id="task-01", kind="handoff")
     assert kept is not None
-    assert (kept["body"], kept["path"], kept["written_by"], kept["claim_epoch"]) == (
+    assert (kept.body, kept.path, kept.written_by, kept.claim_epoch) == (
         "found: step 1",
         "temp/HANDOFF",
         "program",

@@ -17,6 +17,8 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.bell import Bell
 from musician.store.port import Store
+from musician.store.queries.history import History
+from musician.store.queries.tasks import Tasks
 from musician.store.sqlite.store import SqliteStore
 from tests.conftest import Verified, Walk
 
@@ -149,7 +151,7 @@ def test_a_raw_verdict_without_its_message_is_seen_all_the_same(store: Store, wa
     assert claim is not None
     submitted = service.task_view(store, "task-01").submissions[-1].message_id
     with store.write() as tx:
-        tx.run("move_by_conductor", task_id="task-01", state="review_approved", from_state="needs_review")
+        tx.run(Tasks.move_by_conductor, task_id="task-01", state="review_approved", from_state="needs_review")
     seen = service.look(store, claim, awaiting_id=submitted)
     assert (seen.verdict, seen.verdict_text) == (State.REVIEW_APPROVED, "")
 
@@ -157,9 +159,8 @@ def test_a_raw_verdict_without_its_message_is_seen_all_the_same(store: Store, wa
 def test_the_time_is_the_databases(store: Store) -> None:
     """D10."""
     with store.read() as tx:
-        row = tx.one("now")
-    assert row is not None
-    assert service.now(store)[:10] == str(row["now"])[:10]
+        now = tx.only(History.now)
+    assert service.now(store)[:10] == now[:10]
     assert len(service.now(store)) == len("2026-01-01 00:00:00")
 
 

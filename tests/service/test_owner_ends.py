@@ -11,6 +11,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, State
 from musician.store.bell import Bell
 from musician.store.port import Store
+from musician.store.queries.work import Work
 from musician.store.sqlite.store import SqliteStore
 from tests.conftest import Verified, Walk
 from tests.service.owning import Untouched, at, finish, leave, state_of, submit
@@ -30,9 +31,9 @@ def test_an_exit_stores_handoff_reason_message_and_then_the_state(
     last = view.history[-1]
     assert (last.from_state, last.to_state, last.message_type) == (state, State.EXITED, MessageType.HANDOFF)
     with store.read() as tx:
-        handoff = tx.one("latest_document", task_id="task-01", kind="handoff")
+        handoff = tx.one(Work.latest_document, task_id="task-01", kind="handoff")
     assert handoff is not None
-    assert (handoff["body"], handoff["path"], handoff["written_by"]) == (
+    assert (handoff.body, handoff.path, handoff.written_by) == (
         "next: step 2",
         "temp/HANDOFF",
         "program",

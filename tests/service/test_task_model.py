@@ -25,6 +25,7 @@ from musician.protocol.journal import Entry, Kind
 from musician.protocol.messages.types import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.store.queries.history import History
 from musician.store.sqlite.store import SqliteStore
 
 TASK = "task-01"
@@ -365,9 +366,7 @@ class OneTask(RuleBasedStateMachine):
         if self.state != "exited":
             assert row.session_id == self.model["owner"]
         with self.store.read() as tx:
-            counted = tx.one("count_error_reports", task_id=TASK)
-        assert counted is not None
-        assert counted["n"] == self.model["retries"]
+            assert tx.only(History.count_error_reports, task_id=TASK) == self.model["retries"]
 
     @invariant()
     def the_history_is_a_chain_that_ends_here(self) -> None:

@@ -11,6 +11,8 @@ from musician import service
 from musician.protocol.errors import DatabaseUnusable
 from musician.store.bell import Bell
 from musician.store.port import Store, Tx
+from musician.store.queries.messages import Messages
+from musician.store.queries.tasks import Tasks
 from musician.testing.waiting import HANG_S
 
 PARALLEL_SENDERS = 30
@@ -18,7 +20,7 @@ PARALLEL_SENDERS = 30
 
 def open_task(tx: Tx, task_id: str) -> None:
     tx.run(
-        "open_task",
+        Tasks.open_task,
         task_id=task_id,
         title="t",
         plan_id=None,
@@ -30,12 +32,14 @@ def open_task(tx: Tx, task_id: str) -> None:
 
 
 def say(tx: Tx, task_id: str, text: str) -> int:
-    return tx.insert("send", task_id=task_id, from_session="task-00", message_type="note", message=text)
+    return tx.insert(
+        Messages.send, task_id=task_id, from_session="task-00", message_type="note", message=text
+    )
 
 
 def texts(store: Store, task_id: str) -> list[object]:
     with store.read() as tx:
-        return [row["message"] for row in tx.all("messages_of_task", task_id=task_id, most=1000)]
+        return [row.message for row in tx.all(Messages.messages_of_task, task_id=task_id, most=1000)]
 
 
 def write_and_fail(store: Store) -> None:
@@ -62,7 +66,7 @@ def test_a_block_that_raises_leaves_nothing_and_wakes_nobody(store: Store) -> No
         assert not bell.drain()
     assert texts(store, "task-01") == []
     with store.read() as tx:
-        assert tx.one("task", task_id="task-01") is None
+        assert tx.one(Tasks.task, task_id="task-01") is None
 
 
 def test_waiters_are_rung_after_the_commit_and_not_before(
@@ -111,10 +115,10 @@ def test_a_reader_sees_one_snapshot_for_the_whole_block(
     with store.write() as tx:
         say(tx, "task-01", "first")
     with store.read() as tx:
-        before = tx.all("messages_of_task", task_id="task-01", most=10)
+        before = tx.all(Messages.messages_of_task, task_id="task-01", most=10)
         with writer.write() as other:
             say(other, "task-01", "second")
-        assert tx.all("messages_of_task", task_id="task-01", most=10) == before
+        assert tx.all(Messages.messages_of_task, task_id="task-01", most=10) == before
     assert texts(store, "task-01") == ["first", "second"]
 
 
@@ -147,13 +151,19 @@ def test_the_change_counter_moves_with_every_commit_of_another_connection(
 def test_run_counts_the_rows_of_the_statement_and_not_of_its_triggers(store: Store) -> None:
     with store.write() as tx:
         open_task(tx, "task-01")
-        assert tx.run("grant_retries", task_id="task-01", more=1) == 1
-        assert tx.run("grant_retries", task_id="task-99", more=1) == 0
+        assert tx.run(Tasks.grant_retries, task_id="task-01", more=1) == 1
+        assert tx.run(Tasks.grant_retries, task_id="task-99", more=1) == 0
         # blocked by a trigger: no instruction
-        assert tx.run("claim_task", task_id="task-01", session_id="s", worked_by="musician-task-01") == 0
-        tx.run("send", task_id="task-01", from_session="task-00", message_type="instruction", message="a.md")
-        assert tx.run("claim_task", task_id="task-01", session_id="s", worked_by="musician-task-01") == 1
-        assert tx.run("claim_task", task_id="task-01", session_id="t", worked_by="musician-task-01") == 0
+        assert tx.run(Tasks.claim_task, task_id="task-01", session_id="s", worked_by="musician-task-01") == 0
+        tx.run(
+            Messages.send,
+            task_id="task-01",
+            from_session="task-00",
+            message_type="instruction",
+            message="a.md",
+        )
+        assert tx.run(Tasks.claim_task, task_id="task-01", session_id="s", worked_by="musician-task-01") == 1
+        assert tx.run(Tasks.claim_task, task_id="task-01", session_id="t", worked_by="musician-task-01") == 0
 
 
 def test_thirty_senders_at_once_all_land(open_store: Callable[[], Store]) -> None:
@@ -179,9 +189,9 @@ def test_one_store_serves_many_threads_one_after_the_other(store: Store) -> None
 
     def grant(_: int) -> None:
         with store.write() as tx:
-            row = tx.one("task", task_id="task-01")
+            row = tx.one(Tasks.task, task_id="task-01")
             assert row is not None
-            tx.run("grant_retries", task_id="task-01", more=1)
+            tx.run(Tasks.grant_retries, task_id="task-01", more=1)
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(grant, range(40)))

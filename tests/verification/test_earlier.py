@@ -1,7 +1,5 @@
 """What stored verifications say about the next."""
 
-from dataclasses import replace
-
 from musician.protocol.rules.readiness import Decision
 from musician.store.rows import VerificationRow
 from musician.verification.earlier import Earlier, earlier_of
@@ -73,7 +71,7 @@ def test_a_checkpoint_begins_where_the_one_before_was_last_submitted() -> None:
 
 def test_what_cannot_be_read_is_not_known() -> None:
     rows = [
-        replace(row(1, 1, submitted=True, pct=10.0), result="{}"),
-        replace(row(2, 2, failed=("a",)), result="no"),
+        row(1, 1, submitted=True, pct=10.0)._replace(result="{}"),
+        row(2, 2, failed=("a",))._replace(result="no"),
     ]
     assert earlier_of(rows, checkpoint=2, start="commit") == Earlier(base="tree-1")

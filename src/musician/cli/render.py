@@ -35,7 +35,7 @@ def lines(text: str) -> None:
 
 def fields(row: Any, **more: object) -> dict[str, object]:
     """A row as a JSON object: its fields are the keys."""
-    return {**asdict(row), **more}
+    return {**(row._asdict() if hasattr(row, "_asdict") else asdict(row)), **more}
 
 
 def indented(text: str) -> str:

@@ -22,6 +22,10 @@ from musician.service.claims import own_epoch
 from musician.service.rowwork import is_fenced, load_task, say
 from musician.service.settling import keep_in
 from musician.store.port import Store, Tx
+from musician.store.queries.messages import Messages
+from musician.store.queries.plans import Plans
+from musician.store.queries.sessions import Sessions
+from musician.store.queries.tasks import Tasks
 from musician.store.rows import TaskRow
 
 if TYPE_CHECKING:
@@ -110,26 +114,22 @@ def _why_blocked(tx: Tx, row: TaskRow, session: str, settings: "Settings") -> st
         standing = owner_standing(status, lock_held=None)
         if holds_claim(standing):
             return f"somebody lives on it{_whose(tx, row)}"
-    if tx.one("instruction", task_id=row.task_id) is None:
+    if tx.one(Messages.instruction, task_id=row.task_id) is None:
         return "it has no instruction"
-    at_work = tx.one("conflict_at_work", task_id=row.task_id)
+    at_work = tx.one(Plans.conflict_at_work, task_id=row.task_id)
     if at_work is not None:
-        return f"{at_work['other']!s} is at work on the same dangerous files"
+        return f"{at_work} is at work on the same dangerous files"
     return None
 
 
 def _why_not_yet(tx: Tx, row: TaskRow) -> str:
     """What comes first by the plan's order; "" if nothing does."""
-    first = tx.one("comes_first", task_id=row.task_id)
+    first = tx.one(Plans.comes_first, task_id=row.task_id)
     if first is None:
         return ""
-    how = (
-        "it comes after that"
-        if first["is_named"]
-        else f"phase {first['phase']!s} comes before phase {row.phase}"
-    )
+    how = "it comes after that" if first.is_named else f"phase {first.phase} comes before phase {row.phase}"
     return (
-        f"{first['task_id']!s} is {first['state']!s}, and {how}"
+        f"{first.task_id} is {first.state}, and {how}"
         f" (the conductor may let it: `musician claim {row.task_id} --force`)"
     )
 
@@ -138,16 +138,15 @@ def _whose(tx: Tx, row: TaskRow) -> str:
     """The owner, since when, and when it was last heard of; "" if nobody has the task."""
     if row.session_id is None or row.state not in ACTIVE:
         return ""
-    session = tx.one("session", task_id=row.task_id, claim_epoch=row.claim_epoch)
-    since = "" if session is None else f" since {session['started_at']!s}"
+    session = tx.one(Sessions.session, task_id=row.task_id, claim_epoch=row.claim_epoch)
+    since = "" if session is None else f" since {session.started_at}"
     return f"; session {row.session_id} has it{since}, last heartbeat {row.last_heartbeat or 'never'} (UTC)"
 
 
 def _try(tx: Tx, row: TaskRow, session: str) -> str | None:
-    counted = tx.one("count_sessions", task_id=row.task_id)
-    number = int((counted or {}).get("n") or 0) + 1
+    number = tx.only(Sessions.count_sessions, task_id=row.task_id) + 1
     changed = tx.run(
-        "claim_task",
+        Tasks.claim_task,
         task_id=row.task_id,
         session_id=session,
         worked_by=succession_name(row.task_id, number),
@@ -156,22 +155,21 @@ def _try(tx: Tx, row: TaskRow, session: str) -> str | None:
 
 
 def _taken(tx: Tx, row: TaskRow, session: str, *, is_new: bool) -> Taken:
-    instruction = tx.one("instruction", task_id=row.task_id)
-    counted = tx.one("count_sessions", task_id=row.task_id)
+    instruction = tx.one(Messages.instruction, task_id=row.task_id)
     if is_new:
         tx.ring(CONDUCTOR)
     return Taken(
         claim=Claim(task_id=row.task_id, session_id=session, epoch=row.claim_epoch),
         worked_by=row.worked_by or succession_name(row.task_id, 1),
-        number=int((counted or {}).get("n") or 1),
+        number=tx.only(Sessions.count_sessions, task_id=row.task_id) or 1,
         is_new=is_new,
-        instruction_path=str((instruction or {}).get("message") or ""),
+        instruction_path="" if instruction is None else instruction.message,
     )
 
 
 def _block(tx: Tx, row: TaskRow, session: str, reason: str) -> None:
     """Let the session end, and tell the conductor: each once, however often the session tries (D9)."""
-    tx.run("block_claim", fallback_id=fallback_id(session), session_id=session)
-    if tx.one("blocked_before", task_id=row.task_id, session_id=session) is None:
+    tx.run(Tasks.block_claim, fallback_id=fallback_id(session), session_id=session)
+    if tx.one(Messages.blocked_before, task_id=row.task_id, session_id=session) is None:
         notice = ClaimBlockedNotice(task_id=row.task_id, reason=f"{row.state}: {reason}")
         say(tx, row.task_id, session, MessageType.CLAIM_BLOCKED, notice.render())

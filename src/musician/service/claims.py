@@ -1,7 +1,5 @@
 """The claims that a session has made: which are live, and staying their owner (D2, D10)."""
 
-from typing import cast
-
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost, WhichTask
 from musician.protocol.names import (
@@ -11,6 +9,8 @@ from musician.protocol.names import (
 )
 from musician.service.rowwork import load_owned, load_task, named
 from musician.store.port import Store, Tx
+from musician.store.queries.sessions import Sessions
+from musician.store.queries.tasks import Tasks
 from musician.store.rows import TaskRow
 
 __all__ = ["beat", "claims_in", "claims_of", "current_claim", "own_epoch", "sole_claim"]
@@ -20,7 +20,7 @@ def beat(store: Store, claim: Claim) -> None:
     """Refresh the owner's heartbeat; :class:`ClaimLost` if the claim is not the current one."""
     with store.write() as tx:
         load_owned(tx, claim)
-        tx.run("beat", **named(claim))
+        tx.run(Tasks.beat, **named(claim))
 
 
 def claims_of(store: Store, session_id: str) -> tuple[Claim, ...]:
@@ -31,11 +31,11 @@ def claims_of(store: Store, session_id: str) -> tuple[Claim, ...]:
 
 def claims_in(tx: Tx, session_id: str) -> tuple[Claim, ...]:
     """The same within a transaction of the caller's."""
-    rows = tx.all("claims_of_session", session_id=session_id)
+    rows = tx.all(Tasks.claims_of_session, session_id=session_id)
     return tuple(
-        Claim(task_id=str(row["task_id"]), session_id=session_id, epoch=int(row["claim_epoch"] or 0))
+        Claim(task_id=row.task_id, session_id=session_id, epoch=row.claim_epoch)
         for row in rows
-        if row["task_id"] != CONDUCTOR
+        if row.task_id != CONDUCTOR
     )
 
 
@@ -44,10 +44,9 @@ def sole_claim(store: Store, session_id: str | None) -> Claim:
     session = check_session_id(session_id)
     with store.read() as tx:
         live = claims_in(tx, session)
-        made = tx.all("tasks_of_session", session_id=session)
+        made = tx.all(Sessions.tasks_of_session, session_id=session)
     if len(live) != 1:
-        had = tuple(str(row["task_id"]) for row in made)
-        raise WhichTask(session_id=session, held=tuple(claim.task_id for claim in live), had=had)
+        raise WhichTask(session_id=session, held=tuple(claim.task_id for claim in live), had=tuple(made))
     return live[0]
 
 
@@ -71,5 +70,4 @@ def current_claim(store: Store, task_id: str, session_id: str | None, *, epoch: 
 
 def own_epoch(tx: Tx, row: TaskRow, session: str) -> int | None:
     """The newest claim this session has made; a fence raises the task's epoch, never this one."""
-    own = tx.one("own_epoch", task_id=row.task_id, session_id=session)
-    return None if own is None else cast("int", own["claim_epoch"])
+    return tx.one(Sessions.own_epoch, task_id=row.task_id, session_id=session)

@@ -15,7 +15,8 @@ from musician.protocol.names import check_session_id
 from musician.service.claims import claims_in
 from musician.service.rowwork import say, write_entries
 from musician.store.port import Store, Tx
-from musician.store.rows import ClientRow, decode
+from musician.store.queries.clients import Clients
+from musician.store.rows import ClientRow
 
 __all__ = [
     "CLEARED",
@@ -103,7 +104,7 @@ def end_client(store: Store, session_id: str, *, reason: str) -> tuple[Claim, ..
     After :data:`CLEARED` the process goes on, and its claims with it (:func:`~musician.service.rebinding.rebind`).
     """
     with store.write() as tx:
-        tx.run("end_client", session_id=session_id, end_reason=reason[:MOST_FAILURE_CHARS])
+        tx.run(Clients.end_client, session_id=session_id, end_reason=reason[:MOST_FAILURE_CHARS])
         claims = claims_in(tx, session_id)
         if reason != CLEARED:
             for claim in claims:
@@ -115,7 +116,7 @@ def note_client_failure(store: Store, session_id: str, text: str) -> tuple[Claim
     """A turn of a session has failed in its client, so that no gate was asked; its live claims."""
     said = " ".join(text.split())[:MOST_FAILURE_CHARS]
     with store.write() as tx:
-        tx.run("note_client_failure", session_id=session_id, text=said)
+        tx.run(Clients.note_client_failure, session_id=session_id, text=said)
         claims = claims_in(tx, session_id)
         for claim in claims:
             _tell(tx, claim, f"the client's turn has failed: {said}")
@@ -125,7 +126,7 @@ def note_client_failure(store: Store, session_id: str, text: str) -> tuple[Claim
 def warn_client(store: Store, session_id: str, pct: float) -> None:
     """Remember which context threshold a session has been told of, 0 for none (D15)."""
     with store.write() as tx:
-        tx.run("warn_client", session_id=session_id, pct=pct)
+        tx.run(Clients.warn_client, session_id=session_id, pct=pct)
 
 
 def tell_conductor(store: Store, session_id: str, text: str) -> None:
@@ -145,7 +146,7 @@ def claims_of_process(store: Store, identity: ProcessIdentity, *, but: str) -> t
 def meet_in(tx: Tx, session_id: str, met: Met) -> None:
     """:func:`meet_client` within a transaction of the caller's."""
     tx.run(
-        "meet_client",
+        Clients.meet_client,
         session_id=session_id,
         pid=met.identity.pid,
         pgid=met.identity.pgid,
@@ -160,16 +161,14 @@ def meet_in(tx: Tx, session_id: str, met: Met) -> None:
 
 
 def _client(tx: Tx, session_id: str) -> ClientRow | None:
-    found = tx.one("client", session_id=session_id)
-    return None if found is None else decode(ClientRow, found)
+    return tx.one(Clients.client, session_id=session_id)
 
 
 def clients_in(tx: Tx, identity: ProcessIdentity, *, but: str) -> list[ClientRow]:
     """The sessions that exactly this process has run, by ids other than ``but``."""
-    rows = (decode(ClientRow, each) for each in tx.all("clients_of_process", pid=identity.pid, but=but))
     return [
         row
-        for row in rows
+        for row in tx.all(Clients.clients_of_process, pid=identity.pid, but=but)
         if (row.boot_id, row.host) == (identity.boot_id, identity.host)
         and is_same_start(row.started_at_s, identity)
     ]

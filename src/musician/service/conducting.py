@@ -9,7 +9,9 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.service.settling import keep_in
 from musician.store.port import Store
-from musician.store.rows import TaskRow, decode
+from musician.store.queries.plans import Plans
+from musician.store.queries.tasks import Tasks
+from musician.store.rows import TaskRow
 
 __all__ = [
     "Conducting",
@@ -39,24 +41,23 @@ def start_conducting(
     check_session_id(session_id)
     with store.write() as tx:
         keep_in(tx, settings)
-        found = tx.one("task", task_id=CONDUCTOR)
-        if found is None:
-            tx.run("conductor_insert", session_id=session_id)
+        row = tx.one(Tasks.task, task_id=CONDUCTOR)
+        if row is None:
+            tx.run(Tasks.conductor_insert, session_id=session_id)
             return Conducting(session_id=session_id, epoch=1)
-        row = decode(TaskRow, found)
         if row.state is State.WORKING and _is_held(row, settings, other_is_alive=other_is_alive):
             raise ConductorRunning(
                 session_id=row.session_id or "",
                 detail=f"session {row.session_id}, since {row.started_at} UTC",
             )
-        tx.run("conductor_claim", session_id=session_id, claim_epoch=row.claim_epoch)
+        tx.run(Tasks.conductor_claim, session_id=session_id, claim_epoch=row.claim_epoch)
         return Conducting(session_id=session_id, epoch=row.claim_epoch + 1)
 
 
 def beat_conductor(store: Store, conducting: Conducting) -> bool:
     """Show that the conductor lives; False if its row was taken by another."""
     with store.write() as tx:
-        return tx.run("conductor_beat", **_named(conducting)) == 1
+        return tx.run(Tasks.conductor_beat, **_named(conducting)) == 1
 
 
 def interrupt_conducting(store: Store, conducting: Conducting) -> None:
@@ -72,8 +73,8 @@ def finish_conducting(store: Store, conducting: Conducting, plan_id: str) -> Non
 def _leave(store: Store, conducting: Conducting, state: State, *, finished_plan: str | None = None) -> None:
     with store.write() as tx:
         if finished_plan is not None:
-            tx.run("finish_plan", plan_id=finished_plan)
-        tx.run("conductor_move", state=state, **_named(conducting))
+            tx.run(Plans.finish_plan, plan_id=finished_plan)
+        tx.run(Tasks.conductor_move, state=state, **_named(conducting))
         tx.ring(CONDUCTOR)
 
 

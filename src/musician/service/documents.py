@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from musician.service.rowwork import load_task
 from musician.store.port import Store, Tx
-from musician.store.rows import DocumentRow, decode
+from musician.store.queries.work import Work
+from musician.store.rows import DocumentRow
 
 __all__ = ["keep_instructions", "keep_text", "latest_document"]
 
@@ -30,7 +31,7 @@ def keep_text(
 ) -> int:
     """Keep one text within a transaction of the caller's; its id. ``written_by``: agent or program."""
     return tx.insert(
-        "store_document",
+        Work.store_document,
         task_id=task_id,
         claim_epoch=epoch,
         kind=kind,
@@ -41,5 +42,4 @@ def keep_text(
 
 
 def _latest(tx: Tx, task_id: str, kind: str) -> DocumentRow | None:
-    row = tx.one("latest_document", task_id=task_id, kind=kind)
-    return None if row is None else decode(DocumentRow, row)
+    return tx.one(Work.latest_document, task_id=task_id, kind=kind)

@@ -10,7 +10,11 @@ from musician.protocol.transitions import Actor, Event, find
 from musician.service.documents import keep_text
 from musician.service.rowwork import changed_one, load_owned, move_owned, named, say, write_entries
 from musician.store.port import Store, Tx
-from musician.store.rows import SubmissionRow, decode
+from musician.store.queries.history import History
+from musician.store.queries.sessions import Sessions
+from musician.store.queries.tasks import Tasks
+from musician.store.queries.work import Work
+from musician.store.rows import SubmissionRow
 
 __all__ = [
     "approved_completion",
@@ -50,7 +54,7 @@ def exit_task(
         if report is not None:
             keep_text(tx, claim.task_id, claim.epoch, "report", *report)
         tx.run(
-            "end_session",
+            Sessions.end_session,
             task_id=claim.task_id,
             claim_epoch=claim.epoch,
             exit_reason=reason,
@@ -82,24 +86,25 @@ def complete(
         write_entries(tx, claim, entries)
         keep_text(tx, claim.task_id, claim.epoch, "report", report_path, report)
         tx.run(
-            "end_session",
+            Sessions.end_session,
             task_id=claim.task_id,
             claim_epoch=claim.epoch,
             exit_reason="complete",
             context_pct=None,
         )
         say(tx, claim.task_id, claim.session_id, MessageType.COMPLETED, notice)
-        changed = tx.run("move_to_complete", report_path=report_path, from_state=row.state, **named(claim))
+        changed = tx.run(
+            Tasks.move_to_complete, report_path=report_path, from_state=row.state, **named(claim)
+        )
         changed_one(row, changed)
         tx.ring(CONDUCTOR)
 
 
 def approved_completion(tx: Tx, task_id: str) -> SubmissionRow | None:
     """The latest submission, if it is a completion and stands approved; it outlives its session (D7)."""
-    row = tx.one("latest_submission", task_id=task_id)
-    if row is None:
+    latest = tx.one(History.latest_submission, task_id=task_id)
+    if latest is None:
         return None
-    latest = decode(SubmissionRow, row)
     stands = latest.message_type == MessageType.COMPLETION and latest.verdict is State.REVIEW_APPROVED
     return latest if stands else None
 
@@ -115,7 +120,7 @@ def approved_work(store: Store, task_id: str) -> SubmissionRow:
 def moved_by_others(store: Store, task_id: str, entry_id: int) -> bool:
     """Whether other tasks have gone on since an entry of the journal: a shared tree is theirs, too."""
     with store.read() as tx:
-        return tx.one("others_moved_since", task_id=task_id, entry_id=entry_id) is not None
+        return tx.one(Work.others_moved_since, task_id=task_id, entry_id=entry_id) is not None
 
 
 def overtaken(task_id: str, what: str) -> EvidenceMissing:
@@ -140,7 +145,7 @@ def _approved(tx: Tx, task_id: str) -> SubmissionRow:
 
 def _check_covered(tx: Tx, task_id: str, found: SubmissionRow) -> None:
     """Of a raw writer's submission nobody knows what it covers."""
-    if found.entry_id is not None and tx.one("moved_since", task_id=task_id, entry_id=found.entry_id):
+    if found.entry_id is not None and tx.one(Work.moved_since, task_id=task_id, entry_id=found.entry_id):
         raise overtaken(task_id, "something was played")
 
 

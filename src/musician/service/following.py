@@ -9,11 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from operator import attrgetter
-from typing import cast
 
-from musician.store.port import Row, Store, Tx
-from musician.store.rows import HistoryRow, HumanRow, JournalRow, MessageRow
-from musician.store.rows.decoding import as_text, decode
+from musician.store.port import Store, Tx
+from musician.store.queries.changes import ChangedRow, Changes
 
 __all__ = ["MOST_CHANGES", "Change", "Page", "Source", "changes_since", "every_change", "newest_seq"]
 
@@ -21,6 +19,8 @@ MOST_CHANGES = 1000
 """In one page."""
 
 _END = 2**63 - 1
+
+_CHANGED = (Changes.changed_messages, Changes.changed_states, Changes.changed_journals, Changes.changed_asks)
 
 
 class Source(StrEnum):
@@ -40,7 +40,7 @@ class Change:
 
     seq: int
     source: Source
-    row: MessageRow | HistoryRow | JournalRow | HumanRow
+    row: ChangedRow
     said: str = ""
 
     @property
@@ -79,29 +79,15 @@ def newest_seq(store: Store) -> int:
 
 
 def newest_in(tx: Tx) -> int:
-    return _seq(tx.one("newest_seq"))
+    return tx.only(Changes.newest_seq)
 
 
 def page_in(tx: Tx, seq: int, *, most: int, until: int = _END) -> Page:
-    reached = _seq(tx.one("reached", seq=seq, most=most, until=until))
+    reached = tx.only(Changes.reached, seq=seq, most=most, until=until)
     span = {"seq": seq, "until": reached}
     found = [
-        *(_change(MessageRow, row) for row in tx.all("changed_messages", **span)),
-        *(_change(HistoryRow, row) for row in tx.all("changed_states", **span)),
-        *(_change(JournalRow, row) for row in tx.all("changed_journals", **span)),
-        *(_change(HumanRow, row) for row in tx.all("changed_asks", **span)),
+        Change(seq=place.seq, source=Source(place.source), row=row, said=place.said or "")
+        for query in _CHANGED
+        for place, row in tx.all(query, **span)
     ]
     return Page(changes=tuple(sorted(found, key=attrgetter("seq"))), seq=reached)
-
-
-def _change(kind: type[MessageRow | HistoryRow | JournalRow | HumanRow], row: Row) -> Change:
-    return Change(
-        seq=_seq(row),
-        source=Source(str(row["source"])),
-        row=decode(kind, row),
-        said=as_text(row.get("said")) or "",
-    )
-
-
-def _seq(row: Row | None) -> int:
-    return cast("int", (row or {})["seq"])

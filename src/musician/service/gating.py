@@ -8,7 +8,9 @@ from musician.protocol.messages.kinds import MessageType
 from musician.protocol.rules.gate import Duty
 from musician.service.rowwork import load_owned, load_task, say, write_entries
 from musician.store.port import Store
-from musician.store.rows import ClientRow, decode
+from musician.store.queries.clients import Clients
+from musician.store.queries.gating import Gating
+from musician.store.queries.messages import Messages
 
 __all__ = ["MOST_WAITING", "Stop", "Stops", "count_stop", "duty_of", "let_go"]
 
@@ -44,15 +46,17 @@ def duty_of(store: Store, claim: Claim) -> Duty:
     of = {"task_id": claim.task_id}
     with store.read() as tx:
         row = load_task(tx, claim.task_id)
-        unread = tx.all("undelivered", task_id=claim.task_id, claim_epoch=claim.epoch, most=MOST_WAITING)
-        begun = tx.one("last_begun", **of)
-        asks = tx.one("is_asking", **of)
+        unread = tx.all(
+            Messages.undelivered, task_id=claim.task_id, claim_epoch=claim.epoch, most=MOST_WAITING
+        )
+        begun = tx.one(Gating.last_begun, **of)
+        asks = tx.only(Gating.is_asking, **of)
     return Duty(
         task_id=claim.task_id,
         state=row.state,
-        message_ids=tuple(int(each["id"] or 0) for each in unread),
-        item="" if begun is None else str(begun["item"]),
-        asks=bool(asks and asks["asks"]),
+        message_ids=tuple(each.id for each in unread),
+        item=begun or "",
+        asks=asks,
     )
 
 
@@ -62,21 +66,19 @@ def count_stop(store: Store, session_id: str, stop: Stop) -> Stops:
     Two processes that were started for one event overlap: the second was started before the first had counted.
     """
     with store.write() as tx:
-        found = tx.one("client", session_id=session_id)
-        if found is None:
+        client = tx.one(Clients.client, session_id=session_id)
+        if client is None:
             return Stops(count=1, in_a_row=1)
-        client = decode(ClientRow, found)
         if client.stop_seen == stop.seen and stop.started_s < (client.stop_counted_s or 0.0) <= stop.now_s:
             return Stops(count=client.iterations, in_a_row=client.stops_in_a_row, is_repeat=True)
-        moved = tx.one("moved", session_id=session_id)
-        mark = int((moved or {}).get("mark") or 0)
+        mark = tx.only(Gating.moved, session_id=session_id)
         goes_on = stop.is_continued and client.tool_mark == stop.tool_mark
         stops = Stops(
             count=client.iterations + 1 if mark == client.progress_mark else 1,
             in_a_row=client.stops_in_a_row + 1 if goes_on else 1,
         )
         tx.run(
-            "count_stop",
+            Gating.count_stop,
             session_id=session_id,
             stops=stops.count,
             in_a_row=stops.in_a_row,

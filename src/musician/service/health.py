@@ -2,6 +2,7 @@
 
 from musician.protocol.errors import DatabaseUnusable
 from musician.store.port import Store
+from musician.store.queries.health import Health
 
 __all__ = ["ahead_of_clock_s", "check_integrity"]
 
@@ -9,7 +10,7 @@ __all__ = ["ahead_of_clock_s", "check_integrity"]
 def check_integrity(store: Store) -> None:
     """:class:`DatabaseUnusable` with the first fault found."""
     with store.read() as tx:
-        found = [str(value) for row in tx.all("quick_check") for value in row.values()]
+        found = tx.all(Health.quick_check)
     if found != ["ok"]:
         raise DatabaseUnusable(
             path=str(store.path),
@@ -22,6 +23,4 @@ def check_integrity(store: Store) -> None:
 def ahead_of_clock_s(store: Store) -> float:
     """How far the newest time in the database lies in the future; 0 if it does not."""
     with store.read() as tx:
-        row = tx.one("clock")
-    times = [] if row is None else [float(value) for name, value in row.items() if name != "now_s" and value]
-    return 0.0 if row is None else max([0.0, *(time - float(row["now_s"] or 0) for time in times)])
+        return tx.only(Health.ahead_of_clock_s)

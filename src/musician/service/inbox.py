@@ -11,7 +11,10 @@ from musician.protocol.states import State
 from musician.protocol.transitions import Actor
 from musician.service.rowwork import load_owned, load_played, load_task, say
 from musician.store.port import Store
-from musician.store.rows import MessageRow, decode
+from musician.store.queries.messages import Messages
+from musician.store.queries.permits import Permits
+from musician.store.queries.plans import Plans
+from musician.store.rows import MessageRow
 
 __all__ = ["MOST_UNREAD", "acknowledge", "deliver", "future_messages", "send", "undelivered", "unread"]
 
@@ -36,12 +39,12 @@ def send(
     with store.write() as tx:
         _refuse_complete(load_played(tx, task_id).state, task_id)
         kind = MessageType.EMERGENCY if urgent else MessageType.NOTE
-        tx.run("resolve_human", task_id=task_id, resolution=f"answered: {text}"[:500])
+        tx.run(Plans.resolve_human, task_id=task_id, resolution=f"answered: {text}"[:500])
         message_id = say(tx, task_id, CONDUCTOR, kind, text + worded_grants(grants, revokes))
         for act in grants:
-            tx.run("grant_act", task_id=task_id, act=act, message_id=message_id)
+            tx.run(Permits.grant_act, task_id=task_id, act=act, message_id=message_id)
         for act in revokes:
-            tx.run("revoke_act", task_id=task_id, act=act, message_id=message_id)
+            tx.run(Permits.revoke_act, task_id=task_id, act=act, message_id=message_id)
         return message_id
 
 
@@ -54,14 +57,13 @@ def unread(store: Store, task_id: str, *, most: int = MOST_UNREAD) -> tuple[Mess
     """What the conductor said after the last acknowledged message, oldest first."""
     with store.read() as tx:
         load_task(tx, task_id)
-        return tuple(decode(MessageRow, row) for row in tx.all("unread", task_id=task_id, most=most))
+        return tuple(tx.all(Messages.unread, task_id=task_id, most=most))
 
 
 def undelivered(store: Store, claim: Claim, *, most: int = MOST_UNREAD) -> tuple[MessageRow, ...]:
     """Of the unread messages those that have not reached this claim's session, oldest first."""
     with store.read() as tx:
-        rows = tx.all("undelivered", task_id=claim.task_id, claim_epoch=claim.epoch, most=most)
-    return tuple(decode(MessageRow, row) for row in rows)
+        return tuple(tx.all(Messages.undelivered, task_id=claim.task_id, claim_epoch=claim.epoch, most=most))
 
 
 def deliver(store: Store, claim: Claim, message_ids: tuple[int, ...]) -> None:
@@ -70,7 +72,7 @@ def deliver(store: Store, claim: Claim, message_ids: tuple[int, ...]) -> None:
         load_owned(tx, claim)
         for message_id in message_ids:
             tx.run(
-                "deliver",
+                Messages.deliver,
                 task_id=claim.task_id,
                 message_id=message_id,
                 session_id=claim.session_id,
@@ -81,8 +83,7 @@ def deliver(store: Store, claim: Claim, message_ids: tuple[int, ...]) -> None:
 def future_messages(store: Store, task_id: str, *, tolerance_s: float) -> tuple[int, ...]:
     """Messages of the conductor dated after now, by the database's clock: their ids (D10, D20)."""
     with store.read() as tx:
-        rows = tx.all("messages_of_the_future", task_id=task_id, tolerance_s=tolerance_s)
-    return tuple(int(row["id"] or 0) for row in rows)
+        return tuple(tx.all(Messages.messages_of_the_future, task_id=task_id, tolerance_s=tolerance_s))
 
 
 def acknowledge(store: Store, claim: Claim, up_to: int) -> int:
@@ -93,4 +94,4 @@ def acknowledge(store: Store, claim: Claim, up_to: int) -> int:
     """
     with store.write() as tx:
         load_owned(tx, claim)
-        return tx.run("acknowledge", task_id=claim.task_id, message_id=up_to)
+        return tx.run(Messages.acknowledge, task_id=claim.task_id, message_id=up_to)

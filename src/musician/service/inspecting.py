@@ -1,11 +1,11 @@
 """The facts of a task's row for the sources' validation (D22): as stored, whoever wrote them."""
 
-from typing import cast
-
 from musician.protocol.inspections import RowFacts
-from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import fallback_id
-from musician.store.port import Row, Store, Tx, Value
+from musician.store.port import Store
+from musician.store.queries.history import History
+from musician.store.queries.messages import Messages
+from musician.store.queries.tasks import Tasks
 
 __all__ = ["row_facts"]
 
@@ -17,36 +17,26 @@ def row_facts(store: Store, task_id: str, session_id: str | None) -> RowFacts | 
     Errors are counted from history, not from the column that a raw claim may reset (D3).
     """
     with store.read() as tx:
-        row = tx.one("task", task_id=task_id)
+        row = tx.one(Tasks.task_as_written, task_id=task_id)
         if row is None:
             return None
         return RowFacts(
             task_id=task_id,
-            state=_text(row["state"]) or "",
-            session_id=_text(row["session_id"]),
-            worked_by=_text(row["worked_by"]),
-            heartbeat=_text(row["last_heartbeat"]),
-            age_s=cast("float | None", row["heartbeat_age_s"]),
-            errors=_errors(tx, task_id),
-            retry_limit=int(row["retry_limit"] or 0),
-            unread=_count(tx.one("count_unread", task_id=task_id)),
+            state=_text(row.written_state) or "",
+            session_id=_text(row.session_id),
+            worked_by=_text(row.worked_by),
+            heartbeat=_text(row.last_heartbeat),
+            age_s=row.heartbeat_age_s,
+            errors=tx.only(History.count_error_reports, task_id=task_id),
+            retry_limit=row.retry_limit,
+            unread=tx.only(Messages.count_unread, task_id=task_id),
             has_fallback=session_id is not None
-            and tx.one("task", task_id=fallback_id(session_id)) is not None,
+            and tx.one(Tasks.task_as_written, task_id=fallback_id(session_id)) is not None,
         )
 
 
-def _errors(tx: Tx, task_id: str) -> int:
-    changes = tx.all("history_of_task", task_id=task_id)
-    return sum(1 for change in changes if change["message_type"] == MessageType.ERROR)
-
-
-def _count(row: Row | None) -> int:
-    return 0 if row is None else int(row["n"] or 0)
-
-
-def _text(value: Value) -> str | None:
+def _text(value: str | None) -> str | None:
     """In one line: what a raw writer left must not look like a line of ours."""
     if value is None:
         return None
-    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in str(value))

@@ -12,7 +12,12 @@ from musician.service.inbox import MOST_UNREAD
 from musician.service.rowwork import load_task
 from musician.service.work import as_entry
 from musician.store.port import Store, Tx
-from musician.store.rows import HistoryRow, HumanRow, JournalRow, MessageRow, TaskRow, decode
+from musician.store.queries.history import History
+from musician.store.queries.messages import Messages
+from musician.store.queries.plans import Plans
+from musician.store.queries.tasks import Tasks
+from musician.store.queries.work import Work
+from musician.store.rows import MessageRow
 
 __all__ = ["Look", "look"]
 
@@ -44,14 +49,14 @@ def look(store: Store, claim: Claim, *, awaiting_id: int | None) -> Look:
     with store.read() as tx:
         row = load_task(tx, claim.task_id)
         of = {"task_id": claim.task_id}
-        unread = tuple(decode(MessageRow, each) for each in tx.all("unread", most=MOST_UNREAD, **of))
+        unread = tuple(tx.all(Messages.unread, most=MOST_UNREAD, **of))
         exits = [each for each in unread if each.message_type == MessageType.EXIT_REQUEST]
         verdict, text, verdict_id = _verdict(tx, claim.task_id, awaiting_id)
         entries: list[Entry] = []
         if verdict is not None:
-            entries = [as_entry(decode(JournalRow, each)) for each in tx.all("journal_of_task", **of)]
-        asks = [decode(HumanRow, each) for each in tx.all("needs_human_of_task", **of)]
-        conductor = tx.one("task", task_id=CONDUCTOR)
+            entries = [as_entry(each) for each in tx.all(Work.journal_of_task, **of)]
+        asks = tx.all(Plans.needs_human_of_task, **of)
+        conductor = tx.one(Tasks.task, task_id=CONDUCTOR)
     return Look(
         owns=row.session_id == claim.session_id and row.claim_epoch == claim.epoch and row.state in ACTIVE,
         state=row.state,
@@ -65,17 +70,16 @@ def look(store: Store, claim: Claim, *, awaiting_id: int | None) -> Look:
         progress=Progress().after(entries),
         since=Since().after(entries),
         waits_for_human=any(ask.resolved_at is None for ask in asks),
-        conductor_age_s=None if conductor is None else decode(TaskRow, conductor).heartbeat_age_s,
+        conductor_age_s=None if conductor is None else conductor.heartbeat_age_s,
     )
 
 
 def _verdict(tx: Tx, task_id: str, awaiting_id: int | None) -> tuple[State | None, str, int]:
     if awaiting_id is None:
         return None, "", 0
-    found = tx.one("verdict_on", task_id=task_id, submission_id=awaiting_id)
-    if found is None:
+    change = tx.one(History.verdict_on, task_id=task_id, submission_id=awaiting_id)
+    if change is None:
         return None, "", 0
-    change = decode(HistoryRow, found)
-    message = None if change.message_id is None else tx.one("message", id=change.message_id)
-    text = "" if message is None else decode(MessageRow, message).message
+    message = None if change.message_id is None else tx.one(Messages.message, id=change.message_id)
+    text = "" if message is None else message.message
     return (change.to_state if change.to_state in VERDICTS else None), text, change.message_id or 0

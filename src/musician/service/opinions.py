@@ -5,6 +5,7 @@ import json
 from musician.protocol.conductor.opinion import Judgement, Opinion
 from musician.service.rowwork import load_played
 from musician.store.port import Store
+from musician.store.queries.work import Work
 from musician.store.rows import OpinionRow
 
 __all__ = ["as_opinion", "keep_opinion"]
@@ -15,7 +16,7 @@ def keep_opinion(store: Store, task_id: str, submission_id: int, opinion: Opinio
     with store.write() as tx:
         load_played(tx, task_id)
         tx.run(
-            "keep_opinion",
+            Work.keep_opinion,
             task_id=task_id,
             submission_id=submission_id,
             judgement=opinion.judgement,

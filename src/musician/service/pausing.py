@@ -9,7 +9,7 @@ from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.service.rowwork import load_played, say
 from musician.store.port import Store, Tx
-from musician.store.rows import MessageRow, decode
+from musician.store.queries.messages import Messages
 
 __all__ = ["go_on", "pause", "pause_in"]
 
@@ -33,7 +33,7 @@ def go_on(store: Store, task_id: str) -> None:
 
 def pause_in(tx: Tx, task_id: str) -> str:
     """Why the task is to stand still, "" if it is not."""
-    found = tx.one("last_word_on_pausing", task_id=task_id)
-    if found is None or found["message_type"] != MessageType.PAUSE:
+    found = tx.one(Messages.last_word_on_pausing, task_id=task_id)
+    if found is None or found.message_type != MessageType.PAUSE:
         return ""
-    return decode(MessageRow, found).message or MessageType.PAUSE
+    return found.message or MessageType.PAUSE

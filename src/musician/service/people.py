@@ -2,7 +2,8 @@
 
 from musician.protocol.names import CONDUCTOR
 from musician.store.port import Store
-from musician.store.rows import HumanRow, decode
+from musician.store.queries.plans import Plans
+from musician.store.rows import HumanRow
 
 __all__ = ["ask_human", "open_asks", "resolve_asks", "retry_troubles"]
 
@@ -10,21 +11,21 @@ __all__ = ["ask_human", "open_asks", "resolve_asks", "retry_troubles"]
 def ask_human(store: Store, task_id: str, *, kind: str, subject_id: int, text: str) -> None:
     """Record a decision that waits for a person; noticed twice, it is recorded once; settled, it can wait again."""
     with store.write() as tx:
-        tx.run("ask_human", task_id=task_id, kind=kind, subject_id=subject_id, text=text)
+        tx.run(Plans.ask_human, task_id=task_id, kind=kind, subject_id=subject_id, text=text)
         tx.ring(CONDUCTOR)
 
 
 def open_asks(store: Store) -> tuple[HumanRow, ...]:
     """Everything that waits for a person, oldest first."""
     with store.read() as tx:
-        return tuple(decode(HumanRow, row) for row in tx.all("needs_human"))
+        return tuple(tx.all(Plans.needs_human))
 
 
 def resolve_asks(store: Store, task_id: str, resolution: str) -> int:
     """A person has acted on a task; how many records that settles."""
     with store.write() as tx:
         tx.ring(CONDUCTOR)
-        return tx.run("resolve_human", task_id=task_id, resolution=resolution)
+        return tx.run(Plans.resolve_human, task_id=task_id, resolution=resolution)
 
 
 def retry_troubles(store: Store, plan_id: str) -> int:
@@ -33,4 +34,4 @@ def retry_troubles(store: Store, plan_id: str) -> int:
     The disk may have room again, and nobody but a new attempt can tell; if not, it is asked anew.
     """
     with store.write() as tx:
-        return tx.run("retry_troubles", plan_id=plan_id, resolution="tried again by the next run")
+        return tx.run(Plans.retry_troubles, plan_id=plan_id, resolution="tried again by the next run")

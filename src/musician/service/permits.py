@@ -5,7 +5,9 @@ from musician.protocol.journal import Entry, Kind
 from musician.protocol.policy.forbidden import Act, Refusal
 from musician.service.rowwork import load_owned, named, write_entries
 from musician.store.port import Store
-from musician.store.rows import MessageRow, decode
+from musician.store.queries.permits import Permits
+from musician.store.queries.tasks import Tasks
+from musician.store.rows import MessageRow
 
 __all__ = ["MOST_URGENT", "grants_of", "note_refusal", "urgent_messages", "was_taken"]
 
@@ -16,8 +18,9 @@ MOST_URGENT = 20
 def grants_of(store: Store, *task_ids: str) -> frozenset[Act]:
     """The acts granted to whoever plays one of the tasks, until they are revoked."""
     with store.read() as tx:
-        rows = [row for task_id in task_ids for row in tx.all("grants_of_task", task_id=task_id)]
-    return frozenset(Act(str(row["act"])) for row in rows)
+        return frozenset(
+            Act(act) for task_id in task_ids for act in tx.all(Permits.grants_of_task, task_id=task_id)
+        )
 
 
 def note_refusal(store: Store, claim: Claim, refusal: Refusal) -> None:
@@ -26,18 +29,17 @@ def note_refusal(store: Store, claim: Claim, refusal: Refusal) -> None:
         load_owned(tx, claim)
         text = f"{refusal.what} ({refusal.act}: {refusal.reason})"
         write_entries(tx, claim, (Entry(kind=Kind.REFUSED, text=text),))
-        tx.run("beat", **named(claim))
+        tx.run(Tasks.beat, **named(claim))
 
 
 def urgent_messages(store: Store, claim: Claim) -> tuple[MessageRow, ...]:
     """The urgent messages that its session has not acknowledged, delivered or not, oldest first (D12, D35)."""
     with store.read() as tx:
-        rows = tx.all("urgent_unacknowledged", task_id=claim.task_id, most=MOST_URGENT)
-        return tuple(decode(MessageRow, row) for row in rows)
+        return tuple(tx.all(Permits.urgent_unacknowledged, task_id=claim.task_id, most=MOST_URGENT))
 
 
 def was_taken(store: Store, claim: Claim) -> bool:
     """Whether a claim that is over was taken from its session, and not ended by it (D2)."""
     with store.read() as tx:
-        ended = tx.one("ended_by_owner", task_id=claim.task_id, claim_epoch=claim.epoch)
+        ended = tx.one(Permits.ended_by_owner, task_id=claim.task_id, claim_epoch=claim.epoch)
         return ended is None

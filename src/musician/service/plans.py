@@ -9,7 +9,9 @@ from musician.protocol.transitions import Actor, Event, find
 from musician.service.rowwork import say
 from musician.service.takeover import reopen_in, withdraw_in
 from musician.store.port import Store, Tx, Value
-from musician.store.rows import PlanRow, TaskRow, decode
+from musician.store.queries.plans import Plans
+from musician.store.queries.tasks import Tasks
+from musician.store.rows import PlanRow
 
 __all__ = [
     "amend_plan",
@@ -40,14 +42,13 @@ def lock_plan(
     False if it was locked before with the same hash; :class:`PlanChanged` if it differs.
     """
     with store.write() as tx:
-        found = tx.one("plan", plan_id=plan.plan_id)
-        if found is not None:
-            locked = decode(PlanRow, found)
+        locked = tx.one(Plans.plan, plan_id=plan.plan_id)
+        if locked is not None:
             if locked.sha256 != plan.sha256:
                 raise PlanChanged(plan_id=plan.plan_id, difference=locked.text)
             return False
         tx.run(
-            "lock_plan",
+            Plans.lock_plan,
             plan_id=plan.plan_id,
             path=plan.path,
             title=plan.title,
@@ -56,9 +57,9 @@ def lock_plan(
             base_branch=base_branch,
             base_commit=base_commit,
         )
-        tx.run("keep_settings", plan_id=plan.plan_id, text=settings)
+        tx.run(Plans.keep_settings, plan_id=plan.plan_id, text=settings)
         for phase in plan.phases:
-            tx.run("add_phase", plan_id=plan.plan_id, number=phase.number, title=phase.title)
+            tx.run(Plans.add_phase, plan_id=plan.plan_id, number=phase.number, title=phase.title)
             for position, task in enumerate(phase.tasks, start=1):
                 _open(tx, task, plan.plan_id, phase.number, position, instructions[task.task_id], retry_limit)
         _oppose(tx, plan)
@@ -82,23 +83,23 @@ def amend_plan(
     that nobody may own.
     """
     with store.write() as tx:
-        locked = tx.one("plan", plan_id=plan.plan_id)
+        locked = tx.one(Plans.plan, plan_id=plan.plan_id)
         if locked is None:
             raise UnknownPlan(plan_id=plan.plan_id)
         tx.run(
-            "amend_plan",
+            Plans.amend_plan,
             plan_id=plan.plan_id,
             path=plan.path,
             title=plan.title,
             sha256=plan.sha256,
             text=plan.text,
         )
-        tx.run("keep_settings", plan_id=plan.plan_id, text=settings)
+        tx.run(Plans.keep_settings, plan_id=plan.plan_id, text=settings)
         for task_id in withdrawn:
-            if tx.one("task", task_id=task_id) is not None:
+            if tx.one(Tasks.task, task_id=task_id) is not None:
                 withdraw_in(tx, task_id, "withdrawn from the plan")
         for phase in plan.phases:
-            tx.run("add_phase", plan_id=plan.plan_id, number=phase.number, title=phase.title)
+            tx.run(Plans.add_phase, plan_id=plan.plan_id, number=phase.number, title=phase.title)
             for position, task in enumerate(phase.tasks, start=1):
                 path = instructions[task.task_id]
                 _place(tx, task, plan.plan_id, phase.number, position, path, retry_limit)
@@ -124,37 +125,33 @@ def open_task(store: Store, task_id: str, *, title: str, instruction_path: str, 
 
 def plan_row(store: Store, plan_id: str) -> PlanRow | None:
     with store.read() as tx:
-        row = tx.one("plan", plan_id=plan_id)
-    return None if row is None else decode(PlanRow, row)
+        return tx.one(Plans.plan, plan_id=plan_id)
 
 
 def settings_text(store: Store, *, plan_id: str | None = None, task_id: str | None = None) -> str | None:
     """The settings file's text that a plan, or a task's plan, was locked with; None where nobody kept it."""
     with store.read() as tx:
         if plan_id is not None:
-            row = tx.one("settings_of_plan", plan_id=plan_id)
-        else:
-            row = tx.one("settings_of_task", task_id=task_id)
-    return None if row is None else str(row["text"])
+            return tx.one(Plans.settings_of_plan, plan_id=plan_id)
+        return tx.one(Plans.settings_of_task, task_id=task_id)
 
 
 def keep_baseline(store: Store, commit_id: str, *, setup: str, command: str, result: str) -> None:
     """How a command that verifies ended on a commit; the newest word stands."""
     with store.write() as tx:
-        tx.run("keep_baseline", commit_id=commit_id, setup=setup, command=command, result=result)
+        tx.run(Plans.keep_baseline, commit_id=commit_id, setup=setup, command=command, result=result)
 
 
 def baseline_text(store: Store, commit_id: str, *, setup: str, command: str) -> str | None:
     """What :func:`keep_baseline` kept; None where that was never run."""
     with store.read() as tx:
-        row = tx.one("baseline", commit_id=commit_id, setup=setup, command=command)
-    return None if row is None else str(row["result"])
+        return tx.one(Plans.baseline, commit_id=commit_id, setup=setup, command=command)
 
 
 def plans_of(store: Store) -> tuple[PlanRow, ...]:
     """Every locked plan, the oldest lock first."""
     with store.read() as tx:
-        return tuple(decode(PlanRow, row) for row in tx.all("plans"))
+        return tuple(tx.all(Plans.plans))
 
 
 def _open(
@@ -175,21 +172,20 @@ def _open(
 
 def _insert(tx: Tx, task_id: str, *, instruction_path: str, **columns: Value) -> None:
     check_task_id(task_id)
-    existing = tx.one("task", task_id=task_id)
-    state = None if existing is None else decode(TaskRow, existing).state
+    existing = tx.one(Tasks.task, task_id=task_id)
+    state = None if existing is None else existing.state
     find(state, Event.OPEN, task_id=task_id, actor=Actor.CONDUCTOR)
     say(tx, task_id, CONDUCTOR, MessageType.INSTRUCTION, instruction_path)
-    tx.run("open_task", task_id=task_id, instruction_path=instruction_path, **columns)
+    tx.run(Tasks.open_task, task_id=task_id, instruction_path=instruction_path, **columns)
 
 
 def _place(
     tx: Tx, task: TaskSpec, plan_id: str, phase: int, position: int, path: str, retry_limit: int
 ) -> None:
-    found = tx.one("task", task_id=task.task_id)
-    if found is None:
+    row = tx.one(Tasks.task, task_id=task.task_id)
+    if row is None:
         _open(tx, task, plan_id, phase, position, path, retry_limit)
         return
-    row = decode(TaskRow, found)
     if row.plan_id != plan_id:  # another plan's: ids are unique per database (D8)
         find(row.state, Event.OPEN, task_id=task.task_id, actor=Actor.CONDUCTOR)
     if row.instruction_path != path and row.state is not State.COMPLETE:
@@ -197,7 +193,7 @@ def _place(
     if row.is_withdrawn:
         reopen_in(tx, row, "It is back in the plan.")
     tx.run(
-        "place_task",
+        Tasks.place_task,
         task_id=task.task_id,
         plan_id=plan_id,
         title=task.title,
@@ -205,18 +201,18 @@ def _place(
         position=position,
         instruction_path=path,
     )
-    tx.run("forget_dependencies", task_id=task.task_id)
+    tx.run(Plans.forget_dependencies, task_id=task.task_id)
     _depend(tx, task)
 
 
 def _depend(tx: Tx, task: TaskSpec) -> None:
     for after in task.after:
-        tx.run("add_dependency", task_id=task.task_id, after=after)
+        tx.run(Plans.add_dependency, task_id=task.task_id, after=after)
 
 
 def _oppose(tx: Tx, plan: Plan) -> None:
     for task in plan.tasks:
-        tx.run("forget_conflicts", task_id=task.task_id)
+        tx.run(Plans.forget_conflicts, task_id=task.task_id)
     for task in plan.tasks:
         for other in plan.conflicts_of(task):
-            tx.run("add_conflict", task_id=task.task_id, other=other)
+            tx.run(Plans.add_conflict, task_id=task.task_id, other=other)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import cast
 
 from musician.protocol.claim import Claim
 from musician.protocol.errors import BadField, UnknownProposal
@@ -22,7 +21,10 @@ from musician.protocol.transitions import Actor
 from musician.service.documents import keep_text
 from musician.service.rowwork import load_owned, load_task, named, write_entries
 from musician.store.port import Store, Tx
-from musician.store.rows import ProposalRow, decode
+from musician.store.queries.history import History
+from musician.store.queries.proposals import Proposals
+from musician.store.queries.tasks import Tasks
+from musician.store.rows import ProposalRow
 
 __all__ = [
     "MOST_PROPOSALS",
@@ -76,7 +78,7 @@ def propose(
         if before is not None:
             return before, None
         prefix = folder.rstrip("/") + "/"
-        given = {str(row["path"]).removeprefix(prefix) for row in tx.all("proposal_paths", prefix=prefix)}
+        given = {path.removeprefix(prefix) for path in tx.all(Proposals.proposal_paths, prefix=prefix)}
         made = Proposal(
             type=draft.type,
             title=draft.title,
@@ -92,15 +94,15 @@ def propose(
         if by is not None:
             entry = Entry(kind=Kind.NOTE, text=f"proposal created: {path} ({made.type})")
             write_entries(tx, by, (entry,))
-            tx.run("beat", **named(by))
+            tx.run(Tasks.beat, **named(by))
         return kept, entry
 
 
 def list_proposals(store: Store, *, only_open: bool) -> tuple[KeptProposal, ...]:
     """The newest, oldest first."""
     with store.read() as tx:
-        rows = tx.all("open_proposals" if only_open else "proposals", most=MOST_PROPOSALS)
-        return tuple(_kept(decode(ProposalRow, row)) for row in rows)
+        rows = tx.all(Proposals.open_proposals if only_open else Proposals.proposals, most=MOST_PROPOSALS)
+        return tuple(_kept(row) for row in rows)
 
 
 def find_proposal(store: Store, proposal_id: int) -> KeptProposal:
@@ -112,14 +114,14 @@ def find_proposal(store: Store, proposal_id: int) -> KeptProposal:
 def unsubmitted_proposals(store: Store, task_id: str) -> tuple[str, ...]:
     """The paths of what was proposed since the task's last submission: what the next one's ``Proposal`` field names."""
     with store.read() as tx:
-        return tuple(str(row["path"]) for row in tx.all("unsubmitted_proposals", task_id=task_id))
+        return tuple(tx.all(Proposals.unsubmitted_proposals, task_id=task_id))
 
 
 def open_proposals_of(store: Store, task_id: str) -> tuple[str, ...]:
     """A task's undecided proposals as a HANDOFF lists them: ``path (TYPE)`` (sources "HANDOFF Document Structure")."""
     with store.read() as tx:
-        rows = tx.all("open_proposals_of_task", task_id=task_id)
-    return tuple(f"{row['path']!s} ({row['type']!s})" for row in rows)
+        rows = tx.all(Proposals.open_proposals_of_task, task_id=task_id)
+    return tuple(f"{row.path} ({row.type})" for row in rows)
 
 
 def accept_proposal(
@@ -166,13 +168,13 @@ def merge_proposal(
         next_status(kept.proposal.status, Act.MERGE, proposal_id=into_id)
         both = merged(kept.proposal, closed.proposal, closed.row.path)
         document_id = _store_text(tx, both, kept.row.path, epoch=kept.row.claim_epoch)
-        tx.run("reword_proposal", id=into_id, document_id=document_id)
+        tx.run(Proposals.reword_proposal, id=into_id, document_id=document_id)
         return _decide(tx, closed, status, kept.row.path), _load(tx, into_id)
 
 
 def _same(tx: Tx, task_id: str, draft: Draft) -> KeptProposal | None:
-    rows = tx.all("proposals_called", task_id=task_id, type=draft.type, title=draft.title)
-    kept = [_kept(decode(ProposalRow, row)) for row in rows]
+    rows = tx.all(Proposals.proposals_called, task_id=task_id, type=draft.type, title=draft.title)
+    kept = [_kept(row) for row in rows]
     return next(
         (each for each in kept if (each.proposal.body, each.proposal.why) == (draft.body, draft.why)), None
     )
@@ -186,7 +188,7 @@ def _check_conductor(act: Act, session_id: str | None) -> None:
 def _keep(tx: Tx, made: Proposal, path: str, *, epoch: int) -> KeptProposal:
     document_id = _store_text(tx, made, path, epoch=epoch)
     proposal_id = tx.insert(
-        "write_proposal",
+        Proposals.write_proposal,
         task_id=made.task_id,
         claim_epoch=epoch,
         session_id=made.session_id,
@@ -204,15 +206,15 @@ def _store_text(tx: Tx, made: Proposal, path: str, *, epoch: int) -> int:
 
 
 def _decide(tx: Tx, kept: KeptProposal, status: Status, outcome: str) -> KeptProposal:
-    tx.run("decide_proposal", id=kept.row.id, status=status, outcome=outcome)
+    tx.run(Proposals.decide_proposal, id=kept.row.id, status=status, outcome=outcome)
     return _load(tx, kept.row.id)
 
 
 def _load(tx: Tx, proposal_id: int) -> KeptProposal:
-    row = tx.one("proposal", id=proposal_id)
+    row = tx.one(Proposals.proposal, id=proposal_id)
     if row is None:
         raise UnknownProposal(proposal_id=proposal_id)
-    return _kept(decode(ProposalRow, row))
+    return _kept(row)
 
 
 def _kept(row: ProposalRow) -> KeptProposal:
@@ -221,4 +223,4 @@ def _kept(row: ProposalRow) -> KeptProposal:
 
 
 def _today(tx: Tx) -> str:
-    return str(cast("dict[str, object]", tx.one("now"))["now"])[:10]
+    return tx.only(History.now)[:10]

@@ -20,6 +20,7 @@ from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR, check_session_id, fallback_id
 from musician.protocol.states import CLAIMABLE, State
 from musician.store.port import Answer, Change, Row, Store, Tx
+from musician.store.queries.tasks import Tasks
 
 __all__ = ["WRITABLE", "execute", "query"]
 
@@ -61,7 +62,7 @@ def execute(store: Store, session_id: str | None, statements: str) -> int:
     """
     session = check_session_id(session_id)
     with store.write() as tx:
-        owned = {str(row["task_id"]) for row in tx.all("claims_of_session", session_id=session)}
+        owned = {row.task_id for row in tx.all(Tasks.claims_of_session, session_id=session)}
         changes = tx.alter(statements, writable=WRITABLE)
         for change in changes:
             beyond = _beyond(change, session, owned)

@@ -13,7 +13,10 @@ from musician.service.clients import CLEARED, Met, clients_in, meet_in
 from musician.service.rowwork import load_owned, named, say, write_entries
 from musician.service.work import as_entry
 from musician.store.port import Store, Tx
-from musician.store.rows import JournalRow, decode
+from musician.store.queries.clients import Clients
+from musician.store.queries.messages import Messages
+from musician.store.queries.sessions import Sessions
+from musician.store.queries.work import Work
 
 __all__ = ["rebind"]
 
@@ -38,25 +41,26 @@ def rebind(store: Store, session_id: str, new: Met, *, is_cleared: bool = True) 
         if moved:
             meet_in(tx, session_id, new)
             for client in earlier:
-                tx.run("succeed_client", session_id=client.session_id, successor=session_id)
+                tx.run(Clients.succeed_client, session_id=client.session_id, successor=session_id)
         return tuple(moved)
 
 
 def _move(tx: Tx, old: Claim, session_id: str) -> Claim:
     new = Claim(task_id=old.task_id, session_id=session_id, epoch=old.epoch + 1)
     row = load_owned(tx, old)
-    counted = tx.one("count_sessions", task_id=old.task_id)
-    worked_by = succession_name(old.task_id, int((counted or {}).get("n") or 0) + 1)
+    worked_by = succession_name(old.task_id, tx.only(Sessions.count_sessions, task_id=old.task_id) + 1)
     # The session before the epoch: an epoch without one is a fence.
-    tx.run("add_session", task_id=old.task_id, claim_epoch=old.epoch, session_id=session_id)
-    changed = tx.run("rebind", successor=session_id, worked_by=worked_by, **named(old))
+    tx.run(Clients.add_session, task_id=old.task_id, claim_epoch=old.epoch, session_id=session_id)
+    changed = tx.run(Clients.rebind, successor=session_id, worked_by=worked_by, **named(old))
     if changed != 1:
         raise ClaimLost(
             task_id=old.task_id, session_id=old.session_id, epoch=old.epoch, current_epoch=row.claim_epoch
         )
-    tx.run("carry_orders", task_id=old.task_id, claim_epoch=old.epoch)
+    tx.run(Messages.carry_orders, task_id=old.task_id, claim_epoch=old.epoch)
     reason = f"interrupted: the conversation was cleared and goes on as session {session_id}"
-    tx.run("end_session", exit_reason=reason, context_pct=None, task_id=old.task_id, claim_epoch=old.epoch)
+    tx.run(
+        Sessions.end_session, exit_reason=reason, context_pct=None, task_id=old.task_id, claim_epoch=old.epoch
+    )
     text = _announcement(tx, old, worked_by).render()
     claimed = Entry(kind=Kind.CLAIMED, text=session_id)
     write_entries(tx, new, (claimed, Entry(kind=Kind.RESUMED, text=text)))
@@ -67,10 +71,9 @@ def _move(tx: Tx, old: Claim, session_id: str) -> Claim:
 def _announcement(tx: Tx, old: Claim, worked_by: str) -> Resumption:
     """As any successor announces itself; but the process, the tree and the work in it are the same."""
     of = {"task_id": old.task_id}
-    rows = [decode(JournalRow, each) for each in tx.all("journal_of_task", **of)]
+    rows = tx.all(Work.journal_of_task, **of)
     progress = Progress().after(as_entry(row) for row in rows)
     begun = [row.item for row in rows if row.kind in (Kind.STARTED, Kind.LAUNCHED)]
-    unread = tx.one("count_unread", **of)
     return Resumption(
         worked_by=worked_by,
         previous_session=old.session_id,
@@ -78,7 +81,7 @@ def _announcement(tx: Tx, old: Claim, worked_by: str) -> Resumption:
         context_usage_pct=None,
         deviations_found=Deviations(count=len(progress.deviations), worst=worst(progress.deviations)),
         mismatches=Counted(count=0),
-        pending_messages=Counted(count=int((unread or {}).get("n") or 0)),
+        pending_messages=Counted(count=tx.only(Messages.count_unread, **of)),
         previous_self_correction=SelfCorrection(happened=bool(progress.self_corrections)),
         assessment="the same musician under another session id",
         verification="not run anew: nothing but the conversation is lost",

@@ -7,7 +7,12 @@ from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR, is_reserved
 from musician.protocol.transitions import Actor, Event, Transition, find
 from musician.store.port import Tx
-from musician.store.rows import HistoryRow, TaskRow, decode
+from musician.store.queries.history import History
+from musician.store.queries.messages import Messages
+from musician.store.queries.sessions import Sessions
+from musician.store.queries.tasks import Tasks
+from musician.store.queries.work import Work
+from musician.store.rows import HistoryRow, TaskRow
 
 __all__ = [
     "changed_one",
@@ -26,10 +31,10 @@ __all__ = [
 
 def load_task(tx: Tx, task_id: str) -> TaskRow:
     """The row with exactly this id; :class:`UnknownTask` otherwise."""
-    row = tx.one("task", task_id=task_id)
+    row = tx.one(Tasks.task, task_id=task_id)
     if row is None:
         raise UnknownTask(task_id=task_id)
-    return decode(TaskRow, row)
+    return row
 
 
 def load_played(tx: Tx, task_id: str) -> TaskRow:
@@ -42,9 +47,9 @@ def load_played(tx: Tx, task_id: str) -> TaskRow:
 
 def load_owned(tx: Tx, claim: Claim) -> TaskRow:
     """The row, if exactly this claim owns it and its session may still write; :class:`ClaimLost` otherwise (D1, D2)."""
-    owned = tx.one("owned_task", **named(claim))
+    owned = tx.one(Tasks.owned_task, **named(claim))
     if owned is not None:
-        return decode(TaskRow, owned)
+        return owned
     raise ClaimLost(
         task_id=claim.task_id,
         session_id=claim.session_id,
@@ -55,14 +60,14 @@ def load_owned(tx: Tx, claim: Claim) -> TaskRow:
 
 def is_fenced(tx: Tx, row: TaskRow) -> bool:
     """Whether the epoch was raised to shut the last claim out: a claim's own epoch has a session (D23)."""
-    session = tx.one("session", task_id=row.task_id, claim_epoch=row.claim_epoch)
+    session = tx.one(Sessions.session, task_id=row.task_id, claim_epoch=row.claim_epoch)
     return row.claim_epoch > 0 and session is None
 
 
 def move_owned(tx: Tx, row: TaskRow, claim: Claim, event: Event) -> Transition:
     """The owner's change of state. Write its message before calling this."""
     transition = find(row.state, event, task_id=row.task_id, actor=Actor.OWNER)
-    changed_one(row, tx.run("move_owned", state=transition.target, from_state=row.state, **named(claim)))
+    changed_one(row, tx.run(Tasks.move_owned, state=transition.target, from_state=row.state, **named(claim)))
     tx.ring(CONDUCTOR)
     return transition
 
@@ -70,7 +75,9 @@ def move_owned(tx: Tx, row: TaskRow, claim: Claim, event: Event) -> Transition:
 def move_by_conductor(tx: Tx, row: TaskRow, event: Event) -> Transition:
     """The conductor's change of state. Write its message before calling this."""
     transition = find(row.state, event, task_id=row.task_id, actor=Actor.CONDUCTOR)
-    changed = tx.run("move_by_conductor", task_id=row.task_id, state=transition.target, from_state=row.state)
+    changed = tx.run(
+        Tasks.move_by_conductor, task_id=row.task_id, state=transition.target, from_state=row.state
+    )
     changed_one(row, changed)
     tx.ring(row.task_id)
     tx.ring(CONDUCTOR)
@@ -91,13 +98,15 @@ def changed_one(row: TaskRow, changed: int) -> None:
 def say(tx: Tx, task_id: str, sender: str, message_type: MessageType, text: str) -> int:
     """Write a message; its id. The other side is rung after the commit."""
     tx.ring(task_id if sender == CONDUCTOR else CONDUCTOR)
-    return tx.insert("send", task_id=task_id, from_session=sender, message_type=message_type, message=text)
+    return tx.insert(
+        Messages.send, task_id=task_id, from_session=sender, message_type=message_type, message=text
+    )
 
 
 def write_entries(tx: Tx, claim: Claim, entries: tuple[Entry, ...]) -> None:
     for entry in entries:
         tx.run(
-            "write_journal",
+            Work.write_journal,
             kind=entry.kind,
             item=entry.item,
             text=entry.text,
@@ -108,7 +117,7 @@ def write_entries(tx: Tx, claim: Claim, entries: tuple[Entry, ...]) -> None:
         )
         if entry.context_pct is not None:
             tx.run(
-                "measure_context",
+                Sessions.measure_context,
                 task_id=claim.task_id,
                 claim_epoch=claim.epoch,
                 context_pct=entry.context_pct,
@@ -116,8 +125,7 @@ def write_entries(tx: Tx, claim: Claim, entries: tuple[Entry, ...]) -> None:
 
 
 def latest_change(tx: Tx, task_id: str) -> HistoryRow | None:
-    row = tx.one("latest_change", task_id=task_id)
-    return None if row is None else decode(HistoryRow, row)
+    return tx.one(History.latest_change, task_id=task_id)
 
 
 def named(claim: Claim) -> dict[str, str | int]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from musician.store.port import Store, Tx
+from musician.store.queries.settings import KeptSettings
 
 if TYPE_CHECKING:
     from musician.protocol.settings import Settings
@@ -25,10 +26,10 @@ def keep_settings(store: Store, settings: "Settings") -> None:
 def keep_in(tx: Tx, settings: "Settings") -> None:
     """The same within a transaction of the caller's, before what the guards judge by them."""
     for name, value in guarded(settings).items():
-        tx.run("keep_setting", name=name, value=value)
+        tx.run(KeptSettings.keep_setting, name=name, value=value)
 
 
 def kept_settings(store: Store) -> Mapping[str, object]:
     """What the guards go by now."""
     with store.read() as tx:
-        return {str(row["name"]): row["value"] for row in tx.all("settings")}
+        return {kept.name: kept.value for kept in tx.all(KeptSettings.settings)}

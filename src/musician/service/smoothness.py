@@ -7,6 +7,8 @@ from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.rules.review import Smoothness, summed_up
 from musician.store.port import Store
+from musician.store.queries.history import History
+from musician.store.queries.plans import Plans
 
 __all__ = ["PhaseSmoothness", "smoothness_by_phase"]
 
@@ -33,19 +35,19 @@ def _score_in(message_type: str, text: str) -> int | None:
 def smoothness_by_phase(store: Store, plan_id: str) -> tuple[PhaseSmoothness, ...]:
     """Every phase of a plan, over all submissions of its tasks."""
     with store.read() as tx:
-        phases = tx.all("phases", plan_id=plan_id)
-        rows = tx.all("submissions_of_plan", plan_id=plan_id)
-    scores: dict[object, list[int]] = {row["number"]: [] for row in phases}
+        phases = tx.all(Plans.phases, plan_id=plan_id)
+        rows = tx.all(History.submissions_of_plan, plan_id=plan_id)
+    scores: dict[object, list[int]] = {row.number: [] for row in phases}
     for row in rows:
-        score = _score_in(str(row["message_type"]), str(row["message"]))
+        score = _score_in(row.message_type, row.message)
         if score is not None:
-            scores.setdefault(row["phase"], []).append(score)
+            scores.setdefault(row.phase, []).append(score)
     return tuple(
         PhaseSmoothness(
             plan_id=plan_id,
-            number=int(row["number"] or 0),
-            title=str(row["title"]),
-            smoothness=summed_up(scores[row["number"]]),
+            number=row.number,
+            title=row.title,
+            smoothness=summed_up(scores[row.number]),
         )
         for row in phases
     )

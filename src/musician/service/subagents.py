@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from musician.protocol.claim import Claim
 from musician.store.port import Store
+from musician.store.queries.subagents import Subagents
 
 __all__ = ["Subagent", "begin_subagent", "end_subagent", "end_subagents_but", "running_subagents"]
 
@@ -27,7 +28,7 @@ def begin_subagent(store: Store, claim: Claim, subagent: Subagent) -> None:
     """It runs from now on, under this claim."""
     with store.write() as tx:
         tx.run(
-            "begin_subagent",
+            Subagents.begin_subagent,
             agent_id=subagent.agent_id,
             task_id=claim.task_id,
             claim_epoch=claim.epoch,
@@ -39,7 +40,7 @@ def begin_subagent(store: Store, claim: Claim, subagent: Subagent) -> None:
 def end_subagent(store: Store, agent_id: str) -> None:
     """It has ended; nothing if it was not known to run."""
     with store.write() as tx:
-        tx.run("end_subagent", agent_id=agent_id)
+        tx.run(Subagents.end_subagent, agent_id=agent_id)
 
 
 def end_subagents_but(store: Store, claim: Claim, running: frozenset[str]) -> None:
@@ -52,5 +53,5 @@ def end_subagents_but(store: Store, claim: Claim, running: frozenset[str]) -> No
 def running_subagents(store: Store, claim: Claim) -> tuple[Subagent, ...]:
     """Those of a claim that have not ended, the oldest first."""
     with store.read() as tx:
-        rows = tx.all("running_subagents", task_id=claim.task_id, claim_epoch=claim.epoch)
-    return tuple(Subagent(agent_id=str(row["agent_id"]), kind=str(row["kind"])) for row in rows)
+        rows = tx.all(Subagents.running_subagents, task_id=claim.task_id, claim_epoch=claim.epoch)
+    return tuple(Subagent(agent_id=row.agent_id, kind=row.kind) for row in rows)

@@ -10,7 +10,9 @@ from musician.protocol.transitions import Actor, Event, find
 from musician.service.documents import keep_text
 from musician.service.rowwork import changed_one, load_owned, move_owned, named, say, write_entries
 from musician.store.port import Store, Tx
-from musician.store.rows import TaskRow, VerificationRow, decode
+from musician.store.queries.tasks import Tasks
+from musician.store.queries.work import Work
+from musician.store.rows import TaskRow, VerificationRow
 
 __all__ = ["announce", "ask", "report", "resume", "submit"]
 
@@ -43,10 +45,10 @@ def submit(
         write_entries(tx, claim, entries)
         message_id = say(tx, claim.task_id, claim.session_id, message_type, text)
         move_owned(tx, row, claim, Event.SUBMIT)
-        tx.run("attach_verification", id=evidence.id, submission_id=message_id)
+        tx.run(Work.attach_verification, id=evidence.id, submission_id=message_id)
         if tree_id is not None and changed_files is not None:
             tx.run(
-                "cover",
+                Work.cover,
                 message_id=message_id,
                 task_id=claim.task_id,
                 commit_id=commit_id,
@@ -81,7 +83,7 @@ def report(
             keep_text(tx, claim.task_id, claim.epoch, "report", *document)
         message_id = say(tx, claim.task_id, claim.session_id, message_type, text)
         if row.state is State.ERROR:
-            tx.run("beat", **named(claim))
+            tx.run(Tasks.beat, **named(claim))
         else:
             is_retry = message_type is MessageType.ERROR and row.state is State.WORKING
             _move_to_error(tx, row, claim, last_error, is_retry=is_retry)
@@ -101,7 +103,7 @@ def ask(store: Store, claim: Claim, text: str, *entries: Entry) -> int:
     with store.write() as tx:
         load_owned(tx, claim)
         write_entries(tx, claim, entries)
-        tx.run("beat", **named(claim))
+        tx.run(Tasks.beat, **named(claim))
         return say(tx, claim.task_id, claim.session_id, MessageType.QUESTION, text)
 
 
@@ -127,8 +129,7 @@ def _back_to_work(tx: Tx, row: TaskRow, claim: Claim) -> TaskRow:
 
 
 def _evidence(tx: Tx, claim: Claim, verification_id: int | None) -> VerificationRow:
-    found = tx.one("latest_verification", task_id=claim.task_id)
-    evidence = None if found is None else decode(VerificationRow, found)
+    evidence = tx.one(Work.latest_verification, task_id=claim.task_id)
     problem = _problem_with(tx, claim, evidence, verification_id)
     if evidence is None or problem is not None:
         raise EvidenceMissing(
@@ -150,7 +151,7 @@ def _problem_with(
         return "a later verification exists"
     if evidence.submission_id is not None:
         return "the latest verification belongs to an earlier submission"
-    if tx.one("work_after", task_id=claim.task_id, journal_id=evidence.journal_id) is not None:
+    if tx.one(Work.work_after, task_id=claim.task_id, journal_id=evidence.journal_id) is not None:
         return "work was done after the latest verification"
     if evidence.outcome == "red":
         return "the latest verification is red"
@@ -160,7 +161,7 @@ def _problem_with(
 def _move_to_error(tx: Tx, row: TaskRow, claim: Claim, last_error: str, *, is_retry: bool) -> None:
     find(row.state, Event.REPORT, task_id=row.task_id, actor=Actor.OWNER)
     changed = tx.run(
-        "move_to_error", last_error=last_error, is_retry=is_retry, from_state=row.state, **named(claim)
+        Tasks.move_to_error, last_error=last_error, is_retry=is_retry, from_state=row.state, **named(claim)
     )
     changed_one(row, changed)
     tx.ring(CONDUCTOR)

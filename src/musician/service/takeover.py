@@ -14,6 +14,9 @@ from musician.service.inbox import send
 from musician.service.rowwork import changed_one, is_fenced, load_played, move_by_conductor, say
 from musician.service.verdicts import request_exit
 from musician.store.port import Store, Tx
+from musician.store.queries.plans import Plans
+from musician.store.queries.sessions import Sessions
+from musician.store.queries.tasks import Tasks
 from musician.store.rows import TaskRow
 
 __all__ = ["fence", "hand_over", "reopen", "reopen_in", "take_over", "withdraw", "withdraw_in"]
@@ -26,7 +29,7 @@ def fence(store: Store, task_id: str, *, epoch: int) -> int:
         if row.claim_epoch != epoch or is_fenced(tx, row):
             return row.claim_epoch
         find(row.state, Event.TAKE_OVER, task_id=task_id, actor=Actor.CONDUCTOR)
-        changed_one(row, tx.run("fence", task_id=task_id, claim_epoch=epoch))
+        changed_one(row, tx.run(Tasks.fence, task_id=task_id, claim_epoch=epoch))
         tx.ring(task_id)
         return epoch + 1
 
@@ -55,8 +58,8 @@ def take_over(
         if handoff is not None:
             keep_text(tx, task_id, row.claim_epoch, "handoff", *handoff)
         say(tx, task_id, CONDUCTOR, MessageType.HANDOFF, text)
-        tx.run("end_older_sessions", task_id=task_id, claim_epoch=row.claim_epoch, exit_reason=reason)
-        changed = tx.run("reopen_fenced", task_id=task_id, claim_epoch=row.claim_epoch)
+        tx.run(Sessions.end_older_sessions, task_id=task_id, claim_epoch=row.claim_epoch, exit_reason=reason)
+        changed = tx.run(Tasks.reopen_fenced, task_id=task_id, claim_epoch=row.claim_epoch)
         changed_one(row, changed)
         tx.ring(CONDUCTOR)
 
@@ -94,7 +97,7 @@ def reopen_in(tx: Tx, row: TaskRow, text: str) -> int:
     """:func:`reopen` within a transaction of the caller's."""
     find(row.state, Event.REOPEN, task_id=row.task_id, actor=Actor.CONDUCTOR)
     message_id = say(tx, row.task_id, CONDUCTOR, MessageType.HANDOFF, text)
-    tx.run("resolve_human", task_id=row.task_id, resolution=f"opened again: {text}"[:500])
+    tx.run(Plans.resolve_human, task_id=row.task_id, resolution=f"opened again: {text}"[:500])
     move_by_conductor(tx, row, Event.REOPEN)
     return message_id
 
@@ -115,5 +118,5 @@ def withdraw_in(tx: Tx, task_id: str, text: str) -> None:
         raise StillPlayed(task_id=task_id, session_id=row.session_id)
     find(row.state, Event.WITHDRAW, task_id=task_id, actor=Actor.CONDUCTOR)
     say(tx, task_id, CONDUCTOR, MessageType.SYSTEM, text)
-    tx.run("resolve_human", task_id=task_id, resolution=text)
+    tx.run(Plans.resolve_human, task_id=task_id, resolution=text)
     move_by_conductor(tx, row, Event.WITHDRAW)

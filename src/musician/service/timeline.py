@@ -14,7 +14,9 @@ from itertools import groupby
 from musician.protocol.journal import status_line
 from musician.service.work import as_entry
 from musician.store.port import Store, Tx
-from musician.store.rows import HistoryRow, JournalRow, MessageRow, decode
+from musician.store.queries.history import History
+from musician.store.queries.messages import Messages
+from musician.store.queries.work import Work
 
 __all__ = ["MOST_HAPPENINGS", "Happening", "Source", "Timeline", "happenings"]
 
@@ -53,13 +55,13 @@ def happenings(store: Store, *, most: int = MOST_HAPPENINGS) -> Timeline:
     """The newest there are, in their order."""
     with store.read() as tx:
         found = [*_messages(tx, most), *_changes(tx, most), *_journal(tx, most)]
-        counted = tx.one("count_happenings")
+        total = tx.only(History.count_happenings)
     found.sort(key=lambda each: each[0].at)
     ordered = [
         each for _, within in groupby(found, key=lambda each: each[0].at) for each in _causal(tuple(within))
     ]
     kept = tuple(ordered[-most:])
-    return Timeline(happenings=kept, left_out=int((counted or {}).get("n") or 0) - len(kept))
+    return Timeline(happenings=kept, left_out=total - len(kept))
 
 
 _Found = tuple[Happening, int | None]
@@ -89,8 +91,7 @@ def _id(found: _Found) -> int:
 
 
 def _messages(tx: Tx, most: int) -> Iterator[_Found]:
-    for each in tx.all("newest_messages", most=most):
-        row = decode(MessageRow, each)
+    for row in tx.all(Messages.newest_messages, most=most):
         happened = Happening(
             at=row.timestamp,
             source=Source.MESSAGE,
@@ -104,8 +105,7 @@ def _messages(tx: Tx, most: int) -> Iterator[_Found]:
 
 
 def _changes(tx: Tx, most: int) -> Iterator[_Found]:
-    for each in tx.all("newest_changes", most=most):
-        row = decode(HistoryRow, each)
+    for row in tx.all(History.newest_changes, most=most):
         cause = "" if row.message_id is None else f"message {row.message_id}"
         happened = Happening(
             at=row.at,
@@ -120,8 +120,7 @@ def _changes(tx: Tx, most: int) -> Iterator[_Found]:
 
 
 def _journal(tx: Tx, most: int) -> Iterator[_Found]:
-    for each in tx.all("newest_entries", most=most):
-        row = decode(JournalRow, each)
+    for row in tx.all(Work.newest_entries, most=most):
         happened = Happening(
             at=row.at,
             source=Source.JOURNAL,

@@ -9,6 +9,10 @@ from musician.protocol.states import VERDICTS, State
 from musician.protocol.transitions import Actor, Event, find, verdict_event
 from musician.service.rowwork import latest_change, load_played, move_by_conductor, say, write_entries
 from musician.store.port import Store, Tx
+from musician.store.queries.messages import Messages
+from musician.store.queries.plans import Plans
+from musician.store.queries.tasks import Tasks
+from musician.store.queries.work import Work
 from musician.store.rows import HistoryRow
 
 __all__ = ["grant_retries", "judge", "request_exit"]
@@ -49,7 +53,7 @@ def judge(
         if by_person:
             conductor = Claim(task_id=task_id, session_id=CONDUCTOR, epoch=row.claim_epoch)
             write_entries(tx, conductor, (Entry(kind=Kind.NOTE, text=JUDGED_BY_PERSON),))
-        tx.run("resolve_human", task_id=task_id, resolution=f"{verdict}: {text}"[:500])
+        tx.run(Plans.resolve_human, task_id=task_id, resolution=f"{verdict}: {text}"[:500])
         move_by_conductor(tx, row, verdict_event(verdict))
         return message_id
 
@@ -66,15 +70,15 @@ def request_exit(store: Store, task_id: str, text: str, *, urgent: bool, hold: b
         find(row.state, Event.REQUEST_EXIT, task_id=task_id, actor=Actor.CONDUCTOR)
         if urgent:
             tx.run(
-                "address",
+                Messages.address,
                 task_id=task_id,
                 message_id=say(tx, task_id, CONDUCTOR, MessageType.EMERGENCY, text),
             )
         message_id = say(tx, task_id, CONDUCTOR, MessageType.EXIT_REQUEST, text)
         if hold:
-            tx.run("ask_human", task_id=task_id, kind="stopped", subject_id=message_id, text=text)
+            tx.run(Plans.ask_human, task_id=task_id, kind="stopped", subject_id=message_id, text=text)
         else:
-            tx.run("resolve_human", task_id=task_id, resolution=f"handed off: {text}"[:500])
+            tx.run(Plans.resolve_human, task_id=task_id, resolution=f"handed off: {text}"[:500])
         move_by_conductor(tx, row, Event.REQUEST_EXIT)
         return message_id
 
@@ -85,7 +89,7 @@ def grant_retries(store: Store, task_id: str, more: int) -> None:
         raise BadField(field="more", value=more, reason="grant at least one retry")
     with store.write() as tx:
         load_played(tx, task_id)
-        tx.run("grant_retries", task_id=task_id, more=more)
+        tx.run(Tasks.grant_retries, task_id=task_id, more=more)
         tx.ring(task_id)
 
 
@@ -112,8 +116,8 @@ def _latest(tx: Tx, task_id: str) -> HistoryRow:
 
 
 def _rule(tx: Tx, task_id: str, journal_id: int, message_id: int) -> None:
-    if tx.one("to_be_ruled", task_id=task_id, journal_id=journal_id) is None:
+    if tx.one(Work.to_be_ruled, task_id=task_id, journal_id=journal_id) is None:
         raise BadField(
             field="rules", value=journal_id, reason=f"name a deviation or finding in the journal of {task_id}"
         )
-    tx.run("rule", journal_id=journal_id, message_id=message_id)
+    tx.run(Work.rule, journal_id=journal_id, message_id=message_id)

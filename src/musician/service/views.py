@@ -1,7 +1,6 @@
 """Looking at the database: whole answers from one snapshot."""
 
 from dataclasses import dataclass
-from typing import cast
 
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
@@ -9,6 +8,13 @@ from musician.protocol.states import State
 from musician.service.pausing import pause_in
 from musician.service.rowwork import load_task
 from musician.store.port import Store, Tx
+from musician.store.queries.clients import Clients
+from musician.store.queries.history import History
+from musician.store.queries.messages import Messages
+from musician.store.queries.plans import Plans
+from musician.store.queries.sessions import Sessions
+from musician.store.queries.tasks import Tasks
+from musician.store.queries.work import Work
 from musician.store.rows import (
     ClientRow,
     HistoryRow,
@@ -21,7 +27,6 @@ from musician.store.rows import (
     SubmissionRow,
     TaskRow,
     VerificationRow,
-    decode,
 )
 
 __all__ = [
@@ -89,8 +94,8 @@ def task_row(store: Store, task_id: str) -> TaskRow:
 def tasks_of(store: Store, plan_id: str | None = None) -> tuple[TaskRow, ...]:
     """The tasks of a plan, or of all; never the conductor's or a blocked session's row (D9)."""
     with store.read() as tx:
-        rows = tx.all("tasks") if plan_id is None else tx.all("tasks_of_plan", plan_id=plan_id)
-    return tuple(decode(TaskRow, row) for row in rows)
+        rows = tx.all(Tasks.tasks) if plan_id is None else tx.all(Tasks.tasks_of_plan, plan_id=plan_id)
+    return tuple(rows)
 
 
 def siblings(store: Store, task_id: str) -> tuple[TaskRow, ...]:
@@ -99,8 +104,7 @@ def siblings(store: Store, task_id: str) -> tuple[TaskRow, ...]:
 
 def conductor_row(store: Store) -> TaskRow | None:
     with store.read() as tx:
-        row = tx.one("task", task_id=CONDUCTOR)
-    return None if row is None else decode(TaskRow, row)
+        return tx.one(Tasks.task, task_id=CONDUCTOR)
 
 
 def task_view(store: Store, task_id: str) -> TaskView:
@@ -111,33 +115,32 @@ def task_view(store: Store, task_id: str) -> TaskView:
 def everything(store: Store, plan_id: str) -> tuple[tuple[TaskView, ...], dict[str, MessageRow]]:
     """Every task of a plan with its view, and the newest unanswered question of each task, from one snapshot."""
     with store.read() as tx:
-        rows = [decode(TaskRow, row) for row in tx.all("tasks_of_plan", plan_id=plan_id)]
+        rows = tx.all(Tasks.tasks_of_plan, plan_id=plan_id)
         views = tuple(view_in(tx, row) for row in rows)
-        questions = [decode(MessageRow, row) for row in tx.all("open_questions")]
+        questions = tx.all(Messages.open_questions)
     return views, {question.task_id: question for question in questions}
 
 
 def view_in(tx: Tx, row: TaskRow) -> TaskView:
     """The view of a row within a transaction of the caller's."""
     of = {"task_id": row.task_id}
-    counted = tx.one("count_unread", **of)
-    quiet = tx.one("quiet", **of) or {}
-    client = tx.one("client", session_id=row.session_id)
+    quiet = tx.only(History.quiet, **of)
+    client = tx.one(Clients.client, session_id=row.session_id)
     return TaskView(
         row=row,
-        history=tuple(decode(HistoryRow, each) for each in tx.all("history_of_task", **of)),
-        sessions=tuple(decode(SessionRow, each) for each in tx.all("sessions_of_task", **of)),
-        processes=tuple(decode(ProcessRow, each) for each in tx.all("processes_of_task", **of)),
-        journal=tuple(decode(JournalRow, each) for each in tx.all("journal_of_task", **of)),
-        submissions=tuple(decode(SubmissionRow, each) for each in tx.all("judged_submissions", **of)),
-        verifications=tuple(decode(VerificationRow, each) for each in tx.all("verifications_of_task", **of)),
-        opinions=tuple(decode(OpinionRow, each) for each in tx.all("opinions_of_task", **of)),
-        asks=tuple(decode(HumanRow, each) for each in tx.all("needs_human_of_task", **of)),
-        report_texts={int(each["id"] or 0): str(each["message"]) for each in tx.all("report_texts", **of)},
-        unread=int((counted or {}).get("n") or 0),
-        client=None if client is None else decode(ClientRow, client),
-        at=str(quiet.get("now")),
-        quiet_s=cast("float | None", quiet.get("quiet_s")),
+        history=tuple(tx.all(History.history_of_task, **of)),
+        sessions=tuple(tx.all(Sessions.sessions_of_task, **of)),
+        processes=tuple(tx.all(Sessions.processes_of_task, **of)),
+        journal=tuple(tx.all(Work.journal_of_task, **of)),
+        submissions=tuple(tx.all(History.judged_submissions, **of)),
+        verifications=tuple(tx.all(Work.verifications_of_task, **of)),
+        opinions=tuple(tx.all(Work.opinions_of_task, **of)),
+        asks=tuple(tx.all(Plans.needs_human_of_task, **of)),
+        report_texts={each.id: each.message for each in tx.all(History.report_texts, **of)},
+        unread=tx.only(Messages.count_unread, **of),
+        client=client,
+        at=quiet.now,
+        quiet_s=quiet.quiet_s,
         pause=pause_in(tx, row.task_id),
     )
 
@@ -145,33 +148,31 @@ def view_in(tx: Tx, row: TaskRow) -> TaskView:
 def open_question(store: Store, task_id: str) -> MessageRow | None:
     """The newest question of a task that no later word of the conductor has answered; None if there is none."""
     with store.read() as tx:
-        rows = [row for row in tx.all("open_questions") if row["task_id"] == task_id]
-    return decode(MessageRow, rows[-1]) if rows else None
+        rows = [row for row in tx.all(Messages.open_questions) if row.task_id == task_id]
+    return rows[-1] if rows else None
 
 
 def history_of(store: Store, task_id: str) -> tuple[HistoryRow, ...]:
     with store.read() as tx:
         load_task(tx, task_id)
-        return tuple(decode(HistoryRow, row) for row in tx.all("history_of_task", task_id=task_id))
+        return tuple(tx.all(History.history_of_task, task_id=task_id))
 
 
 def messages_of(store: Store, task_id: str, *, most: int = MOST_MESSAGES) -> tuple[MessageRow, ...]:
     """The newest messages of a task, oldest first."""
     with store.read() as tx:
         load_task(tx, task_id)
-        rows = tx.all("messages_of_task", task_id=task_id, most=most)
-    return tuple(decode(MessageRow, row) for row in rows)
+        rows = tx.all(Messages.messages_of_task, task_id=task_id, most=most)
+    return tuple(rows)
 
 
 def clock_s(store: Store) -> float:
     """The database's clock, seconds since 1970."""
     with store.read() as tx:
-        row = tx.one("clock_s")
-    return 0.0 if row is None else float(row["clock_s"] or 0)
+        return tx.only(History.clock_s)
 
 
 def now(store: Store) -> str:
     """The database's time, UTC ``YYYY-MM-DD HH:MM:SS`` (D10)."""
     with store.read() as tx:
-        row = tx.one("now")
-    return "" if row is None else str(row["now"])
+        return tx.only(History.now)

@@ -9,7 +9,10 @@ from musician.protocol.journal import Entry, Kind, Progress, deviation_in
 from musician.protocol.rules.deviations import Severity
 from musician.service.rowwork import load_owned, load_task, named, write_entries
 from musician.store.port import Store
-from musician.store.rows import JournalRow, SessionRow, decode
+from musician.store.queries.sessions import Sessions
+from musician.store.queries.tasks import Tasks
+from musician.store.queries.work import Work
+from musician.store.rows import JournalRow
 
 __all__ = [
     "Beginning",
@@ -34,7 +37,7 @@ def record(store: Store, claim: Claim, *entries: Entry) -> None:
     with store.write() as tx:
         load_owned(tx, claim)
         write_entries(tx, claim, entries)
-        tx.run("beat", **named(claim))
+        tx.run(Tasks.beat, **named(claim))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +54,7 @@ def begin_piece(store: Store, claim: Claim, item: str, beginning: Beginning) -> 
     with store.write() as tx:
         load_owned(tx, claim)
         tx.run(
-            "begin_piece",
+            Work.begin_piece,
             task_id=claim.task_id,
             claim_epoch=claim.epoch,
             item=item,
@@ -63,16 +66,18 @@ def begin_piece(store: Store, claim: Claim, item: str, beginning: Beginning) -> 
 def beginning_of(store: Store, claim: Claim, item: str) -> Beginning | None:
     """What stood then; None where nobody wrote it down."""
     with store.read() as tx:
-        found = tx.one("beginning_of_piece", task_id=claim.task_id, claim_epoch=claim.epoch, item=item)
-    return None if found is None else Beginning(tip=str(found["tip"]), outside=str(found["outside"]))
+        found = tx.one(Work.beginning_of_piece, task_id=claim.task_id, claim_epoch=claim.epoch, item=item)
+    return None if found is None else Beginning(tip=found.tip, outside=found.outside)
 
 
 def measure_context(store: Store, claim: Claim, context_pct: float) -> None:
     """Keep how much of its context the session has used, as somebody measured it who is not the session (D15)."""
     with store.write() as tx:
         load_owned(tx, claim)
-        tx.run("measure_context", task_id=claim.task_id, claim_epoch=claim.epoch, context_pct=context_pct)
-        tx.run("beat", **named(claim))
+        tx.run(
+            Sessions.measure_context, task_id=claim.task_id, claim_epoch=claim.epoch, context_pct=context_pct
+        )
+        tx.run(Tasks.beat, **named(claim))
 
 
 def store_verification(
@@ -81,9 +86,9 @@ def store_verification(
     """Keep what the program found; the id names it as evidence. ``outcome``: green, red, flaky or cannot_run (D16)."""
     with store.write() as tx:
         load_owned(tx, claim)
-        tx.run("beat", **named(claim))
+        tx.run(Tasks.beat, **named(claim))
         return tx.insert(
-            "store_verification",
+            Work.store_verification,
             task_id=claim.task_id,
             claim_epoch=claim.epoch,
             checkpoint=checkpoint,
@@ -99,7 +104,7 @@ def record_process(store: Store, claim: Claim, role: str, identity: ProcessIdent
     with store.write() as tx:
         load_owned(tx, claim)
         tx.run(
-            "record_process",
+            Sessions.record_process,
             task_id=claim.task_id,
             claim_epoch=claim.epoch,
             role=role,
@@ -114,21 +119,21 @@ def record_process(store: Store, claim: Claim, role: str, identity: ProcessIdent
 def describe_session(store: Store, claim: Claim, *, agent: str) -> None:
     with store.write() as tx:
         load_owned(tx, claim)
-        tx.run("describe_session", task_id=claim.task_id, claim_epoch=claim.epoch, agent=agent)
+        tx.run(Sessions.describe_session, task_id=claim.task_id, claim_epoch=claim.epoch, agent=agent)
 
 
 def context_of(store: Store, claim: Claim) -> float | None:
     """How much of its context a claim's session has used, in per cent, as measured last; None if it never was (D15)."""
     with store.read() as tx:
-        row = tx.one("session", task_id=claim.task_id, claim_epoch=claim.epoch)
-    return None if row is None else decode(SessionRow, row).context_pct
+        row = tx.one(Sessions.session, task_id=claim.task_id, claim_epoch=claim.epoch)
+    return None if row is None else row.context_pct
 
 
 def journal_of(store: Store, task_id: str) -> tuple[JournalRow, ...]:
     """Everything all sessions of a task wrote down, oldest first."""
     with store.read() as tx:
         load_task(tx, task_id)
-        return tuple(decode(JournalRow, row) for row in tx.all("journal_of_task", task_id=task_id))
+        return tuple(tx.all(Work.journal_of_task, task_id=task_id))
 
 
 def progress_of(store: Store, task_id: str) -> Progress:

@@ -1,9 +1,9 @@
 """What a store can do, whatever database is behind it.
 
-Theory. A store gives transactions over *named queries*: each backend ships the same names in its own dialect,
-described where they are written. A reader sees one snapshot. A writer holds the write lock from its first
-statement (never read-then-upgrade: that is how BUSY and lost updates begin), commits once, and only then rings
-those who wait. If the block raises, nothing happened and nobody is woken.
+Theory. A store gives transactions over *named queries*: a typed constant each (``queries/``), which every backend
+brings in its own dialect, described where it is written. A reader sees one snapshot. A writer holds the write lock
+from its first statement (never read-then-upgrade: that is how BUSY and lost updates begin), commits once, and only
+then rings those who wait. If the block raises, nothing happened and nobody is woken.
 
 A statement that somebody else wrote is run within bounds and never with a writer's rights: it can be asked, or it may
 alter rows of a transaction whose caller then judges what it changed.
@@ -13,12 +13,13 @@ from collections.abc import Mapping, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+from musician.store.query import Command, Query, Row, Value
 
 __all__ = ["Answer", "Change", "Row", "Store", "Tx", "Value"]
 
-Value = str | int | float | bytes | None
-Row = Mapping[str, Value]
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,16 +42,23 @@ class Change:
 
 
 class Tx(Protocol):
-    """One transaction. Query names are those of the backend's ``.sql`` files."""
+    """One transaction."""
 
-    def one(self, query: str, /, **parameters: Value) -> Row | None: ...
-    def all(self, query: str, /, **parameters: Value) -> list[Row]: ...
+    def one(self, query: Query[R], /, **parameters: Value) -> R | None:
+        """The first row, None if there is none."""
+        ...
 
-    def run(self, query: str, /, **parameters: Value) -> int:
+    def only(self, query: Query[R], /, **parameters: Value) -> R:
+        """The row of a query that always has one: a count, a clock."""
+        ...
+
+    def all(self, query: Query[R], /, **parameters: Value) -> list[R]: ...
+
+    def run(self, command: Command, /, **parameters: Value) -> int:
         """Execute; the number of rows changed."""
         ...
 
-    def insert(self, query: str, /, **parameters: Value) -> int:
+    def insert(self, command: Command, /, **parameters: Value) -> int:
         """Execute one INSERT; the new row's id."""
         ...
 

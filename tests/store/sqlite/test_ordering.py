@@ -30,11 +30,12 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from musician import service
+from musician.store.queries.messages import Messages
 from musician.store.sqlite.store import SqliteStore
 store = SqliteStore.open(Path(sys.argv[1]))
 service.send(store, "task-01", "kept")
 with store.write() as tx:
-    tx.insert("send", task_id="task-01", from_session="task-00", message_type="note", message="lost")
+    tx.insert(Messages.send, task_id="task-01", from_session="task-00", message_type="note", message="lost")
     os.kill(os.getpid(), signal.SIGKILL)
 """
 

@@ -252,9 +252,11 @@ def test_by_whatever_path_one_comes_there_is_one_database_and_one_gate(
 
 def test_a_killed_writer_leaves_nothing_half_done_and_nobody_locked_out(database: Path) -> None:
     script = (
-        "import sys\nfrom pathlib import Path\nfrom musician.store.sqlite.store import SqliteStore\n"
+        "import sys\nfrom pathlib import Path\n"
+        "from musician.store.queries.messages import Messages\n"
+        "from musician.store.sqlite.store import SqliteStore\n"
         "with SqliteStore.open(Path(sys.argv[1])).write() as tx:\n"
-        "    tx.insert('send', task_id='task-01', from_session='task-00', message_type='note', message='half')\n"
+        "    tx.insert(Messages.send, task_id='task-01', from_session='task-00', message_type='note', message='half')\n"
         "    print('written', flush=True)\n"
         "    sys.stdin.readline()\n"
     )

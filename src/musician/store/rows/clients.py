@@ -1,12 +1,11 @@
 """Rows of the clients that sessions run in."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["ClientRow"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientRow:
+class ClientRow(NamedTuple):
     """``warned_pct`` is 0 as long as no context threshold was told."""
 
     session_id: str

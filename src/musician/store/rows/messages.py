@@ -1,12 +1,11 @@
 """Rows of messages."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["MessageRow"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MessageRow:
+class MessageRow(NamedTuple):
     id: int
     task_id: str
     from_session: str

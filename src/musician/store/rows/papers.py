@@ -1,12 +1,11 @@
 """Rows of texts: documents, proposals, what a person is asked, locked plans."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["DocumentRow", "HumanRow", "PlanRow", "ProposalRow"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentRow:
+class DocumentRow(NamedTuple):
     id: int
     task_id: str
     claim_epoch: int
@@ -17,8 +16,7 @@ class DocumentRow:
     at: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProposalRow:
+class ProposalRow(NamedTuple):
     """``text`` is the proposal's file as it was written when it was open; ``status`` and ``outcome`` are now's."""
 
     id: int
@@ -37,8 +35,7 @@ class ProposalRow:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HumanRow:
+class HumanRow(NamedTuple):
     id: int
     task_id: str
     kind: str
@@ -49,8 +46,7 @@ class HumanRow:
     resolution: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanRow:
+class PlanRow(NamedTuple):
     plan_id: str
     path: str
     title: str

@@ -1,12 +1,11 @@
 """Rows of the sessions of a task: their claims, their processes, what they wrote down."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["JournalRow", "ProcessRow", "SessionRow"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRow:
+class SessionRow(NamedTuple):
     task_id: str
     claim_epoch: int
     session_id: str
@@ -18,8 +17,7 @@ class SessionRow:
     context_pct: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessRow:
+class ProcessRow(NamedTuple):
     task_id: str
     claim_epoch: int
     role: str
@@ -30,8 +28,7 @@ class ProcessRow:
     host: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JournalRow:
+class JournalRow(NamedTuple):
     id: int
     task_id: str
     claim_epoch: int

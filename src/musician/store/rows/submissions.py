@@ -1,14 +1,13 @@
 """Rows of what was handed in, of what was found when it was verified, and of what an agent thought of it."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from musician.protocol.states import State
 
 __all__ = ["OpinionRow", "SubmissionRow", "VerificationRow"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubmissionRow:
+class SubmissionRow(NamedTuple):
     """A submission and, once it is judged, its verdict; what it covers, where this program wrote it (D28)."""
 
     id: int
@@ -26,8 +25,7 @@ class SubmissionRow:
     changed_files: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerificationRow:
+class VerificationRow(NamedTuple):
     id: int
     task_id: str
     claim_epoch: int
@@ -41,8 +39,7 @@ class VerificationRow:
     at: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpinionRow:
+class OpinionRow(NamedTuple):
     """``judgement`` is None where the agent gave none that counts; ``ruled`` is a JSON array of numbers from 1."""
 
     submission_id: int

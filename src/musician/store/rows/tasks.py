@@ -1,14 +1,13 @@
 """Rows of tasks and of what happened to their states."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from musician.protocol.states import State
 
 __all__ = ["HistoryRow", "TaskRow"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskRow:
+class TaskRow(NamedTuple):
     """``heartbeat_age_s``: seconds by the database's clock; None if unset or unreadable, negative if in the future."""
 
     task_id: str
@@ -34,8 +33,7 @@ class TaskRow:
     """Taken out of its plan by the conductor."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryRow:
+class HistoryRow(NamedTuple):
     id: int
     task_id: str
     from_state: State | None

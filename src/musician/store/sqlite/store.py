@@ -17,13 +17,14 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import cast
+from typing import TypeVar, cast
 
 import apsw
 
 from musician.protocol.errors import DatabaseUnusable, NotInitialised
 from musician.store import bell
 from musician.store.port import Answer, Change, Row, Value
+from musician.store.query import Command, Query
 from musician.store.sqlite import foreign
 from musician.store.sqlite.faults import as_unusable, gate_fault, spent, unreachable
 from musician.store.sqlite.gate import TOLD_AFTER_S, Gate, GateTimeout
@@ -34,6 +35,7 @@ from musician.store.sqlite.versions import APPLICATION_ID, SCHEMA_VERSION, check
 __all__ = ["APPLICATION_ID", "DEFAULT_BUSY_TIMEOUT_S", "SCHEMA_VERSION", "SqliteStore", "SqliteTx"]
 
 DEFAULT_BUSY_TIMEOUT_S = 30.0
+R = TypeVar("R")
 Told = Callable[[int | None], None]
 """Hears of a wait that grows long: the process in the way, None if it is not known."""
 
@@ -251,32 +253,35 @@ class SqliteTx:
         self._columns = columns
         self.rung: set[str] = set()
 
-    def one(self, query: str, /, **parameters: Value) -> Row | None:
+    def one(self, query: Query[R], /, **parameters: Value) -> R | None:
+        with self._faults:
+            row = self._first(query.name, parameters)
+        return None if row is None else query.read(row)
+
+    def only(self, query: Query[R], /, **parameters: Value) -> R:
+        with self._faults:
+            row = self._first(query.name, parameters)
+        if row is None:
+            raise LookupError(f"{query.name} always has a row, and had none")
+        return query.read(row)
+
+    def all(self, query: Query[R], /, **parameters: Value) -> list[R]:
         with self._faults:
             try:
-                cursor = self._execute(query, parameters)
-                values = cursor.fetchone()
-                return None if values is None else self._row(query, cursor, values)
+                cursor = self._execute(query.name, parameters)
+                rows = [self._row(query.name, cursor, values) for values in cursor]
             except UnicodeDecodeError:
-                rows = self._bytewise(query, parameters)
-                return rows[0] if rows else None
+                rows = self._bytewise(query.name, parameters)
+        return [query.read(row) for row in rows]
 
-    def all(self, query: str, /, **parameters: Value) -> list[Row]:
+    def run(self, command: Command, /, **parameters: Value) -> int:
         with self._faults:
-            try:
-                cursor = self._execute(query, parameters)
-                return [self._row(query, cursor, values) for values in cursor]
-            except UnicodeDecodeError:
-                return self._bytewise(query, parameters)
-
-    def run(self, query: str, /, **parameters: Value) -> int:
-        with self._faults:
-            self._execute(query, parameters)
+            self._execute(command.name, parameters)
             return self._connection.changes()  # the statement's own rows, not those its triggers changed
 
-    def insert(self, query: str, /, **parameters: Value) -> int:
+    def insert(self, command: Command, /, **parameters: Value) -> int:
         with self._faults:
-            self._execute(query, parameters)
+            self._execute(command.name, parameters)
             return self._connection.last_insert_rowid()
 
     def ring(self, task_id: str) -> None:
@@ -285,6 +290,14 @@ class SqliteTx:
     def alter(self, statements: str, *, writable: Mapping[str, Set[str]]) -> tuple[Change, ...]:
         with self._faults:
             return foreign.alter(self._connection, statements, writable=writable)
+
+    def _first(self, query: str, parameters: Mapping[str, Value]) -> Row | None:
+        try:
+            cursor = self._execute(query, parameters)
+            values = cursor.fetchone()
+            return None if values is None else self._row(query, cursor, values)
+        except UnicodeDecodeError:
+            return next(iter(self._bytewise(query, parameters)), None)
 
     def _execute(self, query: str, parameters: Mapping[str, Value]) -> apsw.Cursor:
         sql = self._queries[query]

@@ -4,9 +4,9 @@
 -- One row "ok", or a row for each fault (the first 100).
 PRAGMA quick_check(100);
 
--- name: clock
--- The database's time, and the newest time anything was written with.
-SELECT unixepoch('now') AS now_s,
-       (SELECT max(unixepoch(timestamp)) FROM orchestration_messages) AS newest_message_s,
-       (SELECT max(unixepoch(at)) FROM history) AS newest_change_s,
-       (SELECT max(unixepoch(last_heartbeat)) FROM orchestration_tasks) AS newest_heartbeat_s;
+-- name: ahead_of_clock_s
+-- How far the newest time that anything was written with lies after the database's own; 0 if it does not.
+SELECT max(0, coalesce(max(at_s), 0) - unixepoch('now')) AS ahead_s
+FROM (SELECT max(unixepoch(timestamp)) AS at_s FROM orchestration_messages
+      UNION ALL SELECT max(unixepoch(at)) FROM history
+      UNION ALL SELECT max(unixepoch(last_heartbeat)) FROM orchestration_tasks);

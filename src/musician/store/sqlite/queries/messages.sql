@@ -88,9 +88,6 @@ WHERE task_id = :task_id AND message_id <= :message_id AND acknowledged_at IS NU
                                          WHERE task_id = :task_id AND acknowledged_at IS NOT NULL), 0)
                     AND NOT EXISTS (SELECT 1 FROM receipts r WHERE r.task_id = :task_id AND r.message_id = m.id));
 
--- name: receipts_of_task
-SELECT * FROM receipts WHERE task_id = :task_id ORDER BY message_id;
-
 -- name: open_questions
 -- Questions of a task's current claims that no later word of the conductor has answered.
 SELECT q.* FROM orchestration_messages q

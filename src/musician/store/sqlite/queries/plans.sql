@@ -53,9 +53,6 @@ WHERE this.task_id = :task_id AND (t.phase < this.phase OR d.after IS NOT NULL)
   AND t.state <> 'complete' AND NOT /*WITHDRAWN*/
 ORDER BY t.phase, t.position LIMIT 1;
 
--- name: dependencies
-SELECT * FROM dependencies ORDER BY task_id, after;
-
 -- name: ask_human
 -- Once for each subject, however often it is noticed; what was settled and is still so waits again.
 INSERT INTO needs_human (task_id, kind, subject_id, text) VALUES (:task_id, :kind, :subject_id, :text)

@@ -5,6 +5,11 @@
 SELECT t.*, /*AGE*/
 FROM orchestration_tasks t WHERE t.task_id = :task_id;
 
+-- name: task_as_written
+-- The same as whoever wrote it left it: its state may be none.
+SELECT t.state AS written_state, t.session_id, t.worked_by, t.last_heartbeat, t.retry_limit, /*AGE*/
+FROM orchestration_tasks t WHERE t.task_id = :task_id;
+
 -- name: tasks
 -- Every task of every plan in the order of the plan; the conductor's and the fallback rows are not tasks (D9).
 SELECT t.*, /*AGE*/

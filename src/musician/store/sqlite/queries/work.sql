@@ -32,9 +32,6 @@ VALUES (:task_id, :claim_epoch, :checkpoint, :covers_all, :outcome, :tree_id, :r
 SELECT 1 FROM journal
 WHERE task_id = :task_id AND id > :journal_id AND kind IN ('completed', 'returned', 'reworked') LIMIT 1;
 
--- name: verification
-SELECT * FROM verifications WHERE id = :id;
-
 -- name: latest_verification
 SELECT * FROM verifications WHERE task_id = :task_id ORDER BY id DESC LIMIT 1;
 
@@ -56,9 +53,6 @@ SELECT 1 FROM journal WHERE task_id = :task_id AND id > :entry_id
 -- name: others_moved_since
 -- Whether another task's did: where a tree is shared, what changed in it may be theirs.
 SELECT 1 FROM journal WHERE task_id <> :task_id AND id > :entry_id AND kind IN (/*WORK*/) LIMIT 1;
-
--- name: verification_of
-SELECT * FROM verifications WHERE task_id = :task_id AND submission_id = :submission_id;
 
 -- name: verifications_of_task
 SELECT * FROM verifications WHERE task_id = :task_id ORDER BY id;

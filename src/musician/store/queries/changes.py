@@ -1,0 +1,44 @@
+"""The one order of messages, changes of state, journals and what persons were asked."""
+
+from typing import NamedTuple
+
+from musician.store.query import Command, Query, Row
+from musician.store.rows.messages import MessageRow
+from musician.store.rows.papers import HumanRow
+from musician.store.rows.sessions import JournalRow
+from musician.store.rows.tasks import HistoryRow
+
+__all__ = ["ChangedRow", "Changes"]
+
+ChangedRow = MessageRow | HistoryRow | JournalRow | HumanRow
+
+
+class PlaceRow(NamedTuple):
+    """``said`` is the message that a change of state was made with."""
+
+    seq: int
+    source: str
+    said: str | None = None
+
+
+class _Changed(Query[tuple[PlaceRow, ChangedRow]]):
+    """A row of its table, beside its place."""
+
+    __slots__ = ("_place", "_row")
+
+    def __init__(self, kind: type[ChangedRow]) -> None:
+        super().__init__(tuple, "seq until")
+        self._place, self._row = Query(PlaceRow), Query(kind)
+
+    def read(self, row: Row) -> tuple[PlaceRow, ChangedRow]:
+        return self._place.read(row), self._row.read(row)
+
+
+class Changes:
+    reached = Query(int, "seq most until")
+    newest_seq = Query(int)
+    changed_messages = _Changed(MessageRow)
+    changed_states = _Changed(HistoryRow)
+    changed_journals = _Changed(JournalRow)
+    changed_asks = _Changed(HumanRow)
+    order_the_rest = Command()

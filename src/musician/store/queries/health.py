@@ -1,0 +1,10 @@
+"""Whether the database is sound."""
+
+from musician.store.query import Query
+
+__all__ = ["Health"]
+
+
+class Health:
+    quick_check = Query(str)
+    ahead_of_clock_s = Query(float)

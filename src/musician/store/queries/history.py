@@ -1,0 +1,41 @@
+"""History, and the submissions and verdicts found in it."""
+
+from typing import NamedTuple
+
+from musician.store.query import Query
+from musician.store.rows.submissions import SubmissionRow
+from musician.store.rows.tasks import HistoryRow
+
+__all__ = ["History"]
+
+
+class QuietRow(NamedTuple):
+    now: str
+    quiet_s: float | None
+
+
+class SaidRow(NamedTuple):
+    phase: int | None
+    message_type: str
+    message: str
+
+
+class TextRow(NamedTuple):
+    id: int
+    message: str
+
+
+class History:
+    history_of_task = Query(HistoryRow, "task_id")
+    newest_changes = Query(HistoryRow, "most")
+    quiet = Query(QuietRow, "task_id")
+    latest_change = Query(HistoryRow, "task_id")
+    verdict_on = Query(HistoryRow, "task_id submission_id")
+    latest_submission = Query(SubmissionRow, "task_id")
+    judged_submissions = Query(SubmissionRow, "task_id")
+    submissions_of_plan = Query(SaidRow, "plan_id")
+    count_error_reports = Query(int, "task_id")
+    report_texts = Query(TextRow, "task_id")
+    clock_s = Query(float)
+    now = Query(str)
+    count_happenings = Query(int)

@@ -1,0 +1,25 @@
+"""Messages and what became of them."""
+
+from musician.store.query import Command, Query
+from musician.store.rows.messages import MessageRow
+
+__all__ = ["Messages"]
+
+
+class Messages:
+    send = Command("task_id from_session message_type message")
+    message = Query(MessageRow, "id")
+    messages_of_task = Query(MessageRow, "task_id most")
+    newest_messages = Query(MessageRow, "most")
+    instruction = Query(MessageRow, "task_id")
+    unread = Query(MessageRow, "task_id most")
+    undelivered = Query(MessageRow, "task_id claim_epoch most")
+    count_unread = Query(int, "task_id")
+    last_word_on_pausing = Query(MessageRow, "task_id")
+    blocked_before = Query(bool, "task_id session_id")
+    address = Command("message_id task_id")
+    carry_orders = Command("task_id claim_epoch")
+    deliver = Command("session_id claim_epoch message_id task_id")
+    acknowledge = Command("task_id message_id")
+    open_questions = Query(MessageRow)
+    messages_of_the_future = Query(int, "task_id tolerance_s")

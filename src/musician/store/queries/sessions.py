@@ -1,0 +1,20 @@
+"""Sessions (one row per claim) and their processes."""
+
+from musician.store.query import Command, Query
+from musician.store.rows.sessions import ProcessRow, SessionRow
+
+__all__ = ["Sessions"]
+
+
+class Sessions:
+    count_sessions = Query(int, "task_id")
+    session = Query(SessionRow, "task_id claim_epoch")
+    own_epoch = Query(int, "task_id session_id")
+    tasks_of_session = Query(str, "session_id")
+    sessions_of_task = Query(SessionRow, "task_id")
+    describe_session = Command("agent task_id claim_epoch")
+    end_session = Command("exit_reason context_pct task_id claim_epoch")
+    end_older_sessions = Command("exit_reason task_id claim_epoch")
+    measure_context = Command("context_pct task_id claim_epoch")
+    record_process = Command("task_id claim_epoch role pid pgid started_at_s boot_id host")
+    processes_of_task = Query(ProcessRow, "task_id")
