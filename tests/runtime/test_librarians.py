@@ -58,12 +58,13 @@ own.kill()
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [((), "exited alive left\n"), (("owns",), "exited ended adopted\n")],
+    [((), "exited alive left\n"), (("owns",), "exited ended left\n")],
     ids=["guest", "owner"],
 )
 def test_only_who_owns_the_process_has_all_below_it_ended(
     stage: "Stage", words: tuple[str, ...], said: str
 ) -> None:
+    """Whichever it is: what is orphaned after the end is not adopted by the program."""
     stage.write(PLAN.format(step=FULL))
     stage.lock()
     ran = subprocess.run(
