@@ -88,7 +88,7 @@ def verified(played: Played, folder: Path) -> VerificationResult:
 
 @pytest.mark.parametrize("played", each_once(ALL, [played.name for played in ALL]))
 def test_what_a_checkpoint_finds(played: Played, tmp_path: Path) -> None:
-    """AUDIT-V1 AUDIT-V2 AUDIT-V3 AUDIT-V12 AUDIT-V14 AUDIT-V20"""
+    """AUDIT-V1 AUDIT-V2 AUDIT-V3 AUDIT-V12 AUDIT-V13 AUDIT-V14 AUDIT-V20"""
     if not played.is_there:
         pytest.skip(f"left out: {played.runner} is not on this machine")
     result = verified(played, tmp_path)

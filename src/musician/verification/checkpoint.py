@@ -59,6 +59,7 @@ from musician.verification.reports import Report, Stamps, fresh_report, put_toge
 from musician.verification.result import VerificationResult
 from musician.verification.run import Settled, result_of, settle
 from musician.verification.scan import scan_change
+from musician.verification.untested import untested_functions
 from musician.verification.validity import try_the_tests
 
 __all__ = ["outcome_of", "verify_checkpoint"]
@@ -277,6 +278,7 @@ class _Found:
             self.failure = analyse(result.commands[-1], change, project.top_modules)
             return
         await self._ask_the_base(change, project, runner, ran)
+        await self._look_for_tests(change, project)
         self.coverage = changed_coverage(change, self.report, baseline_pct=self.earlier.coverage_pct)
         if left_out := left_out_of_coverage(change):
             self.notes.append(f"left out of coverage by the change: {named(left_out)}")
@@ -315,6 +317,18 @@ class _Found:
             finding = Finding(kind=FindingKind.CHANGED_EXPECTATION, subject="", text=text)
             self.judged = Judged(findings=(finding,))
         self.notes += self.judged.notes
+
+    async def _look_for_tests(self, change: Change, project: Project) -> None:
+        """New functions that no test runs; a coverage report, or a program that is no test runner, may know better."""
+        if isinstance(self.report, Report) or any(read_invocation(each) is None for each in self.commands):
+            return
+        look = partial(untested_functions, Git(self.tree), change, project, allowed=self.may_change)
+        try:
+            found = await _in_thread(look)
+        except _TROUBLES as error:
+            self._trouble("tests of new functions were not looked for", error)
+        else:
+            self.judged = replace(self.judged, findings=(*self.judged.findings, *found))
 
     async def _scan(self, change: Change) -> None:
         try:

@@ -28,6 +28,7 @@ class FindingKind(StrEnum):
     """It is still there, and the runner leaves it out."""
     REFEREE = "changed referee"
     """A file that configures or is the test runner."""
+    UNTESTED = "function without a test"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
