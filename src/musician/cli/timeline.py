@@ -11,9 +11,12 @@ from musician.cli.options import command
 from musician.cli.render import fields, lines, show
 from musician.processes.output import printable
 from musician.runtime.papers import write_whole
-from musician.service.timeline import Happening, happenings
+from musician.service.timeline import MOST_HAPPENINGS, Happening, happenings
 
 __all__ = ["page", "timeline"]
+
+_MOST_LAST = 10_000_000
+"""More are not asked for at once: they are held in memory."""
 
 _PAGE = """\
 <!doctype html>
@@ -46,15 +49,24 @@ pre {{ margin: 0; white-space: pre-wrap; }}
     metavar="FILE",
     help="Write a self-contained page instead.",
 )
+@click.option(
+    "--last",
+    "most",
+    type=click.IntRange(1, _MOST_LAST),
+    default=MOST_HAPPENINGS,
+    show_default=True,
+    metavar="N",
+    help="How many of the newest.",
+)
 @click.pass_obj
-def timeline(app: App, target: Path | None) -> None:
-    """Everything that happened, by time.
+def timeline(app: App, target: Path | None, most: int) -> None:
+    """Everything that happened, in the order in which it was written.
 
-    Messages, state changes and the journals of all tasks.
+    Messages, state changes, the journals of all tasks, and what persons were asked and have settled.
     """
-    found = happenings(app.store)
+    found = happenings(app.store, most=most)
     told = found.happenings
-    cut = [f"{found.left_out} older ones are left out"] if found.left_out else []
+    cut = [f"{found.left_out} older ones are left out (--last N tells of more)"] if found.left_out else []
     if target is not None:
         write_whole(target, page(told, left_out=found.left_out))
         document = {"html": str(target), "entries": len(told), "left_out": found.left_out}

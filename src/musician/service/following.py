@@ -2,7 +2,7 @@
 
 Theory. Every such row has a place in one order, its ``seq``, given by the database (``store/sqlite/ordering.py``).
 Whoever follows keeps the seq it has come to and asks for what is after it, in pages; nothing is told twice or left out,
-however seldom it asks. There is no other way to follow, and nothing is ever sorted by its time.
+however seldom it asks, and nothing is ever sorted by its time.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,16 @@ from operator import attrgetter
 from musician.store.port import Store, Tx
 from musician.store.queries.changes import ChangedRow, Changes
 
-__all__ = ["MOST_CHANGES", "Change", "Page", "Source", "changes_since", "every_change", "newest_seq"]
+__all__ = [
+    "MOST_CHANGES",
+    "Change",
+    "Page",
+    "Source",
+    "changes_since",
+    "every_change",
+    "newest_changes",
+    "newest_seq",
+]
 
 MOST_CHANGES = 1000
 """In one page."""
@@ -70,6 +79,13 @@ def every_change(store: Store, seq: int, *, until: int) -> Iterator[Change]:
         if page.seq == seq:
             return
         seq = page.seq
+
+
+def newest_changes(store: Store, *, most: int) -> tuple[tuple[Change, ...], int]:
+    """The newest there are, oldest first, and how many are older: no seq is left out."""
+    with store.read() as tx:
+        before = tx.only(Changes.before_the_newest, most=most)
+        return page_in(tx, before, most=most).changes, before
 
 
 def newest_seq(store: Store) -> int:

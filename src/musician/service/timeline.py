@@ -1,39 +1,26 @@
-"""Everything that happened, in one line of time: messages, state changes, journal.
+"""Everything that happened, for people: who did what to which task, in the order of writing."""
 
-The three count by themselves and their times are whole seconds. Within a second a change of state stands behind the
-message it was made with and before the next one, since both were written in one transaction, message first; what a
-session wrote down stands last.
-"""
-
-from collections import deque
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from itertools import groupby
+from typing import assert_never
 
 from musician.protocol.journal import status_line
+from musician.protocol.names import CONDUCTOR
+from musician.service.following import Change, Source, newest_changes
 from musician.service.work import as_entry
-from musician.store.port import Store, Tx
-from musician.store.queries.history import History
-from musician.store.queries.messages import Messages
-from musician.store.queries.work import Work
+from musician.store.port import Store
+from musician.store.rows import HistoryRow, HumanRow, JournalRow, MessageRow
 
-__all__ = ["MOST_HAPPENINGS", "Happening", "Source", "Timeline", "happenings"]
+__all__ = ["MOST_HAPPENINGS", "Happening", "Timeline", "happenings"]
 
-MOST_HAPPENINGS = 100_000
-"""The newest are told."""
-
-
-class Source(StrEnum):
-    MESSAGE = "message"
-    STATE = "state"
-    JOURNAL = "journal"
+MOST_HAPPENINGS = 1000
+"""The newest are told, unless somebody wants more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Happening:
     """``at`` is UTC by the database's clock, ``id`` the row's in its source; ``text`` may have several lines."""
 
+    seq: int
     at: str
     source: Source
     id: int
@@ -53,81 +40,32 @@ class Timeline:
 
 def happenings(store: Store, *, most: int = MOST_HAPPENINGS) -> Timeline:
     """The newest there are, in their order."""
-    with store.read() as tx:
-        found = [*_messages(tx, most), *_changes(tx, most), *_journal(tx, most)]
-        total = tx.only(History.count_happenings)
-    found.sort(key=lambda each: each[0].at)
-    ordered = [
-        each for _, within in groupby(found, key=lambda each: each[0].at) for each in _causal(tuple(within))
-    ]
-    kept = tuple(ordered[-most:])
-    return Timeline(happenings=kept, left_out=total - len(kept))
+    changes, left_out = newest_changes(store, most=most)
+    return Timeline(happenings=tuple(map(_told, changes)), left_out=left_out)
 
 
-_Found = tuple[Happening, int | None]
-"""What happened, and the message it was made with."""
-
-
-def _causal(found: Sequence[_Found]) -> Iterator[Happening]:
-    """Those of one second."""
-    of = {
-        source: deque(sorted((each for each in found if each[0].source is source), key=_id))
-        for source in Source
-    }
-    messages, changes = of[Source.MESSAGE], of[Source.STATE]
-    unsaid = {message.id for message, _ in messages}
-    while messages or changes:
-        if changes and changes[0][1] not in unsaid:
-            yield changes.popleft()[0]
-        else:
-            message, _ = messages.popleft()
-            unsaid.remove(message.id)
-            yield message
-    yield from (entry for entry, _ in of[Source.JOURNAL])
-
-
-def _id(found: _Found) -> int:
-    return found[0].id
-
-
-def _messages(tx: Tx, most: int) -> Iterator[_Found]:
-    for row in tx.all(Messages.newest_messages, most=most):
-        happened = Happening(
-            at=row.timestamp,
-            source=Source.MESSAGE,
-            id=row.id,
-            task_id=row.task_id,
-            who=row.from_session,
-            what=row.message_type,
-            text=row.message,
-        )
-        yield happened, None
-
-
-def _changes(tx: Tx, most: int) -> Iterator[_Found]:
-    for row in tx.all(History.newest_changes, most=most):
-        cause = "" if row.message_id is None else f"message {row.message_id}"
-        happened = Happening(
-            at=row.at,
-            source=Source.STATE,
-            id=row.id,
-            task_id=row.task_id,
-            who=row.who,
-            what=f"{row.from_state or 'new'} → {row.to_state}",
-            text=cause,
-        )
-        yield happened, row.message_id
-
-
-def _journal(tx: Tx, most: int) -> Iterator[_Found]:
-    for row in tx.all(Work.newest_entries, most=most):
-        happened = Happening(
-            at=row.at,
-            source=Source.JOURNAL,
-            id=row.id,
-            task_id=row.task_id,
-            who=row.session_id,
-            what=row.kind,
-            text=status_line(as_entry(row)),
-        )
-        yield happened, None
+def _told(change: Change) -> Happening:
+    match change.row:
+        case MessageRow() as row:
+            at, who, what, text = row.timestamp, row.from_session, row.message_type, row.message
+        case HistoryRow() as row:
+            at, who, what = row.at, row.who, f"{row.from_state or 'new'} → {row.to_state}"
+            text = "" if row.message_id is None else f"message {row.message_id}"
+        case JournalRow() as row:
+            at, who, what, text = row.at, row.session_id, row.kind, status_line(as_entry(row))
+        case HumanRow() as row if change.source is Source.ASKED:
+            at, who, what, text = row.at, CONDUCTOR, "needs a person", f"{row.kind}: {row.text}"
+        case HumanRow() as row:
+            at, who, what, text = row.resolved_at or row.at, CONDUCTOR, "settled", row.resolution or ""
+        case _:
+            assert_never(change.row)
+    return Happening(
+        seq=change.seq,
+        at=at,
+        source=change.source,
+        id=change.row.id,
+        task_id=change.task_id,
+        who=who,
+        what=what,
+        text=text,
+    )

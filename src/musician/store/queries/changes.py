@@ -37,6 +37,7 @@ class _Changed(Query[tuple[PlaceRow, ChangedRow]]):
 class Changes:
     reached = Query(int, "seq most until")
     newest_seq = Query(int)
+    before_the_newest = Query(int, "most")
     changed_messages = _Changed(MessageRow)
     changed_states = _Changed(HistoryRow)
     changed_journals = _Changed(JournalRow)

@@ -27,7 +27,6 @@ class TextRow(NamedTuple):
 
 class History:
     history_of_task = Query(HistoryRow, "task_id")
-    newest_changes = Query(HistoryRow, "most")
     quiet = Query(QuietRow, "task_id")
     latest_change = Query(HistoryRow, "task_id")
     verdict_on = Query(HistoryRow, "task_id submission_id")
@@ -38,4 +37,3 @@ class History:
     report_texts = Query(TextRow, "task_id")
     clock_s = Query(float)
     now = Query(str)
-    count_happenings = Query(int)

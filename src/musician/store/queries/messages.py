@@ -10,7 +10,6 @@ class Messages:
     send = Command("task_id from_session message_type message")
     message = Query(MessageRow, "id")
     messages_of_task = Query(MessageRow, "task_id most")
-    newest_messages = Query(MessageRow, "most")
     instruction = Query(MessageRow, "task_id")
     unread = Query(MessageRow, "task_id most")
     undelivered = Query(MessageRow, "task_id claim_epoch most")

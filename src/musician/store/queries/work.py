@@ -18,7 +18,6 @@ class BeginningRow(NamedTuple):
 class Work:
     write_journal = Command("task_id claim_epoch session_id kind item text severity context_pct commit_id")
     journal_of_task = Query(JournalRow, "task_id")
-    newest_entries = Query(JournalRow, "most")
     to_be_ruled = Query(bool, "journal_id task_id")
     rule = Command("journal_id message_id")
     store_verification = Command("task_id claim_epoch checkpoint covers_all outcome tree_id result")

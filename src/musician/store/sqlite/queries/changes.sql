@@ -8,6 +8,10 @@ FROM (SELECT seq FROM changes WHERE seq > :seq AND seq <= :until ORDER BY seq LI
 -- name: newest_seq
 SELECT coalesce(max(seq), 0) AS seq FROM changes;
 
+-- name: before_the_newest
+-- Which seq stands before the newest :most.
+SELECT coalesce(min(seq) - 1, 0) AS seq FROM (SELECT seq FROM changes ORDER BY seq DESC LIMIT :most);
+
 -- name: changed_messages
 SELECT c.seq, c.source, m.* FROM changes c JOIN orchestration_messages m ON m.id = c.id
 WHERE c.seq > :seq AND c.seq <= :until AND c.source = 'message';

@@ -3,10 +3,6 @@
 -- name: history_of_task
 SELECT * FROM history WHERE task_id = :task_id ORDER BY id;
 
--- name: newest_changes
--- Of every task, the newest :most, latest first.
-SELECT * FROM history ORDER BY id DESC LIMIT :most;
-
 -- name: quiet
 -- How long ago a task was last heard of: a change of state, an entry of the journal, a musician's message.
 SELECT datetime('now') AS now, unixepoch('now', 'subsec') - max(unixepoch(at)) AS quiet_s
@@ -74,7 +70,3 @@ SELECT unixepoch('now', 'subsec') AS clock_s;
 
 -- name: now
 SELECT datetime('now') AS now;
-
--- name: count_happenings
-SELECT (SELECT count(*) FROM orchestration_messages) + (SELECT count(*) FROM history)
-    + (SELECT count(*) FROM journal) AS n;

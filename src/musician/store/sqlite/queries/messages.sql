@@ -12,10 +12,6 @@ SELECT * FROM orchestration_messages WHERE id = :id;
 SELECT * FROM (SELECT * FROM orchestration_messages WHERE task_id = :task_id ORDER BY id DESC LIMIT :most)
 ORDER BY id;
 
--- name: newest_messages
--- Of every task, the newest :most, latest first.
-SELECT * FROM orchestration_messages ORDER BY id DESC LIMIT :most;
-
 -- name: instruction
 -- The current instruction; superseded ones have another type (D4).
 SELECT * FROM orchestration_messages

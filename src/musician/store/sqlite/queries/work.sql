@@ -9,10 +9,6 @@ VALUES (:task_id, :claim_epoch, :session_id, :kind, :item, :text, :severity, :co
 SELECT j.*, r.message_id AS ruled_by FROM journal j LEFT JOIN rulings r ON r.journal_id = j.id
 WHERE j.task_id = :task_id ORDER BY j.id;
 
--- name: newest_entries
--- Of every task, the newest :most, latest first.
-SELECT j.*, NULL AS ruled_by FROM journal j ORDER BY id DESC LIMIT :most;
-
 -- name: to_be_ruled
 SELECT 1 FROM journal WHERE id = :journal_id AND task_id = :task_id
 AND (kind IN ('deviation', 'finding') OR kind = 'skipped' AND severity IS NOT NULL);
