@@ -208,6 +208,11 @@ def completed(journal: list[Entry]) -> list[str]:
     return [entry.item for entry in journal if entry.kind in (Kind.COMPLETED, Kind.RETURNED)]
 
 
+def drawn(data: st.DataObject, possible: list[st.SearchStrategy[i.Input]]) -> i.Input:
+    """One of them; `one_of` would count twice only what its cache has forgotten, and so differ from run to run."""
+    return data.draw(possible[data.draw(st.integers(0, len(possible) - 1))])
+
+
 @given(program=programs(), data=st.data())
 def test_whatever_a_session_is_told_its_records_are_legal_and_nothing_is_done_twice(
     program: Program, data: st.DataObject
@@ -216,7 +221,7 @@ def test_whatever_a_session_is_told_its_records_are_legal_and_nothing_is_done_tw
     for _ in range(MOST_INPUTS):
         if world.ended is not None:
             break
-        world.tell(data.draw(st.one_of(world.possible())))
+        world.tell(drawn(data, world.possible()))
         engine = world.engine
         assert world.is_running is (
             engine.mode in (Mode.PLAYING, Mode.REWORKING, Mode.VERIFYING, Mode.STOPPING)
@@ -245,7 +250,7 @@ def test_a_session_that_dies_at_any_moment_has_a_successor_that_completes_the_ta
         world = World(program, journal, retry_limit=50)
         for _ in range(data.draw(st.integers(0, 10))):
             if world.ended is None:
-                world.tell(data.draw(st.one_of(world.possible())))
+                world.tell(drawn(data, world.possible()))
     world = World(program, journal, retry_limit=50)
     for _ in range(MOST_INPUTS):
         if world.ended is not None:
