@@ -6,12 +6,13 @@ they happen, and comes back with an outcome. Cancelling the call ends the agent 
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
 from musician.processes.identity import ProcessIdentity
+from musician.protocol.values import dataclass
 
 __all__ = [
     "Agent",

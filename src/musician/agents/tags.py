@@ -22,7 +22,6 @@ cut into chunks changes nothing.
 """
 
 import re
-from dataclasses import dataclass
 
 from musician.agents.port import (
     AgentEvent,
@@ -41,6 +40,7 @@ from musician.protocol.conductor.opinion import Judgement
 from musician.protocol.errors import BadField
 from musician.protocol.messages.feedback import MOST_POINTS
 from musician.protocol.proposals import MOST_TITLE_CHARS, ProposalType, parse_type
+from musician.protocol.values import dataclass
 
 __all__ = ["MAX_LINE_BYTES", "MAX_TEXT_CHARS", "Line", "LineReader"]
 

@@ -4,10 +4,10 @@ A kind is what the conductor called its question. Whatever answers it also settl
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from musician.processes.output import headline, one_line
+from musician.protocol.values import dataclass
 from musician.store.rows import HumanRow
 
 __all__ = ["ANSWERS", "JUDGED", "Answer", "answers_to", "asked", "next_command", "worded"]
@@ -21,7 +21,7 @@ class Answer:
     effect: str
 
 
-_MOST = 1000
+_MOST = 200
 
 _LOOK = ("musician review show {task}", "look at what it says")
 _SEND_BACK = ('musician review reject {task} "what is wrong"', "send it back")
@@ -95,7 +95,8 @@ def asked(ask: HumanRow) -> str:
 def worded(ask: tuple[str, str]) -> str:
     """The same, of a kind and a text."""
     kind, text = ask
-    return f"{kind}: {one_line(headline(text), _MOST)}"
+    line = one_line(text, _MOST)
+    return f"{kind}: {line if not line.endswith('…') else one_line(headline(text), _MOST)}"
 
 
 def answers_to(ask: HumanRow, *, plan_id: str) -> tuple[Answer, ...]:

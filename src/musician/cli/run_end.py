@@ -1,13 +1,13 @@
 """The end of a run, told: what was merged where, or what waits for whom, and what to type next."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from musician.cli.asks import answers_to, asked
 from musician.cli.render import fields
 from musician.cli.run_standing import Standing, counted
 from musician.cli.run_time import duration
 from musician.cli.run_wording import many, say_smoothness
+from musician.protocol.values import dataclass
 from musician.runtime.conductor.conduct import Ending, Outcome
 from musician.runtime.conductor.whole import Whole
 from musician.service import PhaseSmoothness

@@ -11,7 +11,7 @@ database's, UTC (D10).
 import heapq
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from musician import service
 from musician.cli.asks import JUDGED, next_command
@@ -21,6 +21,7 @@ from musician.protocol.conductor.anomalies import Signal
 from musician.protocol.journal import Kind
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
+from musician.protocol.values import dataclass
 from musician.service import TaskView
 from musician.store.rows import HistoryRow, JournalRow
 

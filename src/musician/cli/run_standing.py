@@ -1,7 +1,6 @@
 """Where a task stands, in the few facts that a table shows."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from musician import service
 from musician.cli.run_wording import many
@@ -9,6 +8,7 @@ from musician.protocol.conductor.anomalies import Anomaly
 from musician.protocol.journal import Progress
 from musician.protocol.musician.program import Check, Play, Program
 from musician.protocol.states import State
+from musician.protocol.values import dataclass
 from musician.service import TaskView
 from musician.store.rows import HumanRow
 

@@ -5,7 +5,6 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from types import FrameType
 
 import click
@@ -21,6 +20,7 @@ from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost
 from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.states import State
+from musician.protocol.values import dataclass
 from musician.store.bell import Bell
 
 __all__ = ["wait"]

@@ -5,12 +5,12 @@ database does not say, so a run in which nothing went wrong has little to tell.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from musician.protocol.journal import Kind
 from musician.protocol.names import succession_name
 from musician.protocol.resumption.handoff import DIED
 from musician.protocol.states import State
+from musician.protocol.values import dataclass
 from musician.service import TaskView
 from musician.store.rows import JournalRow, SessionRow
 

@@ -6,7 +6,6 @@ the verb refuses. All of these block; the two that run tests are in ``verifying`
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from musician import service
 from musician.mcp_server.seat import Seat
@@ -16,6 +15,7 @@ from musician.protocol.journal import Entry, Kind
 from musician.protocol.proposals import Draft, parse_type
 from musician.protocol.rules.deviations import parse_severity
 from musician.protocol.rules.liveness import heartbeat_status
+from musician.protocol.values import dataclass
 from musician.runtime.byhand.weighing import warn_by_hand
 from musician.runtime.proposing import Desk
 from musician.store.rows import MessageRow

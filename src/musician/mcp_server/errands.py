@@ -7,10 +7,12 @@ that is cancelled takes its work along, and so does the end of the server; its p
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import anyio
 import anyio.abc
+
+from musician.protocol.values import dataclass
 
 __all__ = ["ANSWER_WITHIN_S", "Errands"]
 

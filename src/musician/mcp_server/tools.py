@@ -6,12 +6,12 @@ as a text of digits is taken for one.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from musician.protocol.errors import BadField
 from musician.protocol.messages.particulars import check_text
 from musician.protocol.rules.deviations import Severity
+from musician.protocol.values import dataclass
 
 __all__ = ["MOST_TOOL_BYTES", "TOOLS", "Argument", "Tool"]
 

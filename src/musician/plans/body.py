@@ -7,7 +7,7 @@ scripts and tests taken out.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import assert_never
 
 from musician.plans.fences import Role, role_of
@@ -25,6 +25,7 @@ from musician.plans.markdown import Block, Document, Fence, Heading, ListItem, P
 from musician.plans.model import MAX_COMMAND_BYTES, AgentPiece, Checkpoint, Step
 from musician.plans.problems import Report, shorten
 from musician.plans.unread import looks_like_test, report_test_outside, report_unread
+from musician.protocol.values import dataclass, replace
 
 __all__ = ["FINAL_TITLE", "Body", "read_body", "read_prose"]
 

@@ -1,10 +1,10 @@
 """What changed between a plan as it was locked and as it is now (DESIGN 7, ``plan amend``)."""
 
-from dataclasses import dataclass, replace
 from difflib import unified_diff
 
 from musician.plans.markdown import normalise
 from musician.plans.model import Plan, Step, TaskSpec
+from musician.protocol.values import dataclass, replace
 
 __all__ = ["PlanChange", "compare_tasks", "plan_difference", "without_lines"]
 

@@ -6,11 +6,11 @@ text.
 """
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 
 from musician.plans.markdown import Heading
 from musician.plans.problems import Report, shorten
+from musician.protocol.values import dataclass
 
 __all__ = ["PLAN_STEP_LEVEL", "Count", "Kind", "Numbered", "looks_structural", "quote", "read_numbered"]
 

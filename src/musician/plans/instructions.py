@@ -9,7 +9,6 @@ matter.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import yaml
 
@@ -20,6 +19,7 @@ from musician.plans.markdown import Block, Heading, read_document, split_at
 from musician.plans.model import AgentPiece, Changes, Checkpoint, Step, TaskSpec
 from musician.plans.problems import Problems, Report
 from musician.plans.tasks import check_characters, check_pauses, check_steps, resolve_task
+from musician.protocol.values import dataclass
 
 __all__ = [
     "PLAN_OVERVIEW",

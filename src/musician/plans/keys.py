@@ -8,7 +8,7 @@ is named after them (D8, B43).
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -21,6 +21,7 @@ from musician.plans.model import MAX_COMMAND_BYTES, MAX_TITLE_CHARACTERS, Change
 from musician.plans.problems import Report, control_characters, shorten
 from musician.protocol.errors import BadId
 from musician.protocol.names import check_task_id
+from musician.protocol.values import dataclass
 
 __all__ = [
     "AgentKeys",

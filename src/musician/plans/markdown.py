@@ -12,13 +12,14 @@ This module knows CommonMark (through markdown-it-py) and nothing of plans. Rule
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block.html_block import HTML_SEQUENCES
 from markdown_it.token import Token
 from mdit_py_plugins.front_matter import front_matter_plugin
+
+from musician.protocol.values import dataclass, replace
 
 __all__ = [
     "Block",

@@ -6,8 +6,9 @@ was read from.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+from musician.protocol.values import dataclass
 
 __all__ = [
     "MAX_COMMAND_BYTES",

@@ -12,7 +12,7 @@ lost.
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from musician.plans.problems import Problems, Report
 from musician.plans.tasks import check_characters, check_pauses, check_reviewer, check_steps, resolve_task
 from musician.protocol.errors import BadId, InvalidPlan
 from musician.protocol.names import check_task_id
+from musician.protocol.values import dataclass
 
 __all__ = ["MAX_FILE_BYTES", "load_plan", "parse_plan"]
 

@@ -1,7 +1,8 @@
 """What one check found, and how to mend it."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from musician.protocol.values import dataclass
 
 __all__ = ["Finding", "Level"]
 

@@ -10,7 +10,6 @@ import json
 import shutil
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -18,6 +17,7 @@ from musician.plugin.places import Installation
 from musician.plugin.rendering import Program, render, shell_word
 from musician.plugin.settings_file import Keys, SettingsFile
 from musician.protocol.errors import SettingsUnreadable
+from musician.protocol.values import dataclass
 
 __all__ = [
     "STATUS_LINE",

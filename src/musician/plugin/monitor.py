@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Self
 
@@ -31,6 +31,7 @@ from musician.protocol.names import CONDUCTOR
 from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.settings import Settings
 from musician.protocol.states import TERMINAL, VERDICTS, WAITING, State
+from musician.protocol.values import dataclass
 from musician.store.bell import Bell
 from musician.store.port import Store
 

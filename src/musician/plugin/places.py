@@ -13,10 +13,10 @@ A marketplace's name is known to the client once for all projects, so a project'
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from musician.protocol.values import dataclass
 from musician.trees.root import Root
 
 __all__ = ["MARKETPLACE", "Installation", "Scope", "for_project", "for_user"]

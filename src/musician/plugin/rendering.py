@@ -19,7 +19,6 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from typing import Any
 from musician import __version__
 from musician.plugin.places import Installation
 from musician.protocol.errors import TreeNotReady
+from musician.protocol.values import dataclass
 
 __all__ = ["TEMPLATE", "Program", "outdated", "render", "shell_word", "this_program"]
 

@@ -16,11 +16,11 @@ import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from musician.protocol.errors import SettingsUnreadable
+from musician.protocol.values import dataclass
 
 __all__ = ["Keys", "SettingsFile"]
 

@@ -10,11 +10,12 @@ pid namespace (a container), so the namespace is a part of the boot id.
 
 import os
 import socket
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import psutil
+
+from musician.protocol.values import dataclass
 
 __all__ = [
     "ENDED_STATES",

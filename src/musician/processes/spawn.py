@@ -10,7 +10,6 @@ import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
@@ -22,6 +21,7 @@ from musician.processes.ending import end_tree
 from musician.processes.identity import ProcessIdentity
 from musician.processes.kennel import Leashed, start_on_leash
 from musician.processes.lease import LEASE_VARIABLE
+from musician.protocol.values import dataclass
 
 __all__ = ["CEILING", "CHUNK_BYTES", "NOT_HANDED_ON", "Ended", "run_program"]
 

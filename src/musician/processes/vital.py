@@ -18,12 +18,13 @@ import os
 import struct
 import time
 import weakref
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from musician.processes.identity import ProcessIdentity, identify
+from musician.protocol.values import dataclass
 
 __all__ = ["HeldBy", "VitalSign", "hold", "holder", "is_held", "lock_path"]
 

@@ -1,8 +1,7 @@
 """A claim: one session's ownership of one task."""
 
-from dataclasses import dataclass
-
 from musician.protocol.names import check_session_id, check_task_id
+from musician.protocol.values import dataclass
 
 __all__ = ["Claim"]
 

@@ -6,11 +6,11 @@ unreadable one is never healthy, and a missing count is 0 and not "0 and 0".
 """
 
 import re
-from dataclasses import dataclass
 
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.settings import Heartbeat
 from musician.protocol.states import State
+from musician.protocol.values import dataclass
 
 __all__ = ["Inspection", "RowFacts", "TempFacts", "headroom", "no_database", "validate", "verify_temp"]
 

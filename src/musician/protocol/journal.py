@@ -9,11 +9,12 @@ Items are named as people name them: ``step 2``, ``step 2 agent 1``, ``checkpoin
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from enum import StrEnum
 
 from musician.protocol.messages.corrections import Correction, is_correction, order_id
 from musician.protocol.rules.deviations import Deviation, Severity
+from musician.protocol.values import dataclass, replace
 
 __all__ = [
     "AWAITS_ANSWER",

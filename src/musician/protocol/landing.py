@@ -7,9 +7,9 @@ them lands as a file, for the person who feeds them.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from musician.protocol.proposals import Proposal, ProposalType, slug
+from musician.protocol.values import dataclass
 
 __all__ = ["LANDS", "Place", "has_landed", "page_name", "remark", "render_page", "render_section"]
 

@@ -13,7 +13,6 @@ import json
 import re
 import unicodedata
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Self
 
@@ -21,6 +20,7 @@ from musician.protocol.errors import BadField, NotConductor, ProposalDecided, Un
 from musician.protocol.messages.particulars import check_line, check_text
 from musician.protocol.names import CONDUCTOR, check_session_id, check_task_id
 from musician.protocol.transitions import Actor
+from musician.protocol.values import dataclass, replace
 
 __all__ = [
     "MOST_SLUG_CHARS",

@@ -10,11 +10,12 @@ A section of the file is a class here, and its class docstring says which decisi
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Annotated, ClassVar, NamedTuple, get_args, get_origin, get_type_hints
 
 from musician.protocol.errors import WrongSettings
+from musician.protocol.values import dataclass
 
 __all__ = [
     "Conductor",

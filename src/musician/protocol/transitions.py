@@ -11,12 +11,12 @@ and raises :class:`IllegalEvent`, which says what is allowed, and to a person wh
 The conductor's own row ``task-00`` is not a task: ``CONDUCTOR_TABLE`` is its life (D13).
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from musician.protocol.errors import IllegalEvent
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.states import ACTIVE, CLAIMABLE, VERDICTS, WAITING, State
+from musician.protocol.values import dataclass
 
 __all__ = [
     "CONDUCTOR_TABLE",

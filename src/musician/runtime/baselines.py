@@ -8,7 +8,6 @@ What keeps a commit from being tried is no word on it: it excuses nothing, and i
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -18,6 +17,7 @@ from musician import service
 from musician.plans.model import TaskSpec
 from musician.protocol.errors import MusicianError
 from musician.protocol.settings import Settings
+from musician.protocol.values import dataclass
 from musician.runtime.preparing import alone_with, prepare_tree
 from musician.runtime.verifying import nobody_records, python_environment
 from musician.store.port import Store

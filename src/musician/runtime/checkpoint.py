@@ -1,7 +1,6 @@
 """Running a checkpoint's verification and storing what it found: the only way evidence comes about (D16)."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from musician.protocol.journal import JUDGED_BY_PERSON, Kind
 from musician.protocol.musician.program import Check
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
+from musician.protocol.values import dataclass
 from musician.runtime.baselines import Baselines
 from musician.store.port import Store
 from musician.store.rows import JournalRow

@@ -6,12 +6,12 @@ not keep a failure from being reported.
 """
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from musician.processes.output import one_line
 from musician.protocol.errors import OperatorError
 from musician.protocol.rules.review import Verification
+from musician.protocol.values import dataclass
 from musician.service import TaskView
 from musician.store.rows import VerificationRow
 from musician.trees.git import Git

@@ -8,7 +8,6 @@ a new instruction message, which supersedes the older (D4). The user's own tree 
 
 import hashlib
 import uuid
-from dataclasses import dataclass
 from pathlib import Path
 
 from musician import service
@@ -20,6 +19,7 @@ from musician.protocol.errors import InvalidPlan, PlanChanged, StillPlayed, Unkn
 from musician.protocol.rules.liveness import Owner, holds_claim
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
+from musician.protocol.values import dataclass
 from musician.runtime.conductor.sole import sole_conductor
 from musician.runtime.in_force import settings_file_text
 from musician.runtime.owners import owner_of

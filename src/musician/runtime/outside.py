@@ -9,10 +9,10 @@ reports, is none of it.
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from musician.protocol.errors import GitFailed
+from musician.protocol.values import dataclass
 from musician.trees.branches import full_ref, integration_branch
 from musician.trees.git import Git, shown
 from musician.trees.root import Root

@@ -8,7 +8,6 @@ committed by nobody but the user.
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from musician.protocol.errors import BadField, ClaimLost, MusicianError, TreeNot
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.landing import LANDS, has_landed, page_name, render_page, render_section
 from musician.protocol.proposals import MOST_TEXT_CHARS, Draft, parse_type, read_draft
+from musician.protocol.values import dataclass
 from musician.runtime.papers import Papers, write_whole
 from musician.service.proposals import KeptProposal
 from musician.store.port import Store

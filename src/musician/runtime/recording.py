@@ -1,7 +1,5 @@
 """Storing what the engine wants stored: each record by its verb, and in the files beside it."""
 
-from dataclasses import dataclass, replace
-
 from musician import service
 from musician.protocol.claim import Claim
 from musician.protocol.errors import OperatorError
@@ -10,6 +8,7 @@ from musician.protocol.messages.particulars import Counted, KeyOutput, OutputKin
 from musician.protocol.messages.types import ErrorReport, HandoffNotice
 from musician.protocol.musician import ready as r
 from musician.protocol.names import succession_number
+from musician.protocol.values import dataclass, replace
 from musician.runtime.covering import approved_as_it_is
 from musician.runtime.investigation import suggest
 from musician.runtime.papers import Papers, completion_report, error_report_text, write_whole

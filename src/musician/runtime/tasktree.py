@@ -6,7 +6,6 @@ or restored; a step that was interrupted there is simply played again.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -16,6 +15,7 @@ from musician.protocol.errors import TreeNotReady
 from musician.protocol.journal import RESOLVED_BY_HAND
 from musician.protocol.messages.particulars import KeyOutput, OutputKind
 from musician.protocol.rules.delegation import Extent
+from musician.protocol.values import dataclass
 from musician.trees.branches import (
     NO_PLAN,
     create_branch,

@@ -1,7 +1,6 @@
 """Claiming a task: exactly one of any number of sessions succeeds (D4, D9)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from musician.protocol.names import (
 )
 from musician.protocol.rules.liveness import heartbeat_status, holds_claim, owner_standing
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
+from musician.protocol.values import dataclass
 from musician.service.claims import own_epoch
 from musician.service.rowwork import is_fenced, load_task, say
 from musician.service.settling import keep_in

@@ -5,13 +5,12 @@ what a claim can be followed by (B05): the same one, by pid, start, boot and hos
 next id, with a new epoch, and nobody else can. It is the user's process: its end is noticed, and never brought about.
 """
 
-from dataclasses import dataclass
-
 from musician.processes.identity import ProcessIdentity, is_same_start
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import check_session_id
+from musician.protocol.values import dataclass
 from musician.service.claims import claims_in
 from musician.service.rowwork import say, write_entries
 from musician.store.port import Store, Tx

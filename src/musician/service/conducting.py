@@ -1,12 +1,11 @@
 """The conductor's own row, ``task-00`` (D13)."""
 
-from dataclasses import dataclass
-
 from musician.protocol.errors import ConductorRunning
 from musician.protocol.names import CONDUCTOR, check_session_id
 from musician.protocol.rules.liveness import heartbeat_status, holds_claim, standing_by_heartbeat
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.protocol.values import dataclass
 from musician.service.settling import keep_in
 from musician.store.port import Store
 from musician.store.queries.plans import Plans

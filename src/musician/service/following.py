@@ -6,10 +6,10 @@ however seldom it asks, and nothing is ever sorted by its time.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from operator import attrgetter
 
+from musician.protocol.values import dataclass
 from musician.store.port import Store, Tx
 from musician.store.queries.changes import ChangedRow, Changes
 

@@ -1,11 +1,10 @@
 """What the gate before a session's end has to know, and what it writes down (B01)."""
 
-from dataclasses import dataclass
-
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.rules.gate import Duty
+from musician.protocol.values import dataclass
 from musician.service.rowwork import load_owned, load_task, say, write_entries
 from musician.store.port import Store
 from musician.store.queries.clients import Clients

@@ -6,9 +6,9 @@ commands never compare anything.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from musician.protocol.proposals import Proposal, Status
+from musician.protocol.values import dataclass
 from musician.service.proposals import KeptProposal
 
 __all__ = ["ALIKE_FROM_PCT", "MOST_COMPARED", "MOST_COMPARED_CHARS", "Alike", "alike_among"]

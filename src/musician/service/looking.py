@@ -1,13 +1,12 @@
 """One look of a session's watcher: everything it needs to know, from one snapshot (D11)."""
 
-from dataclasses import dataclass
-
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, Progress
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.musician.since import Since
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import ACTIVE, VERDICTS, State
+from musician.protocol.values import dataclass
 from musician.service.inbox import MOST_UNREAD
 from musician.service.rowwork import load_task
 from musician.service.work import as_entry

@@ -1,7 +1,6 @@
 """Proposals: made by musicians, decided by the conductor alone, once (sources "Proposal System", D21)."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
 
 from musician.protocol.claim import Claim
 from musician.protocol.errors import BadField, UnknownProposal
@@ -18,6 +17,7 @@ from musician.protocol.proposals import (
     next_status,
 )
 from musician.protocol.transitions import Actor
+from musician.protocol.values import dataclass, replace
 from musician.service.documents import keep_text
 from musician.service.rowwork import load_owned, load_task, named, write_entries
 from musician.store.port import Store, Tx

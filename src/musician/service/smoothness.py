@@ -1,11 +1,10 @@
 """How smoothly submissions came about: each one's score, and a phase's (D14)."""
 
-from dataclasses import dataclass
-
 from musician.protocol.errors import UnreadableMessage
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.rules.review import Smoothness, summed_up
+from musician.protocol.values import dataclass
 from musician.store.port import Store
 from musician.store.queries.history import History
 from musician.store.queries.plans import Plans

@@ -4,9 +4,8 @@ One belongs to the claims that its session held when it began, for its life. Wha
 or counter of a claim is touched here.
 """
 
-from dataclasses import dataclass
-
 from musician.protocol.claim import Claim
+from musician.protocol.values import dataclass
 from musician.store.port import Store
 from musician.store.queries.subagents import Subagents
 

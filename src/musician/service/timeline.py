@@ -1,10 +1,10 @@
 """Everything that happened, for people: who did what to which task, in the order of writing."""
 
-from dataclasses import dataclass
 from typing import assert_never
 
 from musician.protocol.journal import status_line
 from musician.protocol.names import CONDUCTOR
+from musician.protocol.values import dataclass
 from musician.service.following import Change, Source, newest_changes
 from musician.service.work import as_entry
 from musician.store.port import Store

@@ -1,10 +1,9 @@
 """Looking at the database: whole answers from one snapshot."""
 
-from dataclasses import dataclass
-
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
+from musician.protocol.values import dataclass
 from musician.service.pausing import pause_in
 from musician.service.rowwork import load_task
 from musician.store.port import Store, Tx

@@ -1,12 +1,12 @@
 """Writing down what a session did: journal, verification, processes."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, Kind, Progress, deviation_in
 from musician.protocol.rules.deviations import Severity
+from musician.protocol.values import dataclass
 from musician.service.rowwork import load_owned, load_task, named, write_entries
 from musician.store.port import Store
 from musician.store.queries.sessions import Sessions

@@ -11,10 +11,10 @@ alter rows of a transaction whose caller then judges what it changed.
 
 from collections.abc import Mapping, Set
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from musician.protocol.values import dataclass
 from musician.store.query import Command, Query, Row, Value
 
 __all__ = ["Answer", "Change", "Row", "Store", "Tx", "Value"]

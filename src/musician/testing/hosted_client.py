@@ -7,7 +7,6 @@ one with the home's environment and the few variables that are the library's own
 import shlex
 from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self, cast
@@ -15,6 +14,7 @@ from typing import Self, cast
 import anyio
 from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, Message, ResultMessage
 
+from musician.protocol.values import replace
 from musician.testing.client_home import ClientHome
 from musician.testing.leftovers import MARK, end_marked, new_mark
 from musician.testing.waiting import HANG_S, NotInTime

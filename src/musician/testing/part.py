@@ -6,8 +6,8 @@ place to wait is a condition: while it is not so, the model says that it waits a
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from musician.protocol.values import dataclass
 from musician.testing.received import Received
 from musician.testing.script import Step, say
 

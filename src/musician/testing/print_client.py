@@ -5,11 +5,11 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self, cast
 
+from musician.protocol.values import dataclass
 from musician.testing.client_home import ClientHome
 from musician.testing.leftovers import MARK, end_marked, new_mark
 from musician.testing.waiting import HANG_S, NotInTime

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any
+
+from musician.protocol.values import dataclass
 
 __all__ = ["Kind", "Message", "Received", "ToolAnswer"]
 

@@ -6,9 +6,10 @@ step of a list may be such a function too, so that an answer can take up what th
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from musician.protocol.values import dataclass
 from musician.testing.received import Received
 
 __all__ = ["Failure", "Reply", "Script", "Step", "ToolUse", "Usage", "say", "use"]

@@ -7,9 +7,9 @@ description and schema; a call its name and arguments; an answer its text.
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from musician.protocol.values import dataclass
 from musician.testing.received import Message, Received
 
 __all__ = ["BYTES_A_TOKEN", "Weight", "tokens", "weigh"]

@@ -7,11 +7,11 @@ is not in the tasks' trees, and nothing is put in its place (D31).
 """
 
 import shlex
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from musician.protocol.errors import GitFailed, TreeNotReady
+from musician.protocol.values import dataclass
 from musician.trees.branches import full_ref
 from musician.trees.forward import check_lock, holds_nothing_else, move_tree, settle
 from musician.trees.git import Git, shown, tree_git_dir

@@ -8,8 +8,8 @@ around it.
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from musician.protocol.values import dataclass
 from musician.trees.git import Git, shown
 from musician.trees.resolving import hunk_of
 

@@ -16,10 +16,10 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from musician.protocol.errors import GitFailed, TreeNotReady
+from musician.protocol.values import dataclass
 from musician.trees.branches import full_ref
 from musician.trees.git import Git, tree_git_dir
 from musician.trees.obstacles import GITLINK, LINK, NOTHING, Content, changed_between, contents, place_in

@@ -16,10 +16,10 @@ Knows how to start git for one working tree and what its answers look like. Refu
 
 import os
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 from musician.protocol.errors import GitFailed, NoRepository, TreeNotReady
+from musician.protocol.values import dataclass
 from musician.trees.trust import distrusted
 
 __all__ = [

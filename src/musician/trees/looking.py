@@ -4,9 +4,9 @@ Reads refs and commits only, so it can be asked of any task at any time, also wh
 committed yet is not in it.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from musician.protocol.values import dataclass
 from musician.trees.branches import NO_PLAN, branch_of, full_ref, integration_branch, start_branch
 from musician.trees.git import Git, shown
 from musician.trees.root import Root

@@ -6,10 +6,10 @@ the program alone, so a merge that a kill left half done is ended; still, what l
 everything can be called again after a kill at any point.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from musician.protocol.errors import GitFailed, TreeNotReady
+from musician.protocol.values import dataclass
 from musician.trees.branches import baseline_name, branch_of, create_branch, full_ref, integration_branch
 from musician.trees.conflicts import Conflict, find_conflict
 from musician.trees.git import Git, shown, tree_git_dir

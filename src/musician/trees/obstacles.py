@@ -7,9 +7,9 @@ without changes is taken for granted: whatever stands at such a path is in no co
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from musician.protocol.values import dataclass
 from musician.trees.git import Git
 
 __all__ = [

@@ -8,10 +8,10 @@ played; of a plan that is complete each task keeps its newest.
 
 import shutil
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 
 from musician.protocol.errors import TreeNotReady
+from musician.protocol.values import dataclass
 from musician.trees.branches import full_ref, partial_ref
 from musician.trees.git import Git, shown, tree_git_dir
 from musician.trees.registrations import clear_stale_locks

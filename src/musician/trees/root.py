@@ -10,12 +10,13 @@ import shlex
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import psutil
 
 from musician.protocol.errors import GitFailed, NoRepository, TreeNotReady
+from musician.protocol.values import dataclass
 from musician.trees.git import Git, git_dir_of
 
 __all__ = [

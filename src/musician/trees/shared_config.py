@@ -10,9 +10,9 @@ import hashlib
 import json
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from musician.protocol.values import dataclass
 from musician.trees.root import Root
 from musician.trees.trust import TRUSTED, configured
 

@@ -5,9 +5,9 @@ files are no part of it.
 """
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
+from musician.protocol.values import dataclass
 from musician.trees.git import Git, shown
 from musician.trees.left_out import are_left_out, given_to
 

@@ -5,9 +5,8 @@ have heard of it. Rules: an item that changed nothing makes no commit (the histo
 item again changes nothing either), and no commit is made on a HEAD that is not the task's branch.
 """
 
-from dataclasses import dataclass
-
 from musician.protocol.errors import GitFailed, TreeNotReady
+from musician.protocol.values import dataclass
 from musician.trees.git import COMMITTER_EMAIL, Git, shown, tree_git_dir
 from musician.trees.left_out import are_left_out, given_to
 from musician.trees.obstacles import GITLINK, LINK, parsed_changes, place_in

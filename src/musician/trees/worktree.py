@@ -11,10 +11,10 @@ it did not make. Rules:
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from musician.protocol.errors import TreeNotReady
+from musician.protocol.values import dataclass
 from musician.trees.branches import branch_of, create_branch, full_ref
 from musician.trees.git import Git, git_dir_of, prove, shown, tree_git_dir
 from musician.trees.registrations import (

@@ -15,7 +15,7 @@ may be what has put them to sleep.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import PurePosixPath
 from typing import TypeVar
@@ -23,6 +23,7 @@ from typing import TypeVar
 import anyio.to_thread
 
 from musician.protocol.rules.referee import MAX_FINDINGS, Finding, FindingKind, may_change
+from musician.protocol.values import dataclass
 from musician.trees.git import Git
 from musician.verification.change import Change, ChangedFile, is_test_file, is_test_side, read_blobs
 from musician.verification.commands import CommandRunner, Ran

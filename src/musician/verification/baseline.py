@@ -10,10 +10,10 @@ ended without its runner's report. It says nothing of the commit, and neither do
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Protocol, Self
 
 from musician.processes.output import one_line
+from musician.protocol.values import dataclass
 from musician.verification import plain
 from musician.verification.commands import Ran
 from musician.verification.findings import counted, named

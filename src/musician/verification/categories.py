@@ -10,9 +10,9 @@ they are, and that is said.
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from musician.protocol.values import dataclass
 from musician.verification.change import Change, is_test_file
 from musician.verification.findings import Category, counted
 from musician.verification.imports import Project

@@ -9,10 +9,10 @@ test run may leave things there, and evidence is about exactly the tree it names
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Literal
 
+from musician.protocol.values import dataclass, replace
 from musician.trees.git import Git
 
 __all__ = [

@@ -13,7 +13,7 @@ Nothing raises: a stage that cannot be done is one whose finding says why not.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -28,6 +28,7 @@ from musician.protocol.rules.readiness import Check, CoverageLevel, Facts, cover
 from musician.protocol.rules.referee import Finding, FindingKind
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
+from musician.protocol.values import dataclass, replace
 from musician.trees.git import Git
 from musician.verification import claimed
 from musician.verification.basejudge import Judged, judge_by_the_base

@@ -7,10 +7,10 @@ without a number, a test or a file claims nothing.
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from musician.processes.output import one_line
+from musician.protocol.values import dataclass
 from musician.verification.findings import ClaimCheck
 
 __all__ = ["MAX_CLAIMED_NAMES", "Claimed", "Ran", "compare_claim", "read_claim"]

@@ -11,7 +11,7 @@ import re
 import shlex
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -21,6 +21,7 @@ from musician.processes.identity import ProcessIdentity
 from musician.processes.output import OutputLog, printable
 from musician.processes.scratch import ScratchFolder
 from musician.processes.spawn import run_program
+from musician.protocol.values import dataclass, replace
 from musician.verification.counts import TestRecord, read_records
 from musician.verification.invocation import read_invocation
 from musician.verification.result import CommandResult

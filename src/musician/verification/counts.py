@@ -8,11 +8,12 @@ they are made printable and bounded.
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal, get_args
 
 from musician.processes.output import one_line
+from musician.protocol.values import dataclass
 from musician.verification.result import TestCounts
 
 __all__ = [

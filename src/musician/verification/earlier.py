@@ -6,8 +6,8 @@ is simply not known.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from musician.protocol.values import dataclass
 from musician.store.rows import VerificationRow
 from musician.verification.result import VerificationResult
 

@@ -4,11 +4,12 @@ Knows no file and runs nothing. Every finding says what it could not look at (``
 silence never passes for a clean bill. All lists are bounded where they are made.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from musician.protocol.rules.readiness import Check, Decision
 from musician.protocol.rules.referee import Finding
+from musician.protocol.values import dataclass
 
 __all__ = [
     "Category",

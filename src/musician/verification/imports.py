@@ -12,9 +12,9 @@ Only eager imports make a cycle that hurts. Skimming takes every import for eage
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
+from musician.protocol.values import dataclass
 from musician.trees.git import Git
 from musician.verification.change import MAX_FILE_BYTES, read_blobs
 

@@ -10,10 +10,10 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
 
+from musician.protocol.values import dataclass
 from musician.verification.options import PYTEST, UNITTEST
 
 __all__ = ["Invocation", "Runner", "folder_of", "module_name", "read_invocation"]

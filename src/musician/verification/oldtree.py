@@ -11,7 +11,6 @@ tree is not touched, and a kill leaves a folder in the temporary directory and n
 import os
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +18,7 @@ import anyio
 import anyio.to_thread
 
 from musician.processes.scratch import ScratchFolder
+from musician.protocol.values import dataclass
 from musician.trees.git import Git
 from musician.trees.left_out import given_to
 from musician.verification.change import ChangedFile

@@ -6,7 +6,8 @@ could be either, nobody can tell: the reading is None, and nothing is derived fr
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from musician.protocol.values import dataclass
 
 __all__ = ["PYTEST", "UNITTEST", "Options", "Words"]
 

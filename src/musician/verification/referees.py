@@ -13,9 +13,9 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from musician.protocol.values import dataclass
 from musician.trees.git import Git
 from musician.verification.change import Change, ChangedFile, read_blobs
 from musician.verification.starters import MAKEFILE, Starts, reached

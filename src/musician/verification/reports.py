@@ -11,7 +11,6 @@ import contextlib
 import os
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,6 +18,7 @@ import anyio.to_thread
 
 from musician.own_python import own_python
 from musician.processes.scratch import ScratchFolder
+from musician.protocol.values import dataclass
 from musician.verification.tools import run_tool
 
 __all__ = ["MAX_REPORT_BYTES", "Report", "Stamps", "fresh_report", "put_together", "report_stamps"]

@@ -6,10 +6,10 @@ nothing, is red whatever its exit code says (D16). A result names the tree it wa
 stand for another.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from musician.processes.output import one_line
+from musician.protocol.values import dataclass
 from musician.verification import plain
 from musician.verification.findings import Stages
 

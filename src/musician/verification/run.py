@@ -7,7 +7,6 @@ repetition would say nothing new.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import anyio.to_thread
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
 from musician.protocol.errors import OperatorError
+from musician.protocol.values import dataclass
 from musician.trees.git import Git
 from musician.verification.baseline import Before
 from musician.verification.change import Change, read_change

@@ -14,7 +14,6 @@ import shutil
 import sys
 import tokenize
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -22,6 +21,7 @@ import anyio.to_thread
 
 from musician.processes.output import one_line
 from musician.processes.scratch import ScratchFolder
+from musician.protocol.values import dataclass, replace
 from musician.trees.git import Git
 from musician.verification.change import Change, ChangedFile, is_test_side, read_blobs
 from musician.verification.findings import Remark, Scan

@@ -7,8 +7,9 @@ be called once for each package). Output is said by the code under test too, so 
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from musician.protocol.values import dataclass
 from musician.verification.counts import Outcome, TestRecord, counted_in
 from musician.verification.result import TestCounts
 

@@ -6,8 +6,8 @@ reached or is caught again, or if it neither asserts nor calls, raises or waits 
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from musician.protocol.values import dataclass
 from musician.trees.git import Git
 from musician.verification.change import Change, is_test_file, read_blobs
 from musician.verification.counts import Outcome

@@ -10,10 +10,10 @@ one that does nothing has nothing to run. Python only; erring is on the side of 
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from musician.protocol.rules.referee import Finding, FindingKind, may_change
+from musician.protocol.values import dataclass
 from musician.trees.git import Git
 from musician.verification.change import Change, ChangedFile, is_test_file, is_test_side, read_blobs
 from musician.verification.findings import named

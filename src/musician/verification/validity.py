@@ -12,11 +12,11 @@ can fail: that is what it should do there.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import anyio.to_thread
 
+from musician.protocol.values import replace
 from musician.trees.git import Git
 from musician.verification.change import Change, is_test_side
 from musician.verification.commands import CommandRunner, Ran

@@ -1,11 +1,11 @@
 """One thing that must be right for a run: how it is looked at, and what must be right before it can be."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from musician.cli.context import App
 from musician.plugin.finding import Finding, Level
 from musician.protocol.errors import MusicianError
+from musician.protocol.values import dataclass, replace
 
 __all__ = ["Check", "fail", "make_all", "ok", "warn"]
 

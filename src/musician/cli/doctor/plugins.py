@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 
 from musician.cli.context import App
 from musician.cli.doctor.check import ok
@@ -13,6 +12,7 @@ from musician.plugin.places import Installation, for_project, for_user
 from musician.plugin.rendering import this_program
 from musician.plugin.selfcheck import check_plugin
 from musician.protocol.errors import MusicianError
+from musician.protocol.values import replace
 
 __all__ = ["installed"]
 

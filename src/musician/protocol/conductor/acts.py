@@ -1,8 +1,7 @@
 """What a conductor can do; each act is safe to be done again after a crash."""
 
-from dataclasses import dataclass
-
 from musician.protocol.states import State
+from musician.protocol.values import dataclass
 
 __all__ = [
     "Act",

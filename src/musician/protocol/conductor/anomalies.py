@@ -11,11 +11,11 @@ silence that lasts ends in a takeover (D23); everything else is only shown. The 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from musician.protocol.journal import AWAITS_ANSWER, Entry, Kind
 from musician.protocol.rules.deviations import Severity
+from musician.protocol.values import dataclass
 
 __all__ = ["JUMP_OVER_PCT", "SILENT_FROM_S", "Anomaly", "Noted", "Signal", "anomalies", "in_journal"]
 

@@ -8,7 +8,6 @@ does an approval that leaves a Medium or High deviation or a finding (D26) unrul
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 
 from musician.protocol.rules.deviations import Severity, open_deviations
@@ -22,6 +21,7 @@ from musician.protocol.rules.review import (
     missing_evidence,
 )
 from musician.protocol.settings import Settings
+from musician.protocol.values import dataclass
 
 __all__ = ["Judgement", "Opinion", "before_asking", "form_opinion", "judge_by_opinion"]
 

@@ -1,7 +1,6 @@
 """Everything the conductor decides by: what the database, the locks and git say at one moment (D13)."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 
 from musician.protocol.conductor.opinion import Opinion
@@ -9,6 +8,7 @@ from musician.protocol.rules.liveness import Owner
 from musician.protocol.rules.review import Submission
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
+from musician.protocol.values import dataclass
 
 __all__ = [
     "Orchestra",

@@ -16,10 +16,10 @@ takes the place of those of an earlier one that are not played yet.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 
 from musician.protocol.errors import BadField
+from musician.protocol.values import dataclass
 
 __all__ = [
     "MOST_CORRECTIONS",

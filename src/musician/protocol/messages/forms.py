@@ -17,10 +17,11 @@ CRLF included.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from musician.protocol.errors import BadField, UnreadableMessage
+from musician.protocol.values import dataclass
 
 __all__ = ["Codec", "Field", "Form", "Message"]
 

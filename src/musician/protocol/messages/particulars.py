@@ -7,13 +7,13 @@ refused.
 """
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from math import isfinite
 from typing import Self
 
 from musician.protocol.errors import BadField
 from musician.protocol.rules.deviations import Severity
+from musician.protocol.values import dataclass
 
 __all__ = [
     "ABSENT",

@@ -6,7 +6,6 @@ measured.
 """
 
 import re
-from dataclasses import dataclass
 from typing import ClassVar
 
 from musician.protocol.errors import BadField
@@ -35,6 +34,7 @@ from musician.protocol.messages.particulars import (
     check_text,
 )
 from musician.protocol.messages.types import MessageType
+from musician.protocol.values import dataclass
 
 __all__ = ["FINAL", "ROUGHEST", "Completion", "ReviewRequest", "Submission"]
 

@@ -9,7 +9,6 @@ two submissions are in ``submissions``, the names of the types in ``kinds``.
 """
 
 import re
-from dataclasses import dataclass
 from typing import ClassVar
 
 from musician.protocol.errors import BadField, BadId
@@ -46,6 +45,7 @@ from musician.protocol.messages.particulars import (
     check_text,
 )
 from musician.protocol.names import check_task_id
+from musician.protocol.values import dataclass
 
 __all__ = [
     "REPORTS",

@@ -5,7 +5,6 @@ session that dies in between leaves it unread for its successor. Any word answer
 it was said.
 """
 
-from dataclasses import replace
 from typing import cast
 
 from musician.protocol.journal import CONDUCTOR_TIMEOUT, Entry, Kind
@@ -18,6 +17,7 @@ from musician.protocol.musician.turn import Turn
 from musician.protocol.musician.writing import timeout_report
 from musician.protocol.rules.deviations import REJECTED
 from musician.protocol.states import State
+from musician.protocol.values import replace
 
 __all__ = ["exit_requested", "judged", "message", "pause_asked", "pause_lifted", "timed_out"]
 

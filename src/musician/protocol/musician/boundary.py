@@ -7,8 +7,6 @@ is named by the journal alone, so a boundary reached again, after a stop, a fail
 again.
 """
 
-from dataclasses import replace
-
 from musician.protocol.journal import AWAITS_ANSWER, Kind
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.program import Check, Play
@@ -23,6 +21,7 @@ from musician.protocol.rules.budget import (
     project,
 )
 from musician.protocol.rules.delegation import Attempts, Failure
+from musician.protocol.values import replace
 
 __all__ = [
     "go_on",

@@ -22,8 +22,6 @@ The rules lie where their inputs come from: ``playing`` (what runs), ``answers``
 session's own beginning and end).
 """
 
-from dataclasses import replace
-
 from musician.protocol.errors import UnexpectedInput
 from musician.protocol.journal import Kind
 from musician.protocol.musician import inputs as i
@@ -45,6 +43,7 @@ from musician.protocol.musician.turn import Turn
 from musician.protocol.musician.writing import leaving, question, resumption_question
 from musician.protocol.resumption.handoff import ENDED_WAITING
 from musician.protocol.states import VERDICTS, State
+from musician.protocol.values import replace
 
 __all__ = ["MOST_REDS", "Mode", "MusicianState", "Since", "Waiting", "step", "takes"]
 

@@ -1,6 +1,6 @@
 """What a musician's engine is told. Time, ids and everything measured come in here; the engine asks nobody."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from musician.protocol.journal import Progress
@@ -10,6 +10,7 @@ from musician.protocol.rules.delegation import Extent
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.rules.review import Verification
 from musician.protocol.states import State
+from musician.protocol.values import dataclass
 
 __all__ = [
     "AnswerTold",

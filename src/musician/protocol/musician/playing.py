@@ -1,6 +1,5 @@
 """What a musician hears from what it runs: pieces and verifications that end, and what is told meanwhile."""
 
-from dataclasses import replace
 from typing import cast
 
 from musician.protocol.journal import Entry, Kind
@@ -15,6 +14,7 @@ from musician.protocol.rules.budget import Stance, evaluate, reading_from_pct
 from musician.protocol.rules.delegation import Attempts, Failure, NextAttempt, next_attempt
 from musician.protocol.rules.deviations import Severity, open_deviations
 from musician.protocol.rules.review import Verification
+from musician.protocol.values import replace
 
 __all__ = ["MOST_REDS", "measure", "piece_ended", "told", "verification_ended"]
 

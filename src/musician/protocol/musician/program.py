@@ -1,10 +1,11 @@
 """A task as the musician plays it: one flat list of items in document order."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from musician.protocol.journal import Entry, Kind, Progress
 from musician.protocol.messages.corrections import Correction, Way, corrections_in
 from musician.protocol.rules.delegation import Extent
+from musician.protocol.values import dataclass
 
 __all__ = ["Check", "Play", "Program", "ordered"]
 

@@ -4,13 +4,13 @@ Order contract: every record of ``records`` is stored, each in one transaction a
 ``acts`` is begun. A crash in between loses no more than an act that a successor will begin anew.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from musician.protocol.journal import Entry
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import ContextWarning, ErrorReport
 from musician.protocol.musician.program import Check, Play
+from musician.protocol.values import dataclass
 
 __all__ = [
     "Acknowledge",

@@ -6,10 +6,11 @@ is played by hand, scores what happened before it as the session that lived thro
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
 from musician.protocol.journal import JUDGED_BY_PERSON, Entry, Kind
 from musician.protocol.messages.feedback import numbered_answer, points_of
+from musician.protocol.values import dataclass, replace
 
 __all__ = ["Since"]
 

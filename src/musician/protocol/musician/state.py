@@ -1,6 +1,6 @@
 """What the musician's engine remembers between two inputs."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from musician.protocol.journal import Progress
@@ -8,6 +8,7 @@ from musician.protocol.musician.program import Check, Play, Program
 from musician.protocol.musician.since import Since
 from musician.protocol.rules.delegation import Attempts
 from musician.protocol.settings import Settings
+from musician.protocol.values import dataclass
 
 __all__ = ["BUSY", "Mode", "MusicianState", "Waiting", "Word"]
 

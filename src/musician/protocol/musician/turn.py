@@ -4,12 +4,11 @@ The rules change the state only through a turn, and every journal entry they wri
 progress and roughness therefore always agree with what is stored.
 """
 
-from dataclasses import replace
-
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.program import ordered
 from musician.protocol.musician.state import Mode, MusicianState, Word
+from musician.protocol.values import replace
 
 __all__ = ["Turn"]
 

@@ -1,9 +1,10 @@
 """What a musician never does of its own accord, and what is said to it instead (D21)."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
+
+from musician.protocol.values import dataclass
 
 __all__ = ["GRANTABLE", "REASONS", "UNTOLD", "Act", "Refusal", "worded_grants"]
 

@@ -9,10 +9,11 @@ scripts.
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from musician.protocol.policy.forbidden import UNTOLD, Act
 from musician.protocol.policy.shell import UNKNOWN
+from musician.protocol.values import dataclass
 
 __all__ = ["GitLine", "read_git_line"]
 

@@ -7,12 +7,13 @@ tell is not held against it. It opens no file: the caller gives what resolves sy
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from posixpath import basename, dirname, join
 from types import MappingProxyType
 
 from musician.protocol.policy.forbidden import Act
 from musician.protocol.policy.shell import UNKNOWN
+from musician.protocol.values import dataclass
 
 __all__ = ["Surroundings", "deleting", "is_database", "is_free", "is_outside", "within", "writing"]
 

@@ -13,7 +13,6 @@ Theory. A few rules, each for a kind of program:
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from posixpath import basename, join
 
@@ -22,6 +21,7 @@ from musician.protocol.policy.listed import listed
 from musician.protocol.policy.places import Surroundings, deleting, is_database, within, writing
 from musician.protocol.policy.shell import UNKNOWN, Run, found_by, name_of, resolved
 from musician.protocol.policy.verbs import PUBLISHERS, claude, forge, musician, publishes
+from musician.protocol.values import replace
 
 __all__ = ["acts_of", "as_module", "is_fed", "is_known", "passed_on"]
 

@@ -16,8 +16,10 @@ It judges nothing and looks into no program's arguments: that is the policy's pa
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from posixpath import basename, join, normpath
+
+from musician.protocol.values import dataclass
 
 __all__ = ["MOST_CHARACTERS", "UNKNOWN", "Run", "TooMuch", "found_by", "name_of", "resolved", "runs_of"]
 

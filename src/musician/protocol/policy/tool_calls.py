@@ -11,7 +11,6 @@ Reading is never refused. What is too much to be read is refused, and so is what
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from musician.protocol.policy.forbidden import UNTOLD, Act, Refusal
 from musician.protocol.policy.gitline import read_git_line
@@ -20,6 +19,7 @@ from musician.protocol.policy.places import Surroundings, is_free, is_outside, w
 from musician.protocol.policy.programs import acts_of, as_module, is_fed, passed_on
 from musician.protocol.policy.servers import acts_of_server, commands_in, is_looking, paths_in
 from musician.protocol.policy.shell import MOST_CHARACTERS, UNKNOWN, Run, TooMuch, resolved, runs_of
+from musician.protocol.values import dataclass
 
 __all__ = ["Surroundings", "is_own_tool", "judge"]
 

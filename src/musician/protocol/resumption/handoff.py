@@ -10,8 +10,9 @@ HANDOFFs too; :func:`classify` says what a found text is. The judgement of the s
 """
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+
+from musician.protocol.values import dataclass
 
 __all__ = [
     "DIED",

@@ -14,12 +14,12 @@ files that call a task complete which is not.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
 from musician.protocol.resumption.telling import Told
 from musician.protocol.rules.review import Verification
+from musician.protocol.values import dataclass
 
 __all__ = ["CLASSES", "Class", "Decision", "Known", "Mismatch", "MismatchKind", "decide", "find_mismatches"]
 

@@ -6,7 +6,8 @@ know. What a text does not say is empty or None.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from musician.protocol.values import dataclass
 
 __all__ = ["Told", "told_by_handoff", "told_by_status"]
 

@@ -10,11 +10,11 @@ and with 80, and pause above 80. The default numbers stand here for reading; the
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.protocol.values import dataclass
 
 __all__ = [
     "LEAST_AGENT_COST_PCT",

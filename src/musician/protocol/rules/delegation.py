@@ -9,10 +9,11 @@ a piece larger than it was thought to be: an attempt that has changed more than 
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from musician.protocol.settings import Settings
+from musician.protocol.values import dataclass
 
 __all__ = [
     "DELEGABLE",

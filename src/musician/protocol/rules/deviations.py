@@ -6,10 +6,10 @@ costs under an hour or changes an approach notably; High costs more, or changes 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 
 from musician.protocol.errors import UnknownSeverity
+from musician.protocol.values import dataclass
 
 __all__ = [
     "ESCALATES_AT_HIGH",

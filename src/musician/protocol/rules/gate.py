@@ -11,7 +11,6 @@ input", and the session reads the database for itself.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.states import TERMINAL, WAITING, State
+from musician.protocol.values import dataclass
 
 if TYPE_CHECKING:
     from musician.protocol.settings import Settings

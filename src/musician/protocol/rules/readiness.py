@@ -8,11 +8,11 @@ What is unknown is never taken for good. It does not hold a checkpoint back eith
 said in the report (``REPORT_AND_SAY``). Only tests that cannot be run, or will not decide, go to a human.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
 from musician.protocol.rules.review import Verification
+from musician.protocol.values import dataclass
 
 __all__ = [
     "MATRIX",

@@ -8,9 +8,10 @@ it came with, or by naming it; what is sent back unnamed is found again.
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
+
+from musician.protocol.values import dataclass
 
 __all__ = ["MAX_FINDINGS", "Finding", "FindingKind", "may_change"]
 

@@ -23,11 +23,11 @@ what was sent back for roughness can come back smooth. More of any fact never ma
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from musician.protocol.rules.deviations import Deviation, Severity, escalates, open_deviations
 from musician.protocol.settings import Settings
+from musician.protocol.values import dataclass
 
 __all__ = [
     "APPROVED_UP_TO",

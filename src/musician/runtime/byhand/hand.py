@@ -6,7 +6,6 @@ verification and fills in the submission; nobody's word stands for a run (D14, D
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar
@@ -29,6 +28,7 @@ from musician.protocol.rules.deviations import SKIPPED_BY_ITSELF
 from musician.protocol.settings import Settings
 from musician.protocol.states import WAITING, State
 from musician.protocol.transitions import Actor, Event, find
+from musician.protocol.values import replace
 from musician.runtime.baselines import Baselines
 from musician.runtime.belongings import check_alone, end_what_runs
 from musician.runtime.byhand import pieces

@@ -1,7 +1,6 @@
 """A checkpoint of a session that is played by hand: committed, verified by the program, and submitted (D14, D16)."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -15,6 +14,7 @@ from musician.protocol.musician.engine import Mode, Since, step
 from musician.protocol.musician.inputs import VerificationEnded
 from musician.protocol.musician.program import Check
 from musician.protocol.transitions import Actor, Event, find
+from musician.protocol.values import replace
 from musician.runtime.belongings import check_alone
 from musician.runtime.byhand.hand import Hand
 from musician.runtime.byhand.weighing import warn_if_too_dear

@@ -7,7 +7,6 @@ know where to go on, whatever the task has been through.
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 
 import anyio.to_thread
@@ -20,6 +19,7 @@ from musician.protocol.journal import Kind
 from musician.protocol.messages.types import Resumption
 from musician.protocol.musician.writing import resumption_question
 from musician.protocol.settings import Settings
+from musician.protocol.values import dataclass, replace
 from musician.runtime.byhand.hand import Hand
 from musician.runtime.claiming import claim_task
 from musician.runtime.in_force import settings_of_task

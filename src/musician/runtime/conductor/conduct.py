@@ -10,7 +10,6 @@ import signal
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -28,6 +27,7 @@ from musician.protocol.conductor import engine as c
 from musician.protocol.errors import DatabaseUnusable, MusicianError, PlanChanged
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.settings import Settings
+from musician.protocol.values import dataclass, replace
 from musician.runtime.conductor.facts import Gatherer, Memory
 from musician.runtime.conductor.merging import Merger, without_work
 from musician.runtime.conductor.performing import Performer

@@ -1,7 +1,7 @@
 """Gathering what the conductor decides by: the database, the life locks and git, at one moment."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 from musician import service
@@ -22,6 +22,7 @@ from musician.protocol.rules.liveness import Owner, heartbeat_status, standing_b
 from musician.protocol.rules.review import ROUGHEST, Evidence, Submission, SubmittedWork, Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.protocol.values import dataclass
 from musician.runtime.conductor.estimate import is_estimate_broken
 from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.owners import is_about_to_play, owner_of

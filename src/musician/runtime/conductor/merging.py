@@ -5,7 +5,6 @@ the work and a submission that still waits; judging it again finds it merged alr
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -18,6 +17,7 @@ from musician.processes.output import one_line
 from musician.protocol.conductor.engine import Trial, TrialOutcome
 from musician.protocol.errors import TreeNotReady
 from musician.protocol.settings import Settings
+from musician.protocol.values import dataclass
 from musician.runtime.baselines import Baselines
 from musician.runtime.preparing import prepare_tree
 from musician.runtime.verifying import nobody_records, python_environment, verify_by_hand

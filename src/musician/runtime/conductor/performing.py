@@ -4,7 +4,6 @@ import os
 import signal
 import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -25,6 +24,7 @@ from musician.protocol.errors import ConductorError, MusicianError, SessionError
 from musician.protocol.rules.review import Evidence, Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.protocol.values import dataclass
 from musician.runtime.checkpoint import outcome_of
 from musician.runtime.conductor.facts import Memory, submitted_commit
 from musician.runtime.conductor.merging import Merger

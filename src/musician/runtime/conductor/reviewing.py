@@ -7,7 +7,7 @@ play, so that a model can take the shell agent's place.
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -24,6 +24,7 @@ from musician.protocol.conductor.opinion import Judgement, Opinion, form_opinion
 from musician.protocol.errors import MusicianError
 from musician.protocol.rules.review import needs_a_judge
 from musician.protocol.settings import Settings
+from musician.protocol.values import dataclass
 from musician.runtime.verifying import nobody_records, python_environment
 from musician.service import TaskView
 from musician.service.work import open_rows

@@ -8,10 +8,11 @@ called stale, and healthy owners show themselves.
 
 import time
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from musician.protocol.rules.liveness import trusts_ages
 from musician.protocol.settings import Settings
+from musician.protocol.values import dataclass
 
 __all__ = ["CLOCK", "Ticks"]
 

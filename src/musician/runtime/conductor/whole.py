@@ -1,9 +1,8 @@
 """What the plan's own tests say of all of it: of the commit it begins at, and of what was merged in the end (D27)."""
 
-from dataclasses import dataclass
-
 from musician.plans.model import Isolation, Plan, Require
 from musician.protocol.settings import Settings
+from musician.protocol.values import dataclass
 from musician.runtime.baselines import Baselines
 from musician.store.port import Store
 from musician.trees.root import Root

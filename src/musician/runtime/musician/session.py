@@ -8,7 +8,7 @@ because both go through one queue.
 import math
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -33,6 +33,7 @@ from musician.protocol.rules.delegation import Extent
 from musician.protocol.rules.deviations import parse_severity
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.protocol.values import dataclass, replace
 from musician.runtime.baselines import Baselines
 from musician.runtime.checkpoint import run_checkpoint
 from musician.runtime.musician.watching import Watcher

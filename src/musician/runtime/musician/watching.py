@@ -6,7 +6,7 @@ has been told, and tells it the difference. The bell is opened before the first 
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 import anyio
@@ -20,6 +20,7 @@ from musician.protocol.musician import inputs as i
 from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, State
+from musician.protocol.values import dataclass
 from musician.runtime.wakeups import hang_bell, has_rung, rings
 from musician.service import Look
 from musician.store.bell import Bell

@@ -5,7 +5,6 @@ nothing about it. Only the tests are run; what else a checkpoint is looked at fo
 approval the tests of what is finished are run, and told.
 """
 
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from musician.protocol.musician.program import Check
 from musician.protocol.resumption.mismatches import Mismatch
 from musician.protocol.rules.review import Verification
 from musician.protocol.states import State
+from musician.protocol.values import dataclass, replace
 from musician.runtime.checkpoint import outcome_of
 from musician.runtime.preparing import prepare_tree
 from musician.runtime.resuming.reconciling import check_to_decide

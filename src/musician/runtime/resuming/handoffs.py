@@ -3,8 +3,6 @@
 A session that leaves writes one; after a crash the conductor writes one from the same facts, marked as such.
 """
 
-from dataclasses import dataclass
-
 from musician import service
 from musician.protocol.journal import Progress
 from musician.protocol.musician.program import Program
@@ -20,6 +18,7 @@ from musician.protocol.resumption.handoff import (
     read,
 )
 from musician.protocol.states import VERDICTS, WAITING
+from musician.protocol.values import dataclass
 from musician.service import TaskView
 from musician.verification.result import VerificationResult
 

@@ -6,7 +6,6 @@ does what is missing when it claims again, or leaves it to its successor. Nothin
 tree at a second look may be the session's own.
 """
 
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from musician.protocol.messages.types import Resumption
 from musician.protocol.musician.program import Program
 from musician.protocol.resumption.mismatches import Mismatch
 from musician.protocol.settings import Settings
+from musician.protocol.values import dataclass, replace
 from musician.runtime.baselines import Baselines
 from musician.runtime.belongings import end_what_runs
 from musician.runtime.covering import approved_as_it_is

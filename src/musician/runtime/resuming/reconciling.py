@@ -6,7 +6,6 @@ session that is killed before that leaves its successor the same picture.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from musician import service
 from musician.protocol.journal import RESOLVED_BY_HAND, Entry, Kind, deviation_in
@@ -26,6 +25,7 @@ from musician.protocol.resumption.telling import told_by_handoff, told_by_status
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.rules.review import Verification
 from musician.protocol.states import CLAIMABLE, State
+from musician.protocol.values import dataclass
 from musician.runtime.papers import Papers, missing_lines
 from musician.runtime.resuming.handoffs import Left
 from musician.runtime.resuming.resumption import Resumed

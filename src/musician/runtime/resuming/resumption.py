@@ -6,7 +6,6 @@ nobody has acted on yet, unfinished work in the tree.
 """
 
 from collections import Counter
-from dataclasses import dataclass
 
 from musician import service
 from musician.protocol.errors import UnreadableMessage
@@ -22,6 +21,7 @@ from musician.protocol.rules.budget import average_agent_cost
 from musician.protocol.rules.deviations import REJECTED, Severity, worst
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.protocol.values import dataclass
 from musician.runtime.resuming.handoffs import Left
 from musician.runtime.tasktree import TaskTree
 from musician.service import TaskView

@@ -14,12 +14,13 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import apsw
 
 from musician.protocol.errors import StatementRefused
+from musician.protocol.values import dataclass
 from musician.store.port import Answer, Change, Value
 from musician.store.sqlite.functions import MOST_ASKED_BYTES, OURS, QUICK
 from musician.store.sqlite.texts import read_bytes

@@ -11,13 +11,13 @@ It is compared at every opening, so it is a constant here and never worked out t
 what was made is for ``doctor`` to find.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 import apsw
 
 from musician.protocol.errors import DatabaseUnusable
+from musician.protocol.values import dataclass
 
 __all__ = [
     "APPLICATION_ID",
