@@ -31,6 +31,7 @@ Greets people like Zoë.
 echo 'def greet(name): return name' > greeter.py
 ```
 #### Checkpoint 1: it greets
+- test: `python3 -m unittest -q`
 #### Step 2: Polish it
 ```bash run
 true

@@ -49,6 +49,7 @@ Greets people like Zoë.
 Write greeter.py.
 ##### Agent 1: Document it
 #### Checkpoint 1: it greets
+- test: `bash check.sh`
 #### Step 2: Polish it
 
 ### task-02: Add the farewell
