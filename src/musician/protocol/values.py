@@ -76,8 +76,7 @@ def _value(cls: type) -> type:
     )
     made.__qualname__ = cls.__qualname__
     standard.of = made
-    if "__init__" not in written:
-        made.__init__ = _init_of(made, fields)  # type: ignore[misc]
+    made.__init__ = _init_of(made, fields)  # type: ignore[misc]
     return made
 
 
