@@ -151,7 +151,8 @@ def test_what_a_process_holds_comes_along_together(store: Store, held: Claim, wa
 
 
 def test_the_end_of_a_session_is_recorded_once_and_told(store: Store, held: Claim) -> None:
-    assert service.end_client(store, "old", reason="other") == (held,)
+    written = service.end_client(store, "old", reason="other")
+    assert [task_id for task_id, _ in written] == [held.task_id]
     service.end_client(store, "old", reason="clear")
     client = service.client_of(store, "old")
     assert client is not None
@@ -167,7 +168,8 @@ def test_the_end_of_a_session_is_recorded_once_and_told(store: Store, held: Clai
 
 
 def test_a_failed_turn_is_recorded_and_told(store: Store, held: Claim) -> None:
-    assert service.note_client_failure(store, "old", "rate limit\n" * 100) == (held,)
+    [(task_id, entry)] = service.note_client_failure(store, "old", "rate limit\n" * 100)
+    assert (task_id, entry.kind) == (held.task_id, Kind.NOTE)
     client = service.client_of(store, "old")
     assert client is not None
     assert client.last_failure is not None

@@ -48,6 +48,7 @@ def _refuses(place: "Place", session_id: str, argv: "Sequence[str]", stdin: "Tex
     """Whether something is wanted that was not granted; said, and written down where that can be done."""
     from musician import service
     from musician.hooks.standing import claim_of
+    from musician.hooks.status_file import note_down
     from musician.protocol.errors import MusicianError
     from musician.protocol.policy.forbidden import Act, Refusal
 
@@ -59,7 +60,8 @@ def _refuses(place: "Place", session_id: str, argv: "Sequence[str]", stdin: "Tex
         refusal = Refusal(act=act, what=what)
         _say(str(refusal))
         try:
-            service.note_refusal(place.store(), claim_of(place.played[0], session_id), refusal)
+            claim = claim_of(place.played[0], session_id)
+            note_down(place, service.note_refusal(place.store(), claim, refusal))
         except MusicianError as error:
             _say(f"the refusal is not in the journal: {error}")
         return True

@@ -17,10 +17,12 @@ def answer(event: "HookEvent", place: "Place") -> "Answer | None":
     if place.played:
         from musician import service
         from musician.hooks.client import met
+        from musician.hooks.status_file import note_down
 
         session_id = event.session_id or ""
         if place.played[0].warned_pct is None:  # claimed by another way, and never met
             here = met(transcript_path=event.transcript_path, source=None)
             service.meet_client(place.store(), session_id, here)
-        service.end_client(place.store(), session_id, reason=event.text("reason") or "unknown")
+        reason = event.text("reason") or "unknown"
+        note_down(place, service.end_client(place.store(), session_id, reason=reason))
     return None

@@ -113,6 +113,7 @@ def _follow(event: "HookEvent", place: "Place", session_id: str, source: str) ->
     from musician import service
     from musician.hooks.client import met
     from musician.hooks.standing import standing
+    from musician.hooks.status_file import note_down
 
     here = met(transcript_path=event.transcript_path, source=source)
     moved: tuple[Claim, ...] = ()
@@ -120,6 +121,15 @@ def _follow(event: "HookEvent", place: "Place", session_id: str, source: str) ->
         moved = service.rebind(place.store(), session_id, here, is_cleared=source in _GOES_ON)
     if moved:
         place.look(session_id)
+        note_down(
+            place,
+            tuple(
+                (claim.task_id, service.as_entry(row))
+                for claim in moved
+                for row in service.journal_of(place.store(), claim.task_id)
+                if row.claim_epoch == claim.epoch
+            ),
+        )
         return [
             "The conversation before this one was cleared; its claims are yours.",
             standing(place, session_id),

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from musician import service
 from musician.hooks.answers import block, notice
+from musician.hooks.status_file import note_down
 from musician.hooks.stop_counting import this_stop
 from musician.processes.vital import is_held, lock_path
 from musician.protocol.claim import Claim
@@ -114,7 +115,7 @@ def _kept(event: "HookEvent", place: "Place", keep: Keep) -> "Answer":
     if not why:
         return block(keep.reason)
     if not stops.is_repeat and keep.duty.task_id != CONDUCTOR:
-        service.let_go(place.store(), _claim(event, place, keep.duty), why)
+        note_down(place, service.let_go(place.store(), _claim(event, place, keep.duty), why))
     return notice(f"musician: {keep.duty.task_id} is {keep.duty.state}, and its session was let stop: {why}")
 
 

@@ -23,10 +23,11 @@ def answer(event: "HookEvent", place: "Place") -> "Answer | None":
     if not place.played:
         return None
     from musician import service
+    from musician.hooks.status_file import note_down
 
     said = [event.text("error"), event.text("last_assistant_message")]
     text = ": ".join(part for part in said if part) or "unknown"
-    service.note_client_failure(place.store(), event.session_id or "", text)
+    note_down(place, service.note_client_failure(place.store(), event.session_id or "", text))
     if not _is_full(event, place, text.lower()):
         return None
     from musician.hooks.leaving import leave_all

@@ -20,11 +20,9 @@ def answer(event: "HookEvent", place: "Place") -> "Answer | None":
         begin(event, place)
         return None
     from musician import service
-    from musician.hooks.status_file import note_down
 
     service.end_subagent(place.store(), event.agent_id)
-    for held in place.played:
-        note_down(place, held.task_id, f"subagent {event.agent_id} ({kind}) stopped")
+    _note_down(place, f"subagent {event.agent_id} ({kind}) stopped")
     return None
 
 
@@ -32,10 +30,16 @@ def begin(event: "HookEvent", place: "Place") -> None:
     """It runs from now on, under what its session plays: begun, or spoken to again after it had stopped."""
     from musician import service
     from musician.hooks.standing import claim_of
-    from musician.hooks.status_file import note_down
     from musician.service import Subagent
 
     subagent = Subagent(agent_id=event.agent_id or "", kind=event.text("agent_type"))
     for held in place.played:
         service.begin_subagent(place.store(), claim_of(held, event.session_id or ""), subagent)
-        note_down(place, held.task_id, f"{subagent} started")
+    _note_down(place, f"{subagent} started")
+
+
+def _note_down(place: "Place", text: str) -> None:
+    from musician.hooks.status_file import note_down
+    from musician.protocol.journal import Entry, Kind
+
+    note_down(place, tuple((held.task_id, Entry(kind=Kind.NOTE, text=text)) for held in place.played))

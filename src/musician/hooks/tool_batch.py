@@ -114,9 +114,7 @@ def _weighed(event: "HookEvent", place: "Place", numbers: "Numbers", used_pct: "
     service.warn_client(place.store(), session_id, reached)
     if warned < reached == numbers.thresholds_pct[-1]:
         told = f"its context is spent: {used_pct:.0f} % are used"
-        service.tell_conductor(place.store(), session_id, told)
-        for held in place.played:
-            note_down(place, held.task_id, told)
+        note_down(place, service.tell_conductor(place.store(), session_id, told))
     return [_asked(used_pct, reached, numbers)] if reached > warned else []
 
 

@@ -195,12 +195,13 @@ def _judged(event: "HookEvent", place: "Place", tool: str) -> "Answer | None":
         return None
     try:
         from musician import service
+        from musician.hooks.status_file import note_down
 
         store = place.store()
         granted = service.grants_of(store, *(held.task_id for held in place.played))
         refusal = _refusal(event, place, tool, granted)
         if refusal is not None and event.agent_id is None:
-            service.note_refusal(store, _claim(place.played[0], event), refusal)
+            note_down(place, service.note_refusal(store, _claim(place.played[0], event), refusal))
     except Exception as error:  # a musician's forbidden act is refused, written down or not
         _log(f"{event.name}: the refusal is not in the journal: {error}")
     return None if refusal is None else deny(event.name, str(refusal))

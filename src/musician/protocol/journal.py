@@ -25,6 +25,7 @@ __all__ = [
     "Entry",
     "Kind",
     "Progress",
+    "Written",
     "deviation_in",
     "status_line",
 ]
@@ -126,6 +127,11 @@ class Entry:
     def __post_init__(self) -> None:
         if self.kind is Kind.DEVIATION and self.severity is None:
             raise ValueError("a deviation has a severity")
+
+
+Written = tuple[tuple[str, Entry], ...]
+"""What a verb has written into journals of its own accord, by task. Whoever calls it has the status files say it, too:
+a line that only one of the two has is a mismatch that a successor must look into (D25)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ next id, with a new epoch, and nobody else can. It is the user's process: its en
 
 from musician.processes.identity import ProcessIdentity, is_same_start
 from musician.protocol.claim import Claim
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, Kind, Written
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import check_session_id
 from musician.protocol.values import dataclass
@@ -97,29 +97,24 @@ def session_of_process(store: Store, identity: ProcessIdentity) -> str | None:
     return running[0].session_id if running else None
 
 
-def end_client(store: Store, session_id: str, *, reason: str) -> tuple[Claim, ...]:
-    """A session has ended in its client: whatever it owns has a dead owner from now on; its live claims.
+def end_client(store: Store, session_id: str, *, reason: str) -> Written:
+    """A session has ended in its client: whatever it owns has a dead owner from now on.
 
     After :data:`CLEARED` the process goes on, and its claims with it (:func:`~musician.service.rebinding.rebind`).
     """
     with store.write() as tx:
         tx.run(Clients.end_client, session_id=session_id, end_reason=reason[:MOST_FAILURE_CHARS])
-        claims = claims_in(tx, session_id)
-        if reason != CLEARED:
-            for claim in claims:
-                _tell(tx, claim, f"the client's session has ended ({reason})")
-        return claims
+        return (
+            () if reason == CLEARED else _tell(tx, session_id, f"the client's session has ended ({reason})")
+        )
 
 
-def note_client_failure(store: Store, session_id: str, text: str) -> tuple[Claim, ...]:
-    """A turn of a session has failed in its client, so that no gate was asked; its live claims."""
+def note_client_failure(store: Store, session_id: str, text: str) -> Written:
+    """A turn of a session has failed in its client, so that no gate was asked."""
     said = " ".join(text.split())[:MOST_FAILURE_CHARS]
     with store.write() as tx:
         tx.run(Clients.note_client_failure, session_id=session_id, text=said)
-        claims = claims_in(tx, session_id)
-        for claim in claims:
-            _tell(tx, claim, f"the client's turn has failed: {said}")
-        return claims
+        return _tell(tx, session_id, f"the client's turn has failed: {said}")
 
 
 def warn_client(store: Store, session_id: str, pct: float) -> None:
@@ -128,11 +123,10 @@ def warn_client(store: Store, session_id: str, pct: float) -> None:
         tx.run(Clients.warn_client, session_id=session_id, pct=pct)
 
 
-def tell_conductor(store: Store, session_id: str, text: str) -> None:
+def tell_conductor(store: Store, session_id: str, text: str) -> Written:
     """Something became known of a session that its conductor should hear now, of each of its live claims."""
     with store.write() as tx:
-        for claim in claims_in(tx, session_id):
-            _tell(tx, claim, text)
+        return _tell(tx, session_id, text)
 
 
 def claims_of_process(store: Store, identity: ProcessIdentity, *, but: str) -> tuple[Claim, ...]:
@@ -173,7 +167,10 @@ def clients_in(tx: Tx, identity: ProcessIdentity, *, but: str) -> list[ClientRow
     ]
 
 
-def _tell(tx: Tx, claim: Claim, text: str) -> None:
-    """Into the journal, and to the conductor: no submission, no report, only what became known."""
-    write_entries(tx, claim, (Entry(kind=Kind.NOTE, text=text),))
-    say(tx, claim.task_id, claim.session_id, MessageType.SYSTEM, text)
+def _tell(tx: Tx, session_id: str, text: str) -> Written:
+    """Into the journals, and to the conductor: no submission, no report, only what became known."""
+    claims, entry = claims_in(tx, session_id), Entry(kind=Kind.NOTE, text=text)
+    for claim in claims:
+        write_entries(tx, claim, (entry,))
+        say(tx, claim.task_id, session_id, MessageType.SYSTEM, text)
+    return tuple((claim.task_id, entry) for claim in claims)

@@ -1,7 +1,7 @@
 """What the gate before a session's end has to know, and what it writes down (B01)."""
 
 from musician.protocol.claim import Claim
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, Kind, Written
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.rules.gate import Duty
 from musician.protocol.values import dataclass
@@ -89,10 +89,12 @@ def count_stop(store: Store, session_id: str, stop: Stop) -> Stops:
         return stops
 
 
-def let_go(store: Store, claim: Claim, why: str) -> None:
+def let_go(store: Store, claim: Claim, why: str) -> Written:
     """A session that should have gone on was let go: the journal and the conductor know why."""
     with store.write() as tx:
         row = load_owned(tx, claim)
         text = f"{claim.session_id} was let go in state {row.state}: {why}"
-        write_entries(tx, claim, (Entry(kind=Kind.LET_GO, text=text),))
+        entry = Entry(kind=Kind.LET_GO, text=text)
+        write_entries(tx, claim, (entry,))
         say(tx, claim.task_id, claim.session_id, MessageType.SYSTEM, text)
+        return ((claim.task_id, entry),)

@@ -42,6 +42,6 @@ def end(
         text = f"the main working tree changed while {item} was played in its own: {changed}"
         found.append(Entry(kind=Kind.DEVIATION, item=item, text=text, severity=Severity.HIGH))
         told = f"{text}. If that was you, rule it with your next verdict"
-        service.tell_conductor(store, claim.session_id, told)
-        Papers(root, claim.task_id).note((Entry(kind=Kind.NOTE, text=told),))
+        for task_id, entry in service.tell_conductor(store, claim.session_id, told):
+            Papers(root, task_id).note((entry,))
     return commit_id, tuple(found)
