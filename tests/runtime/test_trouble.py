@@ -80,14 +80,14 @@ def test_a_step_that_fails_is_tried_once_more_and_then_a_person_is_asked(
 def test_a_red_checkpoint_that_the_plan_cannot_mend_says_what_failed_and_what_to_add_and_is_not_retried(
     stage: "Stage",
 ) -> None:
-    text = plan("echo two > two.txt")
+    text = plan("echo two > two.txt", test="test ! -e two.txt || test -s one.txt")
     stage.write(text)
     assert stage.conduct().code == 1
     ((kind, said),) = asks(stage)
     line = 1 + text.splitlines().index("#### Step 1: Begin")
     assert kind == "error"
     assert said.splitlines()[0] == (
-        "checkpoint 1: exit code 1 from `test -s one.txt`; nothing mends it:"
+        "checkpoint 1: exit code 1 from `test ! -e two.txt || test -s one.txt`; nothing mends it:"
         f" the plan has no `rework` block for it; add one at PLAN.md:{line}"
     )
     assert kinds(stage) == ["completed", "error"]
@@ -192,7 +192,7 @@ def test_a_verification_that_cannot_run_goes_to_a_person(stage: "Stage") -> None
 
 
 def test_a_checkpoint_that_stays_red_is_reported(stage: "Stage") -> None:
-    stage.write(plan("echo one > one.txt\n```\n```bash rework\n:", test="'false'"))
+    stage.write(plan("echo one > one.txt\n```\n```bash rework\n:", test="test ! -e one.txt"))
     assert stage.conduct().code == 1
     ((kind, text),) = asks(stage)
     assert kind == "error"
@@ -361,7 +361,7 @@ def test_the_same_failure_told_with_other_numbers_goes_to_a_person_at_its_second
     stage: "Stage",
 ) -> None:
     """AUDIT-V15: durations and scratch folders in what the tests say made every report another."""
-    test = "'echo took 0.$RANDOM s in /tmp/musician-$RANDOM/x; exit 1'"
+    test = "'echo took 0.$RANDOM s in /tmp/musician-$RANDOM/x; test ! -e one.txt'"
     stage.write(plan("echo one > one.txt\n```\n```bash rework\necho $RANDOM$RANDOM >> one.txt", test=test))
     assert stage.conduct().code == 1
     ((kind, text),) = asks(stage)

@@ -104,7 +104,9 @@ def _init_of(cls: type, fields: dict[str, Any]) -> Callable[..., None]:
 
     def init(self: object, /, **given: object) -> None:
         if len(given) != len(setters):
-            given = defaults | {name: make() for name, make in makers.items() if name not in given} | given
+            given = defaults | given
+            for name in makers.keys() - given:
+                given[name] = makers[name]()
         try:
             for name, put in setters:
                 put(self, given[name])
