@@ -78,7 +78,7 @@ async def verify_anew(
     if deciding is not None:
         anew = replace(anew, outcome=None)
         with verifying:
-            anew = replace(anew, outcome=(await _run_here(ground, deciding))[1])
+            anew = replace(anew, outcome=(await _run_here(ground, deciding, is_proof=True))[1])
     return anew
 
 
@@ -125,8 +125,11 @@ async def _run_as_it_was(ground: "Ground", check: Check, tree_id: str) -> tuple[
     return await _kept(ground, check, result)
 
 
-async def _run_here(ground: "Ground", check: Check) -> tuple[str, Verification]:
-    """What was found. What cannot be set up cannot be run, which is not red."""
+async def _run_here(ground: "Ground", check: Check, *, is_proof: bool = False) -> tuple[str, Verification]:
+    """What was found. What cannot be set up cannot be run, which is not red.
+
+    ``is_proof``: it is to show that work is there, so that what failed before it began is no excuse.
+    """
     problem = await prepare_tree(
         ground.setup,
         tree=ground.tree.path,
@@ -137,7 +140,7 @@ async def _run_here(ground: "Ground", check: Check) -> tuple[str, Verification]:
     if problem:
         return problem, Verification.CANNOT_RUN
     tree_id = await anyio.to_thread.run_sync(ground.tree.tree_id)
-    result = await _run(ground, check, ground.tree.path, tree_id, ground.environment)
+    result = await _run(ground, check, ground.tree.path, tree_id, ground.environment, is_proof=is_proof)
     return await _kept(ground, check, result)
 
 
@@ -147,6 +150,8 @@ async def _run(
     tree: Path,
     tree_id: str,
     environment: dict[str, str],
+    *,
+    is_proof: bool = False,
 ) -> VerificationResult:
     return await verify(
         check.commands,
@@ -158,7 +163,7 @@ async def _run(
         checkpoint=check.number,
         full=False,
         on_process=ground.record_agent,
-        before=None if ground.baselines is None else ground.baselines.at(ground.tree.start),
+        before=None if is_proof or ground.baselines is None else ground.baselines.at(ground.tree.start),
     )
 
 
