@@ -150,6 +150,7 @@ def test_a_musician_by_hand_on_a_task_that_is_played_is_blocked_and_that_is_writ
     stage.check_whole()
 
 
+@pytest.mark.deep
 def test_a_conductor_that_starts_while_the_musicians_of_a_killed_one_wind_down_waits_for_them(
     stage: "Stage",
 ) -> None:
