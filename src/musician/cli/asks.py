@@ -21,7 +21,9 @@ class Answer:
     effect: str
 
 
-_MOST = 200
+_MOST_CHARS = 1000
+_MOST_JOINED_CHARS = 200
+"""Up to here all lines are shown as one; of a longer text the first line, which names the place of its log."""
 
 _LOOK = ("musician review show {task}", "look at what it says")
 _SEND_BACK = ('musician review reject {task} "what is wrong"', "send it back")
@@ -95,8 +97,8 @@ def asked(ask: HumanRow) -> str:
 def worded(ask: tuple[str, str]) -> str:
     """The same, of a kind and a text."""
     kind, text = ask
-    line = one_line(text, _MOST)
-    return f"{kind}: {line if not line.endswith('…') else one_line(headline(text), _MOST)}"
+    shown = text if len(text) <= _MOST_JOINED_CHARS else headline(text)
+    return f"{kind}: {one_line(shown, _MOST_CHARS)}"
 
 
 def answers_to(ask: HumanRow, *, plan_id: str) -> tuple[Answer, ...]:
