@@ -1,6 +1,6 @@
 """What the plan's own tests say of all of it: of the commit it begins at, and of what was merged in the end (D27)."""
 
-from musician.plans.model import Isolation, Plan, Require
+from musician.plans.model import Isolation, Plan, Require, TaskSpec
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
 from musician.runtime.baselines import Baselines
@@ -42,17 +42,13 @@ async def try_all(
 
     Where the ``is_end`` must be green, and was not, it is tried again.
     """
-    first = {
-        (task.setup, task.test): task
-        for task in reversed([*plan.tasks])
-        if task.isolation is Isolation.WORKTREE
-    }
-    return tuple(
-        [
-            await Baselines(root=root, store=store, settings=settings, task=task, plan_id=plan.plan_id).ended(
-                commit, task.test, is_green_due=is_end and plan.require is Require.GREEN
-            )
-            for task in reversed(first.values())
-            if task.test is not None
-        ]
-    )
+    first: dict[tuple[str | None, str], TaskSpec] = {}
+    for task in plan.tasks:
+        if task.test is not None and task.isolation is Isolation.WORKTREE:
+            first.setdefault((task.setup, task.test), task)
+    found = []
+    for (_, command), task in first.items():
+        known = Baselines(root=root, store=store, settings=settings, task=task, plan_id=plan.plan_id)
+        is_green_due = is_end and plan.require is Require.GREEN
+        found.append(await known.ended(commit, command, is_green_due=is_green_due))
+    return tuple(found)
