@@ -1,11 +1,9 @@
 """The two tools that run tests: taking a task up, and its checkpoints. Both are awaited, as errands."""
 
-from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
 
 import anyio
-import anyio.to_thread
+from anyio.to_thread import run_sync
 
 from musician import service
 from musician.mcp_server.acts import END_YOUR_TURN
@@ -21,19 +19,17 @@ __all__ = ["checkpoint", "claim"]
 MOST_FAILING_BYTES = 3000
 """Of what holds a checkpoint back; the rest is in its log."""
 
-T = TypeVar("T")
-
 
 async def claim(seat: Seat, *, task: str = "") -> str:
     """Take a task up, or tell again where the session's own stands (D20)."""
-    task_id, session_id = await _in_thread(partial(_which, seat, task))
-    await _in_thread(partial(seat.sign, task_id, session_id))
+    task_id, session_id = await run_sync(partial(_which, seat, task))
+    await run_sync(partial(seat.sign, task_id, session_id))
     try:
         taken = await take_up(seat.root, seat.store, task_id, session_id, settings=seat.settings)
-        await _in_thread(partial(seat.meet_client, session_id))
+        await run_sync(partial(seat.meet_client, session_id))
     finally:
         with anyio.CancelScope(shield=True):
-            await _in_thread(partial(seat.settle, task_id))
+            await run_sync(partial(seat.settle, task_id))
     return _told(taken)
 
 
@@ -63,8 +59,8 @@ def _told(taken: TakenUp) -> str:
 
 async def checkpoint(seat: Seat, *, summary: str, smoothness: int | None = None) -> str:
     """Commit, verify, submit; or say exactly what failed (D16)."""
-    hand = await _in_thread(lambda: seat.hand)
-    context_pct = await _in_thread(partial(seat.context_pct, hand.claim))
+    hand = await run_sync(lambda: seat.hand)
+    context_pct = await run_sync(partial(seat.context_pct, hand.claim))
     try:
         found, message_id = await submit_checkpoint(
             hand, None, context_pct=context_pct, summary=summary, smoothness=smoothness
@@ -75,12 +71,8 @@ async def checkpoint(seat: Seat, *, summary: str, smoothness: int | None = None)
         if red.reported is not None:
             following = f"The conductor is told by message {red.reported}. {END_YOUR_TURN}"
         if red.left:
-            await _in_thread(partial(seat.let_go, hand.claim.task_id))
+            await run_sync(partial(seat.let_go, hand.claim.task_id))
             following = "That was the last retry, and the task is handed off. Write nothing more."
         return f"{red.item} is not green, nothing was submitted. {following}\n{failing}"
     result = found.result
     return f"checkpoint {result.checkpoint}: {result.tests_line()}; submitted as message {message_id}. {END_YOUR_TURN}"
-
-
-async def _in_thread(call: Callable[[], T]) -> T:
-    return await anyio.to_thread.run_sync(call)

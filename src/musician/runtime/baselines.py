@@ -7,11 +7,10 @@ tries it himself if that one is killed. A merge that was accepted was tried as i
 What keeps a commit from being tried is no word on it: it excuses nothing, and is not kept.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
-from typing import TypeVar
 
-import anyio.to_thread
+from anyio.to_thread import run_sync
 
 from musician import service
 from musician.plans.model import TaskSpec
@@ -30,8 +29,6 @@ from musician.verification.commands import Ran, command_runner
 from musician.verification.result import CommandResult
 
 __all__ = ["Baselines"]
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +60,12 @@ class Baselines:
             kept = self._kept(commit, command)
             return None if kept is not None and kept.why and is_green_due else kept
 
-        found = await _in_thread(look)
+        found = await run_sync(look)
         if found is not None:
             return found
         try:
             async with alone_with(self.root.locks_dir / f"{self.plan_id or NO_PLAN}.base-lock"):
-                return await _in_thread(look) or await self._try(commit, command)
+                return await run_sync(look) or await self._try(commit, command)
         except (MusicianError, OSError) as error:
             return _untried(command, str(error))
 
@@ -81,8 +78,8 @@ class Baselines:
                 self._keep(commit, baseline)
 
     async def _try(self, commit: str, command: str) -> Baseline:
-        tree = await _in_thread(partial(baseline_tree, self.root, self.plan_id or NO_PLAN, commit))
-        await _in_thread(partial(give, self.root, tree, copy=self.task.copy, share=self.task.share))
+        tree = await run_sync(partial(baseline_tree, self.root, self.plan_id or NO_PLAN, commit))
+        await run_sync(partial(give, self.root, tree, copy=self.task.copy, share=self.task.share))
         problem = await prepare_tree(
             self.task.setup,
             tree=tree,
@@ -104,7 +101,7 @@ class Baselines:
             on_process=nobody_records,
         ) as runner:
             baseline = Baseline.of(await runner.run(command, to_the_end=True))
-        await _in_thread(partial(self._keep, commit, baseline))
+        await run_sync(partial(self._keep, commit, baseline))
         return baseline
 
     def _kept(self, commit: str, command: str) -> Baseline | None:
@@ -138,7 +135,3 @@ class _At:
 
 def _untried(command: str, problem: str) -> Baseline:
     return Baseline(command=command, exit_code=-1, why=f"cannot run: {problem}", is_empty=True)
-
-
-async def _in_thread(call: Callable[[], T]) -> T:
-    return await anyio.to_thread.run_sync(call)

@@ -7,12 +7,11 @@ files hold together: two changes that are each sound can close an import cycle. 
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
-import anyio.to_thread
+from anyio.to_thread import run_sync
 
 from musician.plans.model import TaskSpec
 from musician.processes.identity import ProcessIdentity
@@ -24,8 +23,6 @@ from musician.verification.result import VerificationResult
 from musician.verification.run import verify
 
 __all__ = ["nobody_records", "python_environment", "verify_by_hand"]
-
-T = TypeVar("T")
 
 
 async def verify_by_hand(
@@ -47,7 +44,7 @@ async def verify_by_hand(
     return await verify(
         commands,
         tree=tree,
-        tree_id=await _in_thread(partial(tree_id, tree)),
+        tree_id=await run_sync(partial(tree_id, tree)),
         log=log,
         env={"MUSICIAN_TASK": task.task_id, "MUSICIAN_ROOT": str(root.path), **python_environment()},
         time_limit_s=settings.time.verification_limit_s,
@@ -66,7 +63,3 @@ def python_environment() -> dict[str, str]:
 
 async def nobody_records(_: ProcessIdentity) -> None:
     """The leash dies with this process, and nobody else takes over what it started."""
-
-
-async def _in_thread(call: Callable[[], T]) -> T:
-    return await anyio.to_thread.run_sync(call)

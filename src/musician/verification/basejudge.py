@@ -14,13 +14,12 @@ Tests that are skipped or expected to fail although nothing of theirs changed ar
 may be what has put them to sleep.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from pathlib import PurePosixPath
-from typing import TypeVar
 
-import anyio.to_thread
+from anyio.to_thread import run_sync
 
 from musician.protocol.rules.referee import MAX_FINDINGS, Finding, FindingKind, may_change
 from musician.protocol.values import dataclass
@@ -38,7 +37,6 @@ from musician.verification.testcode import Candidate, by_name, changed_tests, ou
 
 __all__ = ["Judged", "judge_by_the_base"]
 
-T = TypeVar("T")
 _ALL_OF_THEM = {Runner.PYTEST: ("--continue-on-collection-errors", "--maxfail=0"), Runner.UNITTEST: ()}
 _IDLE = ("skipped", "xfailed")
 _KIND_NOW: Mapping[Outcome | None, FindingKind] = {
@@ -68,7 +66,7 @@ async def judge_by_the_base(
 ) -> Judged:
     """``now`` is what this checkpoint ran; ``idle_before`` are tests known to be skipped or expected to fail before."""
     git = Git(runner.tree)
-    referees = await _in_thread(partial(changed_referees, git, change, commands))
+    referees = await run_sync(partial(changed_referees, git, change, commands))
     is_referee = {each.file.path for each in referees}
     tests = tuple(
         file
@@ -342,7 +340,3 @@ def _outcomes(runs: Iterable[Ran]) -> dict[str, Outcome]:
             if found.get(name) != "failed" and not (outcome in _IDLE and name in found):
                 found[name] = outcome
     return found
-
-
-async def _in_thread(call: Callable[[], T]) -> T:
-    return await anyio.to_thread.run_sync(call)

@@ -16,10 +16,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import anyio
-import anyio.to_thread
+from anyio.to_thread import run_sync
 
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
@@ -70,7 +69,6 @@ _TROUBLES = (GitFailed, NoRepository, OSError)
 _MAX_TROUBLE_CHARS = 200
 MAX_IDLE = 2_000
 """Names kept of tests that are skipped or expected to fail."""
-T = TypeVar("T")
 
 
 async def verify_checkpoint(
@@ -128,7 +126,7 @@ async def verify_checkpoint(
     except OSError as error:
         trouble, spent_s = f"cannot run: {error}", 0.0
         result = result_of(settled, trouble=trouble, tree_id=tree_id, checkpoint=checkpoint, full=final)
-    checked = await _in_thread(partial(found.hold_claims_against, settled, tree_id))
+    checked = await run_sync(partial(found.hold_claims_against, settled, tree_id))
     stages = found.stages(result, checked, overhead_s=max(0.0, anyio.current_time() - began_s - spent_s))
     return replace(result, stages=stages)
 
@@ -184,15 +182,15 @@ class _Found:
 
     async def look_at_the_change(self, tree_id: str) -> None:
         """What is tested, from git; without a base only the checkpoint's own commands are left."""
-        self.stamps = await _in_thread(partial(report_stamps, self.tree, self._folders))
+        self.stamps = await run_sync(partial(report_stamps, self.tree, self._folders))
         own = tuple(Planned(category=Category.OWN, command=command) for command in self.commands)
         self.selection = Selection(planned=own)
         if self.earlier.base is None:
             self.notes.append("the change was not looked at: no checkpoint or start to compare with")
             return
         try:
-            change, project = await _in_thread(partial(_read, Git(self.tree), self.earlier.base, tree_id))
-            self.selection = await _in_thread(
+            change, project = await run_sync(partial(_read, Git(self.tree), self.earlier.base, tree_id))
+            self.selection = await run_sync(
                 partial(
                     select_tests,
                     self.commands,
@@ -241,7 +239,7 @@ class _Found:
     async def _keep_the_report(self) -> None:
         """What this command's tests covered, for the next one may write over it."""
         found = await fresh_report(self.tree, self.stamps, self._folders)
-        self.stamps = await _in_thread(partial(report_stamps, self.tree, self._folders))
+        self.stamps = await run_sync(partial(report_stamps, self.tree, self._folders))
         if isinstance(self.report, str):
             self.report = found
         elif isinstance(found, Report):
@@ -325,7 +323,7 @@ class _Found:
             return
         look = partial(untested_functions, Git(self.tree), change, project, allowed=self.may_change)
         try:
-            found = await _in_thread(look)
+            found = await run_sync(look)
         except _TROUBLES as error:
             self._trouble("tests of new functions were not looked for", error)
         else:
@@ -419,7 +417,3 @@ def _read(git: Git, base: str, tree_id: str) -> tuple[Change, Project]:
 
 def _short(error: Exception) -> str:
     return one_line(str(error), _MAX_TROUBLE_CHARS)
-
-
-async def _in_thread(call: Callable[[], T]) -> T:
-    return await anyio.to_thread.run_sync(call)

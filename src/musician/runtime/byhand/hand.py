@@ -5,12 +5,11 @@ engine. What a driver remembers is found in the database here, at each verb anew
 verification and fills in the submission; nobody's word stands for a run (D14, D16).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TypeVar
 
-import anyio.to_thread
+from anyio.to_thread import run_sync
 
 from musician import service
 from musician.plans.model import TaskSpec
@@ -46,8 +45,6 @@ from musician.trees.git import Git
 from musician.trees.root import Root
 
 __all__ = ["Hand"]
-
-T = TypeVar("T")
 
 
 class Hand:
@@ -382,8 +379,4 @@ class Hand:
 
     async def record_process(self, identity: ProcessIdentity) -> None:
         record = partial(service.record_process, self.store, self.claim, "agent", identity)
-        await _in_thread(record)
-
-
-async def _in_thread(work: Callable[[], T]) -> T:
-    return await anyio.to_thread.run_sync(work)
+        await run_sync(record)

@@ -1,10 +1,8 @@
 """A checkpoint of a session that is played by hand: committed, verified by the program, and submitted (D14, D16)."""
 
-from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
 
-import anyio.to_thread
+from anyio.to_thread import run_sync
 
 from musician import service
 from musician.protocol.errors import EvidenceMissing, NotGreen
@@ -27,8 +25,6 @@ from musician.runtime.tasktree import key_outputs
 
 __all__ = ["submit_checkpoint"]
 
-T = TypeVar("T")
-
 
 async def submit_checkpoint(
     hand: Hand,
@@ -43,17 +39,17 @@ async def submit_checkpoint(
     ``number`` None is the next one. The agent may call its work rougher than it is scored, not smoother.
     :class:`NotGreen` if the verification is red; that is noted, and nothing is submitted.
     """
-    await _in_thread(partial(service.beat, hand.store, hand.claim))
+    await run_sync(partial(service.beat, hand.store, hand.claim))
     find(hand.view.row.state, Event.SUBMIT, task_id=hand.claim.task_id, actor=Actor.OWNER)
     hand.check_corrected()
-    await _in_thread(lambda: check_alone(hand.store, hand.claim, hand.tree))
-    await _in_thread(partial(_weigh, hand, context_pct))
+    await run_sync(lambda: check_alone(hand.store, hand.claim, hand.tree))
+    await run_sync(partial(_weigh, hand, context_pct))
     _ = hand.task  # a task nobody can read has no checkpoint to verify
     check = _check(hand, number)
     _check_played(hand, check)
     with raising_one():
         async with beating(hand.store, hand.claim, hand.settings):
-            await _in_thread(partial(hand.tree.keep, f"work for {check.item}", check.title))
+            await run_sync(partial(hand.tree.keep, f"work for {check.item}", check.title))
             await _set_up(hand)
             found = await _verify(hand, check)
     records = await _records(hand, check, found, context_pct)
@@ -63,8 +59,8 @@ async def submit_checkpoint(
             score = max(message.smoothness or 0, smoothness or 0)
             message = replace(message, smoothness=score, summary=_summary(hand, summary, message.summary))
             sent = replace(record, message=message, entries=(*hand.news(), *record.entries))
-            return found, await _in_thread(partial(hand.store_record, sent)) or 0
-    reported = await _in_thread(partial(hand.store_records, records))
+            return found, await run_sync(partial(hand.store_record, sent)) or 0
+    reported = await run_sync(partial(hand.store_records, records))
     raise NotGreen(
         task_id=hand.claim.task_id,
         item=check.item,
@@ -159,7 +155,7 @@ async def _verify(hand: Hand, check: Check) -> Found:
 
 async def _records(hand: Hand, check: Check, found: Found, context_pct: float | None) -> tuple[r.Record, ...]:
     """What the engine wants stored of a checkpoint."""
-    changes = await _in_thread(hand.tree.changes)
+    changes = await run_sync(hand.tree.changes)
     state = replace(hand.state(context_pct), mode=Mode.VERIFYING, current=check)
     ended = VerificationEnded(
         outcome=found.outcome,
@@ -182,7 +178,3 @@ def _weigh(hand: Hand, context_pct: float | None) -> None:
             missing=f"its context comes first: the conductor is warned by message {message_id}",
             remedy=f"`musician wait {hand.claim.task_id}`, then do as it says",
         )
-
-
-async def _in_thread(work: Callable[[], T]) -> T:
-    return await anyio.to_thread.run_sync(work)

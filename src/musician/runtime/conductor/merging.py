@@ -7,10 +7,9 @@ the work and a submission that still waits; judging it again finds it merged alr
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import anyio
-import anyio.to_thread
+from anyio.to_thread import run_sync
 
 from musician.plans.model import Changes, Isolation, Plan, TaskSpec
 from musician.processes.output import one_line
@@ -33,7 +32,6 @@ from musician.verification.select import all_commands
 __all__ = ["Merger", "without_work"]
 
 _MOST_DETAIL_CHARS = 2000
-T = TypeVar("T")
 
 
 def without_work(root: Root, plan: Plan, base: str) -> tuple[str, ...]:
@@ -74,7 +72,7 @@ class Merger:
         ``still_due`` raises where that is no longer wanted: a person may have judged while the tests ran.
         """
         async with self.lock:
-            found = await _in_thread(
+            found = await run_sync(
                 partial(
                     merge.trial_merge,
                     self.root,
@@ -95,13 +93,13 @@ class Merger:
                 )
             result = await self._verify(task, found)
             if not result.passed:
-                await _in_thread(partial(merge.drop_trial, self.root, self.plan.plan_id))
+                await run_sync(partial(merge.drop_trial, self.root, self.plan.plan_id))
                 return Trial(outcome=TrialOutcome.RED, detail=_told(result), earlier=earlier)
-            await _in_thread(still_due)
-            await _in_thread(
+            await run_sync(still_due)
+            await run_sync(
                 partial(merge.accept_merge, self.root, self.plan.plan_id, found.commit, found.onto)
             )
-            await _in_thread(partial(self.baselines(task).keep, found.commit, result.commands))
+            await run_sync(partial(self.baselines(task).keep, found.commit, result.commands))
             return Trial(outcome=TrialOutcome.GREEN)
 
     async def _verify(self, task: TaskSpec, trial: merge.Merged) -> VerificationResult:
@@ -124,7 +122,7 @@ class Merger:
         )
 
     async def _set_up(self, task: TaskSpec, tree: Path) -> None:
-        await _in_thread(partial(give, self.root, tree, copy=task.copy, share=task.share))
+        await run_sync(partial(give, self.root, tree, copy=task.copy, share=task.share))
         problem = await prepare_tree(
             task.setup,
             tree=tree,
@@ -148,7 +146,3 @@ def _both_sides(found: merge.Conflict, plan_id: str) -> str:
 def _told(result: VerificationResult) -> str:
     tail = result.commands[-1].tail if result.commands else ""
     return one_line(f"{result.tests_line()} {tail}", _MOST_DETAIL_CHARS)
-
-
-async def _in_thread(call: Callable[[], T]) -> T:
-    return await anyio.to_thread.run_sync(call)

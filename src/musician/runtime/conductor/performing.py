@@ -6,11 +6,10 @@ import uuid
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import anyio
 import anyio.abc
-import anyio.to_thread
+from anyio.to_thread import run_sync
 
 from musician import service
 from musician.own_python import own_python
@@ -43,8 +42,6 @@ from musician.verification.select import full_commands
 
 __all__ = ["Performer"]
 
-T = TypeVar("T")
-
 
 @dataclass(kw_only=True)
 class Performer:
@@ -74,9 +71,7 @@ class Performer:
                 try:
                     self._launch(task_id)
                 except OSError as error:  # no room for another process, or for its log
-                    await _in_thread(
-                        partial(self._ask, task_id, "trouble", 0, f"no musician starts: {error}")
-                    )
+                    await run_sync(partial(self._ask, task_id, "trouble", 0, f"no musician starts: {error}"))
             case c.TryMerge():
                 self._in_background(task_id, partial(self._try_merge, act))
             case c.Equip():
@@ -142,7 +137,7 @@ class Performer:
 
     async def _mind(self, task_id: str, session_id: str, running: Running) -> None:
         await running.wait()
-        view = await _in_thread(partial(service.task_view, self.store, task_id))
+        view = await run_sync(partial(service.task_view, self.store, task_id))
         claimed = any(session.session_id == session_id for session in view.sessions)
         failed = 0 if claimed else self.memory.failed_launches.get(task_id, 0) + 1
         self.memory.failed_launches[task_id] = failed
@@ -153,7 +148,7 @@ class Performer:
 
     async def _take_over(self, act: c.TakeOver) -> None:
         """What cannot be ended from here is fenced, and a person asked to see to it."""
-        view = await _in_thread(partial(service.task_view, self.store, act.task_id))
+        view = await run_sync(partial(service.task_view, self.store, act.task_id))
         is_known_dead = view.row.session_id in self.memory.dead_sessions or lives(self.root, view) is False
         epoch = last_epoch(view)
         inherit = partial(
@@ -165,13 +160,13 @@ class Performer:
             is_known_dead=is_known_dead,
             is_seen_to=("doubtful", epoch) in {(ask.kind, ask.subject_id) for ask in view.asks},
         )
-        survivor = await _in_thread(inherit)
+        survivor = await run_sync(inherit)
         if survivor:
-            await _in_thread(partial(self._ask, act.task_id, "doubtful", epoch, survivor))
+            await run_sync(partial(self._ask, act.task_id, "doubtful", epoch, survivor))
 
     async def _equip(self, act: c.Equip) -> None:
         """What a claim through the program makes by itself; what is done elsewhere would be merged by nobody."""
-        row = await _in_thread(partial(service.task_row, self.store, act.task_id))
+        row = await run_sync(partial(service.task_row, self.store, act.task_id))
         claim = Claim(task_id=act.task_id, session_id=row.session_id or "", epoch=row.claim_epoch)
         opened = partial(
             open_tree,
@@ -181,15 +176,15 @@ class Performer:
             plan_id=self.plan.plan_id,
             base=self.merger.base,
         )
-        tree = await _in_thread(opened)
+        tree = await run_sync(opened)
         branch = branch_of(self.plan.plan_id, act.task_id)
         text = f"Work in {tree.path}, and commit there, on branch {branch}: nothing else of yours is merged."
-        await _in_thread(partial(service.send, self.store, act.task_id, text))
+        await run_sync(partial(service.send, self.store, act.task_id, text))
 
     # -- reviewing --------------------------------------------------------------------------------------------
 
     async def _try_merge(self, act: c.TryMerge) -> None:
-        view = await _in_thread(partial(service.task_view, self.store, act.task_id))
+        view = await run_sync(partial(service.task_view, self.store, act.task_id))
         earlier = sum(1 for each in view.submissions if is_merge_trouble(each.verdict_text or ""))
         trial = await self.merger.try_merge(
             self.plan.task(act.task_id),
@@ -207,16 +202,16 @@ class Performer:
             raise StaleVerdict(task_id=act.task_id, judged=act.message_id, latest=latest)
 
     async def _merge(self, act: c.Merge) -> None:
-        view = await _in_thread(partial(service.task_view, self.store, act.task_id))
+        view = await run_sync(partial(service.task_view, self.store, act.task_id))
         task, commit = self.plan.task(act.task_id), submitted_commit(view)
         trial = await self.merger.try_merge(task, commit=commit, earlier=0)
         if trial.outcome is not c.TrialOutcome.GREEN:
             text = f"complete, but its merge is {trial.outcome}: {trial.detail}"
-            await _in_thread(partial(self._ask, act.task_id, "merge", 0, text))
+            await run_sync(partial(self._ask, act.task_id, "merge", 0, text))
 
     async def _ask_reviewer(self, act: c.AskReviewer) -> None:
         task = self.plan.task(act.task_id)
-        view = await _in_thread(partial(service.task_view, self.store, act.task_id))
+        view = await run_sync(partial(service.task_view, self.store, act.task_id))
         opinion = await ask_reviewer(
             self.root,
             task,
@@ -226,12 +221,12 @@ class Performer:
             agent=self.agent or task.agent,
             settings=self.settings,
         )
-        await _in_thread(partial(service.keep_opinion, self.store, act.task_id, act.message_id, opinion))
+        await run_sync(partial(service.keep_opinion, self.store, act.task_id, act.message_id, opinion))
 
     async def _verify_fully(self, act: c.VerifyFully) -> None:
         """Everything up to the submitted checkpoint, by the conductor's own hand (D18)."""
         task = self.plan.task(act.task_id)
-        view = await _in_thread(partial(service.task_view, self.store, act.task_id))
+        view = await run_sync(partial(service.task_view, self.store, act.task_id))
         number = view.verifications[-1].checkpoint if view.verifications else len(task.checkpoints)
         place = place_of(self.root, branch_of(self.plan.plan_id, act.task_id))
         tree = place if place.exists() else self.root.path
@@ -249,7 +244,7 @@ class Performer:
         detail = "" if outcome is Verification.GREEN else result.tests_line()
         changed = view.submissions[-1].changed_files
         if changed is None:  # a raw writer's
-            changed = len(await _in_thread(partial(changed_files, tree, self.merger.base)))
+            changed = len(await run_sync(partial(changed_files, tree, self.merger.base)))
         self.memory.full_evidence[act.message_id] = Evidence(
             verification=outcome, full=True, detail=detail, changed_files=changed
         )
@@ -274,7 +269,7 @@ class Performer:
                 await process.wait()
             return
         for process in running:
-            await _in_thread(partial(end_tree, process.identity, grace_s=0))
+            await run_sync(partial(end_tree, process.identity, grace_s=0))
 
     def _in_background(self, task_id: str, work: Callable[[], Awaitable[None]]) -> None:
         self.memory.busy.add(task_id)
@@ -290,7 +285,7 @@ class Performer:
         except (ConductorError, SessionError):
             pass  # the row has moved on meanwhile: the next look decides anew
         except MusicianError as error:
-            await _in_thread(partial(self._ask, task_id, "trouble", 0, str(error)))
+            await run_sync(partial(self._ask, task_id, "trouble", 0, str(error)))
         finally:
             self._background.discard(scope)
             self.memory.busy.discard(task_id)
@@ -299,11 +294,7 @@ class Performer:
 async def _unless_changed(call: Callable[[], object]) -> bool:
     """Whether it was done; a refusal means that the row has moved on meanwhile, which the next look shows."""
     try:
-        await _in_thread(call)
+        await run_sync(call)
     except (ConductorError, SessionError):
         return False
     return True
-
-
-async def _in_thread(call: Callable[[], T]) -> T:
-    return await anyio.to_thread.run_sync(call)

@@ -6,14 +6,12 @@ play, so that a model can take the shell agent's place.
 """
 
 import json
-from collections.abc import Callable
 from dataclasses import field
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import anyio
-import anyio.to_thread
+from anyio.to_thread import run_sync
 
 from musician.agents import port
 from musician.agents.registry import make_agent
@@ -35,7 +33,6 @@ from musician.trees.root import Root
 
 __all__ = ["ask_reviewer"]
 
-T = TypeVar("T")
 _MOST_TROUBLE_CHARS = 500
 
 
@@ -70,13 +67,13 @@ async def ask_reviewer(
     shown = _shown(view)
     heard = _Heard()
     try:
-        folder = await _in_thread(partial(ScratchFolder, "review"))
+        folder = await run_sync(partial(ScratchFolder, "review"))
         try:
             place = Path(folder.name).resolve()
-            base = await _in_thread(
+            base = await run_sync(
                 partial(_lay_out, root, place / "tree", plan_id, task.task_id, found.tree_id)
             )
-            env = await _in_thread(partial(_papers, place, text, found, shown))
+            env = await run_sync(partial(_papers, place, text, found, shown))
             env |= {"MUSICIAN_TASK": task.task_id, "MUSICIAN_BASE": base, **python_environment()}
             stage = port.Stage(
                 tree=place / "tree",
@@ -93,7 +90,7 @@ async def ask_reviewer(
             outcome = await make_agent(agent).play(_piece(task, found.checkpoint, text, shown), stage)
         finally:
             with anyio.CancelScope(shield=True):
-                await _in_thread(folder.cleanup)
+                await run_sync(folder.cleanup)
     except (MusicianError, OSError) as error:
         return form_opinion((), trouble=one_line(str(error), _MOST_TROUBLE_CHARS))
     trouble = "" if outcome.kind is port.OutcomeKind.DONE else outcome.detail or outcome.kind
@@ -161,7 +158,3 @@ def _lay_out(root: Root, tree: Path, plan_id: str, task_id: str, tree_id: str) -
     git.run("checkout", "--quiet", "--detach", commit)
     onto = here.commit_id(full_ref(integration_branch(plan_id))) or commit
     return git.text("merge-base", commit, onto)
-
-
-async def _in_thread(call: Callable[[], T]) -> T:
-    return await anyio.to_thread.run_sync(call)

@@ -11,12 +11,11 @@ from contextlib import suppress
 from dataclasses import field
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import anyio
 import anyio.abc
-import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from anyio.to_thread import run_sync
 
 from musician import service
 from musician.agents import port
@@ -59,7 +58,6 @@ _MOST_TOLD_CHARS = 4000
 """Of what a subagent told at its end, kept to be held against what is found (D19)."""
 _PAUSED = frozenset({Mode.AWAITING_VERDICT, Mode.AWAITING_ANSWER, Mode.PAUSED})
 Work = Callable[[], Awaitable[i.Input]]
-T = TypeVar("T")
 
 
 @dataclass(kw_only=True)
@@ -130,7 +128,7 @@ class Session:
                     await self._watcher.delivered()
                 if isinstance(record, r.Finish):
                     await self._restore_tree()  # what came after the submission is not part of it
-                message_id = await _in_thread(partial(self.recorder.store_record, record))
+                message_id = await run_sync(partial(self.recorder.store_record, record))
                 if isinstance(record, r.Ask):
                     self._asked_id = message_id or 0
                 elif message_id is not None:
@@ -187,10 +185,10 @@ class Session:
     async def _take_back(self) -> None:
         """What a piece that is not done has committed itself is no finished work: the next begins before it."""
         with suppress(MusicianError, OSError):  # the tree is looked at again before anything else is played
-            ref = await _in_thread(self.tree.take_back)
+            ref = await run_sync(self.tree.take_back)
             if ref is not None:
                 entry = Entry(kind=Kind.SET_ASIDE, text=ref)
-                await _in_thread(partial(self.recorder.store_record, r.Write(entries=(entry,))))
+                await run_sync(partial(self.recorder.store_record, r.Write(entries=(entry,))))
 
     async def _attempt(self, work: Work) -> i.Input:
         """What keeps a piece from being played or kept is a failure of the piece, for the conductor to hear of."""
@@ -214,15 +212,15 @@ class Session:
         await self._restore_tree()
         undo = partial(self.tree.undo, play.undoes, play.item)
         with anyio.CancelScope(shield=True):
-            commit = await _in_thread(undo)
+            commit = await run_sync(undo)
         return i.PieceEnded(item=play.item, ending=i.PieceEnding.DONE, commit_id=commit)
 
     async def _rework(self, act: r.ReworkPiece) -> i.Input:
         check = act.check
-        view = await _in_thread(partial(service.task_view, self.store, self.claim.task_id))
-        resolved = await _in_thread(partial(take_up_resolution, view, self.tree))
+        view = await run_sync(partial(service.task_view, self.store, self.claim.task_id))
+        resolved = await run_sync(partial(take_up_resolution, view, self.tree))
         if resolved:
-            await _in_thread(partial(self.recorder.store_record, r.Write(entries=resolved[1:])))
+            await run_sync(partial(self.recorder.store_record, r.Write(entries=resolved[1:])))
             return i.PieceEnded(
                 item=resolved[0].item,
                 ending=i.PieceEnding.DONE,
@@ -274,9 +272,9 @@ class Session:
     async def _tell_besides(self, item: str) -> None:
         """What the piece has done besides its work."""
         look = partial(noticed, self.papers.root, self.store, self.claim.task_id, item, self.tree)
-        entries = await _in_thread(look)
+        entries = await run_sync(look)
         if entries:
-            await _in_thread(partial(self.recorder.store_record, r.Write(entries=entries)))
+            await run_sync(partial(self.recorder.store_record, r.Write(entries=entries)))
 
     async def _perform_prepared(
         self, kind: port.PieceKind, item: str, title: str, prose: str, scripts: tuple[str, ...], feedback: str
@@ -296,13 +294,13 @@ class Session:
         outcome = await self.agent.play(piece, self._stage(item))
         by_subagent = kind is port.PieceKind.AGENT
         if outcome.kind is not port.OutcomeKind.DONE:
-            left = await _in_thread(self.tree.attempted) if by_subagent else Extent()
+            left = await run_sync(self.tree.attempted) if by_subagent else Extent()
             detail = outcome.detail
             if outcome.kind is port.OutcomeKind.UNPLAYABLE:
-                detail += f"; add one at {await _in_thread(self._place)}"
+                detail += f"; add one at {await run_sync(self._place)}"
             return i.PieceEnded(item=item, ending=_OUTCOMES[outcome.kind], detail=detail, left=left)
         with anyio.CancelScope(shield=True):  # done is done: a stop that comes now finds it kept
-            commit = await _in_thread(partial(self.tree.keep, item, title))
+            commit = await run_sync(partial(self.tree.keep, item, title))
         told = outcome.tail[-_MOST_TOLD_CHARS:] if by_subagent else ""
         return i.PieceEnded(item=item, ending=i.PieceEnding.DONE, detail=told, commit_id=commit)
 
@@ -337,7 +335,7 @@ class Session:
             settings=self.settings,
             on_process=self._record_agent,
         )
-        changes = await _in_thread(self.tree.changes)
+        changes = await run_sync(self.tree.changes)
         return i.VerificationEnded(
             outcome=found.outcome,
             verification_id=found.verification_id,
@@ -349,14 +347,14 @@ class Session:
         )
 
     async def _restore_tree(self) -> None:
-        ref = await _in_thread(self.tree.set_aside)
+        ref = await run_sync(self.tree.set_aside)
         if ref is not None:
             entry = Entry(kind=Kind.SET_ASIDE, text=ref)
-            await _in_thread(partial(self.recorder.store_record, r.Write(entries=(entry,))))
+            await run_sync(partial(self.recorder.store_record, r.Write(entries=(entry,))))
 
     async def _take_in(self) -> str:
         """What the agent must know of it besides."""
-        in_conflict = await _in_thread(self.tree.take_in)
+        in_conflict = await run_sync(self.tree.take_in)
         if not in_conflict:
             return "\n\nWhat is merged already is in your tree now."
         paths = " ".join(in_conflict)
@@ -375,7 +373,7 @@ class Session:
 
     async def _tell_set_up(self, command: str) -> None:
         entry = Entry(kind=Kind.SETTING_UP, text=one_line(command, _MOST_TROUBLE_CHARS))
-        await _in_thread(partial(self.recorder.store_record, r.Write(entries=(entry,))))
+        await run_sync(partial(self.recorder.store_record, r.Write(entries=(entry,))))
 
     def _stage(self, item: str) -> port.Stage:
         return port.Stage(
@@ -391,7 +389,7 @@ class Session:
         return {**self.environment, "MUSICIAN_ITEM": item}
 
     async def _record_agent(self, identity: ProcessIdentity) -> None:
-        await _in_thread(partial(service.record_process, self.store, self.claim, "agent", identity))
+        await run_sync(partial(service.record_process, self.store, self.claim, "agent", identity))
 
     async def _heard(self, event: port.AgentEvent) -> None:
         match event:
@@ -409,8 +407,4 @@ class Session:
                 await self._send.send(i.AnswerTold(number=number, text=text))
             case port.ProposalMade():  # kept at once: the engine has nothing to decide
                 desk = Desk(root=self.papers.root, store=self.store)
-                await _in_thread(partial(keep_made, desk, self.claim, self.tree.path, event))
-
-
-async def _in_thread(call: Callable[[], T]) -> T:
-    return await anyio.to_thread.run_sync(call)
+                await run_sync(partial(keep_made, desk, self.claim, self.tree.path, event))
