@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -108,7 +109,7 @@ def test_whoever_asks_is_spared_with_all_that_it_started(start: Start) -> None:
         " print([process.pid for process in find_belongings({'s1'}, pathlib.Path('/nowhere'))]); child.kill()"
     )
     env = {**os.environ, **CLIENTS}
-    shell = ["sh", "-c", '"$0" -c "$1" | cat; true', os.sys.executable, script]  # type: ignore[attr-defined]
+    shell = ["sh", "-c", '"$0" -c "$1" | cat; true', sys.executable, script]
     done = subprocess.run(shell, env=env, capture_output=True, text=True, check=True, start_new_session=True)
     assert done.stdout == "[]\n"
 
@@ -126,6 +127,20 @@ def test_what_stands_in_a_folder_is_told_and_left(start: Start, tmp_path: Path) 
     started = start("sleep 600", cwd=inside)
     assert started.pid in pids(find_standing_in(tmp_path / "tree"))
     assert find_standing_in(tmp_path / "tr") == ()
+
+
+def test_orphans_that_this_process_adopted_stand_in_a_folder_too(tmp_path: Path) -> None:
+    """D41.3: what a conductor has below it may be what a killed musician left. Who stands there itself is spared."""
+    script = (
+        "import pathlib, subprocess; from musician.processes.belongings import find_standing_in;"
+        f" folder = pathlib.Path('{tmp_path}');"
+        " child = subprocess.Popen(['sleep', '600'], cwd=folder, start_new_session=True);"
+        " print(child.pid in [process.pid for process in find_standing_in(folder)]); child.kill()"
+    )
+    for cwd, told in ((Path("/"), "True\n"), (tmp_path, "False\n")):
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=True)
+        assert done.stdout == told
 
 
 def test_a_process_is_described_in_one_short_line(start: Start) -> None:

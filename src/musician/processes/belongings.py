@@ -12,7 +12,7 @@ import contextlib
 import os
 import shlex
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 import psutil
@@ -29,32 +29,34 @@ _DEEPEST_SCRIPT = 3
 
 
 def find_belongings(session_ids: Collection[str], tree: Path) -> tuple[psutil.Process, ...]:
-    """What commands of these sessions run here, those that we started in ``tree``; never this process, its ancestors
-    or its group, nor what it started where it is such a command itself. (What a conductor has below it may be the
-    orphans of a musician that was killed.)"""
+    """What commands of these sessions run here, those that we started in ``tree``."""
+
+    def belongs(process: psutil.Process) -> bool:
+        return _belongs(process.environ(), session_ids, str(tree)) and not _is_a_plugins(
+            process.cmdline(), tree
+        )
+
+    return _others(belongs)
+
+
+def find_standing_in(folder: Path) -> tuple[psutil.Process, ...]:
+    """What has its working folder in one."""
+    return _others(lambda process: Path(process.cwd()).is_relative_to(folder))
+
+
+def _others(is_such: Callable[[psutil.Process], bool]) -> tuple[psutil.Process, ...]:
+    """What runs here and is such a process; never this one, its ancestors or its group, nor what it started where it
+    is such a one itself. (What a conductor has below it may be the orphans of a musician that was killed.)"""
+    own = psutil.Process()
     kept = never_signalled()
-    if _belongs(os.environ, session_ids, str(tree)):
-        kept |= {child.pid for child in psutil.Process().children(recursive=True)}
+    if is_such(own):
+        kept |= {child.pid for child in own.children(recursive=True)}
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
             if process.pid in kept or os.getpgid(process.pid) == os.getpgid(0):
                 continue
-            if process.status() in ENDED_STATES or not _belongs(process.environ(), session_ids, str(tree)):
-                continue
-            if not _is_a_plugins(process.cmdline(), tree):
-                found.append(process)
-    return tuple(found)
-
-
-def find_standing_in(folder: Path) -> tuple[psutil.Process, ...]:
-    """What has its working folder in one; nothing of this process's own."""
-    own = psutil.Process()
-    kept = never_signalled() | {child.pid for child in own.children(recursive=True)}
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error, OSError):
-            if process.pid not in kept and Path(process.cwd()).is_relative_to(folder):
+            if process.status() not in ENDED_STATES and is_such(process):
                 found.append(process)
     return tuple(found)
 
