@@ -16,7 +16,7 @@ import pytest
 from musician import service
 from musician.__main__ import main
 from musician.protocol.claim import Claim
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import VERDICTS, State
 from musician.store.port import Store

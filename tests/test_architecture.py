@@ -65,3 +65,9 @@ def test_our_own_python_is_started_in_one_place() -> None:
         if "sys.executable" in path.read_text(encoding="utf-8") and "demo/project" not in str(path)
     }
     assert found <= known
+
+
+def test_a_list_of_names_stands_in_a_packages_face_alone() -> None:
+    """What a module gives is what it names without an underscore; ``__all__`` beside that would say it twice."""
+    listed = {path for path in SOURCE.rglob("*.py") if "\n__all__" in path.read_text(encoding="utf-8")}
+    assert {path for path in listed if path.name != "__init__.py"} == set()

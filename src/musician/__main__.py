@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from musician.own_python import leave_users_path
 
-__all__ = ["main"]
-
 INTERRUPTED = 130
 
 

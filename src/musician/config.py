@@ -9,8 +9,6 @@ from pathlib import Path
 from musician.protocol.errors import WrongSettings
 from musician.protocol.settings import Settings, describe, from_mapping
 
-__all__ = ["load_settings", "parse_settings", "render_defaults"]
-
 _HEAD = """\
 # Musician's settings for this repository. Every line that begins with "#" and a
 # name shows a default: take the "#" away to change it.

@@ -9,8 +9,6 @@ anything of others. What an agent, a test or a set-up runs is the project's own,
 import os
 import sys
 
-__all__ = ["leave_users_path", "own_python"]
-
 _OPTIONS = ("-E", "-P", "-X", "utf8")
 """No ``PYTHON…`` variables, no folder one stands in. Unlike ``-I`` it finds an installation for one user."""
 

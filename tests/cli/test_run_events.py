@@ -13,8 +13,9 @@ from musician.cli.run_events import Event
 from musician.cli.run_lines import line_of
 from musician.cli.run_wording import say_change, say_entry
 from musician.protocol.journal import Entry, Kind
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.particulars import AgentsRemaining, Counted, Nth
-from musician.protocol.messages.types import ContextWarning, ErrorReport, MessageType, Resumption
+from musician.protocol.messages.types import ContextWarning, ErrorReport, Resumption
 from musician.protocol.resumption.handoff import ENDED_WAITING
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.states import State

@@ -19,7 +19,8 @@ from musician.protocol.errors import MusicianError
 from musician.protocol.names import check_session_id
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, State
-from musician.store.sqlite.store import APPLICATION_ID, SqliteStore
+from musician.store.sqlite.store import SqliteStore
+from musician.store.sqlite.versions import APPLICATION_ID
 from musician.testing.waiting import HANG_S
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from musician.hooks.entry import EVENTS
 from musician.processes.identity import identify
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.rows import ClientRow

@@ -17,7 +17,7 @@ from musician.hooks.stop import MONITOR
 from musician.processes.vital import VitalSign, hold
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, Kind
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.rules.gate import Leave
 from musician.protocol.settings import Settings
 from musician.protocol.states import State

@@ -18,7 +18,7 @@ from musician.hooks.place import Place
 from musician.plugin.monitor import PATIENCE_S, Monitor
 from musician.processes.identity import identify
 from musician.protocol.claim import Claim
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.service import Met, rebind

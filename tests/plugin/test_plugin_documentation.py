@@ -10,7 +10,7 @@ from musician.cli.main import program
 from musician.mcp_server.tools import TOOLS
 from musician.plugin.places import for_project, for_user
 from musician.plugin.rendering import TEMPLATE
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.states import State
 from musician.trees.root import Root
 

@@ -16,7 +16,7 @@ from musician.plugin.finding import Level
 from musician.plugin.places import for_user
 from musician.plugin.rendering import render, this_program
 from musician.plugin.selfcheck import check_plugin
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.sqlite.store import SqliteStore

@@ -19,7 +19,9 @@ FAMILIES = (CallerError, SessionError, ConductorError, OperatorError)
 DEFECT = 70
 """Ends with this: no caller can act on it."""
 
-CLASSES = [getattr(errors, name) for name in errors.__all__]
+CLASSES = [
+    each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, MusicianError)
+]
 LEAVES = [each for each in CLASSES if each not in (MusicianError, *FAMILIES)]
 
 _BY_NAME: dict[str, Any] = {

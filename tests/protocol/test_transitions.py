@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from musician.protocol.errors import IllegalEvent
-from musician.protocol.messages.types import REPORTS, SUBMISSIONS, VERDICT_OF, MessageType
+from musician.protocol.messages.kinds import REPORTS, SUBMISSIONS, VERDICT_OF, MessageType
 from musician.protocol.states import ACTIVE, State
 from musician.protocol.transitions import (
     CONDUCTOR_TABLE,

@@ -19,7 +19,7 @@ from musician.protocol.errors import (
     TreeNotReady,
     UnknownPlan,
 )
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import from_mapping
 from musician.protocol.states import State
 from musician.runtime.conductor.conduct import conduct

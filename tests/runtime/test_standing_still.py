@@ -7,7 +7,7 @@ import pytest
 
 from musician import service
 from musician.protocol.journal import Kind
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.states import State
 
 if TYPE_CHECKING:

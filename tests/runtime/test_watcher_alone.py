@@ -10,7 +10,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream
 
 from musician import service
 from musician.protocol.claim import Claim
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.musician import inputs as i
 from musician.protocol.settings import Settings
 from musician.protocol.states import State

@@ -16,8 +16,9 @@ from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import ContextWarning, ErrorReport
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.engine import MusicianState, step
+from musician.protocol.musician.engine import step
 from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.musician.state import MusicianState
 from musician.protocol.rules.deviations import parse_severity
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings

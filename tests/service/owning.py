@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 
 from musician import service
 from musician.protocol.claim import Claim
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.states import State
 from musician.store.port import Store
 from musician.store.queries.history import History

@@ -8,7 +8,8 @@ import pytest
 from musician import service
 from musician.protocol.claim import Claim
 from musician.protocol.errors import BadId, ClaimBlocked, ClaimLost, NoSession, UnknownTask
-from musician.protocol.messages.types import ClaimBlockedNotice, MessageType
+from musician.protocol.messages.kinds import MessageType
+from musician.protocol.messages.types import ClaimBlockedNotice
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, State
 from musician.store.bell import Bell

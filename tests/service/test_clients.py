@@ -13,7 +13,8 @@ from musician.processes.identity import identify
 from musician.protocol.claim import Claim
 from musician.protocol.errors import BadId, ClaimLost, NoSession
 from musician.protocol.journal import Kind
-from musician.protocol.messages.types import MessageType, Resumption
+from musician.protocol.messages.kinds import MessageType
+from musician.protocol.messages.types import Resumption
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, State
 from musician.service import Met

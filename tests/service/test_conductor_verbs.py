@@ -17,7 +17,7 @@ from musician.protocol.errors import (
     UnknownTask,
 )
 from musician.protocol.journal import Entry, Kind
-from musician.protocol.messages.types import VERDICT_OF, MessageType
+from musician.protocol.messages.kinds import VERDICT_OF, MessageType
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, VERDICTS, WAITING, State

@@ -8,7 +8,7 @@ import pytest
 from musician import service
 from musician.protocol.claim import Claim
 from musician.protocol.errors import UnknownTask
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.service.inbox import MOST_UNREAD

@@ -12,7 +12,7 @@ from musician.protocol.claim import Claim
 from musician.protocol.conductor.anomalies import Signal
 from musician.protocol.errors import ClaimBlocked, UnknownTask
 from musician.protocol.journal import Entry, Kind
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.bell import Bell

@@ -12,7 +12,7 @@ from musician.protocol.errors import (
     NoSession,
     StatementRefused,
 )
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
 from musician.store.bell import Bell

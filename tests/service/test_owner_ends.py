@@ -6,7 +6,7 @@ import pytest
 
 from musician import service
 from musician.protocol.errors import DatabaseUnusable, EvidenceMissing, IllegalEvent
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, State
 from musician.store.bell import Bell

@@ -5,7 +5,7 @@ import pytest
 from musician import service
 from musician.protocol.errors import BadField, EvidenceMissing, IllegalEvent
 from musician.protocol.journal import Entry, Kind
-from musician.protocol.messages.types import SUBMISSIONS, MessageType
+from musician.protocol.messages.kinds import SUBMISSIONS, MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, VERDICTS, State
 from musician.store.bell import Bell

@@ -6,7 +6,7 @@ from musician import service
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.errors import BadField, IllegalEvent
 from musician.protocol.journal import Entry, Kind
-from musician.protocol.messages.types import REPORTS, MessageType
+from musician.protocol.messages.kinds import REPORTS, MessageType
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.states import ACTIVE, VERDICTS, State
 from musician.store.bell import Bell

@@ -8,7 +8,7 @@ import pytest
 from musician import service
 from musician.plans.model import Checkpoint, Isolation, Phase, Plan, Review, TaskSpec
 from musician.protocol.errors import BadId, ClaimBlocked, IllegalEvent, PlanChanged, StillPlayed, UnknownPlan
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.service.plans import plans_of

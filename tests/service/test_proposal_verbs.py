@@ -16,7 +16,7 @@ from musician.protocol.errors import (
     UnknownProposal,
     UnknownTask,
 )
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.proposals import Draft, ProposalType, Status
 from musician.protocol.states import State

@@ -22,7 +22,7 @@ from musician.protocol.errors import (
     StaleVerdict,
 )
 from musician.protocol.journal import Entry, Kind
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.queries.history import History

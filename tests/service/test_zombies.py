@@ -10,7 +10,7 @@ from musician.processes.identity import ProcessIdentity
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost, UnknownTask
 from musician.protocol.journal import Entry, Kind
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.port import Store

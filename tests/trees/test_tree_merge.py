@@ -11,9 +11,9 @@ import pytest
 
 from musician.protocol.errors import GitFailed, TreeNotReady
 from musician.trees.branches import integration_branch
+from musician.trees.conflicts import Conflict
 from musician.trees.merge import (
     AlreadyMerged,
-    Conflict,
     Merged,
     Trial,
     accept_merge,

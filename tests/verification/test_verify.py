@@ -10,8 +10,9 @@ import anyio
 import pytest
 
 from musician.processes.identity import ProcessIdentity
+from musician.verification.commands import MAX_TAIL_BYTES
 from musician.verification.result import TestCounts, VerificationResult
-from musician.verification.run import MAX_TAIL_BYTES, verify
+from musician.verification.run import verify
 
 PYTEST = f"'{sys.executable}' -m pytest -q -p no:cacheprovider"
 UNITTEST = f"'{sys.executable}' -m unittest"

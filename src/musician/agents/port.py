@@ -14,25 +14,6 @@ from typing import Protocol
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.values import dataclass
 
-__all__ = [
-    "Agent",
-    "AgentEvent",
-    "ContextReported",
-    "DeviationReported",
-    "DeviationRuled",
-    "Outcome",
-    "OutcomeKind",
-    "PartialReported",
-    "Piece",
-    "PieceKind",
-    "PointAnswered",
-    "ProposalMade",
-    "QuestionAsked",
-    "SelfCorrectionReported",
-    "Stage",
-    "VerdictGiven",
-]
-
 
 class PieceKind(StrEnum):
     STEP = "step"

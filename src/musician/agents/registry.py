@@ -4,8 +4,6 @@ from musician.agents.port import Agent
 from musician.agents.shell import ShellAgent
 from musician.protocol.errors import AgentUnavailable
 
-__all__ = ["make_agent"]
-
 
 def make_agent(spec: str) -> Agent:
     """A new agent for one session; :class:`AgentUnavailable` for one this version cannot play with."""

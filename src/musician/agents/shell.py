@@ -22,8 +22,6 @@ from musician.processes.output import OutputLog, one_line, printable
 from musician.processes.scratch import ScratchFolder
 from musician.processes.spawn import run_program
 
-__all__ = ["MAX_FEEDBACK_BYTES", "MAX_TAIL_LINES", "ShellAgent"]
-
 MAX_FEEDBACK_BYTES = 32 * 1024
 """In $MUSICIAN_FEEDBACK (the kernel takes 128 KiB); $MUSICIAN_FEEDBACK_FILE names a file with all of it."""
 

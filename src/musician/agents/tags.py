@@ -42,8 +42,6 @@ from musician.protocol.messages.feedback import MOST_POINTS
 from musician.protocol.proposals import MOST_TITLE_CHARS, ProposalType, parse_type
 from musician.protocol.values import dataclass
 
-__all__ = ["MAX_LINE_BYTES", "MAX_TEXT_CHARS", "Line", "LineReader"]
-
 MAX_LINE_BYTES = 16 * 1024
 """What is kept of a line; the rest of it is skipped."""
 

@@ -10,8 +10,6 @@ from musician.processes.output import headline, one_line
 from musician.protocol.values import dataclass
 from musician.store.rows import HumanRow
 
-__all__ = ["ANSWERS", "JUDGED", "Answer", "answers_to", "asked", "next_command", "worded"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:

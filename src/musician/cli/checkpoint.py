@@ -11,8 +11,6 @@ from musician.cli.options import command, context_option, parse_text, session_op
 from musician.protocol.messages.submissions import ROUGHEST
 from musician.runtime.byhand.submitting import submit_checkpoint
 
-__all__ = ["checkpoint"]
-
 
 @command("checkpoint")
 @task_argument

@@ -22,8 +22,6 @@ from musician.protocol.names import check_session_id
 if TYPE_CHECKING:
     from musician.runtime.byhand.takeup import TakenUp
 
-__all__ = ["claim", "heartbeat"]
-
 
 @command("claim")
 @task_argument

@@ -14,8 +14,6 @@ from musician.store.port import Store
 from musician.trees.root import Root, find_root
 from musician.trees.sharing import follow
 
-__all__ = ["App"]
-
 
 class App:
     """``db`` is what ``--db`` or MUSICIAN_DB named, None for the repository's own; ``json`` asks for a document."""

@@ -27,8 +27,6 @@ from musician.store.opening import open_store
 from musician.trees.git import Git
 from musician.trees.root import find_root
 
-__all__ = ["demo", "laid_out"]
-
 JOBS = 3
 """As many musicians as the plan's first phase has tasks."""
 

@@ -8,8 +8,6 @@ from musician.cli.options import command, context_option, session_options, task_
 from musician.cli.render import show
 from musician.runtime.byhand.weighing import warn_by_hand
 
-__all__ = ["error"]
-
 
 @command("error")
 @task_argument

@@ -15,8 +15,6 @@ import click
 from musician.processes.output import printable
 from musician.protocol.errors import InvalidPlan, MusicianError, PlanChanged
 
-__all__ = ["BROKEN_PIPE", "FAILED", "INTERNAL", "INTERRUPTED", "USAGE", "explain"]
-
 FAILED = 1
 USAGE = 2
 INTERNAL = 70

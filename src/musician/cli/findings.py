@@ -6,8 +6,6 @@ from musician.cli.context import App
 from musician.cli.render import fields, lines, show
 from musician.plugin.finding import Finding, Level
 
-__all__ = ["report"]
-
 
 def report(app: App, findings: Sequence[Finding]) -> bool:
     """Print them; whether something must be mended."""

@@ -8,8 +8,6 @@ from musician.cli.render import show
 from musician.runtime.byhand.hand import Hand
 from musician.runtime.byhand.weighing import advise
 
-__all__ = ["hand_of", "tell"]
-
 
 def hand_of(app: App, task_id: str, session: str | None, epoch: int | None) -> Hand:
     """What a musician's verb acts with; the ids are checked first (B43)."""

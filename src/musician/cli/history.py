@@ -7,8 +7,6 @@ from musician.cli.context import App
 from musician.cli.options import command, row_argument
 from musician.cli.render import fields, show, table
 
-__all__ = ["history"]
-
 
 @command("history")
 @row_argument

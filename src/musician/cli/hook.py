@@ -4,8 +4,6 @@ import click
 
 from musician.hooks.entry import EVENTS, program
 
-__all__ = ["hook"]
-
 
 @click.command("hook")
 @click.argument("event", metavar="EVENT", type=click.Choice(list(EVENTS)))

@@ -10,8 +10,6 @@ from musician.cli.messages import as_text
 from musician.cli.options import claim_of, command, session_options, task_argument
 from musician.cli.render import fields, show
 
-__all__ = ["inbox"]
-
 
 @command("inbox")
 @task_argument

@@ -25,8 +25,6 @@ from musician.trees.root import (
 )
 from musician.trees.sharing import follow
 
-__all__ = ["init", "network_warnings"]
-
 _INSTALLED = Path(__file__).parent / "installed"
 _REPORTS_README = """\
 # Reports

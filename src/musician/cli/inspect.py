@@ -14,8 +14,6 @@ from musician.protocol.names import check_session_id
 from musician.runtime.inspecting import read_status, temp_facts
 from musician.service.inspecting import row_facts
 
-__all__ = ["headroom", "validate", "verify_temp"]
-
 
 @command("validate")
 @task_argument

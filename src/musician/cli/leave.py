@@ -9,8 +9,6 @@ from musician.cli.hand import hand_of
 from musician.cli.options import command, context_option, session_options, task_argument
 from musician.cli.render import show
 
-__all__ = ["complete", "exit", "release"]
-
 RELEASED = "released"
 
 

@@ -12,8 +12,6 @@ from musician.cli.context import App
 from musician.cli.faults import explain
 from musician.cli.options import database_option
 
-__all__ = ["COMMANDS", "program", "run"]
-
 COMMANDS = {
     "demo": "demo",
     "init": "init",

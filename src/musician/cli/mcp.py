@@ -10,8 +10,6 @@ from musician.cli.context import App
 from musician.cli.options import database_option
 from musician.protocol.errors import ExtraMissing
 
-__all__ = ["mcp"]
-
 
 @click.command("mcp")
 @database_option

@@ -8,8 +8,6 @@ from musician.cli.options import command, row_argument
 from musician.cli.render import fields, indented, show
 from musician.store.rows import MessageRow
 
-__all__ = ["as_text", "messages"]
-
 MOST_AT_ONCE = 100_000
 
 

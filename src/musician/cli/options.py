@@ -14,22 +14,6 @@ from musician.protocol.names import CONDUCTOR, check_session_id, parse_launch_re
 if TYPE_CHECKING:
     from musician.protocol.claim import Claim
 
-__all__ = [
-    "MOST_TEXT_BYTES",
-    "claim_of",
-    "command",
-    "context_option",
-    "correct_option",
-    "database_option",
-    "force_option",
-    "parse_row",
-    "parse_text",
-    "row_argument",
-    "session_options",
-    "task_argument",
-    "text_argument",
-]
-
 MOST_TEXT_BYTES = 1_000_000
 """Of one message; a larger one is a file given by mistake."""
 

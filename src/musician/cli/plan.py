@@ -13,8 +13,6 @@ from musician.plans.plan import load_plan
 from musician.protocol.errors import DatabaseUnusable, InvalidPlan
 from musician.runtime.locking import amend_plan_file, check_ids, lock_plan_file
 
-__all__ = ["plan"]
-
 _path_argument = click.argument("path", metavar="PLAN", type=click.Path(path_type=Path))
 
 

@@ -18,8 +18,6 @@ from musician.plugin.rendering import render, this_program
 from musician.plugin.selfcheck import check_plugin
 from musician.trees.root import exclude_private
 
-__all__ = ["plugin"]
-
 _LOCAL_SETTINGS = b"/.claude/settings.local.json"
 
 _scope_option = click.option(

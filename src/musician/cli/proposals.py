@@ -14,8 +14,6 @@ from musician.runtime.proposing import Desk
 from musician.service.likeness import Alike, alike_among
 from musician.service.proposals import KeptProposal
 
-__all__ = ["proposals"]
-
 _number = click.IntRange(min=1)
 
 

@@ -8,8 +8,6 @@ from musician.cli.render import show
 from musician.protocol.proposals import Draft, ProposalType, parse_type, read_draft
 from musician.runtime.proposing import Desk
 
-__all__ = ["propose"]
-
 
 def _type(ctx: click.Context, param: click.Parameter, value: str | None) -> ProposalType | None:
     return None if value is None else parse_type(value)

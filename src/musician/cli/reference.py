@@ -9,8 +9,6 @@ import click
 
 from musician.cli.main import program
 
-__all__ = ["render_reference"]
-
 _HEAD = """\
 # Commands
 

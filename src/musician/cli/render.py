@@ -14,8 +14,6 @@ from typing import Any
 from musician.cli.context import App
 from musician.processes.output import printable
 
-__all__ = ["fields", "indented", "is_terminal", "lines", "pairs", "show", "table"]
-
 _GAP = "  "
 
 

@@ -19,8 +19,6 @@ from musician.service import TaskView
 from musician.store.rows import MessageRow, VerificationRow
 from musician.trees.looking import ChangedFile, Work, work_of
 
-__all__ = ["review"]
-
 _MOST_QUESTION_CHARS = 500
 _MOST_FILES = 20
 

@@ -19,8 +19,6 @@ from musician.runtime.in_force import settings_of_plan
 from musician.runtime.locking import lock_plan_file
 from musician.trees.base import Move
 
-__all__ = ["run"]
-
 EXIT_CODES = {Ending.COMPLETE: 0, Ending.NEEDS_HUMAN: FAILED, Ending.INTERRUPTED: INTERRUPTED}
 LEAST_JOBS = 2
 MOST_JOBS = 64

@@ -16,8 +16,6 @@ from musician.trees.base import FastForward, Move
 from musician.trees.partial import PARTIALS_KEPT
 from musician.verification.findings import named
 
-__all__ = ["End"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:

@@ -25,8 +25,6 @@ from musician.protocol.values import dataclass
 from musician.service import TaskView
 from musician.store.rows import HistoryRow, JournalRow
 
-__all__ = ["Event", "Reporter", "Texts"]
-
 Texts = Callable[[str], Mapping[int, str]]
 """A task's messages by id."""
 

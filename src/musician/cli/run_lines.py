@@ -8,8 +8,6 @@ from musician.processes.output import headline
 from musician.protocol.states import State
 from musician.service import TaskView
 
-__all__ = ["Lines", "line_of"]
-
 _STATE_WIDTH = max(map(len, State))
 _MOST_ID_WIDTH = 24
 """Longer ids stand out of the column; they are not cut."""

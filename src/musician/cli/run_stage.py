@@ -14,8 +14,6 @@ from typing import Protocol
 from musician.protocol.errors import MusicianError
 from musician.service import TaskView
 
-__all__ = ["Face", "Stage", "give_up_output", "write"]
-
 TICK_S = 1.0
 """How often a face may redraw without news, for what ages by itself."""
 

@@ -12,8 +12,6 @@ from musician.protocol.values import dataclass
 from musician.service import TaskView
 from musician.store.rows import HumanRow
 
-__all__ = ["Standing", "counted", "standing_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:

@@ -33,8 +33,6 @@ from musician.protocol.names import succession_name
 from musician.protocol.states import State
 from musician.service import TaskView
 
-__all__ = ["LiveTable", "final_table"]
-
 _STYLES: Mapping[State, str] = MappingProxyType(
     {
         State.WATCHING: "dim",

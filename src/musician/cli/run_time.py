@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime
 
-__all__ = ["duration", "local_date", "local_time", "today", "zone"]
-
 _STORED = "%Y-%m-%d %H:%M:%S"
 _MINUTE_S = 60
 _HOUR_S = 3600

@@ -25,8 +25,6 @@ from musician.service import TaskView
 from musician.trees.branches import integration_branch
 from musician.verification.baseline import Baseline
 
-__all__ = ["View", "is_plain"]
-
 _PATIENCE_S = 0.3
 """How long an interrupted run waits for a reader that does not read."""
 

@@ -10,8 +10,9 @@ from musician.processes.output import one_line
 from musician.protocol.conductor.anomalies import Anomaly, Signal
 from musician.protocol.errors import UnreadableMessage
 from musician.protocol.journal import RESOLVED_BY_HAND, Kind
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.submissions import Completion, ReviewRequest
-from musician.protocol.messages.types import ContextWarning, ErrorReport, MessageType, Resumption
+from musician.protocol.messages.types import ContextWarning, ErrorReport, Resumption
 from musician.protocol.names import CONDUCTOR, succession_name
 from musician.protocol.resumption.handoff import DIED, WITHOUT_A_WORD
 from musician.protocol.rules.review import ROUGHEST
@@ -19,8 +20,6 @@ from musician.protocol.states import State
 from musician.service import PhaseSmoothness, TaskView
 from musician.store.rows import HistoryRow, JournalRow, SessionRow
 from musician.verification.baseline import Baseline
-
-__all__ = ["many", "say_anomaly", "say_base", "say_change", "say_entry", "say_noted", "say_smoothness"]
 
 _MOST_COMMAND_CHARS = 80
 

@@ -11,8 +11,6 @@ from musician.protocol.policy.forbidden import GRANTABLE, Act
 from musician.protocol.states import State
 from musician.runtime.takeover import hand_over
 
-__all__ = ["handoff", "send", "stop"]
-
 _ACT = click.Choice([str(act) for act in GRANTABLE])
 
 

@@ -20,8 +20,6 @@ from musician.service import TaskView
 from musician.service.plans import plans_of
 from musician.store.rows import TaskRow
 
-__all__ = ["status"]
-
 _MOST_ERROR_CHARS = 200
 
 LOOK_EVERY_S = 0.5

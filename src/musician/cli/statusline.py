@@ -4,8 +4,6 @@ import click
 
 from musician.plugin.statusline import program
 
-__all__ = ["statusline"]
-
 
 @click.command("statusline")
 @click.pass_context

@@ -15,8 +15,6 @@ from musician.cli.options import (
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.rules.deviations import Severity, parse_severity
 
-__all__ = ["correction", "deviation", "self_correction", "step"]
-
 
 @command("step")
 @task_argument

@@ -9,8 +9,6 @@ from musician.cli.options import command, task_argument
 from musician.cli.render import show
 from musician.runtime.locking import add_task_file
 
-__all__ = ["task"]
-
 
 @click.group("task")
 def task() -> None:

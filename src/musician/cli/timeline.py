@@ -13,8 +13,6 @@ from musician.processes.output import printable
 from musician.runtime.papers import write_whole
 from musician.service.timeline import MOST_HAPPENINGS, Happening, happenings
 
-__all__ = ["page", "timeline"]
-
 _MOST_LAST = 10_000_000
 """More are not asked for at once: they are held in memory."""
 

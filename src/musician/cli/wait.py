@@ -23,8 +23,6 @@ from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.store.bell import Bell
 
-__all__ = ["wait"]
-
 LONGEST_S = 7 * 86_400.0
 _WITHOUT_BELL_S = 1.0
 

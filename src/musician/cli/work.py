@@ -11,8 +11,6 @@ from musician.cli.render import show
 from musician.protocol.musician.ready import End, EndKind
 from musician.runtime.musician.work import play_task
 
-__all__ = ["work"]
-
 INTERRUPTED = 130
 UNFINISHED = 1
 

@@ -12,8 +12,6 @@ from musician.cli.render import show
 from musician.protocol.musician.ready import EndKind
 from musician.runtime.fleet import Parting, work_on
 
-__all__ = ["worker"]
-
 LONGEST_S = 7 * 86_400.0
 
 

@@ -14,8 +14,6 @@ from musician.protocol.values import dataclass
 from musician.service import TaskView
 from musician.store.rows import JournalRow, SessionRow
 
-__all__ = ["Episode", "retell"]
-
 _BEGUN = frozenset({Kind.STARTED, Kind.LAUNCHED})
 _PLAYED = frozenset({Kind.COMPLETED, Kind.RETURNED, Kind.RECONCILED})
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from musician.protocol.errors import BadField
 from musician.trees.git import Git
 
-__all__ = ["PLAN_NAME", "prepare"]
-
 PLAN_NAME = "PLAN.md"
 _HERE = Path(__file__).parent
 _IDENTITY = (("user.name", "Pigeon Post"), ("user.email", "desk@pigeonpost.invalid"))

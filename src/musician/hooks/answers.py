@@ -6,8 +6,6 @@ if TYPE_CHECKING:
 
     Answer = dict[str, Any]
 
-__all__ = ["PLANNING", "allow", "block", "context", "deny", "notice", "render"]
-
 MOST_CONTEXT_CHARS = 9000
 """Of one text put into a conversation. The client writes longer ones to a file and shows their beginning."""
 

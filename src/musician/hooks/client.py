@@ -12,8 +12,6 @@ import psutil
 from musician.processes.identity import ProcessIdentity, identify
 from musician.service import Met
 
-__all__ = ["client_process", "met"]
-
 _MOST_BETWEEN = 8
 _ID = "CLAUDE_CODE_SESSION_ID"
 

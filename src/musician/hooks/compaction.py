@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from musician.hooks.event import HookEvent
     from musician.hooks.place import Place
 
-__all__ = ["answer", "trouble"]
-
 
 def answer(event: "HookEvent", place: "Place") -> "Answer | None":
     if not place.played:

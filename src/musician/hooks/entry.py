@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from musician.hooks.event import HookEvent
     from musician.hooks.place import Place
 
-__all__ = ["EVENTS", "main", "program"]
-
 EVENTS = {
     "SessionStart": "session_start",
     "UserPromptExpansion": "prompt_expansion",

@@ -3,8 +3,6 @@
 import os
 from collections.abc import Mapping
 
-__all__ = ["export", "quoted"]
-
 
 def export(values: Mapping[str, str], *, environ: Mapping[str, str] = os.environ) -> None:
     """Add variables for the commands of this session; nothing where the client offers no such file."""

@@ -11,8 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-__all__ = ["HookEvent", "as_event", "session_of"]
-
 _ABSENT = ("", "null", "none", "undefined")
 _MOST_ID_CHARS = 64
 _KEYS = ("session_id", "cwd", "transcript_path", "agent_id")

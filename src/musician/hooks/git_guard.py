@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from musician.hooks.place import Place
     from musician.protocol.policy.forbidden import Act
 
-__all__ = ["main"]
-
 _MOST_REFS_CHARS = 1_000_000
 
 

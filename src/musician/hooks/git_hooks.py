@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from musician.hooks.place import Place
 
-__all__ = ["HOOKS", "prepare"]
-
 HOOKS = (
     *("applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit"),
     *(

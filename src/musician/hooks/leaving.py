@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from musician.hooks.event import HookEvent
     from musician.hooks.place import Place
 
-__all__ = ["leave_all"]
-
 
 def leave_all(event: "HookEvent", place: "Place", why: str) -> str:
     """Leave whatever the session plays; for the person, what was done and what comes next."""

@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
-__all__ = ["OverTime", "time_limit"]
-
 
 class OverTime(Exception):
     """The work has taken all the time it was given."""

@@ -12,17 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
-__all__ = [
-    "FULL_FROM_PCT",
-    "LAG_S",
-    "TAILS_BYTES",
-    "is_written",
-    "known_window",
-    "last_words",
-    "open_transcript",
-    "percent_used",
-]
-
 FULL_FROM_PCT = 95.0
 """From here on a window counts as full: the client compacts at 96.7 % of a million tokens."""
 

@@ -10,8 +10,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from musician.hooks.place import Place
 
-__all__ = ["Numbers", "numbers_of"]
-
 _MOST_BYTES = 100_000
 
 

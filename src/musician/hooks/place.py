@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from musician.protocol.settings import Settings
     from musician.store.port import Store
 
-__all__ = ["PATIENCE_S", "Held", "Place", "find_database", "find_tree"]
-
 PATIENCE_S = 5.0
 """The longest a hook waits for the database, whatever the settings say (B10)."""
 

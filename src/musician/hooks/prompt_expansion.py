@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from musician.store.rows import MessageRow
     from musician.trees.root import Root
 
-__all__ = ["answer", "trouble"]
-
 COMMAND = "musician"
 """The skill's name, with or without its plugin's before it."""
 

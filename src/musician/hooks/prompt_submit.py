@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from musician.hooks.event import HookEvent
     from musician.hooks.place import Place
 
-__all__ = ["answer"]
-
 _NOTIFICATION = "<task-notification>"
 
 

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from musician.hooks.event import HookEvent
     from musician.hooks.place import Place
 
-__all__ = ["answer"]
-
 
 def answer(event: "HookEvent", place: "Place") -> "Answer | None":
     if place.played:

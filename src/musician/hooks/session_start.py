@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from musician.hooks.place import Place
     from musician.protocol.claim import Claim
 
-__all__ = ["answer", "trouble"]
-
 _AFRESH = ("", "startup")
 """From these nothing went before in the same process."""
 

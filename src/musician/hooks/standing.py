@@ -11,8 +11,6 @@ from musician.protocol.journal import Kind
 from musician.protocol.states import CLAIMABLE, State
 from musician.store.rows import MessageRow
 
-__all__ = ["MOST_POINTERS", "claim_of", "lost", "pointers", "standing", "where"]
-
 MOST_POINTERS = 10
 """Messages pointed at in one breath; the others follow."""
 

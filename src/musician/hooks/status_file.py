@@ -7,8 +7,6 @@ if TYPE_CHECKING:
     from musician.hooks.place import Place
     from musician.protocol.journal import Written
 
-__all__ = ["note_down"]
-
 
 def note_down(place: "Place", written: "Written") -> None:
     """What cannot be written there is told by the database all the same."""

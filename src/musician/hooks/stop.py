@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from musician.hooks.event import HookEvent
     from musician.hooks.place import Place
 
-__all__ = ["MONITOR", "answer", "trouble"]
-
 MONITOR = "the conductor's messages and verdicts"
 """What the plugin's monitor is called in the client."""
 

@@ -12,8 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from musician.hooks.event import HookEvent
 
-__all__ = ["this_stop"]
-
 _TAIL_BYTES = 1_048_576
 _TOOL = b'"tool_use"'
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from musician.hooks.event import HookEvent
     from musician.hooks.place import Place
 
-__all__ = ["answer"]
-
 _TOO_LONG = ("prompt is too long", "context window", "context limit", "context length", "prompt_too_long")
 """How the client, and the API behind it, say so."""
 

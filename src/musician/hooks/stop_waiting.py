@@ -28,8 +28,6 @@ from musician.protocol.states import State
 from musician.store.bell import Bell
 from musician.store.port import Store
 
-__all__ = ["wait_for_conductor"]
-
 _TIMEOUT = "conductor timeout"
 _WITHOUT_BELL_S = 1.0
 

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from musician.hooks.event import HookEvent
     from musician.hooks.place import Place
 
-__all__ = ["answer", "begin"]
-
 
 def answer(event: "HookEvent", place: "Place") -> "Answer | None":
     kind = event.text("agent_type")

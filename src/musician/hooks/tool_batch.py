@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from musician.hooks.numbers import Numbers
     from musician.hooks.place import Held, Place
 
-__all__ = ["answer"]
-
 _RECORDED_FROM_PCT = 1.0
 """A reading that differs by less from the recorded one is not written down."""
 

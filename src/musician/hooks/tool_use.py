@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from musician.protocol.claim import Claim
     from musician.protocol.policy.forbidden import Act, Refusal
 
-__all__ = ["JUDGED_WITHIN_S", "answer", "trouble"]
-
 JUDGED_WITHIN_S = 1.0
 """Of work, by the processor's time: a busy machine refuses nothing."""
 
@@ -209,7 +207,8 @@ def _judged(event: "HookEvent", place: "Place", tool: str) -> "Answer | None":
 
 def _refusal(event: "HookEvent", place: "Place", tool: str, granted: "frozenset[Act]") -> "Refusal | None":
     from musician.hooks.limit import time_limit
-    from musician.protocol.policy.tool_calls import Surroundings, judge
+    from musician.protocol.policy.places import Surroundings
+    from musician.protocol.policy.tool_calls import judge
 
     given = event.raw.get("tool_input")
     if not isinstance(given, dict):

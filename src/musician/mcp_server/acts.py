@@ -20,26 +20,6 @@ from musician.runtime.byhand.weighing import warn_by_hand
 from musician.runtime.proposing import Desk
 from musician.store.rows import MessageRow
 
-__all__ = [
-    "END_YOUR_TURN",
-    "Reply",
-    "agent",
-    "ask_conductor",
-    "complete",
-    "conductor_health",
-    "correction",
-    "deviation",
-    "error",
-    "execute",
-    "handoff",
-    "inbox",
-    "propose",
-    "query",
-    "self_correction",
-    "siblings",
-    "step",
-]
-
 END_YOUR_TURN = "End your turn; you are woken with the answer."
 MOST_MESSAGES = 20
 """Handed over by one look into the inbox; the rest follows at the next."""

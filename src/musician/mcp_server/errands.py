@@ -14,8 +14,6 @@ import anyio.abc
 
 from musician.protocol.values import dataclass
 
-__all__ = ["ANSWER_WITHIN_S", "Errands"]
-
 ANSWER_WITHIN_S = 1500.0
 """Under the client's own 1,800 s, after which it would give up."""
 

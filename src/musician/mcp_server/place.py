@@ -13,8 +13,6 @@ from musician.store.port import Store
 from musician.trees.root import Root, find_root
 from musician.trees.sharing import follow
 
-__all__ = ["Place"]
-
 
 class Place:
     """Opened when it is first needed, and tried again where that failed.

@@ -9,8 +9,6 @@ import json
 import re
 from typing import Any
 
-__all__ = ["Wrong", "checked"]
-
 _NO_JSON, _NO_REQUEST, _NO_PARAMETERS = -32700, -32600, -32602
 _HALVES = re.compile("[\ud800-\udfff]")
 _ID = re.compile(

@@ -25,8 +25,6 @@ from musician.runtime.byhand.hand import Hand
 from musician.store.port import Store
 from musician.trees.root import Root
 
-__all__ = ["Seat"]
-
 _HOSTED, _OPENED = "MUSICIAN_SESSION", "CLAUDE_CODE_SESSION_ID"
 """The first that is there counts: a program of ours that hosts a client names its session itself."""
 

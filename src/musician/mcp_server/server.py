@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
     from musician.mcp_server.seat import Seat
 
-__all__ = ["EXIT_WITHIN_S", "NAME", "serve"]
-
 T = TypeVar("T")
 
 NAME = "comms-link"

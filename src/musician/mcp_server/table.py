@@ -4,9 +4,8 @@ A line has the row's values between ``|``; within a value ``\\``, ``|`` and line
 value is read back exactly. Times, numbers and texts stand as they are; NULL is ``NULL``, bytes are ``x'…'``.
 """
 
-from musician.store.port import Answer, Value
-
-__all__ = ["MOST_BYTES", "MOST_ROWS", "as_text", "cut"]
+from musician.store.port import Answer
+from musician.store.query import Value
 
 MOST_ROWS = 100
 MOST_BYTES = 8 * 1024

@@ -13,8 +13,6 @@ from musician.protocol.messages.particulars import check_text
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.values import dataclass
 
-__all__ = ["MOST_TOOL_BYTES", "TOOLS", "Argument", "Tool"]
-
 MOST_TOOL_BYTES = 220
 MOST_TEXT_BYTES = 1_000_000
 """Of one argument, as everywhere; a larger one is a file given by mistake."""

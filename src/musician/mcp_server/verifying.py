@@ -14,8 +14,6 @@ from musician.protocol.names import parse_launch_reference
 from musician.runtime.byhand.submitting import submit_checkpoint
 from musician.runtime.byhand.takeup import TakenUp, take_up
 
-__all__ = ["checkpoint", "claim"]
-
 MOST_FAILING_BYTES = 3000
 """Of what holds a checkpoint back; the rest is in its log."""
 

@@ -20,8 +20,6 @@ import anyio.to_thread
 
 from musician.mcp_server.requests import Wrong, checked
 
-__all__ = ["Wire"]
-
 MOST_LINE_BYTES = 32 * 1024 * 1024
 """Of one request; what is longer is no request of a client's, and ends the connection."""
 

@@ -27,8 +27,6 @@ from musician.plans.problems import Report, shorten
 from musician.plans.unread import looks_like_test, report_test_outside, report_unread
 from musician.protocol.values import dataclass, replace
 
-__all__ = ["FINAL_TITLE", "Body", "read_body", "read_prose"]
-
 FINAL_TITLE = "final"
 """The title of a final checkpoint that nobody wrote."""
 

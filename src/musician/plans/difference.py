@@ -6,8 +6,6 @@ from musician.plans.markdown import normalise
 from musician.plans.model import Plan, Step, TaskSpec
 from musician.protocol.values import dataclass, replace
 
-__all__ = ["PlanChange", "compare_tasks", "plan_difference", "without_lines"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanChange:

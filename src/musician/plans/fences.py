@@ -11,8 +11,6 @@ from enum import StrEnum
 from musician.plans.markdown import Fence
 from musician.plans.problems import Report, shorten
 
-__all__ = ["Role", "acts", "quote_fence", "role_of"]
-
 _SHELLS = frozenset({"bash", "sh"})
 _YAML = frozenset({"yaml", "yml"})
 _ATTRIBUTES = re.compile(r"""\w+=(?:"[^"]*"|'[^']*'|\S*)""")

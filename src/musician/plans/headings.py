@@ -12,8 +12,6 @@ from musician.plans.markdown import Heading
 from musician.plans.problems import Report, shorten
 from musician.protocol.values import dataclass
 
-__all__ = ["PLAN_STEP_LEVEL", "Count", "Kind", "Numbered", "looks_structural", "quote", "read_numbered"]
-
 PLAN_STEP_LEVEL = 4
 """``#### Step`` in a plan; an instruction file is the same two levels up (DESIGN 7)."""
 

@@ -21,16 +21,6 @@ from musician.plans.problems import Problems, Report
 from musician.plans.tasks import check_characters, check_pauses, check_steps, resolve_task
 from musician.protocol.values import dataclass
 
-__all__ = [
-    "PLAN_OVERVIEW",
-    "Instructions",
-    "TaskFile",
-    "parse_instructions",
-    "read_instructions",
-    "read_task_file",
-    "render_instructions",
-]
-
 PLAN_OVERVIEW = "Plan overview"
 """The heading under which a rendered file carries what the plan says to every musician."""
 

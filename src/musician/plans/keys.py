@@ -23,17 +23,6 @@ from musician.protocol.errors import BadId
 from musician.protocol.names import check_task_id
 from musician.protocol.values import dataclass
 
-__all__ = [
-    "AgentKeys",
-    "Defaults",
-    "PlanKeys",
-    "TaskKeys",
-    "read_agent_keys",
-    "read_file_keys",
-    "read_plan_keys",
-    "read_task_keys",
-]
-
 _NUMBER = re.compile(r"[1-9][0-9]{0,5}")
 _AGENT = re.compile(r"shell|claude|acp:.*\S.*")
 

@@ -21,22 +21,6 @@ from mdit_py_plugins.front_matter import front_matter_plugin
 
 from musician.protocol.values import dataclass, replace
 
-__all__ = [
-    "Block",
-    "Document",
-    "Fence",
-    "FrontMatter",
-    "Heading",
-    "ListItem",
-    "Prose",
-    "ProseKind",
-    "code_after",
-    "join_prose",
-    "normalise",
-    "read_document",
-    "split_at",
-]
-
 _BLOCKS = MarkdownIt("commonmark").use(front_matter_plugin)
 _BLOCKS.core.ruler.enableOnly(["normalize", "block"])
 _INLINE = MarkdownIt("commonmark")

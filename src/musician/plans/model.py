@@ -10,21 +10,6 @@ from enum import StrEnum
 
 from musician.protocol.values import dataclass
 
-__all__ = [
-    "MAX_COMMAND_BYTES",
-    "MAX_TITLE_CHARACTERS",
-    "AgentPiece",
-    "Changes",
-    "Checkpoint",
-    "Isolation",
-    "Phase",
-    "Plan",
-    "Require",
-    "Review",
-    "Step",
-    "TaskSpec",
-]
-
 MAX_TITLE_CHARACTERS = 300
 """A title is one line of a table, of a commit's subject, of a message."""
 

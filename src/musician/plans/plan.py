@@ -28,8 +28,6 @@ from musician.protocol.errors import BadId, InvalidPlan
 from musician.protocol.names import check_task_id
 from musician.protocol.values import dataclass
 
-__all__ = ["MAX_FILE_BYTES", "load_plan", "parse_plan"]
-
 MAX_FILE_BYTES = 2_000_000
 """A plan or an instruction file; a larger one is a mistake, such as a log given as a plan."""
 

@@ -11,8 +11,6 @@ from unicodedata import category
 
 from musician.protocol.errors import InvalidPlan
 
-__all__ = ["MAX_FOUND_CHARACTERS", "MAX_PROBLEMS", "Problems", "Report", "control_characters", "shorten"]
-
 MAX_PROBLEMS = 100
 """More are counted, not listed: one unclosed fence can make hundreds."""
 

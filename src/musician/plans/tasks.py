@@ -8,8 +8,6 @@ from musician.plans.markdown import Document, Heading
 from musician.plans.model import MAX_TITLE_CHARACTERS, Changes, Checkpoint, Review, Step, TaskSpec
 from musician.plans.problems import Report, control_characters
 
-__all__ = ["check_characters", "check_pauses", "check_reviewer", "check_steps", "resolve_task"]
-
 _SHORT_TITLE = f"at most {MAX_TITLE_CHARACTERS}, and the rest as text below it"
 
 

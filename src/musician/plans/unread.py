@@ -15,8 +15,6 @@ from musician.plans.fences import acts, quote_fence
 from musician.plans.markdown import Block, Document, Fence, ListItem, Prose, ProseKind
 from musician.plans.problems import Report, shorten
 
-__all__ = ["looks_like_test", "report_test_outside", "report_unread"]
-
 _GLUED = re.compile(r" {0,3}(?:#{2,6}[^\s#]|#(?:phase|step|agent|checkpoint)\s*#?\d)", re.IGNORECASE)
 _EMPHASISED = re.compile(r"\s*(?:\*{1,3}|_{1,3})(?:phase|step|agent|checkpoint)\s*#?\d", re.IGNORECASE)
 _BARE = re.compile(r"\s*(?:step|agent|checkpoint) \d+\s*:", re.IGNORECASE)

@@ -4,8 +4,6 @@ from enum import StrEnum
 
 from musician.protocol.values import dataclass
 
-__all__ = ["Finding", "Level"]
-
 
 class Level(StrEnum):
     OK = "ok"

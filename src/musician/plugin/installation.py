@@ -19,16 +19,6 @@ from musician.plugin.settings_file import Keys, SettingsFile
 from musician.protocol.errors import SettingsUnreadable
 from musician.protocol.values import dataclass
 
-__all__ = [
-    "STATUS_LINE",
-    "Installed",
-    "StatusLine",
-    "install",
-    "is_installed",
-    "status_line_command",
-    "uninstall",
-]
-
 STATUS_LINE: Keys = ("statusLine",)
 
 

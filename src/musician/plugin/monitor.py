@@ -35,8 +35,6 @@ from musician.protocol.values import dataclass
 from musician.store.bell import Bell
 from musician.store.port import Store
 
-__all__ = ["PATIENCE_S", "POLL_S", "Monitor", "program"]
-
 PATIENCE_S = 60.0
 """How long a session at work is left to its hooks before it is told here."""
 

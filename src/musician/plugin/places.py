@@ -19,8 +19,6 @@ from pathlib import Path
 from musician.protocol.values import dataclass
 from musician.trees.root import Root
 
-__all__ = ["MARKETPLACE", "Installation", "Scope", "for_project", "for_user"]
-
 MARKETPLACE = "musician"
 _DIGEST_BYTES = 4
 

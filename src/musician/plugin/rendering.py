@@ -28,8 +28,6 @@ from musician.plugin.places import Installation
 from musician.protocol.errors import TreeNotReady
 from musician.protocol.values import dataclass
 
-__all__ = ["TEMPLATE", "Program", "outdated", "render", "shell_word", "this_program"]
-
 TEMPLATE = Path(__file__).parent / "template"
 _PLACE = re.compile(r"\{\{([a-z_]+)(:shell)?\}\}")
 _CONSTANT = re.compile(r"^(PACKAGES|VERSION)\b.*$", re.MULTILINE)

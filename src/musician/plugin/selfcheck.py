@@ -28,8 +28,6 @@ from musician.store.opening import create_store
 from musician.trees.git import Git
 from musician.trees.root import find_root
 
-__all__ = ["check_plugin"]
-
 _HOOK_LIMIT_S = 20.0
 _SERVER_LIMIT_S = 30.0
 _MOST_SAID_CHARS = 200

@@ -22,8 +22,6 @@ from typing import Any
 from musician.protocol.errors import SettingsUnreadable
 from musician.protocol.values import dataclass
 
-__all__ = ["Keys", "SettingsFile"]
-
 Keys = tuple[str, ...]
 """Keys from the outermost object inwards."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from musician.hooks.place import Held, Place
 
-__all__ = ["line_for", "program"]
-
 _MOST_BYTES = 4 * 1024 * 1024
 _PATIENCE_MS = 1000
 _UNREAD = os.path.join(os.path.dirname(__file__), "statusline.sql")

@@ -20,8 +20,6 @@ import psutil
 from musician.processes.ending import KILL_LIMIT_S, never_signalled, signal_all
 from musician.processes.identity import ENDED_STATES
 
-__all__ = ["described", "end_belongings", "find_belongings", "find_standing_in"]
-
 _MOST_SHOWN_CHARS = 80
 _PACE_S = 0.02
 _DEEPEST_SCRIPT = 3

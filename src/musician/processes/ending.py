@@ -28,15 +28,6 @@ from musician.processes.identity import (
 )
 from musician.processes.leash import become_subreaper, is_subreaper
 
-__all__ = [
-    "KILL_LIMIT_S",
-    "adopting_orphans",
-    "end_own_descendants",
-    "end_tree",
-    "never_signalled",
-    "signal_all",
-]
-
 KILL_LIMIT_S = 2.0
 """How long SIGKILL is repeated; what is left then survives (another user's, stuck in the kernel)."""
 

@@ -17,19 +17,6 @@ import psutil
 
 from musician.protocol.values import dataclass
 
-__all__ = [
-    "ENDED_STATES",
-    "ProcessIdentity",
-    "boot_id",
-    "host_name",
-    "identify",
-    "is_running",
-    "is_same_boot",
-    "is_same_machine",
-    "is_same_start",
-    "started_at_s",
-]
-
 _START_TOLERANCE_S = 0.005
 """Half a tick of the kernel's clock (USER_HZ is 100 everywhere)."""
 

@@ -23,8 +23,6 @@ import anyio
 from musician.processes import leash
 from musician.processes.identity import ProcessIdentity, identify
 
-__all__ = ["Leashed", "close_kennel", "start_on_leash"]
-
 _ANSWER_LIMIT_S = 20.0
 """A kennel that does not answer is given up for a new one."""
 _END_LIMIT_S = 1.0

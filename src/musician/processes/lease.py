@@ -9,8 +9,6 @@ import stat
 
 import anyio
 
-__all__ = ["LEASE_VARIABLE", "lease_lost"]
-
 LEASE_VARIABLE = "MUSICIAN_LEASE"
 
 _STDIN = 0

@@ -37,18 +37,6 @@ if TYPE_CHECKING:
     import socket
     from typing import NoReturn
 
-__all__ = [
-    "GO",
-    "GRACE_S",
-    "HEAD_BYTES",
-    "KENNEL",
-    "KILL_LIMIT_S",
-    "become_subreaper",
-    "is_subreaper",
-    "main",
-    "packed",
-]
-
 GO = b"g"
 KENNEL = "--kennel"
 HEAD_BYTES = 8

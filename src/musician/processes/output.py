@@ -10,8 +10,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-__all__ = ["MAX_LOG_BYTES", "OutputLog", "one_line", "printable"]
-
 MAX_LOG_BYTES = 64 * 1024 * 1024
 """What one opening of a log may add to it."""
 

@@ -17,8 +17,6 @@ import anyio
 from musician.processes.identity import ProcessIdentity, identify
 from musician.processes.lease import LEASE_VARIABLE
 
-__all__ = ["Running", "start_leased", "start_program"]
-
 _POLL_S = 0.05
 """Between two looks at a program where the system cannot report its end."""
 

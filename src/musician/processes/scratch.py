@@ -23,8 +23,6 @@ from musician.processes.identity import (
     is_same_machine,
 )
 
-__all__ = ["OWNER", "PREFIX", "ScratchFolder", "sweep_scratch"]
-
 PREFIX = "musician-"
 OWNER = ".owner.json"
 """In each folder: the identity of its process."""

@@ -15,8 +15,6 @@ from types import FrameType
 
 import anyio
 
-__all__ = ["ECHO_S", "STOP_SIGNALS", "heeded", "stop_requested"]
-
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 ECHO_S = 1.0

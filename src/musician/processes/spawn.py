@@ -23,8 +23,6 @@ from musician.processes.kennel import Leashed, start_on_leash
 from musician.processes.lease import LEASE_VARIABLE
 from musician.protocol.values import dataclass
 
-__all__ = ["CEILING", "CHUNK_BYTES", "NOT_HANDED_ON", "Ended", "run_program"]
-
 CHUNK_BYTES = 64 * 1024
 """The most that one call of ``on_output`` gets."""
 

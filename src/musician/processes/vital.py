@@ -26,8 +26,6 @@ from typing import Self
 from musician.processes.identity import ProcessIdentity, identify
 from musician.protocol.values import dataclass
 
-__all__ = ["HeldBy", "VitalSign", "hold", "holder", "is_held", "lock_path"]
-
 _MAX_CONTENT_BYTES = 4096
 _RETRY_S = 0.2
 _PACE_S = 0.005

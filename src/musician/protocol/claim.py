@@ -3,8 +3,6 @@
 from musician.protocol.names import check_session_id, check_task_id
 from musician.protocol.values import dataclass
 
-__all__ = ["Claim"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:

@@ -9,47 +9,6 @@ line that says what happened and the remedy.
 from types import MappingProxyType
 from typing import ClassVar, Final
 
-__all__ = [
-    "AgentUnavailable",
-    "BadField",
-    "BadId",
-    "BeyondClaim",
-    "CallerError",
-    "ClaimBlocked",
-    "ClaimLost",
-    "ConductorError",
-    "ConductorRunning",
-    "DatabaseUnusable",
-    "EvidenceMissing",
-    "ExtraMissing",
-    "GitFailed",
-    "IllegalEvent",
-    "InvalidPlan",
-    "MusicianError",
-    "NoRepository",
-    "NoSession",
-    "NotConductor",
-    "NotGreen",
-    "NotInitialised",
-    "OperatorError",
-    "PlanChanged",
-    "ProposalDecided",
-    "SessionError",
-    "SettingsUnreadable",
-    "StaleVerdict",
-    "StatementRefused",
-    "StillPlayed",
-    "TreeNotReady",
-    "UnexpectedInput",
-    "UnknownPlan",
-    "UnknownProposal",
-    "UnknownSeverity",
-    "UnknownTask",
-    "UnreadableMessage",
-    "WhichTask",
-    "WrongSettings",
-]
-
 
 class MusicianError(Exception):
     """Every error of this project. ``exit_code`` is what the command ends with (DESIGN 8)."""

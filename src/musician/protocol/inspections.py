@@ -12,8 +12,6 @@ from musician.protocol.settings import Heartbeat
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 
-__all__ = ["Inspection", "RowFacts", "TempFacts", "headroom", "no_database", "validate", "verify_temp"]
-
 CEILING_PCT = 80
 CAUTION_FROM_PCT = 60
 CRITICAL_FROM_PCT = 75

@@ -16,20 +16,6 @@ from musician.protocol.messages.corrections import Correction, is_correction, or
 from musician.protocol.rules.deviations import Deviation, Severity
 from musician.protocol.values import dataclass, replace
 
-__all__ = [
-    "AWAITS_ANSWER",
-    "CONDUCTOR_TIMEOUT",
-    "JUDGED_BY_PERSON",
-    "RESOLVED_BY_HAND",
-    "WORK",
-    "Entry",
-    "Kind",
-    "Progress",
-    "Written",
-    "deviation_in",
-    "status_line",
-]
-
 JUDGED_BY_PERSON = "a person has judged"
 """The note that is written with a person's verdict: what came before is ruled, and makes nothing rough (D17)."""
 

@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from musician.protocol.proposals import Proposal, ProposalType, slug
 from musician.protocol.values import dataclass
 
-__all__ = ["LANDS", "Place", "has_landed", "page_name", "remark", "render_page", "render_section"]
-
 KNOWLEDGE_BASE = "docs/knowledge-base"
 
 

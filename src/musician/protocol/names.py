@@ -8,19 +8,6 @@ from collections.abc import Collection
 
 from musician.protocol.errors import BadId, NoSession
 
-__all__ = [
-    "CONDUCTOR",
-    "FALLBACK_PREFIX",
-    "check_session_id",
-    "check_task_id",
-    "fallback_id",
-    "is_reserved",
-    "parse_launch_prompt",
-    "parse_launch_reference",
-    "succession_name",
-    "succession_number",
-]
-
 CONDUCTOR = "task-00"
 """The conductor's own row, and the sender of everything it says."""
 

@@ -22,26 +22,6 @@ from musician.protocol.names import CONDUCTOR, check_session_id, check_task_id
 from musician.protocol.transitions import Actor
 from musician.protocol.values import dataclass, replace
 
-__all__ = [
-    "MOST_SLUG_CHARS",
-    "MOST_TEXT_CHARS",
-    "MOST_TITLE_CHARS",
-    "TABLE",
-    "Act",
-    "Draft",
-    "Proposal",
-    "ProposalType",
-    "Rule",
-    "Status",
-    "check_may",
-    "file_name",
-    "merged",
-    "next_status",
-    "parse_type",
-    "read_draft",
-    "slug",
-]
-
 MOST_TITLE_CHARS = 200
 MOST_TEXT_CHARS = 1_000_000
 """Of WHY and WHAT together; a longer one is a file given by mistake."""

@@ -17,22 +17,6 @@ from typing import Annotated, ClassVar, NamedTuple, get_args, get_origin, get_ty
 from musician.protocol.errors import WrongSettings
 from musician.protocol.values import dataclass
 
-__all__ = [
-    "Conductor",
-    "Context",
-    "Coverage",
-    "Delegation",
-    "Described",
-    "Heartbeat",
-    "Limits",
-    "Settings",
-    "Time",
-    "Validity",
-    "Waiting",
-    "describe",
-    "from_mapping",
-]
-
 _BRIEFEST_S = 0.01
 _LONGEST_S = 7 * 86_400.0
 _MOST_OF_ANYTHING = 1_000

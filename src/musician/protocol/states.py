@@ -2,8 +2,6 @@
 
 from enum import StrEnum
 
-__all__ = ["ACTIVE", "CLAIMABLE", "TERMINAL", "VERDICTS", "WAITING", "State"]
-
 
 class State(StrEnum):
     """What a row of ``orchestration_tasks`` says in its ``state`` column."""

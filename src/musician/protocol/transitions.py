@@ -18,20 +18,6 @@ from musician.protocol.messages.kinds import MessageType
 from musician.protocol.states import ACTIVE, CLAIMABLE, VERDICTS, WAITING, State
 from musician.protocol.values import dataclass
 
-__all__ = [
-    "CONDUCTOR_TABLE",
-    "TABLE",
-    "Actor",
-    "Event",
-    "Guard",
-    "Transition",
-    "allowed_from",
-    "find",
-    "mermaid",
-    "targets",
-    "verdict_event",
-]
-
 
 class Actor(StrEnum):
     CONDUCTOR = "the conductor"

@@ -28,8 +28,6 @@ from musician.verification.baseline import Baseline, Before
 from musician.verification.commands import Ran, command_runner
 from musician.verification.result import CommandResult
 
-__all__ = ["Baselines"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baselines:

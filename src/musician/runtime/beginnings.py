@@ -19,8 +19,6 @@ from musician.trees.git import Git
 from musician.trees.giving import not_there
 from musician.trees.root import Root
 
-__all__ = ["notes_at_the_start"]
-
 _NAMED_MAX = 10
 
 _PASSED_BY = (

@@ -15,8 +15,6 @@ from musician.runtime.tasktree import TaskTree
 from musician.service import TaskView
 from musician.store.port import Store
 
-__all__ = ["check_alone", "end_what_runs"]
-
 _MOST_NAMED = 5
 
 

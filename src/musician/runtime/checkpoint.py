@@ -21,8 +21,6 @@ from musician.verification.checkpoint import outcome_of, verify_checkpoint
 from musician.verification.earlier import earlier_of
 from musician.verification.result import VerificationResult
 
-__all__ = ["Found", "outcome_of", "run_checkpoint"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:

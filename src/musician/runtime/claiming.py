@@ -19,8 +19,6 @@ from musician.service import Taken, TaskView
 from musician.store.port import Store
 from musician.trees.root import Root
 
-__all__ = ["block", "claim_task"]
-
 
 def claim_task(
     root: Root,

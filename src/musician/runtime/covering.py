@@ -10,8 +10,6 @@ from musician.runtime.tasktree import TaskTree
 from musician.store.port import Store
 from musician.store.rows import SubmissionRow
 
-__all__ = ["approved_as_it_is"]
-
 
 def approved_as_it_is(store: Store, claim: Claim, tree: TaskTree) -> SubmissionRow:
     """The completion that stands approved; :class:`EvidenceMissing` where anything has moved since. Blocks."""

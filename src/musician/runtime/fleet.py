@@ -17,7 +17,8 @@ import anyio.to_thread
 from musician import service
 from musician.plans.plan import parse_plan
 from musician.processes.signals import stop_requested
-from musician.protocol.conductor.engine import Launch, decide
+from musician.protocol.conductor.acts import Launch
+from musician.protocol.conductor.engine import decide
 from musician.protocol.errors import ClaimBlocked
 from musician.protocol.musician.ready import End
 from musician.protocol.names import CONDUCTOR
@@ -33,8 +34,6 @@ from musician.store.bell import Bell
 from musician.store.port import Store
 from musician.store.rows import PlanRow
 from musician.trees.root import Root
-
-__all__ = ["LOOK_EVERY_S", "Parting", "claimable", "work_on"]
 
 LOOK_EVERY_S = 5.0
 """The slow look behind the bell."""

@@ -12,8 +12,6 @@ from musician.protocol.claim import Claim
 from musician.protocol.settings import Settings
 from musician.store.port import Store
 
-__all__ = ["beating"]
-
 
 @asynccontextmanager
 async def beating(store: Store, claim: Claim, settings: Settings) -> AsyncIterator[None]:

@@ -12,8 +12,6 @@ from musician.protocol.settings import Settings
 from musician.store.port import Store
 from musician.trees.root import Root
 
-__all__ = ["settings_file_text", "settings_of_plan", "settings_of_task", "since_the_file_was_locked"]
-
 
 def settings_file_text(root: Root) -> str:
     """The settings file as it is now; "" where there is none that can be read."""

@@ -12,8 +12,6 @@ from musician.protocol.inspections import TempFacts
 from musician.trees.git import shown
 from musician.trees.root import Root
 
-__all__ = ["MOST_OTHERS", "read_status", "temp_facts"]
-
 MOST_OTHERS = 200
 """Files of other tasks that are named; a folder of more than that is nobody's to read."""
 

@@ -22,8 +22,6 @@ from musician.verification.findings import Failure, FailureKind, named
 from musician.verification.imports import Project
 from musician.verification.result import CommandResult, VerificationResult
 
-__all__ = ["suggest"]
-
 _MISSING = re.compile(r"^.*(?:No such file or directory|FileNotFoundError).*$", re.MULTILINE)
 _MOST_SIGNAL_CHARS = 300
 

@@ -35,8 +35,6 @@ from musician.trees.ground import check_ground
 from musician.trees.root import Root, choose_temp, exclude_private, keep_from_cleaning
 from musician.trees.shared_config import trust_what_is_there
 
-__all__ = ["Amendment", "add_task_file", "amend_plan_file", "check_ids", "lock_plan_file"]
-
 _DIGEST_LENGTH = 8
 
 

@@ -14,8 +14,6 @@ from musician.trees.integrity import put_right
 from musician.trees.root import Root
 from musician.trees.shared_config import since_the_lock
 
-__all__ = ["noticed"]
-
 
 def noticed(root: Root, store: Store, task_id: str, item: str, tree: TaskTree) -> tuple[Entry, ...]:
     """What is new after a piece, for the journal. Blocks."""

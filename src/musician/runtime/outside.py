@@ -18,8 +18,6 @@ from musician.trees.git import Git, shown
 from musician.trees.root import Root
 from musician.trees.status import read_status
 
-__all__ = ["Outside", "changed_outside", "look_outside"]
-
 _MOST_FILES = 2000
 _MOST_NAMED = 10
 

@@ -24,16 +24,6 @@ from musician.store.port import Store
 from musician.store.rows import ClientRow, ProcessRow, TaskRow
 from musician.trees.root import Root
 
-__all__ = [
-    "conductor_lives",
-    "is_about_to_play",
-    "last_epoch",
-    "lives",
-    "owner_of",
-    "ownerless_tasks",
-    "processes_of",
-]
-
 
 def last_epoch(view: TaskView) -> int:
     """The epoch of the task's newest claim; a fence raises the task's own above it."""

@@ -17,8 +17,6 @@ from musician.protocol.journal import JUDGED_BY_PERSON, Entry, Kind, deviation_i
 from musician.protocol.rules.deviations import Severity, parse_severity
 from musician.trees.root import Root
 
-__all__ = ["Papers", "completion_report", "error_report_text", "missing_lines", "write_whole"]
-
 END_OF_OUTPUT_BYTES = 4096
 """Of an agent's output, kept in an error report."""
 

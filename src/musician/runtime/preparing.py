@@ -22,8 +22,6 @@ from musician.trees.git import tree_git_dir
 from musician.trees.partial import LEAVES, MARKS
 from musician.trees.status import read_status
 
-__all__ = ["alone_with", "prepare_tree"]
-
 _MOST_OUTPUT_BYTES = 4096
 _MOST_QUOTED_CHARS = 300
 _LOOK_EVERY_S = 0.2

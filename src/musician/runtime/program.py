@@ -12,8 +12,6 @@ from musician.store.rows import TaskRow
 from musician.trees.root import Root
 from musician.verification.select import commands_for
 
-__all__ = ["load_task_file", "place_in_plan", "program_in", "program_of"]
-
 
 def load_task_file(root: Root, task_id: str, path: str) -> TaskSpec:
     """Read a task's instruction file by its project-relative path."""

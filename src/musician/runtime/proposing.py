@@ -25,8 +25,6 @@ from musician.service.proposals import KeptProposal
 from musician.store.port import Store
 from musician.trees.root import Root
 
-__all__ = ["Desk", "keep_made", "read_body"]
-
 _MOST_TROUBLE_CHARS = 500
 MOST_FILE_BYTES = 4 * MOST_TEXT_CHARS
 """Of a file that a proposal's text is read from."""

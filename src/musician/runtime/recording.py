@@ -17,8 +17,6 @@ from musician.runtime.tasktree import TaskTree
 from musician.store.port import Store
 from musician.trees.git import Git
 
-__all__ = ["Recorder"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorder:

@@ -29,8 +29,6 @@ from musician.trees.root import Root
 from musician.trees.steps import last_kept
 from musician.trees.worktree import Worktree, place_of
 
-__all__ = ["hand_over", "inherit", "take_over"]
-
 
 def take_over(
     root: Root,

@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["raising_one"]
-
 
 @contextmanager
 def raising_one() -> Iterator[None]:

@@ -24,10 +24,11 @@ from musician.trees.branches import (
     partial_ref,
     start_branch,
 )
+from musician.trees.conflicts import Conflict
 from musician.trees.git import Git, shown
 from musician.trees.giving import give
 from musician.trees.left_out import given_to
-from musician.trees.merge import Conflict, ensure_integration, take_in
+from musician.trees.merge import ensure_integration, take_in
 from musician.trees.partial import set_aside_partial, uncommit
 from musician.trees.resolving import Resolved, stage_resolution
 from musician.trees.root import Root
@@ -35,8 +36,6 @@ from musician.trees.snapshot import changed_files, changed_lines, tree_id
 from musician.trees.status import read_status
 from musician.trees.steps import FinishedItem, commit_step, finished_items, last_kept, revert_item
 from musician.trees.worktree import Worktree, ensure_worktree, relink
-
-__all__ = ["IsolatedTree", "SharedTree", "TaskTree", "key_outputs", "open_tree"]
 
 _MOST_KEY_OUTPUTS = 20
 

@@ -22,8 +22,6 @@ from musician.verification.baseline import Before
 from musician.verification.result import VerificationResult
 from musician.verification.run import verify
 
-__all__ = ["nobody_records", "python_environment", "verify_by_hand"]
-
 
 async def verify_by_hand(
     root: Root,

@@ -8,8 +8,6 @@ import anyio
 
 from musician.store.bell import Bell
 
-__all__ = ["hang_bell", "has_rung", "rings"]
-
 
 @contextmanager
 def hang_bell(database: Path, task_id: str) -> Iterator[Bell | None]:

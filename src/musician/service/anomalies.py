@@ -5,8 +5,6 @@ from musician.protocol.states import State
 from musician.service.views import TaskView
 from musician.service.work import as_entry
 
-__all__ = ["anomalies_in", "anomalies_now"]
-
 
 def anomalies_now(view: TaskView) -> tuple[Anomaly, ...]:
     """What is out of the ordinary with the task at this moment."""

@@ -31,8 +31,6 @@ from musician.store.rows import TaskRow
 if TYPE_CHECKING:
     from musician.protocol.settings import Settings
 
-__all__ = ["Taken", "block_claim", "claim"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:

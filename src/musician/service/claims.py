@@ -13,8 +13,6 @@ from musician.store.queries.sessions import Sessions
 from musician.store.queries.tasks import Tasks
 from musician.store.rows import TaskRow
 
-__all__ = ["beat", "claims_in", "claims_of", "current_claim", "own_epoch", "sole_claim"]
-
 
 def beat(store: Store, claim: Claim) -> None:
     """Refresh the owner's heartbeat; :class:`ClaimLost` if the claim is not the current one."""

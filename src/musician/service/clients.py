@@ -17,23 +17,6 @@ from musician.store.port import Store, Tx
 from musician.store.queries.clients import Clients
 from musician.store.rows import ClientRow
 
-__all__ = [
-    "CLEARED",
-    "Met",
-    "claims_of_process",
-    "client_identity",
-    "client_of",
-    "clients_in",
-    "current_session",
-    "end_client",
-    "meet_client",
-    "meet_in",
-    "note_client_failure",
-    "session_of_process",
-    "tell_conductor",
-    "warn_client",
-]
-
 CLEARED = "clear"
 """The end of a session that its process goes on from under another id."""
 

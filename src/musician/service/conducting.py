@@ -12,14 +12,6 @@ from musician.store.queries.plans import Plans
 from musician.store.queries.tasks import Tasks
 from musician.store.rows import TaskRow
 
-__all__ = [
-    "Conducting",
-    "beat_conductor",
-    "finish_conducting",
-    "interrupt_conducting",
-    "start_conducting",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conducting:

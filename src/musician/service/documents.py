@@ -7,8 +7,6 @@ from musician.store.port import Store, Tx
 from musician.store.queries.work import Work
 from musician.store.rows import DocumentRow
 
-__all__ = ["keep_instructions", "keep_text", "latest_document"]
-
 
 def keep_instructions(store: Store, bodies: Mapping[str, tuple[str, str]]) -> None:
     """Keep the instructions of tasks: task id to (path, text). What is kept already is not kept twice."""

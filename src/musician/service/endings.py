@@ -16,16 +16,6 @@ from musician.store.queries.tasks import Tasks
 from musician.store.queries.work import Work
 from musician.store.rows import SubmissionRow
 
-__all__ = [
-    "approved_completion",
-    "approved_work",
-    "complete",
-    "exit_task",
-    "leave_handoff",
-    "moved_by_others",
-    "overtaken",
-]
-
 
 def exit_task(
     store: Store,

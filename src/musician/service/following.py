@@ -13,17 +13,6 @@ from musician.protocol.values import dataclass
 from musician.store.port import Store, Tx
 from musician.store.queries.changes import ChangedRow, Changes
 
-__all__ = [
-    "MOST_CHANGES",
-    "Change",
-    "Page",
-    "Source",
-    "changes_since",
-    "every_change",
-    "newest_changes",
-    "newest_seq",
-]
-
 MOST_CHANGES = 1000
 """In one page."""
 

@@ -11,8 +11,6 @@ from musician.store.queries.clients import Clients
 from musician.store.queries.gating import Gating
 from musician.store.queries.messages import Messages
 
-__all__ = ["MOST_WAITING", "Stop", "Stops", "count_stop", "duty_of", "let_go"]
-
 MOST_WAITING = 20
 
 

@@ -4,8 +4,6 @@ from musician.protocol.errors import DatabaseUnusable
 from musician.store.port import Store
 from musician.store.queries.health import Health
 
-__all__ = ["ahead_of_clock_s", "check_integrity"]
-
 
 def check_integrity(store: Store) -> None:
     """:class:`DatabaseUnusable` with the first fault found."""

@@ -16,8 +16,6 @@ from musician.store.queries.permits import Permits
 from musician.store.queries.plans import Plans
 from musician.store.rows import MessageRow
 
-__all__ = ["MOST_UNREAD", "acknowledge", "deliver", "future_messages", "send", "undelivered", "unread"]
-
 MOST_UNREAD = 200
 """At most so many messages are handed over at once; the rest follows after these are acknowledged."""
 

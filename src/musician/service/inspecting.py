@@ -7,8 +7,6 @@ from musician.store.queries.history import History
 from musician.store.queries.messages import Messages
 from musician.store.queries.tasks import Tasks
 
-__all__ = ["row_facts"]
-
 
 def row_facts(store: Store, task_id: str, session_id: str | None) -> RowFacts | None:
     """From one snapshot; None where no row has exactly this id.

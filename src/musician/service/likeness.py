@@ -11,8 +11,6 @@ from musician.protocol.proposals import Proposal, Status
 from musician.protocol.values import dataclass
 from musician.service.proposals import KeptProposal
 
-__all__ = ["ALIKE_FROM_PCT", "MOST_COMPARED", "MOST_COMPARED_CHARS", "Alike", "alike_among"]
-
 ALIKE_FROM_PCT = 80.0
 MOST_COMPARED_CHARS = 2000
 """Of a text, from its beginning: comparing takes the product of two lengths."""

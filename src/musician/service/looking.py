@@ -18,8 +18,6 @@ from musician.store.queries.tasks import Tasks
 from musician.store.queries.work import Work
 from musician.store.rows import MessageRow
 
-__all__ = ["Look", "look"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:

@@ -8,8 +8,6 @@ from musician.store.port import Store
 from musician.store.queries.work import Work
 from musician.store.rows import OpinionRow
 
-__all__ = ["as_opinion", "keep_opinion"]
-
 
 def keep_opinion(store: Store, task_id: str, submission_id: int, opinion: Opinion) -> None:
     """Keep what was said of the submission with this message; a second opinion on one changes nothing."""

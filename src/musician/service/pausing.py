@@ -11,8 +11,6 @@ from musician.service.rowwork import load_played, say
 from musician.store.port import Store, Tx
 from musician.store.queries.messages import Messages
 
-__all__ = ["go_on", "pause", "pause_in"]
-
 _GO_ON = "What you paused for is judged: go on."
 
 

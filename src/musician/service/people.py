@@ -5,8 +5,6 @@ from musician.store.port import Store
 from musician.store.queries.plans import Plans
 from musician.store.rows import HumanRow
 
-__all__ = ["ask_human", "open_asks", "resolve_asks", "retry_troubles"]
-
 
 def ask_human(store: Store, task_id: str, *, kind: str, subject_id: int, text: str) -> None:
     """Record a decision that waits for a person; noticed twice, it is recorded once; settled, it can wait again."""

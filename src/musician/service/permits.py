@@ -9,8 +9,6 @@ from musician.store.queries.permits import Permits
 from musician.store.queries.tasks import Tasks
 from musician.store.rows import MessageRow
 
-__all__ = ["MOST_URGENT", "grants_of", "note_refusal", "urgent_messages", "was_taken"]
-
 MOST_URGENT = 20
 """Messages that stop a session at once; the others follow when these are dealt with."""
 

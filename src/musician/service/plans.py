@@ -8,21 +8,11 @@ from musician.protocol.states import State
 from musician.protocol.transitions import Actor, Event, find
 from musician.service.rowwork import say
 from musician.service.takeover import reopen_in, withdraw_in
-from musician.store.port import Store, Tx, Value
+from musician.store.port import Store, Tx
 from musician.store.queries.plans import Plans
 from musician.store.queries.tasks import Tasks
+from musician.store.query import Value
 from musician.store.rows import PlanRow
-
-__all__ = [
-    "amend_plan",
-    "baseline_text",
-    "keep_baseline",
-    "lock_plan",
-    "open_task",
-    "plan_row",
-    "plans_of",
-    "settings_text",
-]
 
 
 def lock_plan(

@@ -26,19 +26,6 @@ from musician.store.queries.proposals import Proposals
 from musician.store.queries.tasks import Tasks
 from musician.store.rows import ProposalRow
 
-__all__ = [
-    "MOST_PROPOSALS",
-    "KeptProposal",
-    "accept_proposal",
-    "find_proposal",
-    "list_proposals",
-    "merge_proposal",
-    "open_proposals_of",
-    "propose",
-    "reject_proposal",
-    "unsubmitted_proposals",
-]
-
 MOST_PROPOSALS = 500
 """That one look gives; the oldest are left out."""
 

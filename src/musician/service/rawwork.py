@@ -19,10 +19,9 @@ from musician.protocol.errors import BeyondClaim
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR, check_session_id, fallback_id
 from musician.protocol.states import CLAIMABLE, State
-from musician.store.port import Answer, Change, Row, Store, Tx
+from musician.store.port import Answer, Change, Store, Tx
 from musician.store.queries.tasks import Tasks
-
-__all__ = ["WRITABLE", "execute", "query"]
+from musician.store.query import Row
 
 _MOST_NAMED_CHARS = 80
 _TASKS, _MESSAGES, _HISTORY = "orchestration_tasks", "orchestration_messages", "history"

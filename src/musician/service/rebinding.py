@@ -18,8 +18,6 @@ from musician.store.queries.messages import Messages
 from musician.store.queries.sessions import Sessions
 from musician.store.queries.work import Work
 
-__all__ = ["rebind"]
-
 
 def rebind(store: Store, session_id: str, new: Met, *, is_cleared: bool = True) -> tuple[Claim, ...]:
     """The claims that the process of ``new`` made under earlier ids, now under ``session_id``, each an epoch on.

@@ -14,20 +14,6 @@ from musician.store.queries.tasks import Tasks
 from musician.store.queries.work import Work
 from musician.store.rows import HistoryRow, TaskRow
 
-__all__ = [
-    "changed_one",
-    "is_fenced",
-    "latest_change",
-    "load_owned",
-    "load_played",
-    "load_task",
-    "move_by_conductor",
-    "move_owned",
-    "named",
-    "say",
-    "write_entries",
-]
-
 
 def load_task(tx: Tx, task_id: str) -> TaskRow:
     """The row with exactly this id; :class:`UnknownTask` otherwise."""

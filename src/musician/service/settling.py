@@ -9,8 +9,6 @@ from musician.store.queries.settings import KeptSettings
 if TYPE_CHECKING:
     from musician.protocol.settings import Settings
 
-__all__ = ["guarded", "keep_in", "keep_settings", "kept_settings"]
-
 
 def guarded(settings: "Settings") -> Mapping[str, float]:
     """Those that guards use, by name."""

@@ -9,8 +9,6 @@ from musician.store.port import Store
 from musician.store.queries.history import History
 from musician.store.queries.plans import Plans
 
-__all__ = ["PhaseSmoothness", "smoothness_by_phase"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseSmoothness:

@@ -9,8 +9,6 @@ from musician.protocol.values import dataclass
 from musician.store.port import Store
 from musician.store.queries.subagents import Subagents
 
-__all__ = ["Subagent", "begin_subagent", "end_subagent", "end_subagents_but", "running_subagents"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subagent:

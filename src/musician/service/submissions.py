@@ -14,8 +14,6 @@ from musician.store.queries.tasks import Tasks
 from musician.store.queries.work import Work
 from musician.store.rows import TaskRow, VerificationRow
 
-__all__ = ["announce", "ask", "report", "resume", "submit"]
-
 
 def submit(
     store: Store,

@@ -19,8 +19,6 @@ from musician.store.queries.sessions import Sessions
 from musician.store.queries.tasks import Tasks
 from musician.store.rows import TaskRow
 
-__all__ = ["fence", "hand_over", "reopen", "reopen_in", "take_over", "withdraw", "withdraw_in"]
-
 
 def fence(store: Store, task_id: str, *, epoch: int) -> int:
     """Shut the claim ``epoch`` out; the new epoch. Fencing what is fenced already changes nothing."""

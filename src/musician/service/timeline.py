@@ -10,8 +10,6 @@ from musician.service.work import as_entry
 from musician.store.port import Store
 from musician.store.rows import HistoryRow, HumanRow, JournalRow, MessageRow
 
-__all__ = ["MOST_HAPPENINGS", "Happening", "Timeline", "happenings"]
-
 MOST_HAPPENINGS = 1000
 """The newest are told, unless somebody wants more."""
 

@@ -15,8 +15,6 @@ from musician.store.queries.tasks import Tasks
 from musician.store.queries.work import Work
 from musician.store.rows import HistoryRow
 
-__all__ = ["grant_retries", "judge", "request_exit"]
-
 
 def judge(
     store: Store,

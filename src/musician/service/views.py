@@ -28,21 +28,6 @@ from musician.store.rows import (
     VerificationRow,
 )
 
-__all__ = [
-    "TaskView",
-    "clock_s",
-    "conductor_row",
-    "everything",
-    "history_of",
-    "messages_of",
-    "now",
-    "open_question",
-    "siblings",
-    "task_row",
-    "task_view",
-    "tasks_of",
-]
-
 MOST_MESSAGES = 500
 
 

@@ -14,23 +14,6 @@ from musician.store.queries.tasks import Tasks
 from musician.store.queries.work import Work
 from musician.store.rows import JournalRow
 
-__all__ = [
-    "Beginning",
-    "as_entry",
-    "begin_piece",
-    "beginning_of",
-    "context_of",
-    "describe_session",
-    "journal_of",
-    "measure_context",
-    "open_deviations_in",
-    "open_rows",
-    "progress_of",
-    "record",
-    "record_process",
-    "store_verification",
-]
-
 
 def record(store: Store, claim: Claim, *entries: Entry) -> None:
     """Append to the journal and refresh the heartbeat, at step boundaries above all (D10)."""

@@ -30,8 +30,6 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     import socket
 
-__all__ = ["Bell", "ring"]
-
 _MOST_PATH_BYTES = 107
 """``sun_path`` holds 108 with its closing NUL."""
 

@@ -12,8 +12,6 @@ from musician.protocol.errors import DatabaseUnusable
 from musician.store.port import Store
 from musician.store.sqlite.store import DEFAULT_BUSY_TIMEOUT_S, SqliteStore
 
-__all__ = ["create_store", "database_path", "open_store"]
-
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 

@@ -17,8 +17,6 @@ from typing import Protocol, TypeVar
 from musician.protocol.values import dataclass
 from musician.store.query import Command, Query, Row, Value
 
-__all__ = ["Answer", "Change", "Row", "Store", "Tx", "Value"]
-
 R = TypeVar("R")
 
 

@@ -10,8 +10,6 @@ from typing import Any, Generic, TypeVar, cast
 from musician.protocol.errors import DatabaseUnusable
 from musician.protocol.states import State
 
-__all__ = ["Command", "Query", "Row", "Value"]
-
 Value = str | int | float | bytes | None
 Row = Mapping[str, Value]
 R = TypeVar("R")

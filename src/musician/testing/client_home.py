@@ -13,8 +13,6 @@ from typing import Any
 
 from musician.protocol.errors import OperatorError
 
-__all__ = ["MADE_UP_KEY", "ClientHome", "ClientMissing", "find_client"]
-
 MADE_UP_KEY = "made-up-key-of-the-musician-testing-kit"
 
 _KEY_TAIL_CHARS = 20

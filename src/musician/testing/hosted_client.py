@@ -19,8 +19,6 @@ from musician.testing.client_home import ClientHome
 from musician.testing.leftovers import MARK, end_marked, new_mark
 from musician.testing.waiting import HANG_S, NotInTime
 
-__all__ = ["HostedClient", "isolating_script"]
-
 _OWN_VARIABLES = (
     "CLAUDE_CODE_ENTRYPOINT",
     "CLAUDE_AGENT_SDK_VERSION",

@@ -11,8 +11,6 @@ import psutil
 
 from musician.testing.waiting import until
 
-__all__ = ["MARK", "end_marked", "marked", "new_mark"]
-
 MARK = "TESTING_KIT_MARK"
 _END_S = 10.0
 

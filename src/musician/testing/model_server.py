@@ -19,8 +19,6 @@ from musician.testing.script import Failure, Reply, Script, Step, say
 from musician.testing.waiting import HANG_S, NotInTime
 from musician.testing.wire import events, failure_body, message_body
 
-__all__ = ["ScriptProblem", "ScriptedModel"]
-
 _MOST_REQUESTS = 2_000
 _MOST_BODY_BYTES = 32 * 1024 * 1024
 _MOST_HELD_BYTES = 512 * 1024 * 1024

@@ -11,8 +11,6 @@ from musician.protocol.values import dataclass
 from musician.testing.received import Received
 from musician.testing.script import Step, say
 
-__all__ = ["Act", "Await", "Part"]
-
 WAITING = "I wait."
 NOTHING_LEFT = "There is nothing left to do."
 

@@ -14,8 +14,6 @@ from musician.testing.client_home import ClientHome
 from musician.testing.leftovers import MARK, end_marked, new_mark
 from musician.testing.waiting import HANG_S, NotInTime
 
-__all__ = ["Event", "PrintClient", "PrintResult"]
-
 Event = Mapping[str, Any]
 
 _MOST_EVENTS = 10_000

@@ -8,8 +8,6 @@ from typing import Any
 
 from musician.protocol.values import dataclass
 
-__all__ = ["Kind", "Message", "Received", "ToolAnswer"]
-
 
 class Kind(StrEnum):
     """Who asks: the main conversation, a subagent's, or the client itself (a title, a summary), without tools."""

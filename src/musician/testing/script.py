@@ -12,8 +12,6 @@ from typing import Any
 from musician.protocol.values import dataclass
 from musician.testing.received import Received
 
-__all__ = ["Failure", "Reply", "Script", "Step", "ToolUse", "Usage", "say", "use"]
-
 _LEAST_FAILURE = 400
 
 

@@ -20,8 +20,6 @@ from musician.testing.client_home import ClientHome
 from musician.testing.leftovers import MARK, end_marked, new_mark
 from musician.testing.waiting import HANG_S, NotInTime
 
-__all__ = ["TerminalClient"]
-
 _COLUMNS, _LINES = 180, 60
 _SLOW_POLL_S = 1.0
 _CHUNK_BYTES = 65_536

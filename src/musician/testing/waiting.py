@@ -4,8 +4,6 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["HANG_S", "NotInTime", "until"]
-
 HANG_S = 240.0
 """The usual bound; nothing that works waits this long, not even on a machine that is busy fifteen-fold."""
 

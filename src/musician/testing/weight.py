@@ -12,8 +12,6 @@ from typing import Any
 from musician.protocol.values import dataclass
 from musician.testing.received import Message, Received
 
-__all__ = ["BYTES_A_TOKEN", "Weight", "tokens", "weigh"]
-
 BYTES_A_TOKEN = 4
 """The usual estimate for English and code; no tokenizer is public for every model the client plays."""
 

@@ -6,8 +6,6 @@ from typing import Any
 
 from musician.testing.script import Failure, Reply
 
-__all__ = ["events", "failure_body", "message_body"]
-
 
 def message_body(reply: Reply, *, number: int, model: str) -> dict[str, Any]:
     """The whole message. Ids follow from the request's number."""

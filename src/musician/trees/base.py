@@ -20,8 +20,6 @@ from musician.trees.registrations import checked_out_at
 from musician.trees.root import Root
 from musician.trees.status import operation_under_way, read_status
 
-__all__ = ["Base", "FastForward", "Move", "check_base", "fast_forward", "untracked"]
-
 _NAMED_MAX = 10
 
 

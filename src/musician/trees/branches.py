@@ -11,18 +11,6 @@ from musician.protocol.errors import BadId, GitFailed, TreeNotReady
 from musician.protocol.names import check_task_id
 from musician.trees.git import Git
 
-__all__ = [
-    "NO_PLAN",
-    "baseline_name",
-    "branch_of",
-    "check_names",
-    "create_branch",
-    "full_ref",
-    "integration_branch",
-    "partial_ref",
-    "start_branch",
-]
-
 _INTEGRATION = "_integration"
 
 NO_PLAN = "tasks"

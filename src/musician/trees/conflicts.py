@@ -13,8 +13,6 @@ from musician.protocol.values import dataclass
 from musician.trees.git import Git, shown
 from musician.trees.resolving import hunk_of
 
-__all__ = ["Conflict", "find_conflict"]
-
 _COMMITS_NAMED_MAX = 10
 _PATHS_ASKED_MAX = 200
 _COMMIT_FIELDS = "%h%x1f%(trailers:key=Musician-Task,valueonly,separator=%x2c)%x1f%s"

@@ -24,8 +24,6 @@ from musician.trees.branches import full_ref
 from musician.trees.git import Git, tree_git_dir
 from musician.trees.obstacles import GITLINK, LINK, NOTHING, Content, changed_between, contents, place_in
 
-__all__ = ["check_lock", "holds_nothing_else", "move_tree", "settle"]
-
 _SIGNATURE = "musician is moving"
 _INDEX = "musician-move-index"
 _LOCK_TRIES = 10

@@ -22,17 +22,6 @@ from musician.protocol.errors import GitFailed, NoRepository, TreeNotReady
 from musician.protocol.values import dataclass
 from musician.trees.trust import distrusted
 
-__all__ = [
-    "COMMITTER_EMAIL",
-    "GIT_TIMEOUT_S",
-    "Completed",
-    "Git",
-    "git_dir_of",
-    "prove",
-    "shown",
-    "tree_git_dir",
-]
-
 OLDEST = (2, 25)
 """The first git that does what is asked of it here."""
 

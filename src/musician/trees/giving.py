@@ -17,8 +17,6 @@ from musician.trees.git import Git, tree_git_dir
 from musician.trees.left_out import given_to, note_given
 from musician.trees.root import Root
 
-__all__ = ["INCLUDE_FILE", "give", "not_there"]
-
 INCLUDE_FILE = ".worktreeinclude"
 
 _MARK = "musician-copied-"

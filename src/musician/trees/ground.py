@@ -14,8 +14,6 @@ from musician.trees.git import Git, prove, tree_git_dir
 from musician.trees.registrations import entries, is_whole
 from musician.trees.root import Root
 
-__all__ = ["broken_trees", "check_ground", "check_layout", "unwritable"]
-
 _LEAST_FREE_BYTES = 1024 * 1024
 """Below it nothing is begun: git needs some for a commit, and the database for a page of its log."""
 

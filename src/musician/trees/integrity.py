@@ -9,8 +9,6 @@ from musician.trees.branches import full_ref, integration_branch, partial_ref
 from musician.trees.git import Git
 from musician.trees.root import Root
 
-__all__ = ["move_integration", "put_right"]
-
 
 def move_integration(git: Git, plan_id: str, commit: str, expected_old: str | None) -> None:
     """Bring the plan's branch from ``expected_old`` (None: not there, or not written down yet) to ``commit``."""

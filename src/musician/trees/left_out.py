@@ -14,8 +14,6 @@ from tempfile import TemporaryDirectory
 
 from musician.trees.git import Git, git_dir_of
 
-__all__ = ["are_left_out", "given_to", "leads_out", "note_given"]
-
 _GIVEN = "musician-given"
 
 

@@ -12,8 +12,6 @@ from musician.trees.git import Git, shown
 from musician.trees.root import Root
 from musician.trees.worktree import place_of
 
-__all__ = ["ChangedFile", "Work", "work_of"]
-
 _SHORT = 12
 """Hex digits of a commit's id in a command that is to be read and typed."""
 

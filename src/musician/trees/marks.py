@@ -7,8 +7,6 @@ dear, because a hook asks here.
 
 import os
 
-__all__ = ["any_marked", "forget", "is_marked", "mark"]
-
 
 def mark(git_dir: str, session_id: str) -> None:
     """The session is a musician's from now on. What cannot be written is missed only once the database is."""

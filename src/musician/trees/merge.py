@@ -22,20 +22,6 @@ from musician.trees.root import Root
 from musician.trees.status import operation_under_way, read_status
 from musician.trees.worktree import Worktree, ensure_detached_tree
 
-__all__ = [
-    "AlreadyMerged",
-    "Conflict",
-    "Merged",
-    "Trial",
-    "accept_merge",
-    "baseline_tree",
-    "drop_trial",
-    "ensure_integration",
-    "take_in",
-    "take_up_papers",
-    "trial_merge",
-]
-
 _TITLE_MAX = 150
 
 

@@ -12,20 +12,6 @@ from pathlib import Path
 from musician.protocol.values import dataclass
 from musician.trees.git import Git
 
-__all__ = [
-    "GITLINK",
-    "LINK",
-    "NOTHING",
-    "Changed",
-    "Content",
-    "changed_between",
-    "contents",
-    "hidden_edits",
-    "obstacles",
-    "parsed_changes",
-    "place_in",
-]
-
 GITLINK = b"160000"
 LINK = b"120000"
 _NO_MODE = b"000000"

@@ -21,19 +21,6 @@ from musician.trees.status import Status, operation_under_way, read_status
 from musician.trees.submodules import bring_back
 from musician.trees.worktree import Worktree
 
-__all__ = [
-    "LEAVES",
-    "MARKS",
-    "PARTIALS_KEPT",
-    "PARTIALS_MAX",
-    "SetAside",
-    "discard_to",
-    "prune_partials",
-    "save_partial",
-    "set_aside_partial",
-    "uncommit",
-]
-
 PARTIALS_MAX = 1000
 """Refs kept for one claim epoch of one task; one more is refused rather than one lost."""
 

@@ -19,18 +19,6 @@ from musician.trees.branches import full_ref, partial_ref
 from musician.trees.git import GIT_TIMEOUT_S, Completed, Git, git_dir_of
 from musician.trees.root import Root
 
-__all__ = [
-    "alone_with_trees",
-    "checked_out_at",
-    "clear_stale_locks",
-    "drop_entry",
-    "entries",
-    "entry_of",
-    "is_whole",
-    "run_patiently",
-    "unlock_unfinished",
-]
-
 _PACE_S = 0.05
 _PATIENCE_S = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
 """Between two attempts, while somebody else's tree is half made: git needs milliseconds for one."""

@@ -17,8 +17,6 @@ from musician.trees.git import Git, shown, tree_git_dir
 from musician.trees.status import Status, operation_under_way, read_status
 from musician.trees.worktree import Worktree
 
-__all__ = ["Resolved", "hunk_of", "settle_written_by_hand", "stage_resolution"]
-
 _MOST_HUNK_CHARS = 2000
 _MARKERS = (b"<<<<<<< ", b">>>>>>> ")
 

@@ -19,18 +19,6 @@ from musician.protocol.errors import GitFailed, NoRepository, TreeNotReady
 from musician.protocol.values import dataclass
 from musician.trees.git import Git, git_dir_of
 
-__all__ = [
-    "NETWORK_FILESYSTEMS",
-    "Root",
-    "choose_temp",
-    "exclude_private",
-    "find_root",
-    "is_network_filesystem",
-    "is_shared",
-    "keep_from_cleaning",
-    "share_as_git_does",
-]
-
 _EXCLUDED = (b"/.musician/", b"/temp")
 _PRIVATE_TO_GIT = frozenset({"umask", "false", "no", "off", "0", ""})
 """What ``core.sharedRepository`` says where the repository is one user's."""

@@ -16,8 +16,6 @@ from musician.protocol.values import dataclass
 from musician.trees.root import Root
 from musician.trees.trust import TRUSTED, configured
 
-__all__ = ["since_the_lock", "trust_what_is_there"]
-
 _MISSING: tuple[str, ...] = ()
 
 

@@ -8,8 +8,6 @@ thought of, and neither does what agents make in their trees.
 import os
 import stat
 
-__all__ = ["follow"]
-
 
 def follow(folder: str) -> None:
     """Let what this process makes be its group's where ``folder`` is; nothing where there is no such folder."""

@@ -15,8 +15,6 @@ from typing import Literal
 from musician.trees.git import Git, shown, tree_git_dir
 from musician.trees.status import Status, read_status
 
-__all__ = ["Change", "changed_files", "changed_lines", "snapshot", "stage_everything", "tree_id"]
-
 Change = Literal["created", "modified", "deleted"]
 
 _CHANGES: dict[bytes, Change] = {b"A": "created", b"D": "deleted"}

@@ -11,8 +11,6 @@ from musician.protocol.values import dataclass
 from musician.trees.git import Git, shown
 from musician.trees.left_out import are_left_out, given_to
 
-__all__ = ["Status", "operation_under_way", "read_status"]
-
 _PATH_FIELD = {b"1": 8, b"2": 9, b"u": 10}
 """How many blanks stand before the path in the lines of porcelain v2."""
 

@@ -16,8 +16,6 @@ from musician.trees.status import Status, operation_under_way, read_status
 from musician.trees.submodules import check_no_edits, keep_commit
 from musician.trees.worktree import Worktree
 
-__all__ = ["FinishedItem", "commit_step", "finished_items", "last_kept", "revert_item"]
-
 _SUBJECT_MAX = 200
 
 _ITEM_FIELDS = "%x1f".join(

@@ -13,8 +13,6 @@ from musician.protocol.errors import TreeNotReady
 from musician.trees.git import Completed, Git, git_dir_of, shown
 from musician.trees.root import Root
 
-__all__ = ["bring_back", "check_no_edits", "keep_commit"]
-
 _ANY_COMMIT = "git -c uploadpack.allowAnySHA1InWant=true upload-pack"
 
 

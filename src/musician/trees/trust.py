@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-__all__ = ["TRUSTED", "common_dir_of", "configured", "distrusted"]
-
 TRUSTED = "trusted.json"
 """In ``.musician/``."""
 

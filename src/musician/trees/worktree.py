@@ -30,8 +30,6 @@ from musician.trees.registrations import (
 from musician.trees.root import Root
 from musician.trees.status import read_status
 
-__all__ = ["Worktree", "ensure_detached_tree", "ensure_worktree", "place_of", "relink", "remove_worktree"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worktree:

@@ -35,8 +35,6 @@ from musician.verification.referees import Referee, changed_referees
 from musician.verification.run import settle
 from musician.verification.testcode import Candidate, by_name, changed_tests, outcomes_of, tests_in
 
-__all__ = ["Judged", "judge_by_the_base"]
-
 _ALL_OF_THEM = {Runner.PYTEST: ("--continue-on-collection-errors", "--maxfail=0"), Runner.UNITTEST: ()}
 _IDLE = ("skipped", "xfailed")
 _KIND_NOW: Mapping[Outcome | None, FindingKind] = {

@@ -18,8 +18,6 @@ from musician.verification import plain
 from musician.verification.commands import Ran
 from musician.verification.findings import counted, named
 
-__all__ = ["Baseline", "Before"]
-
 MAX_NAMES = 5_000
 """Of failing tests; where there are more, they are counted only."""
 _MAX_NAME_CHARS = 200

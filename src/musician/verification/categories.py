@@ -18,8 +18,6 @@ from musician.verification.findings import Category, counted
 from musician.verification.imports import Project
 from musician.verification.invocation import Invocation, read_invocation
 
-__all__ = ["MAX_FILES_A_CATEGORY", "Planned", "Selection", "select_tests"]
-
 MAX_FILES_A_CATEGORY = 200
 
 

@@ -15,20 +15,6 @@ from typing import Literal
 from musician.protocol.values import dataclass, replace
 from musician.trees.git import Git
 
-__all__ = [
-    "MAX_CHANGED_FILES",
-    "MAX_FILE_BYTES",
-    "AddedLine",
-    "Change",
-    "ChangedFile",
-    "is_documentation",
-    "is_test_file",
-    "is_test_side",
-    "paths_in",
-    "read_blobs",
-    "read_change",
-]
-
 MAX_CHANGED_FILES = 2_000
 MAX_FILE_BYTES = 1024 * 1024
 """A larger file is data or generated; it is counted, not read."""

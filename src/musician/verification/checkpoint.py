@@ -62,8 +62,6 @@ from musician.verification.scan import scan_change
 from musician.verification.untested import untested_functions
 from musician.verification.validity import try_the_tests
 
-__all__ = ["outcome_of", "verify_checkpoint"]
-
 _TROUBLES = (GitFailed, NoRepository, OSError)
 """What keeps a stage from being done."""
 _MAX_TROUBLE_CHARS = 200

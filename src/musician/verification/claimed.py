@@ -13,8 +13,6 @@ from musician.processes.output import one_line
 from musician.protocol.values import dataclass
 from musician.verification.findings import ClaimCheck
 
-__all__ = ["MAX_CLAIMED_NAMES", "Claimed", "Ran", "compare_claim", "read_claim"]
-
 MAX_CLAIMED_NAMES = 200
 """Of tests, and of files."""
 _MAX_TEXT_CHARS = 20_000

@@ -27,8 +27,6 @@ from musician.verification.invocation import read_invocation
 from musician.verification.result import CommandResult
 from musician.verification.summaries import read_summaries
 
-__all__ = ["MAX_TAIL_BYTES", "CommandRunner", "Ran", "command_runner"]
-
 MAX_TAIL_BYTES = 8 * 1024
 """Of a command's output, kept in its result."""
 

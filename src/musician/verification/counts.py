@@ -16,16 +16,6 @@ from musician.processes.output import one_line
 from musician.protocol.values import dataclass
 from musician.verification.result import TestCounts
 
-__all__ = [
-    "MAX_FAILED_TESTS",
-    "MAX_RECORD_BYTES",
-    "Outcome",
-    "Recorded",
-    "TestRecord",
-    "counted_in",
-    "read_records",
-]
-
 Outcome = Literal["passed", "failed", "skipped", "xfailed"]
 
 MAX_FAILED_TESTS = 50

@@ -12,8 +12,6 @@ from musician.verification.change import Change, is_test_side
 from musician.verification.findings import ChangedCoverage
 from musician.verification.reports import Report
 
-__all__ = ["MAX_MISSED", "changed_coverage", "left_out_of_coverage"]
-
 MAX_MISSED = 100
 """Lines and files named."""
 

@@ -11,8 +11,6 @@ from musician.protocol.values import dataclass
 from musician.store.rows import VerificationRow
 from musician.verification.result import VerificationResult
 
-__all__ = ["MAX_FAILED_TESTS", "Earlier", "earlier_of", "failed_tests_of"]
-
 MAX_FAILED_TESTS = 500
 
 

@@ -13,8 +13,6 @@ from musician.verification.change import Change, is_test_side
 from musician.verification.findings import Failure, FailureKind
 from musician.verification.result import CommandResult
 
-__all__ = ["analyse"]
-
 _MAX_SIGNAL_CHARS = 160
 
 _ENVIRONMENT = re.compile(

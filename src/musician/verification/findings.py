@@ -11,21 +11,6 @@ from musician.protocol.rules.readiness import Check, Decision
 from musician.protocol.rules.referee import Finding
 from musician.protocol.values import dataclass
 
-__all__ = [
-    "Category",
-    "CategoryRun",
-    "ChangedCoverage",
-    "ClaimCheck",
-    "Failure",
-    "FailureKind",
-    "Integration",
-    "Remark",
-    "Scan",
-    "Stages",
-    "Validity",
-    "counted",
-]
-
 MAX_NAMED = 5
 """Of a list, named in one line; the others are counted."""
 

@@ -7,8 +7,6 @@ verification goes on. Fails all: real. Mixed: flaky and escalated, and not green
 from collections.abc import Sequence
 from enum import StrEnum
 
-__all__ = ["RERUNS", "Repeat", "judge"]
-
 RERUNS = 3
 
 

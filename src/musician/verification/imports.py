@@ -18,8 +18,6 @@ from musician.protocol.values import dataclass
 from musician.trees.git import Git
 from musician.verification.change import MAX_FILE_BYTES, read_blobs
 
-__all__ = ["MAX_DEPTH", "MAX_MODULES", "Import", "Project", "import_lines", "imports_of", "skim"]
-
 MAX_MODULES = 5_000
 """Of a tree's Python files; in a larger one nobody's importers are looked for."""
 MAX_DEPTH = 10

@@ -23,8 +23,6 @@ from musician.verification.imports import Project, import_lines, imports_of, ski
 from musician.verification.invocation import read_invocation
 from musician.verification.unimportable import unimportable
 
-__all__ = ["MAX_CYCLES", "broken_files", "compile_command", "look_at_wholeness", "new_cycles"]
-
 MAX_CYCLES = 10
 _MAX_TROUBLE_CHARS = 200
 _MAX_VISITED = 2_000

@@ -16,8 +16,6 @@ from pathlib import PurePosixPath
 from musician.protocol.values import dataclass
 from musician.verification.options import PYTEST, UNITTEST
 
-__all__ = ["Invocation", "Runner", "folder_of", "module_name", "read_invocation"]
-
 _FOLDER = re.compile(
     r"""cd\s+(?:(?P<bare>[\w.+@/-]+)|'(?P<quoted>[^'\n]+)'|"(?P<double>[^"$`\\\n]+)")\s*&&\s*"""
 )

@@ -23,8 +23,6 @@ from musician.trees.git import Git
 from musician.trees.left_out import given_to
 from musician.verification.change import ChangedFile
 
-__all__ = ["OldTree", "as_before", "as_now", "old_tree"]
-
 _IMPORT_ROOTS = ("src", "")
 """Where code is imported from that an editable install points at."""
 

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 
 from musician.protocol.values import dataclass
 
-__all__ = ["PYTEST", "UNITTEST", "Options", "Words"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:

@@ -10,8 +10,6 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-__all__ = ["from_json", "to_json"]
-
 T = TypeVar("T")
 
 

@@ -20,8 +20,6 @@ from musician.trees.git import Git
 from musician.verification.change import Change, ChangedFile, read_blobs
 from musician.verification.starters import MAKEFILE, Starts, reached
 
-__all__ = ["Referee", "changed_referees"]
-
 _SHADOWS = re.compile(
     r"_?pytest|pytest_(?:cov|asyncio|timeout|mock|django|xdist)|py|pluggy|iniconfig|packaging|unittest|doctest"
     r"|xdist|execnet|coverage|anyio|hypothesis|nose2"

@@ -21,8 +21,6 @@ from musician.processes.scratch import ScratchFolder
 from musician.protocol.values import dataclass
 from musician.verification.tools import run_tool
 
-__all__ = ["MAX_REPORT_BYTES", "Report", "Stamps", "fresh_report", "put_together", "report_stamps"]
-
 MAX_REPORT_BYTES = 64 * 1024 * 1024
 
 _COBERTURA = ("coverage.xml", "cobertura.xml", "cobertura-coverage.xml", "coverage/cobertura-coverage.xml")

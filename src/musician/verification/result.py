@@ -13,8 +13,6 @@ from musician.protocol.values import dataclass
 from musician.verification import plain
 from musician.verification.findings import Stages
 
-__all__ = ["MAX_NAMED_TESTS", "CommandResult", "TestCounts", "VerificationResult"]
-
 MAX_NAMED_TESTS = 5
 """Failing tests named in the one line of a review; the others are counted."""
 

@@ -19,13 +19,11 @@ from musician.protocol.values import dataclass
 from musician.trees.git import Git
 from musician.verification.baseline import Before
 from musician.verification.change import Change, read_change
-from musician.verification.commands import MAX_TAIL_BYTES, CommandRunner, Ran, command_runner
+from musician.verification.commands import CommandRunner, Ran, command_runner
 from musician.verification.flaky import RERUNS, Repeat, judge
 from musician.verification.imports import Project
 from musician.verification.integration import look_at_wholeness
 from musician.verification.result import VerificationResult
-
-__all__ = ["MAX_TAIL_BYTES", "Settled", "result_of", "settle", "verify"]
 
 _MAX_NOTE_CHARS = 500
 

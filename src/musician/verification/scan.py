@@ -27,8 +27,6 @@ from musician.verification.change import Change, ChangedFile, is_test_side, read
 from musician.verification.findings import Remark, Scan
 from musician.verification.tools import run_tool
 
-__all__ = ["MAX_REMARKS", "find_ruff", "scan_change"]
-
 MAX_REMARKS = 200
 _MAX_TEXT_CHARS = 120
 _RUFF_LIMIT_S = 30.0

@@ -7,8 +7,6 @@ document, the default last. What a later checkpoint names is about work that is 
 
 from musician.plans.model import TaskSpec
 
-__all__ = ["all_commands", "commands_for", "full_commands"]
-
 
 def commands_for(task: TaskSpec, checkpoint: int) -> tuple[str, ...]:
     """The commands of the checkpoint of this number; () if it has none; KeyError if there is none such."""

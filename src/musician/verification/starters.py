@@ -13,8 +13,6 @@ from musician.trees.git import Git
 from musician.verification.change import is_test_file, is_test_side, read_blobs
 from musician.verification.invocation import folder_of
 
-__all__ = ["MAKEFILE", "Starts", "reached"]
-
 _MAX_DEPTH = 5
 """A script that a script that a script … starts."""
 

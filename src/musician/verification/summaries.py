@@ -13,8 +13,6 @@ from musician.protocol.values import dataclass
 from musician.verification.counts import Outcome, TestRecord, counted_in
 from musician.verification.result import TestCounts
 
-__all__ = ["read_summaries"]
-
 _FLAGS = re.MULTILINE | re.ASCII
 
 

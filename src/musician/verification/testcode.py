@@ -13,8 +13,6 @@ from musician.verification.change import Change, is_test_file, read_blobs
 from musician.verification.counts import Outcome
 from musician.verification.invocation import module_name
 
-__all__ = ["ByName", "Candidate", "TestCode", "by_name", "changed_tests", "outcomes_of", "tests_in"]
-
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 

@@ -11,8 +11,6 @@ from pathlib import Path
 from musician.processes.identity import ProcessIdentity
 from musician.processes.spawn import run_program
 
-__all__ = ["MAX_SAID_BYTES", "run_tool"]
-
 MAX_SAID_BYTES = 64 * 1024
 """Of both outputs together; what is large goes to a file."""
 

@@ -17,8 +17,6 @@ from musician.verification.commands import CommandRunner
 from musician.verification.imports import Import, Project, imports_of, skim
 from musician.verification.invocation import read_invocation
 
-__all__ = ["unimportable"]
-
 _MAX_NAMED = 20
 _CATCHING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 

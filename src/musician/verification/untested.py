@@ -19,8 +19,6 @@ from musician.verification.change import Change, ChangedFile, is_test_file, is_t
 from musician.verification.findings import named
 from musician.verification.imports import Project
 
-__all__ = ["untested_functions"]
-
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _WORD = re.compile(rb"[^\W\d]\w*")
 

@@ -25,8 +25,6 @@ from musician.verification.invocation import Invocation, Runner, read_invocation
 from musician.verification.oldtree import as_now, old_tree
 from musician.verification.testcode import Candidate, by_name, changed_tests, outcomes_of
 
-__all__ = ["MAX_TESTS", "try_the_tests"]
-
 MAX_TESTS = 100
 """New or changed tests looked at, at one checkpoint; what is over is counted."""
 

@@ -6,14 +6,16 @@ from itertools import product
 import pytest
 
 from musician.protocol.conductor import engine as c
+from musician.protocol.conductor.acts import Act, GoOn, Judge, Launch, Pause, Standstill
 from musician.protocol.conductor.barrier import stands_still
+from musician.protocol.conductor.orchestra import Orchestra, Submitted, TaskFacts
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.rules.review import Evidence, Submission, SubmittedWork, Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 
 GREEN = Evidence(verification=Verification.GREEN, full=True)
-SIBLING = c.TaskFacts(
+SIBLING = TaskFacts(
     task_id="task-02",
     state=State.WORKING,
     phase=1,
@@ -25,22 +27,22 @@ SIBLING = c.TaskFacts(
 )
 
 
-def at_barrier(name: str = "task-01", **more: object) -> c.TaskFacts:
+def at_barrier(name: str = "task-01", **more: object) -> TaskFacts:
     work = Submission(work=SubmittedWork(tree_id="t1"), evidence=GREEN, smoothness=0)
-    found = c.Submitted(message_id=7, submission=work, is_barrier=True)
+    found = Submitted(message_id=7, submission=work, is_barrier=True)
     return replace(SIBLING, task_id=name, state=State.NEEDS_REVIEW, submitted=found, **more)  # type: ignore[arg-type]
 
 
-def decide(*tasks: c.TaskFacts) -> tuple[c.Act, ...]:
-    return c.decide(c.Orchestra(tasks=tasks, jobs=4, settings=Settings()))
+def decide(*tasks: TaskFacts) -> tuple[Act, ...]:
+    return c.decide(Orchestra(tasks=tasks, jobs=4, settings=Settings()))
 
 
-def judged(acts: tuple[c.Act, ...], name: str = "task-01") -> bool:
-    return any(isinstance(act, c.Judge) and act.task_id == name for act in acts)
+def judged(acts: tuple[Act, ...], name: str = "task-01") -> bool:
+    return any(isinstance(act, Judge) and act.task_id == name for act in acts)
 
 
-def told(acts: tuple[c.Act, ...]) -> set[str]:
-    return {act.task_id for act in acts if isinstance(act, c.Pause)}
+def told(acts: tuple[Act, ...]) -> set[str]:
+    return {act.task_id for act in acts if isinstance(act, Pause)}
 
 
 # -- the course of one barrier ------------------------------------------------------------------------------------
@@ -54,7 +56,7 @@ def test_a_barrier_tells_the_phases_other_musicians_to_pause_and_is_judged_when_
     assert decide(at_barrier(), on_its_way) == ()
     paused = replace(on_its_way, is_paused=True)
     assert decide(at_barrier(), paused) == (
-        c.Judge(task_id="task-01", message_id=7, verdict=State.REVIEW_APPROVED, text="Approved."),
+        Judge(task_id="task-01", message_id=7, verdict=State.REVIEW_APPROVED, text="Approved."),
     )
 
 
@@ -62,7 +64,7 @@ def test_a_barrier_tells_the_phases_other_musicians_to_pause_and_is_judged_when_
 def test_after_any_verdict_they_go_on(verdict: State) -> None:
     paused = replace(SIBLING, is_told_to_pause=True, is_paused=True)
     over = replace(at_barrier(), state=verdict, submitted=None)
-    assert decide(over, paused) == (c.GoOn(task_id="task-02"),)
+    assert decide(over, paused) == (GoOn(task_id="task-02"),)
     assert decide(over, replace(paused, is_told_to_pause=False)) == (), "it will come"
 
 
@@ -78,10 +80,10 @@ def test_another_checkpoint_and_another_phase_pause_nobody() -> None:
 
 def test_nobody_is_given_a_musician_while_a_barrier_is_up() -> None:
     unclaimed = replace(SIBLING, state=State.WATCHING, owner=None, is_running=False, was_claimed=False)
-    assert c.Launch(task_id="task-02") not in decide(at_barrier(), unclaimed)
+    assert Launch(task_id="task-02") not in decide(at_barrier(), unclaimed)
     assert judged(decide(at_barrier(), unclaimed))
     over = replace(at_barrier(), state=State.REVIEW_APPROVED, submitted=None)
-    assert decide(over, unclaimed) == (c.Launch(task_id="task-02"),)
+    assert decide(over, unclaimed) == (Launch(task_id="task-02"),)
 
 
 def test_a_dead_session_at_a_barrier_is_not_taken_over_before_its_submission_is_judged() -> None:
@@ -93,9 +95,9 @@ def test_a_dead_session_at_a_barrier_is_not_taken_over_before_its_submission_is_
 def test_who_was_told_to_pause_is_told_to_go_on_whatever_became_of_it() -> None:
     over = replace(at_barrier(), state=State.REVIEW_APPROVED, submitted=None)
     gone = replace(SIBLING, state=State.FIX_PROPOSED, owner=None, is_running=False, is_told_to_pause=True)
-    assert decide(over, gone) == (c.GoOn(task_id="task-02"),)
+    assert decide(over, gone) == (GoOn(task_id="task-02"),)
     waiting = replace(gone, has_open_ask=True)
-    assert decide(over, waiting) == (c.GoOn(task_id="task-02"),)
+    assert decide(over, waiting) == (GoOn(task_id="task-02"),)
     finished = replace(gone, state=State.COMPLETE)
     assert decide(over, finished) == ()
 
@@ -103,7 +105,7 @@ def test_who_was_told_to_pause_is_told_to_go_on_whatever_became_of_it() -> None:
 def test_a_barrier_that_waits_for_a_person_with_everybody_paused_is_a_standstill() -> None:
     asked = at_barrier(has_open_ask=True)
     assert decide(asked, replace(SIBLING, is_told_to_pause=True)) == ()
-    assert decide(asked, replace(SIBLING, is_told_to_pause=True, is_paused=True)) == (c.Standstill(),)
+    assert decide(asked, replace(SIBLING, is_told_to_pause=True, is_paused=True)) == (Standstill(),)
 
 
 def test_two_barriers_that_name_each_other_are_both_judged() -> None:
@@ -126,7 +128,7 @@ def test_of_two_barriers_that_wait_for_a_third_musician_both_are_judged_once_it_
 # -- every sibling there can be -----------------------------------------------------------------------------------
 
 
-def all_siblings() -> list[c.TaskFacts]:
+def all_siblings() -> list[TaskFacts]:
     flags = product([False, True], repeat=5)
     return [
         replace(
@@ -145,7 +147,7 @@ def all_siblings() -> list[c.TaskFacts]:
     ]
 
 
-def plays(task: c.TaskFacts) -> bool:
+def plays(task: TaskFacts) -> bool:
     """The naive twin: somebody may be playing the task at this moment."""
     is_over = task.state in (State.EXITED, State.COMPLETE)
     waits = task.state in (State.NEEDS_REVIEW, State.ERROR) or task.is_paused
@@ -169,8 +171,8 @@ def test_whatever_a_sibling_is_at_a_barrier_is_judged_only_in_stillness_and_neve
             assert not plays(sibling), sibling
         else:
             mine = [act for act in acts if getattr(act, "task_id", "") == "task-02"]
-            assert c.Standstill() not in acts, "nobody would ever go on"
+            assert Standstill() not in acts, "nobody would ever go on"
             lives = sibling.owner in (Owner.LIVE, Owner.SILENT)  # the one who hangs is taken over in the end
             assert mine or sibling.is_running or lives, "somebody will come to a boundary"
-        assert c.Launch(task_id="task-02") not in acts
+        assert Launch(task_id="task-02") not in acts
     assert judgements > len(all_siblings()) / 2

@@ -6,7 +6,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from musician.protocol.conductor import engine as c
-from musician.protocol.conductor.orchestra import is_withdrawn
+from musician.protocol.conductor.acts import Finish, Launch, Standstill
+from musician.protocol.conductor.orchestra import (
+    Orchestra,
+    Report,
+    Reviewer,
+    Submitted,
+    TaskFacts,
+    Trial,
+    TrialOutcome,
+    current_phase,
+    is_finished,
+    is_withdrawn,
+)
 from musician.protocol.rules.deviations import Deviation, Severity
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.rules.review import Evidence, Submission, SubmittedWork, Verification
@@ -19,7 +31,7 @@ DEVIATIONS = st.lists(
     max_size=2,
 ).map(tuple)
 SUBMITTED = st.builds(
-    c.Submitted,
+    Submitted,
     message_id=st.just(7),
     submission=st.builds(
         Submission,
@@ -30,10 +42,10 @@ SUBMITTED = st.builds(
         final=st.booleans(),
         sent_back=st.none() | st.just(SubmittedWork(tree_id="t")),
     ),
-    trial=st.none() | st.builds(c.Trial, outcome=st.sampled_from(c.TrialOutcome), earlier=st.integers(0, 1)),
+    trial=st.none() | st.builds(Trial, outcome=st.sampled_from(TrialOutcome), earlier=st.integers(0, 1)),
 )
 REPORTS = st.builds(
-    c.Report,
+    Report,
     message_id=st.just(8),
     text=st.just("gone"),
     is_context=st.booleans(),
@@ -42,7 +54,7 @@ REPORTS = st.builds(
     projected_pct=st.none() | st.floats(0, 150),
 )
 FACTS = st.builds(
-    c.TaskFacts,
+    TaskFacts,
     task_id=st.just(""),
     state=st.sampled_from(State),
     phase=st.integers(1, 2),
@@ -52,7 +64,7 @@ FACTS = st.builds(
     is_playing=st.booleans(),
     is_isolated=st.booleans(),
     is_merged=st.booleans(),
-    reviewer=st.sampled_from(c.Reviewer),
+    reviewer=st.sampled_from(Reviewer),
     submitted=st.none() | SUBMITTED,
     report=st.none() | REPORTS,
     question=st.none() | st.just((9, "which?")),
@@ -68,7 +80,7 @@ ANY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @st.composite
-def orchestras(draw: st.DrawFn) -> c.Orchestra:
+def orchestras(draw: st.DrawFn) -> Orchestra:
     found = draw(st.lists(FACTS, min_size=1, max_size=5))
     names = [f"task-0{number}" for number in range(1, len(found) + 1)]
     some = st.frozensets(st.sampled_from(names), max_size=1)
@@ -82,30 +94,32 @@ def orchestras(draw: st.DrawFn) -> c.Orchestra:
         )
         for name, facts in zip(names, found, strict=True)
     )
-    return c.Orchestra(tasks=tasks, jobs=draw(st.integers(1, 3)), settings=Settings())
+    return Orchestra(tasks=tasks, jobs=draw(st.integers(1, 3)), settings=Settings())
 
 
 @given(orchestra=orchestras())
 @ANY
-def test_no_task_gets_two_acts_and_none_that_waits_for_a_person_gets_one(orchestra: c.Orchestra) -> None:
+def test_no_task_gets_two_acts_and_none_that_waits_for_a_person_gets_one(
+    orchestra: Orchestra,
+) -> None:
     acts = c.decide(orchestra)
     assert acts == c.decide(orchestra)
-    acted_on = [act.task_id for act in acts if not isinstance(act, c.Finish | c.Standstill)]
+    acted_on = [act.task_id for act in acts if not isinstance(act, Finish | Standstill)]
     assert len(set(acted_on)) == len(acted_on)
     facts = {each.task_id: each for each in orchestra.tasks}
     withdrawn = {
         name for name in acted_on if facts[name].state is State.EXITED and not facts[name].was_claimed
     }
     assert not any(facts[name].has_open_ask for name in acted_on)
-    assert not any(c.is_finished(facts[name]) for name in set(acted_on) - withdrawn)
+    assert not any(is_finished(facts[name]) for name in set(acted_on) - withdrawn)
 
 
 @given(orchestra=orchestras())
 @ANY
-def test_a_musician_is_only_launched_where_it_may_play(orchestra: c.Orchestra) -> None:
-    launched = [act.task_id for act in c.decide(orchestra) if isinstance(act, c.Launch)]
+def test_a_musician_is_only_launched_where_it_may_play(orchestra: Orchestra) -> None:
+    launched = [act.task_id for act in c.decide(orchestra) if isinstance(act, Launch)]
     facts = {each.task_id: each for each in orchestra.tasks}
-    finished = {name for name, each in facts.items() if c.is_finished(each)}
+    finished = {name for name, each in facts.items() if is_finished(each)}
     at_work = {
         name
         for name, each in facts.items()
@@ -116,7 +130,7 @@ def test_a_musician_is_only_launched_where_it_may_play(orchestra: c.Orchestra) -
         assert each.state in CLAIMABLE
         assert each.owner is None
         assert not each.is_running
-        assert each.phase == c.current_phase(orchestra.tasks)
+        assert each.phase == current_phase(orchestra.tasks)
         assert each.after <= finished
         assert not each.conflicts & (at_work - {name})
     busy = [
@@ -128,19 +142,19 @@ def test_a_musician_is_only_launched_where_it_may_play(orchestra: c.Orchestra) -
 @given(orchestra=orchestras())
 @ANY
 def test_it_ends_only_where_all_is_finished_or_nothing_goes_on_without_a_person(
-    orchestra: c.Orchestra,
+    orchestra: Orchestra,
 ) -> None:
     acts = c.decide(orchestra)
-    if c.Finish() in acts:
-        assert acts == (c.Finish(),)
-        assert all(c.is_finished(each) for each in orchestra.tasks)
-    if c.Standstill() in acts:
-        assert acts == (c.Standstill(),)
-        if all(map(c.is_finished, orchestra.tasks)):
+    if Finish() in acts:
+        assert acts == (Finish(),)
+        assert all(is_finished(each) for each in orchestra.tasks)
+    if Standstill() in acts:
+        assert acts == (Standstill(),)
+        if all(map(is_finished, orchestra.tasks)):
             assert any(map(is_withdrawn, orchestra.tasks)), (
                 "such a plan is not complete, and nothing is left to do"
             )
             return
         for each in orchestra.tasks:
-            waits = each.has_open_ask and not each.is_playing and not c.is_finished(each)
+            waits = each.has_open_ask and not each.is_playing and not is_finished(each)
             assert waits or not (each.is_running or each.owner in (Owner.LIVE, Owner.SILENT))

@@ -11,7 +11,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from musician.protocol.conductor import engine as c
+from musician.protocol.conductor.acts import (
+    Act,
+    AskHuman,
+    AskReviewer,
+    Finish,
+    GoOn,
+    Judge,
+    Launch,
+    Merge,
+    Pause,
+    Reopen,
+    RequestExit,
+    Standstill,
+    TakeOver,
+    TryMerge,
+    VerifyFully,
+)
 from musician.protocol.conductor.opinion import Judgement, Opinion
+from musician.protocol.conductor.orchestra import (
+    Orchestra,
+    Report,
+    Reviewer,
+    Submitted,
+    TaskFacts,
+    Trial,
+    TrialOutcome,
+    is_finished,
+)
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.rules.review import Evidence, Submission, SubmittedWork, Verification
 from musician.protocol.settings import Settings
@@ -50,17 +77,17 @@ HAPPENINGS = (
 
 
 class Simulation:
-    def __init__(self, tasks: list[c.TaskFacts], happenings: dict[str, list[str]], jobs: int) -> None:
+    def __init__(self, tasks: list[TaskFacts], happenings: dict[str, list[str]], jobs: int) -> None:
         self.tasks = {each.task_id: each for each in tasks}
         self.happenings = happenings
         self.jobs = jobs
-        self.asked: dict[str, c.AskHuman] = {}
+        self.asked: dict[str, AskHuman] = {}
         self.next_id = 100
         self.approved: set[str] = set()
         """Tasks whose completion stands approved: the approval outlives the session."""
 
-    def decide(self) -> tuple[c.Act, ...]:
-        orchestra = c.Orchestra(tasks=tuple(self.tasks.values()), jobs=self.jobs, settings=Settings())
+    def decide(self) -> tuple[Act, ...]:
+        orchestra = Orchestra(tasks=tuple(self.tasks.values()), jobs=self.jobs, settings=Settings())
         return c.decide(orchestra)
 
     def put(self, name: str, **changes: object) -> None:
@@ -72,46 +99,46 @@ class Simulation:
 
     # -- what becomes of an act ---------------------------------------------------------------------------------
 
-    def apply(self, act: c.Act) -> None:
-        assert not isinstance(act, c.Finish | c.Standstill)
+    def apply(self, act: Act) -> None:
+        assert not isinstance(act, Finish | Standstill)
         name, task = act.task_id, self.tasks[act.task_id]
         match act:
-            case c.Launch():
+            case Launch():
                 self.check_launch(task)
                 self.put(name, is_running=True)
-            case c.Judge(verdict=verdict):
+            case Judge(verdict=verdict):
                 assert act.message_id == (task.submitted or task.report or act).message_id
                 self.check_stillness(task)
                 self.answer(name, verdict)
-            case c.Pause():
+            case Pause():
                 self.put(name, is_told_to_pause=True)
-            case c.GoOn():
+            case GoOn():
                 assert not self.barriers_beside(task)
                 self.put(name, is_told_to_pause=False)
-            case c.RequestExit():
+            case RequestExit():
                 self.put(name, state=State.EXIT_REQUESTED, submitted=None, report=None)
-            case c.VerifyFully():
+            case VerifyFully():
                 assert task.submitted is not None
                 submission = replace(task.submitted.submission, evidence=replace(GREEN, full=True))
                 self.put(name, submitted=replace(task.submitted, submission=submission))
-            case c.AskReviewer():
+            case AskReviewer():
                 assert task.submitted is not None
                 opinion = OPINIONS[task.submitted.message_id % len(OPINIONS)]
                 self.put(name, submitted=replace(task.submitted, opinion=opinion))
-            case c.TryMerge():
+            case TryMerge():
                 assert task.submitted is not None
-                outcome = c.TrialOutcome.CONFLICT if self.next_is(name, "conflict") else c.TrialOutcome.GREEN
-                self.put(name, submitted=replace(task.submitted, trial=c.Trial(outcome=outcome)))
-                self.put(name, is_merged=outcome is c.TrialOutcome.GREEN)
-            case c.Merge():
+                outcome = TrialOutcome.CONFLICT if self.next_is(name, "conflict") else TrialOutcome.GREEN
+                self.put(name, submitted=replace(task.submitted, trial=Trial(outcome=outcome)))
+                self.put(name, is_merged=outcome is TrialOutcome.GREEN)
+            case Merge():
                 self.put(name, is_merged=True)
-            case c.AskHuman():
+            case AskHuman():
                 self.asked[name] = act
                 self.put(name, has_open_ask=True)
-            case c.Reopen():
+            case Reopen():
                 assert task.owner is None
                 self.put(name, state=State.FIX_PROPOSED)
-            case c.TakeOver():
+            case TakeOver():
                 assert task.owner in (Owner.DEAD, Owner.STALE)
                 assert not (task.submitted and task.submitted.is_barrier), "its submission outlives it"
                 fruitless = task.empty_sessions + 1
@@ -135,8 +162,8 @@ class Simulation:
             self.approved.add(name)
         self.put(name, state=verdict, submitted=None, report=None)
 
-    def check_launch(self, task: c.TaskFacts) -> None:
-        finished = {each.task_id for each in self.tasks.values() if c.is_finished(each)}
+    def check_launch(self, task: TaskFacts) -> None:
+        finished = {each.task_id for each in self.tasks.values() if is_finished(each)}
         assert task.state in CLAIMABLE
         assert task.owner is None
         assert not task.is_running
@@ -150,13 +177,13 @@ class Simulation:
         assert len(working) < self.jobs
         assert not self.barriers_beside(task)
 
-    def beside(self, task: c.TaskFacts) -> list[c.TaskFacts]:
+    def beside(self, task: TaskFacts) -> list[TaskFacts]:
         return [each for each in self.tasks.values() if each.phase == task.phase and each is not task]
 
-    def barriers_beside(self, task: c.TaskFacts) -> list[c.TaskFacts]:
+    def barriers_beside(self, task: TaskFacts) -> list[TaskFacts]:
         return [each for each in self.beside(task) if each.submitted and each.submitted.is_barrier]
 
-    def check_stillness(self, task: c.TaskFacts) -> None:
+    def check_stillness(self, task: TaskFacts) -> None:
         """Nobody of the phase plays while a barrier is judged."""
         if task.submitted is None or not task.submitted.is_barrier:
             return
@@ -193,7 +220,7 @@ class Simulation:
         elif task.question is None:
             self.happen(name)
 
-    def claim(self, name: str, task: c.TaskFacts) -> None:
+    def claim(self, name: str, task: TaskFacts) -> None:
         if task.state not in CLAIMABLE:
             self.put(name, is_running=False)  # it came too late
         elif self.next_is(name, "never claim"):
@@ -255,11 +282,11 @@ class Simulation:
             smoothness=smoothness,
             final=final,
         )
-        found = c.Submitted(message_id=self.new_id(), submission=submission, is_barrier=is_barrier)
+        found = Submitted(message_id=self.new_id(), submission=submission, is_barrier=is_barrier)
         self.put(name, state=State.NEEDS_REVIEW, submitted=found, empty_sessions=0)
 
     def report(self, name: str, **report: object) -> None:
-        found = c.Report(message_id=self.new_id(), text="gone", **report)  # type: ignore[arg-type]
+        found = Report(message_id=self.new_id(), text="gone", **report)  # type: ignore[arg-type]
         self.put(name, state=State.ERROR, report=found)
 
     # -- people, and the end of the world -----------------------------------------------------------------------
@@ -301,36 +328,36 @@ def simulations(draw: st.DrawFn) -> Simulation:
         touching = {b for a, b in conflicts if a == name} | {a for a, b in conflicts if b == name}
         same_phase = {other for other in touching - {name} if phases[names.index(other)] == phases[number]}
         tasks.append(
-            c.TaskFacts(
+            TaskFacts(
                 task_id=name,
                 state=State.WATCHING,
                 phase=phases[number],
                 epoch=0,
                 after=after,
                 conflicts=frozenset(same_phase),
-                reviewer=draw(st.sampled_from(c.Reviewer)),
+                reviewer=draw(st.sampled_from(Reviewer)),
             )
         )
     happenings = {name: draw(st.lists(st.sampled_from(HAPPENINGS), max_size=6)) for name in names}
     return Simulation(tasks, happenings, jobs=draw(st.integers(1, 2)))
 
 
-def rounds(simulation: Simulation) -> Iterator[tuple[c.Act, ...]]:
+def rounds(simulation: Simulation) -> Iterator[tuple[Act, ...]]:
     """What is decided, round by round, until the plan is finished; whoever asks for the rounds applies it."""
     for _ in range(MOST_ROUNDS):
         acts = simulation.decide()
         yield acts
-        if acts == (c.Finish(),):
+        if acts == (Finish(),):
             return
-        if acts == (c.Standstill(),):
+        if acts == (Standstill(),):
             simulation.settle()
         for name in simulation.tasks:
             simulation.play(name)
     raise AssertionError(f"no end after {MOST_ROUNDS} rounds")
 
 
-def acts_to_do(acts: tuple[c.Act, ...]) -> list[c.Act]:
-    return [act for act in acts if not isinstance(act, c.Finish | c.Standstill)]
+def acts_to_do(acts: tuple[Act, ...]) -> list[Act]:
+    return [act for act in acts if not isinstance(act, Finish | Standstill)]
 
 
 @given(simulation=simulations())
@@ -339,7 +366,7 @@ def test_a_plan_reaches_its_end_and_no_act_is_due_twice(simulation: Simulation) 
         for act in acts_to_do(acts):
             simulation.apply(act)
             assert act not in simulation.decide(), "every act moves the facts"
-    assert all(c.is_finished(task) for task in simulation.tasks.values())
+    assert all(is_finished(task) for task in simulation.tasks.values())
 
 
 @given(simulation=simulations(), data=st.data())
@@ -358,5 +385,5 @@ def test_a_run_that_is_killed_at_any_step_goes_on_where_it_was(
         else:
             for act in todo:
                 simulation.apply(act)
-    assert all(c.is_finished(task) for task in simulation.tasks.values())
+    assert all(is_finished(task) for task in simulation.tasks.values())
     assert not any(task.state in ACTIVE for task in simulation.tasks.values())

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from musician.protocol.conductor import acts, orchestra
 from musician.protocol.conductor import engine as c
 from musician.protocol.conductor.opinion import (
     Judgement,
@@ -30,19 +31,19 @@ def submission(*deviations: Deviation, **more: object) -> Submission:
     return Submission(work=SubmittedWork(tree_id="t1", deviations=deviations), **facts)  # type: ignore[arg-type]
 
 
-def act_on(found: Submission, opinion: Opinion | None, ids: tuple[int, ...] = ()) -> c.Act:
-    waiting = c.Submitted(message_id=7, submission=found, deviation_ids=ids, opinion=opinion)
-    task = c.TaskFacts(
+def act_on(found: Submission, opinion: Opinion | None, ids: tuple[int, ...] = ()) -> acts.Act:
+    waiting = orchestra.Submitted(message_id=7, submission=found, deviation_ids=ids, opinion=opinion)
+    task = orchestra.TaskFacts(
         task_id="task-01",
         state=State.NEEDS_REVIEW,
         phase=1,
         epoch=1,
         owner=Owner.LIVE,
         is_isolated=False,
-        reviewer=c.Reviewer.AGENT,
+        reviewer=orchestra.Reviewer.AGENT,
         submitted=waiting,
     )
-    (act,) = c.decide(c.Orchestra(tasks=(task,), jobs=1, settings=Settings()))
+    (act,) = c.decide(orchestra.Orchestra(tasks=(task,), jobs=1, settings=Settings()))
     return act
 
 
@@ -72,7 +73,7 @@ def test_no_answer_a_crash_and_a_contradiction_are_no_verdict(
     opinion = form_opinion(given_verdicts, ruled=ruled, shown=1, trouble=trouble)
     assert opinion == Opinion(judgement=None, text=why)
     act = act_on(submission(), opinion)
-    assert isinstance(act, c.AskHuman)
+    assert isinstance(act, acts.AskHuman)
     assert act.text == f"the reviewing agent gave no verdict: {why}"
 
 
@@ -80,13 +81,13 @@ def test_no_answer_a_crash_and_a_contradiction_are_no_verdict(
 
 
 def test_it_is_asked_once_what_must_be_verified_is() -> None:
-    assert act_on(submission(), None) == c.AskReviewer(task_id="task-01", message_id=7)
-    assert act_on(submission(MEDIUM, HIGH, smoothness=9), None) == c.AskReviewer(
+    assert act_on(submission(), None) == acts.AskReviewer(task_id="task-01", message_id=7)
+    assert act_on(submission(MEDIUM, HIGH, smoothness=9), None) == acts.AskReviewer(
         task_id="task-01", message_id=7
     )
     partly = replace(GREEN, full=False)
     for found in (submission(evidence=None), submission(evidence=partly, smoothness=5)):
-        assert act_on(found, None) == c.VerifyFully(task_id="task-01", message_id=7)
+        assert act_on(found, None) == acts.VerifyFully(task_id="task-01", message_id=7)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +110,7 @@ def test_the_rules_limits_hold_whatever_it_would_say(
     decided = before_asking(found, Settings())
     assert (decided and decided.kind) == kind
     act = act_on(found, Opinion(judgement=APPROVE, text=""))
-    assert (isinstance(act, c.Judge) and act.verdict is State.REVIEW_APPROVED) is (kind is None)
+    assert (isinstance(act, acts.Judge) and act.verdict is State.REVIEW_APPROVED) is (kind is None)
 
 
 # -- what it comes to ---------------------------------------------------------------------------------------------
@@ -117,30 +118,32 @@ def test_the_rules_limits_hold_whatever_it_would_say(
 
 def test_its_verdict_is_the_conductors_with_its_words() -> None:
     for judgement, state in ((REJECT, State.REVIEW_FAILED), (FIX, State.FIX_PROPOSED)):
-        assert act_on(submission(), Opinion(judgement=judgement, text="too long")) == c.Judge(
+        assert act_on(submission(), Opinion(judgement=judgement, text="too long")) == acts.Judge(
             task_id="task-01", message_id=7, verdict=state, text="1. too long"
         )
         several = act_on(submission(), Opinion(judgement=judgement, text="1. a\n2. b"))
-        assert isinstance(several, c.Judge)
+        assert isinstance(several, acts.Judge)
         assert several.text == "1. a\n2. b"
     for text, said in (("", "Approved."), ("well done", "Approved. well done")):
         approved = act_on(submission(), Opinion(judgement=APPROVE, text=text))
-        assert approved == c.Judge(task_id="task-01", message_id=7, verdict=State.REVIEW_APPROVED, text=said)
+        assert approved == acts.Judge(
+            task_id="task-01", message_id=7, verdict=State.REVIEW_APPROVED, text=said
+        )
 
 
 def test_a_grave_deviation_it_approves_without_ruling_it_goes_to_a_person() -> None:
     found = submission(LOW, MEDIUM, HIGH)
     act = act_on(found, Opinion(judgement=APPROVE, text="", ruled=frozenset({3})), (11, 12, 13))
-    assert isinstance(act, c.AskHuman)
+    assert isinstance(act, acts.AskHuman)
     assert "leaves unruled: Medium deviation (a Medium one)" in act.text
     ruled = act_on(found, Opinion(judgement=APPROVE, text="", ruled=frozenset({2, 3})), (11, 12, 13))
-    assert isinstance(ruled, c.Judge)
+    assert isinstance(ruled, acts.Judge)
     assert (ruled.verdict, ruled.rules) == (State.REVIEW_APPROVED, (11, 12, 13))
 
 
 def test_what_it_sends_back_rules_only_the_deviations_it_named() -> None:
     act = act_on(submission(LOW, MEDIUM), Opinion(judgement=REJECT, text="x", ruled=frozenset({2})), (11, 12))
-    assert isinstance(act, c.Judge)
+    assert isinstance(act, acts.Judge)
     assert act.rules == (12,)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from musician.protocol.errors import BadField, CallerError, UnreadableMessage
 from musician.protocol.messages.forms import Message
+from musician.protocol.messages.kinds import REPORTS, SUBMISSIONS, VERDICT_OF, MessageType
 from musician.protocol.messages.particulars import (
     MOST_COUNTED,
     AgentsRemaining,
@@ -20,14 +21,10 @@ from musician.protocol.messages.particulars import (
 )
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import (
-    REPORTS,
-    SUBMISSIONS,
-    VERDICT_OF,
     ClaimBlockedNotice,
     ContextWarning,
     ErrorReport,
     HandoffNotice,
-    MessageType,
     Resumption,
 )
 from musician.protocol.rules.deviations import Severity

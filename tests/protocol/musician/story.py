@@ -5,8 +5,9 @@ from typing import TypeVar
 from musician.protocol.journal import Kind, Progress
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.engine import MusicianState, step
+from musician.protocol.musician.engine import step
 from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.musician.state import MusicianState
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import State

@@ -8,7 +8,8 @@ from musician.protocol.journal import JUDGED_BY_PERSON, Entry, Kind
 from musician.protocol.messages.submissions import Completion
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.engine import MOST_REDS, Since
+from musician.protocol.musician.playing import MOST_REDS
+from musician.protocol.musician.since import Since
 from musician.protocol.rules.deviations import Deviation, Severity
 from musician.protocol.rules.review import Verification
 from musician.protocol.states import State

@@ -8,7 +8,7 @@ from musician.protocol.journal import Entry, Kind, Progress
 from musician.protocol.messages.types import ContextWarning
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.engine import Since
+from musician.protocol.musician.since import Since
 from musician.protocol.rules.budget import answer_by_rule
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings

@@ -5,7 +5,7 @@ import pytest
 from musician.protocol.journal import Kind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.engine import Mode
+from musician.protocol.musician.state import Mode
 from musician.protocol.rules.review import Verification
 from musician.protocol.states import State
 from tests.protocol.musician.story import Story, at_checkpoint, check, submitted

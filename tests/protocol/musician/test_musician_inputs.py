@@ -8,8 +8,9 @@ import pytest
 from musician.protocol.errors import UnexpectedInput
 from musician.protocol.journal import Progress
 from musician.protocol.musician import inputs as i
-from musician.protocol.musician.engine import Mode, MusicianState, Waiting, step, takes
+from musician.protocol.musician.engine import step, takes
 from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.musician.state import Mode, MusicianState, Waiting
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings

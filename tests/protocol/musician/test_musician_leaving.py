@@ -4,7 +4,9 @@ import pytest
 
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.engine import MOST_REDS, Mode, MusicianState, step
+from musician.protocol.musician.engine import step
+from musician.protocol.musician.playing import MOST_REDS
+from musician.protocol.musician.state import Mode, MusicianState
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings

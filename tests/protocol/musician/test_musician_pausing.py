@@ -7,8 +7,9 @@ import pytest
 from musician.protocol.journal import Entry, Kind, Progress
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.engine import Mode, MusicianState, step
+from musician.protocol.musician.engine import step
 from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.musician.state import Mode, MusicianState
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import State

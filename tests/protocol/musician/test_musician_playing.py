@@ -6,8 +6,8 @@ from musician.protocol.journal import Entry, Kind, Progress
 from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.engine import Mode
 from musician.protocol.musician.program import Play, ordered
+from musician.protocol.musician.state import Mode
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.states import State
 from tests.protocol.musician.story import PROGRAM, Story, submitted

@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from musician.protocol.journal import Entry, Kind, Progress
-from musician.protocol.messages.types import REPORTS
+from musician.protocol.messages.kinds import REPORTS
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.engine import Mode, MusicianState, step, takes
+from musician.protocol.musician.engine import step, takes
 from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.musician.state import Mode, MusicianState
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings

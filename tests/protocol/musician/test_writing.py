@@ -8,9 +8,10 @@ from musician.protocol.journal import Entry, Kind, Progress
 from musician.protocol.messages.particulars import KeyOutput, Nth, OutputKind
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import ContextWarning, ErrorReport
-from musician.protocol.musician.engine import MusicianState, Since
 from musician.protocol.musician.inputs import VerificationEnded
 from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.musician.since import Since
+from musician.protocol.musician.state import MusicianState
 from musician.protocol.musician.writing import (
     context_advice,
     context_warning,

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from musician.protocol.policy.glance import is_harmless
-from musician.protocol.policy.tool_calls import Surroundings, judge
+from musician.protocol.policy.places import Surroundings
+from musician.protocol.policy.tool_calls import judge
 
 DATABASE = "/data/books/x.db"
 TREE = "/repo/.musician/trees/p/task-01"

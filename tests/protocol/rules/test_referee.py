@@ -2,6 +2,7 @@
 
 import pytest
 
+from musician.protocol.conductor import acts, orchestra
 from musician.protocol.conductor import engine as c
 from musician.protocol.conductor.opinion import Judgement, Opinion, judge_by_opinion
 from musician.protocol.journal import Entry, Kind, Progress
@@ -68,9 +69,9 @@ def test_a_reviewing_agent_rules_each_by_its_number() -> None:
     assert "leaves unruled: another" in left.reasons[0]
 
 
-def judged(opinion: Opinion | None, reviewer: c.Reviewer) -> c.Act:
-    waiting = c.Submitted(message_id=7, submission=SUBMITTED, finding_ids=(21, 22), opinion=opinion)
-    task = c.TaskFacts(
+def judged(opinion: Opinion | None, reviewer: orchestra.Reviewer) -> acts.Act:
+    waiting = orchestra.Submitted(message_id=7, submission=SUBMITTED, finding_ids=(21, 22), opinion=opinion)
+    task = orchestra.TaskFacts(
         task_id="task-01",
         state=State.NEEDS_REVIEW,
         phase=1,
@@ -80,23 +81,25 @@ def judged(opinion: Opinion | None, reviewer: c.Reviewer) -> c.Act:
         reviewer=reviewer,
         submitted=waiting,
     )
-    (act,) = c.decide(c.Orchestra(tasks=(task,), jobs=1, settings=Settings()))
+    (act,) = c.decide(orchestra.Orchestra(tasks=(task,), jobs=1, settings=Settings()))
     return act
 
 
 def test_an_approval_rules_all_findings_and_a_rejection_those_it_names() -> None:
     all_of_them = frozenset({1, 2})
-    act = judged(Opinion(judgement=Judgement.APPROVE, text="", ruled=all_of_them), c.Reviewer.AGENT)
-    assert isinstance(act, c.Judge)
+    act = judged(Opinion(judgement=Judgement.APPROVE, text="", ruled=all_of_them), orchestra.Reviewer.AGENT)
+    assert isinstance(act, acts.Judge)
     assert (act.verdict, act.rules) == (State.REVIEW_APPROVED, (21, 22))
-    act = judged(Opinion(judgement=Judgement.REJECT, text="no", ruled=frozenset({2})), c.Reviewer.AGENT)
-    assert isinstance(act, c.Judge)
+    act = judged(
+        Opinion(judgement=Judgement.REJECT, text="no", ruled=frozenset({2})), orchestra.Reviewer.AGENT
+    )
+    assert isinstance(act, acts.Judge)
     assert (act.verdict, act.rules) == (State.REVIEW_FAILED, (22,))
 
 
 def test_a_person_who_reviews_is_told_of_them() -> None:
-    act = judged(None, c.Reviewer.HUMAN)
-    assert isinstance(act, c.AskHuman)
+    act = judged(None, orchestra.Reviewer.HUMAN)
+    assert isinstance(act, acts.AskHuman)
     assert "needs a judge: another" in act.text
 
 

@@ -6,7 +6,7 @@ import pytest
 from musician import service
 from musician.protocol.errors import EvidenceMissing
 from musician.protocol.journal import Entry, Kind
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.port import Store

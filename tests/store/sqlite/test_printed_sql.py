@@ -6,7 +6,8 @@ The statements are the sources' own text; ``{session_id}`` and ``{NN}`` are the 
 import pytest
 
 from musician import service
-from musician.protocol.messages.types import ClaimBlockedNotice, MessageType
+from musician.protocol.messages.kinds import MessageType
+from musician.protocol.messages.types import ClaimBlockedNotice
 from musician.protocol.states import State
 from musician.store.port import Store
 from tests import printed as printed_messages

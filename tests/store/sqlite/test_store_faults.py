@@ -19,7 +19,8 @@ from musician.protocol.errors import DatabaseUnusable, NotInitialised
 from musician.store.bell import Bell
 from musician.store.sqlite.faults import as_unusable
 from musician.store.sqlite.gate import Gate
-from musician.store.sqlite.store import APPLICATION_ID, SqliteStore
+from musician.store.sqlite.store import SqliteStore
+from musician.store.sqlite.versions import APPLICATION_ID
 from musician.testing.waiting import HANG_S
 
 HOLD_THE_LOCK = """

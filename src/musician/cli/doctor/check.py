@@ -7,8 +7,6 @@ from musician.plugin.finding import Finding, Level
 from musician.protocol.errors import MusicianError
 from musician.protocol.values import dataclass, replace
 
-__all__ = ["Check", "fail", "make_all", "ok", "warn"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:

@@ -13,8 +13,6 @@ from musician.protocol.states import State
 from musician.service import guarded, kept_settings, tasks_of
 from musician.service.health import ahead_of_clock_s, check_integrity
 
-__all__ = ["clock", "contents", "gate", "soundness"]
-
 _MOST_TOLD = 20
 
 _OWNED = frozenset(

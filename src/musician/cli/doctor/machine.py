@@ -12,8 +12,6 @@ from musician.cli.doctor.check import fail, ok, warn
 from musician.plugin.finding import Finding
 from musician.trees.git import OLDEST, Git
 
-__all__ = ["agents", "git", "is_affected_sqlite", "shell"]
-
 _AFFECTED = ((3, 7, 0), (3, 51, 3))
 """SQLite from the first up to before the second can corrupt a WAL database when a checkpoint resets it."""
 

@@ -9,8 +9,6 @@ from musician.plugin.finding import Finding
 from musician.protocol.errors import MusicianError
 from musician.trees.base import check_base
 
-__all__ = ["disk", "is_known", "repository", "settings", "tree"]
-
 
 def is_known(app: App) -> bool:
     """Whether one stands in a repository that can be used."""

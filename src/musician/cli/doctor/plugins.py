@@ -14,8 +14,6 @@ from musician.plugin.selfcheck import check_plugin
 from musician.protocol.errors import MusicianError
 from musician.protocol.values import replace
 
-__all__ = ["installed"]
-
 
 def installed(app: App) -> Iterator[Finding]:
     """What is wrong with each installation; one word where nothing is."""

@@ -11,8 +11,6 @@ from musician.cli.doctor.check import fail, ok, warn
 from musician.plugin.finding import Finding
 from musician.trees.root import Root, is_shared
 
-__all__ = ["everything"]
-
 
 def everything(app: App) -> Iterator[Finding]:
     root = app.root

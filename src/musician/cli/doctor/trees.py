@@ -7,8 +7,6 @@ from musician.cli.doctor.check import fail, ok
 from musician.plugin.finding import Finding
 from musician.trees.ground import broken_trees, check_ground
 
-__all__ = ["ground", "trees"]
-
 
 def ground(app: App) -> Iterator[Finding]:
     check_ground(app.root, ())

@@ -3,25 +3,6 @@
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 
-__all__ = [
-    "Act",
-    "AskHuman",
-    "AskReviewer",
-    "Equip",
-    "Finish",
-    "GoOn",
-    "Judge",
-    "Launch",
-    "Merge",
-    "Pause",
-    "Reopen",
-    "RequestExit",
-    "Standstill",
-    "TakeOver",
-    "TryMerge",
-    "VerifyFully",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:

@@ -17,8 +17,6 @@ from musician.protocol.journal import AWAITS_ANSWER, Entry, Kind
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.values import dataclass
 
-__all__ = ["JUMP_OVER_PCT", "SILENT_FROM_S", "Anomaly", "Noted", "Signal", "anomalies", "in_journal"]
-
 JUMP_OVER_PCT = 15.0
 """Points of context between two readings; more is a jump."""
 

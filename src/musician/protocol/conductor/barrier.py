@@ -22,8 +22,6 @@ from musician.protocol.conductor.orchestra import TaskFacts, is_at_work, is_fini
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.states import ACTIVE, TERMINAL, WAITING, State
 
-__all__ = ["holder_of", "is_held_up", "pause_due", "stands_still"]
-
 
 def holder_of(task: TaskFacts, tasks: Iterable[TaskFacts]) -> TaskFacts | None:
     """The sibling for whose checkpoint the task stands still, the first of the plan; None if there is none."""

@@ -16,11 +16,9 @@ from musician.protocol.conductor.acts import (
     AskReviewer,
     Equip,
     Finish,
-    GoOn,
     Judge,
     Launch,
     Merge,
-    Pause,
     Reopen,
     RequestExit,
     Standstill,
@@ -37,7 +35,6 @@ from musician.protocol.conductor.orchestra import (
     Reviewer,
     Submitted,
     TaskFacts,
-    Trial,
     TrialOutcome,
     current_phase,
     is_at_work,
@@ -52,36 +49,6 @@ from musician.protocol.rules.liveness import Owner
 from musician.protocol.rules.review import Verdict, VerdictKind, judge_by_rule, needs_a_judge
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
-
-__all__ = [
-    "MOST_FAILED_LAUNCHES",
-    "Act",
-    "AskHuman",
-    "AskReviewer",
-    "Equip",
-    "Finish",
-    "GoOn",
-    "Judge",
-    "Launch",
-    "Merge",
-    "Orchestra",
-    "Pause",
-    "Reopen",
-    "Report",
-    "RequestExit",
-    "Reviewer",
-    "Standstill",
-    "Submitted",
-    "TakeOver",
-    "TaskFacts",
-    "Trial",
-    "TrialOutcome",
-    "TryMerge",
-    "VerifyFully",
-    "current_phase",
-    "decide",
-    "is_finished",
-]
 
 WITHDRAWN = (
     "it was withdrawn, and the plan has it still: put it back with `musician handoff`, or take it out of the plan"

@@ -23,8 +23,6 @@ from musician.protocol.rules.review import (
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
 
-__all__ = ["Judgement", "Opinion", "before_asking", "form_opinion", "judge_by_opinion"]
-
 
 class Judgement(StrEnum):
     APPROVE = "approve"

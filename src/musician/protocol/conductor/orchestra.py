@@ -10,23 +10,6 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
 from musician.protocol.values import dataclass
 
-__all__ = [
-    "Orchestra",
-    "Report",
-    "Reviewer",
-    "Submitted",
-    "TaskFacts",
-    "Trial",
-    "TrialOutcome",
-    "current_phase",
-    "is_at_work",
-    "is_finished",
-    "is_merge_trouble",
-    "is_open",
-    "is_withdrawn",
-    "waits_for_person",
-]
-
 
 class TrialOutcome(StrEnum):
     """What a trial merge of a completion into the plan's branch came to (D24)."""

@@ -7,8 +7,6 @@ the tests that fail, where somebody counted them, and the words without what shi
 import re
 from collections.abc import Iterable
 
-__all__ = ["what_failed"]
-
 _SHIFTS = (
     (re.compile(r"(?:/[^\s/:'\"`]+)+/"), "/"),  # where a file lies; its name stays
     (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?Z?)?\b"), "DATE"),

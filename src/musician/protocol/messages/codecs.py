@@ -19,26 +19,6 @@ from musician.protocol.messages.particulars import (
     show_pct,
 )
 
-__all__ = [
-    "BUDGET",
-    "COUNT",
-    "COUNTED",
-    "DEVIATIONS",
-    "ESTIMATE",
-    "IN_BRACKETS",
-    "KEY_OUTPUTS",
-    "LINE",
-    "NTH_BY_OF",
-    "NTH_BY_SLASH",
-    "OPTIONAL_LINE",
-    "OPTIONAL_PATH",
-    "PCT",
-    "REMAINING",
-    "SCORE",
-    "SELF_CORRECTION",
-    "TEXT",
-]
-
 
 def _show_nth(separator: str, value: Nth | None) -> str:
     return show_int(None) if value is None else f"{value.number}{separator}{value.of}"

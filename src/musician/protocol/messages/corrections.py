@@ -21,16 +21,6 @@ from enum import StrEnum
 from musician.protocol.errors import BadField
 from musician.protocol.values import dataclass
 
-__all__ = [
-    "MOST_CORRECTIONS",
-    "Correction",
-    "Way",
-    "corrections_in",
-    "is_correction",
-    "order_id",
-    "with_corrections",
-]
-
 MOST_CORRECTIONS = 50
 """In one answer."""
 

@@ -8,8 +8,6 @@ said, with what was played since, which is all that the program knows. Nothing h
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["MOST_POINTS", "answer_text", "numbered_answer", "numbered_answers", "points_of"]
-
 MOST_POINTS = 20
 _MOST_SHOWN_CHARS = 300
 

@@ -23,8 +23,6 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 from musician.protocol.errors import BadField, UnreadableMessage
 from musician.protocol.values import dataclass
 
-__all__ = ["Codec", "Field", "Form", "Message"]
-
 T = TypeVar("T")
 
 _FIELD_INDENT = "  "

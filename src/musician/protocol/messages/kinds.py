@@ -9,8 +9,6 @@ from types import MappingProxyType
 
 from musician.protocol.states import State
 
-__all__ = ["REPORTS", "SUBMISSIONS", "VERDICT_OF", "MessageType"]
-
 
 class MessageType(StrEnum):
     """What ``orchestration_messages`` says in its ``message_type`` column."""

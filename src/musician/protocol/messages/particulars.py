@@ -15,31 +15,6 @@ from musician.protocol.errors import BadField
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.values import dataclass
 
-__all__ = [
-    "ABSENT",
-    "MOST_COUNTED",
-    "MOST_PCT",
-    "AgentsRemaining",
-    "Counted",
-    "Deviations",
-    "KeyOutput",
-    "Nth",
-    "OutputKind",
-    "SelfCorrection",
-    "check_count",
-    "check_line",
-    "check_optional_line",
-    "check_optional_path",
-    "check_path",
-    "check_pct",
-    "check_text",
-    "read_estimate",
-    "read_int",
-    "read_pct",
-    "show_int",
-    "show_pct",
-]
-
 MOST_COUNTED = 999_999_999
 """No count in a message is larger."""
 

@@ -22,6 +22,7 @@ from musician.protocol.messages.codecs import (
     TEXT,
 )
 from musician.protocol.messages.forms import Codec, Field, Form, Message
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.particulars import (
     AgentsRemaining,
     Deviations,
@@ -33,10 +34,7 @@ from musician.protocol.messages.particulars import (
     check_pct,
     check_text,
 )
-from musician.protocol.messages.types import MessageType
 from musician.protocol.values import dataclass
-
-__all__ = ["FINAL", "ROUGHEST", "Completion", "ReviewRequest", "Submission"]
 
 FINAL = "final"
 """The reason of every completion."""

@@ -29,7 +29,7 @@ from musician.protocol.messages.codecs import (
     TEXT,
 )
 from musician.protocol.messages.forms import Field, Form, Message
-from musician.protocol.messages.kinds import REPORTS, SUBMISSIONS, VERDICT_OF, MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.particulars import (
     MOST_PCT,
     AgentsRemaining,
@@ -46,18 +46,6 @@ from musician.protocol.messages.particulars import (
 )
 from musician.protocol.names import check_task_id
 from musician.protocol.values import dataclass
-
-__all__ = [
-    "REPORTS",
-    "SUBMISSIONS",
-    "VERDICT_OF",
-    "ClaimBlockedNotice",
-    "ContextWarning",
-    "ErrorReport",
-    "HandoffNotice",
-    "MessageType",
-    "Resumption",
-]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,8 +19,6 @@ from musician.protocol.rules.deviations import REJECTED
 from musician.protocol.states import State
 from musician.protocol.values import replace
 
-__all__ = ["exit_requested", "judged", "message", "pause_asked", "pause_lifted", "timed_out"]
-
 
 def message(turn: Turn, given: i.MessageArrived) -> None:
     """A note is heard at the next boundary; an emergency makes that boundary here."""

@@ -23,17 +23,6 @@ from musician.protocol.rules.budget import (
 from musician.protocol.rules.delegation import Attempts, Failure
 from musician.protocol.values import replace
 
-__all__ = [
-    "go_on",
-    "leave",
-    "leave_soon",
-    "report_failure",
-    "stance_of",
-    "wait_for",
-    "warn",
-    "warn_if_tight",
-]
-
 
 def go_on(turn: Turn) -> None:
     """At a boundary: leave, wait, pause, warn, or begin what is next."""

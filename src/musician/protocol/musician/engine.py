@@ -35,17 +35,14 @@ from musician.protocol.musician.answers import (
     timed_out,
 )
 from musician.protocol.musician.boundary import go_on, leave_soon
-from musician.protocol.musician.playing import MOST_REDS, measure, piece_ended, told, verification_ended
+from musician.protocol.musician.playing import measure, piece_ended, told, verification_ended
 from musician.protocol.musician.program import Check
-from musician.protocol.musician.since import Since
-from musician.protocol.musician.state import BUSY, Mode, MusicianState, Waiting, Word
+from musician.protocol.musician.state import BUSY, Mode, MusicianState, Word
 from musician.protocol.musician.turn import Turn
 from musician.protocol.musician.writing import leaving, question, resumption_question
 from musician.protocol.resumption.handoff import ENDED_WAITING
 from musician.protocol.states import VERDICTS, State
 from musician.protocol.values import replace
-
-__all__ = ["MOST_REDS", "Mode", "MusicianState", "Since", "Waiting", "step", "takes"]
 
 _RUNNING = BUSY | {Mode.STOPPING}
 _STARTED = frozenset(Mode) - {Mode.NEW, Mode.ENDED}

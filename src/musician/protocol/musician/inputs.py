@@ -12,28 +12,6 @@ from musician.protocol.rules.review import Verification
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 
-__all__ = [
-    "AnswerTold",
-    "ClaimWasLost",
-    "ContextTold",
-    "DeviationTold",
-    "ExitWasRequested",
-    "Input",
-    "MessageArrived",
-    "PartialTold",
-    "PauseAsked",
-    "PauseLifted",
-    "PieceEnded",
-    "PieceEnding",
-    "QuestionTold",
-    "SelfCorrectionTold",
-    "Started",
-    "StopAsked",
-    "VerdictArrived",
-    "VerificationEnded",
-    "WaitTimedOut",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:

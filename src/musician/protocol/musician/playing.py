@@ -16,8 +16,6 @@ from musician.protocol.rules.deviations import Severity, open_deviations
 from musician.protocol.rules.review import Verification
 from musician.protocol.values import replace
 
-__all__ = ["MOST_REDS", "measure", "piece_ended", "told", "verification_ended"]
-
 LOST = "it vanished and said nothing"
 
 MOST_REDS = 3

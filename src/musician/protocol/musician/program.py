@@ -7,8 +7,6 @@ from musician.protocol.messages.corrections import Correction, Way, corrections_
 from musician.protocol.rules.delegation import Extent
 from musician.protocol.values import dataclass
 
-__all__ = ["Check", "Play", "Program", "ordered"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Play:

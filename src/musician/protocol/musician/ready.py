@@ -12,26 +12,6 @@ from musician.protocol.messages.types import ContextWarning, ErrorReport
 from musician.protocol.musician.program import Check, Play
 from musician.protocol.values import dataclass
 
-__all__ = [
-    "Acknowledge",
-    "Act",
-    "Ask",
-    "End",
-    "EndKind",
-    "Finish",
-    "Leave",
-    "PlayPiece",
-    "Ready",
-    "Record",
-    "Report",
-    "Resume",
-    "ReworkPiece",
-    "StopPiece",
-    "Submit",
-    "Verify",
-    "Write",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:

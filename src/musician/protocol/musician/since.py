@@ -12,8 +12,6 @@ from musician.protocol.journal import JUDGED_BY_PERSON, Entry, Kind
 from musician.protocol.messages.feedback import numbered_answer, points_of
 from musician.protocol.values import dataclass, replace
 
-__all__ = ["Since"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Since:

@@ -10,8 +10,6 @@ from musician.protocol.rules.delegation import Attempts
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
 
-__all__ = ["BUSY", "Mode", "MusicianState", "Waiting", "Word"]
-
 
 class Mode(StrEnum):
     """What a session is at; exactly one thing at a time."""

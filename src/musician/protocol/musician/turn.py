@@ -10,8 +10,6 @@ from musician.protocol.musician.program import ordered
 from musician.protocol.musician.state import Mode, MusicianState, Word
 from musician.protocol.values import replace
 
-__all__ = ["Turn"]
-
 
 class Turn:
     def __init__(self, state: MusicianState) -> None:

@@ -17,19 +17,6 @@ from musician.protocol.rules.review import Roughness, smoothness
 if TYPE_CHECKING:
     from musician.protocol.musician.state import MusicianState
 
-__all__ = [
-    "context_advice",
-    "context_warning",
-    "cost_pct",
-    "error_report",
-    "leaving",
-    "question",
-    "question_asked",
-    "resumption_question",
-    "submission",
-    "timeout_report",
-]
-
 _USAGE_AT_THE_END = re.compile(r"\n *Context Usage: [^\n]*\Z")
 
 

@@ -6,8 +6,6 @@ from types import MappingProxyType
 
 from musician.protocol.values import dataclass
 
-__all__ = ["GRANTABLE", "REASONS", "UNTOLD", "Act", "Refusal", "worded_grants"]
-
 
 class Act(StrEnum):
     """One kind of act; the value is what ``musician send --grant`` calls it."""

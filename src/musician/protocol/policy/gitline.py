@@ -15,8 +15,6 @@ from musician.protocol.policy.forbidden import UNTOLD, Act
 from musician.protocol.policy.shell import UNKNOWN
 from musician.protocol.values import dataclass
 
-__all__ = ["GitLine", "read_git_line"]
-
 _MOST_ALIASES_DEEP = 10
 _VALUED_GLOBALS = frozenset(
     {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source", "--super-prefix"}

@@ -10,8 +10,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["OWN_TOOLS", "READING", "is_harmless"]
-
 OWN_TOOLS = ("mcp__plugin_musician_comms-link__", "mcp__comms-link__")
 """How the names of this project's own tools begin; their server checks what they may do."""
 

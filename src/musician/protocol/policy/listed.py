@@ -1,7 +1,5 @@
 """Names written as a text, one list of them each: as many as there are, they are read more easily so."""
 
-__all__ = ["listed"]
-
 
 def listed(text: str) -> frozenset[str]:
     """The words of a text."""

@@ -15,8 +15,6 @@ from musician.protocol.policy.forbidden import Act
 from musician.protocol.policy.shell import UNKNOWN
 from musician.protocol.values import dataclass
 
-__all__ = ["Surroundings", "deleting", "is_database", "is_free", "is_outside", "within", "writing"]
-
 _NO_GRANTS: frozenset[Act] = frozenset()
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 

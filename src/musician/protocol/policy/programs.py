@@ -23,8 +23,6 @@ from musician.protocol.policy.shell import UNKNOWN, Run, found_by, name_of, reso
 from musician.protocol.policy.verbs import PUBLISHERS, claude, forge, musician, publishes
 from musician.protocol.values import replace
 
-__all__ = ["acts_of", "as_module", "is_fed", "is_known", "passed_on"]
-
 _WORDS = listed("""
     [ [[ : ag apropos basename bat break case cat cd cmp column comm continue cut date df diff dirname du echo
     egrep exit export false fgrep file grep head hostname id info jq kill killall less local logger ls man mktemp more

@@ -13,8 +13,6 @@ from musician.protocol.policy.forbidden import Act
 from musician.protocol.policy.gitline import read_git_line
 from musician.protocol.policy.listed import listed
 
-__all__ = ["acts_of_server", "commands_in", "is_looking", "paths_in"]
-
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _LOOKING = listed("""
     browse check count describe diff download explain export fetch find get glob grep health help info inspect list

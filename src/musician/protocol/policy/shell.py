@@ -21,8 +21,6 @@ from posixpath import basename, join, normpath
 
 from musician.protocol.values import dataclass
 
-__all__ = ["MOST_CHARACTERS", "UNKNOWN", "Run", "TooMuch", "found_by", "name_of", "resolved", "runs_of"]
-
 UNKNOWN = "\0"
 """Stands in a word for what cannot be known; a real argument never contains it."""
 

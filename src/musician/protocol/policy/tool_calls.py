@@ -21,8 +21,6 @@ from musician.protocol.policy.servers import acts_of_server, commands_in, is_loo
 from musician.protocol.policy.shell import MOST_CHARACTERS, UNKNOWN, Run, TooMuch, resolved, runs_of
 from musician.protocol.values import dataclass
 
-__all__ = ["Surroundings", "is_own_tool", "judge"]
-
 _MOST_SHOWN = 120
 _MOST_NESTED = 8
 

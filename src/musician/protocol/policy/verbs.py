@@ -7,8 +7,6 @@ from musician.protocol.policy.listed import listed
 from musician.protocol.policy.places import Surroundings
 from musician.protocol.policy.shell import UNKNOWN, Run
 
-__all__ = ["PUBLISHERS", "claude", "forge", "musician", "publishes"]
-
 PUBLISHERS = listed("""
     buildah bun bunx cargo conda docker dotnet flit gem gradle hatch helm jj lerna mvn npm npx nuget pdm pnpm podman
     poetry twine uv yarn

@@ -14,21 +14,6 @@ from enum import StrEnum
 
 from musician.protocol.values import dataclass
 
-__all__ = [
-    "DIED",
-    "DIRTY_OVER_PCT",
-    "ENDED_WAITING",
-    "FELL_SILENT",
-    "WITHOUT_A_WORD",
-    "Ending",
-    "Handoff",
-    "HandoffKind",
-    "Read",
-    "assess_ending",
-    "classify",
-    "read",
-]
-
 DIRTY_OVER_PCT = 80.0
 """A session that ended above this context usage is distrusted: what it claimed is verified anew."""
 

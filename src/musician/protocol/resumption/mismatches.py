@@ -21,8 +21,6 @@ from musician.protocol.resumption.telling import Told
 from musician.protocol.rules.review import Verification
 from musician.protocol.values import dataclass
 
-__all__ = ["CLASSES", "Class", "Decision", "Known", "Mismatch", "MismatchKind", "decide", "find_mismatches"]
-
 
 class Class(StrEnum):
     BENIGN = "benign"

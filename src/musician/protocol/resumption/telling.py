@@ -9,8 +9,6 @@ from collections.abc import Iterable
 
 from musician.protocol.values import dataclass
 
-__all__ = ["Told", "told_by_handoff", "told_by_status"]
-
 _ITEM = r"(?P<item>step \d{1,6}(?: agent \d{1,6})?|checkpoint \d{1,6})"
 _STATUS = re.compile(
     _ITEM + r" (?P<word>started|launched|completed|returned|found completed|skipped|undone|approved)\b",

@@ -16,23 +16,6 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 
-__all__ = [
-    "LEAST_AGENT_COST_PCT",
-    "WARNING_STANCES",
-    "ContextAnswer",
-    "Reading",
-    "Stance",
-    "agents_that_fit",
-    "answer_by_rule",
-    "average_agent_cost",
-    "breaks_estimate",
-    "errors_left",
-    "evaluate",
-    "project",
-    "reading_from_pct",
-    "reading_from_tokens",
-]
-
 LEAST_AGENT_COST_PCT = 0.1
 """No average agent cost counts as less, so that the number of agents that fit stays finite."""
 

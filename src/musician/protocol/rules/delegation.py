@@ -15,19 +15,6 @@ from enum import StrEnum
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
 
-__all__ = [
-    "DELEGABLE",
-    "Attempts",
-    "Choice",
-    "Extent",
-    "Failure",
-    "NextAttempt",
-    "WorkKind",
-    "decide",
-    "modules_of",
-    "next_attempt",
-]
-
 
 class WorkKind(StrEnum):
     FUNCTION = "function"

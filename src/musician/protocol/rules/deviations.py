@@ -11,21 +11,6 @@ from enum import StrEnum
 from musician.protocol.errors import UnknownSeverity
 from musician.protocol.values import dataclass
 
-__all__ = [
-    "ESCALATES_AT_HIGH",
-    "ESCALATES_AT_MEDIUM",
-    "REJECTED",
-    "RESUMES_ALONE_UP_TO",
-    "SKIPPED_BY_ITSELF",
-    "Deviation",
-    "Severity",
-    "asks_before_resuming",
-    "escalates",
-    "open_deviations",
-    "parse_severity",
-    "worst",
-]
-
 ESCALATES_AT_MEDIUM = 2
 """So many open Medium deviations escalate (REF-6)."""
 

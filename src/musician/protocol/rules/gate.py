@@ -23,19 +23,6 @@ from musician.protocol.values import dataclass
 if TYPE_CHECKING:
     from musician.protocol.settings import Settings
 
-__all__ = [
-    "CLIENT_CAP",
-    "Decision",
-    "Duty",
-    "Keep",
-    "Leave",
-    "Patience",
-    "Wait",
-    "decide",
-    "patience",
-    "spent",
-]
-
 CLIENT_CAP = 8
 """Blocks in a row without a tool call between, after which the client overrides the next one."""
 

@@ -13,16 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from musician.protocol.settings import Settings
 
-__all__ = [
-    "HeartbeatStatus",
-    "Owner",
-    "heartbeat_status",
-    "holds_claim",
-    "owner_standing",
-    "standing_by_heartbeat",
-    "trusts_ages",
-]
-
 
 class HeartbeatStatus(StrEnum):
     OK = "ok"

@@ -14,17 +14,6 @@ from typing import NamedTuple
 from musician.protocol.rules.review import Verification
 from musician.protocol.values import dataclass
 
-__all__ = [
-    "MATRIX",
-    "Check",
-    "CoverageLevel",
-    "Decision",
-    "Facts",
-    "Row",
-    "coverage_level",
-    "decide",
-]
-
 
 class Check(StrEnum):
     """How a stage with two outcomes ended."""

@@ -13,8 +13,6 @@ from functools import cache
 
 from musician.protocol.values import dataclass
 
-__all__ = ["MAX_FINDINGS", "Finding", "FindingKind", "may_change"]
-
 MAX_FINDINGS = 50
 """Of one verification; what is over is counted in one more."""
 

@@ -29,26 +29,6 @@ from musician.protocol.rules.deviations import Deviation, Severity, escalates, o
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
 
-__all__ = [
-    "APPROVED_UP_TO",
-    "ROUGHEST",
-    "SENT_BACK_FROM",
-    "Evidence",
-    "Roughness",
-    "Smoothness",
-    "Submission",
-    "SubmittedWork",
-    "Verdict",
-    "VerdictKind",
-    "Verification",
-    "judge_by_rule",
-    "limits_of_review",
-    "missing_evidence",
-    "needs_a_judge",
-    "smoothness",
-    "summed_up",
-]
-
 ROUGHEST = 9
 APPROVED_UP_TO = 4
 """Approved as it is; between this and ``SENT_BACK_FROM`` a full verification comes first (D18)."""

@@ -19,9 +19,11 @@ from musician.protocol.errors import BadField, EvidenceMissing, InvalidPlan
 from musician.protocol.journal import Entry, Kind, Progress
 from musician.protocol.messages.types import ErrorReport
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.engine import Mode, MusicianState, Since, step
+from musician.protocol.musician.engine import step
 from musician.protocol.musician.inputs import PieceEnded, PieceEnding
 from musician.protocol.musician.program import Play, Program
+from musician.protocol.musician.since import Since
+from musician.protocol.musician.state import Mode, MusicianState
 from musician.protocol.musician.writing import leaving, question
 from musician.protocol.rules.deviations import SKIPPED_BY_ITSELF
 from musician.protocol.settings import Settings
@@ -43,8 +45,6 @@ from musician.store.port import Store
 from musician.store.rows import MessageRow
 from musician.trees.git import Git
 from musician.trees.root import Root
-
-__all__ = ["Hand"]
 
 
 class Hand:

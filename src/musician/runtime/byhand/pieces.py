@@ -13,8 +13,6 @@ from musician.runtime.tasktree import TaskTree
 from musician.store.port import Store
 from musician.trees.root import Root
 
-__all__ = ["begin", "end"]
-
 
 def begin(root: Root, store: Store, claim: Claim, tree: TaskTree, item: str) -> None:
     """Keep what stands now. Of a tree that is the user's own nothing can be told later."""

@@ -4,8 +4,6 @@ from musician.protocol.journal import Kind
 from musician.protocol.states import State
 from musician.service import TaskView
 
-__all__ = ["is_granted", "used_in"]
-
 
 def is_granted(view: TaskView, epoch: int) -> bool:
     """Whether the conductor has answered a context warning of this claim since its last approved checkpoint."""

@@ -8,9 +8,11 @@ from musician import service
 from musician.protocol.errors import EvidenceMissing, NotGreen
 from musician.protocol.messages.feedback import answer_text, numbered_answers
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.engine import Mode, Since, step
+from musician.protocol.musician.engine import step
 from musician.protocol.musician.inputs import VerificationEnded
 from musician.protocol.musician.program import Check
+from musician.protocol.musician.since import Since
+from musician.protocol.musician.state import Mode
 from musician.protocol.transitions import Actor, Event, find
 from musician.protocol.values import replace
 from musician.runtime.belongings import check_alone
@@ -22,8 +24,6 @@ from musician.runtime.heartbeat import beating
 from musician.runtime.preparing import prepare_tree
 from musician.runtime.tasks import raising_one
 from musician.runtime.tasktree import key_outputs
-
-__all__ = ["submit_checkpoint"]
 
 
 async def submit_checkpoint(

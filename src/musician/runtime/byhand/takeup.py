@@ -29,8 +29,6 @@ from musician.store.port import Store
 from musician.trees import marks
 from musician.trees.root import Root
 
-__all__ = ["MOST_ITEMS", "MOST_TOLD_CHARS", "TakenUp", "take_up"]
-
 MOST_ITEMS = 40
 """Of the items done, and of those still to do; ``done_count`` and ``pending_count`` say how many there are."""
 

@@ -13,8 +13,6 @@ from musician.protocol.rules.budget import WARNING_STANCES, Stance
 from musician.protocol.states import State
 from musician.runtime.byhand.hand import Hand
 
-__all__ = ["advise", "warn_by_hand", "warn_if_too_dear"]
-
 
 def advise(hand: Hand, context_pct: float | None) -> str:
     """What a reading asks of the session now; "" if nothing, or if there is none."""

@@ -24,6 +24,8 @@ from musician.processes.ending import adopting_orphans
 from musician.processes.scratch import sweep_scratch
 from musician.processes.signals import stop_requested
 from musician.protocol.conductor import engine as c
+from musician.protocol.conductor.acts import Finish, Standstill
+from musician.protocol.conductor.orchestra import Orchestra
 from musician.protocol.errors import DatabaseUnusable, MusicianError, PlanChanged
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.settings import Settings
@@ -47,8 +49,6 @@ from musician.trees.merge import take_up_papers
 from musician.trees.partial import prune_partials
 from musician.trees.root import Root
 from musician.verification.baseline import Baseline
-
-__all__ = ["Ending", "Outcome", "conduct"]
 
 LOOK_EVERY_S = 2.0
 """The slow look behind the bell."""
@@ -201,9 +201,9 @@ class _Run:
             if self._stopping or _identity(self._store.path) != self._database:
                 return Ending.INTERRUPTED
             acts = c.decide(orchestra)
-            if c.Finish() in acts:
+            if Finish() in acts:
                 return Ending.COMPLETE
-            if c.Standstill() in acts and not self._memory.busy:
+            if Standstill() in acts and not self._memory.busy:
                 return Ending.NEEDS_HUMAN
             for act in acts:
                 await performer.perform(act)
@@ -233,7 +233,7 @@ class _Run:
             self._root, self._store, self._plan, commit, settings=self._settings, is_end=is_end
         )
 
-    async def _look(self) -> c.Orchestra:
+    async def _look(self) -> Orchestra:
         views, questions = await anyio.to_thread.run_sync(
             partial(service.everything, self._store, self._plan.plan_id)
         )

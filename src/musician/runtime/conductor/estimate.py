@@ -12,8 +12,6 @@ from musician.protocol.rules.budget import breaks_estimate
 from musician.protocol.settings import Settings
 from musician.service import TaskView
 
-__all__ = ["is_estimate_broken"]
-
 _ANSWERED = frozenset({Kind.APPROVED, Kind.SENT_BACK, Kind.CONTEXT})
 
 

@@ -6,14 +6,15 @@ from typing import TypeVar
 
 from musician import service
 from musician.plans.model import Changes, Isolation, Plan, Review, TaskSpec
-from musician.protocol.conductor.engine import Orchestra, Report, Reviewer, Submitted, TaskFacts, Trial
 from musician.protocol.conductor.opinion import Opinion
+from musician.protocol.conductor.orchestra import Orchestra, Report, Reviewer, Submitted, TaskFacts, Trial
 from musician.protocol.conductor.repeats import what_failed
 from musician.protocol.errors import UnreadableMessage
 from musician.protocol.journal import AWAITS_ANSWER, Kind, Progress
 from musician.protocol.messages import submissions
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.submissions import Completion, ReviewRequest
-from musician.protocol.messages.types import ContextWarning, ErrorReport, MessageType
+from musician.protocol.messages.types import ContextWarning, ErrorReport
 from musician.protocol.musician.program import Check
 from musician.protocol.musician.writing import question_asked
 from musician.protocol.names import CONDUCTOR
@@ -35,8 +36,6 @@ from musician.trees.branches import branch_of, full_ref, integration_branch
 from musician.trees.git import Git
 from musician.trees.root import Root
 from musician.verification.earlier import failed_tests_of
-
-__all__ = ["Gatherer", "Memory", "submitted_commit"]
 
 T = TypeVar("T", ContextWarning, ErrorReport)
 

@@ -13,7 +13,7 @@ from anyio.to_thread import run_sync
 
 from musician.plans.model import Changes, Isolation, Plan, TaskSpec
 from musician.processes.output import one_line
-from musician.protocol.conductor.engine import Trial, TrialOutcome
+from musician.protocol.conductor.orchestra import Trial, TrialOutcome
 from musician.protocol.errors import TreeNotReady
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
@@ -21,15 +21,13 @@ from musician.runtime.baselines import Baselines
 from musician.runtime.preparing import prepare_tree
 from musician.runtime.verifying import nobody_records, python_environment, verify_by_hand
 from musician.store.port import Store
-from musician.trees import merge
+from musician.trees import conflicts, merge
 from musician.trees.branches import full_ref, integration_branch
 from musician.trees.git import Git
 from musician.trees.giving import give
 from musician.trees.root import Root
 from musician.verification.result import VerificationResult
 from musician.verification.select import all_commands
-
-__all__ = ["Merger", "without_work"]
 
 _MOST_DETAIL_CHARS = 2000
 
@@ -85,7 +83,7 @@ class Merger:
             )
             if isinstance(found, merge.AlreadyMerged):
                 return Trial(outcome=TrialOutcome.GREEN)
-            if isinstance(found, merge.Conflict):
+            if isinstance(found, conflicts.Conflict):
                 return Trial(
                     outcome=TrialOutcome.CONFLICT,
                     detail=_both_sides(found, self.plan.plan_id),
@@ -134,7 +132,7 @@ class Merger:
             raise TreeNotReady(reason=problem, paths=(str(tree),), remedy="mend the plan's setup command")
 
 
-def _both_sides(found: merge.Conflict, plan_id: str) -> str:
+def _both_sides(found: conflicts.Conflict, plan_id: str) -> str:
     """What is in conflict, what the other side did there, and how it is resolved in the task's own tree."""
     return (
         f"{', '.join(found.paths)}\n  already merged: {found.ours}\n  this task: {found.theirs}\n"

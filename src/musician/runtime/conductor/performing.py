@@ -17,14 +17,13 @@ from musician.plans.model import Isolation, Plan, TaskSpec
 from musician.processes.ending import end_tree
 from musician.processes.running import Running, start_program
 from musician.protocol.claim import Claim
-from musician.protocol.conductor import engine as c
+from musician.protocol.conductor import acts, orchestra
 from musician.protocol.conductor.orchestra import is_merge_trouble
 from musician.protocol.errors import ConductorError, MusicianError, SessionError, StaleVerdict
 from musician.protocol.rules.review import Evidence, Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
-from musician.runtime.checkpoint import outcome_of
 from musician.runtime.conductor.facts import Memory, submitted_commit
 from musician.runtime.conductor.merging import Merger
 from musician.runtime.conductor.reviewing import ask_reviewer
@@ -38,9 +37,8 @@ from musician.trees.git import Git
 from musician.trees.root import Root
 from musician.trees.snapshot import changed_files
 from musician.trees.worktree import place_of
+from musician.verification.checkpoint import outcome_of
 from musician.verification.select import full_commands
-
-__all__ = ["Performer"]
 
 
 @dataclass(kw_only=True)
@@ -61,36 +59,36 @@ class Performer:
         self.processes: dict[str, Running] = {}
         self._background: set[anyio.CancelScope] = set()
 
-    async def perform(self, act: c.Act) -> None:
+    async def perform(self, act: acts.Act) -> None:
         """Do one act, or begin it. A refusal means that the facts have changed: the next look decides anew."""
         task_id = getattr(act, "task_id", "")
         if task_id in self.memory.busy:
             return
         match act:
-            case c.Launch():
+            case acts.Launch():
                 try:
                     self._launch(task_id)
                 except OSError as error:  # no room for another process, or for its log
                     await run_sync(partial(self._ask, task_id, "trouble", 0, f"no musician starts: {error}"))
-            case c.TryMerge():
+            case acts.TryMerge():
                 self._in_background(task_id, partial(self._try_merge, act))
-            case c.Equip():
+            case acts.Equip():
                 self._in_background(task_id, partial(self._equip, act))
-            case c.Merge():
+            case acts.Merge():
                 self._in_background(task_id, partial(self._merge, act))
-            case c.AskReviewer():
+            case acts.AskReviewer():
                 self._in_background(task_id, partial(self._ask_reviewer, act))
-            case c.VerifyFully():
+            case acts.VerifyFully():
                 self._in_background(task_id, partial(self._verify_fully, act))
-            case c.TakeOver():
+            case acts.TakeOver():
                 self._in_background(task_id, partial(self._take_over, act))
             case _:
                 await self._say(act)
 
-    async def _say(self, act: c.Act) -> None:
+    async def _say(self, act: acts.Act) -> None:
         call: Callable[[], object]
         match act:
-            case c.Judge():
+            case acts.Judge():
                 call = partial(
                     service.judge,
                     self.store,
@@ -100,15 +98,15 @@ class Performer:
                     submission_id=act.message_id,
                     rules=act.rules,
                 )
-            case c.Pause():
+            case acts.Pause():
                 call = partial(service.pause, self.store, act.task_id, act.text)
-            case c.GoOn():
+            case acts.GoOn():
                 call = partial(service.go_on, self.store, act.task_id)
-            case c.RequestExit():
+            case acts.RequestExit():
                 call = partial(service.request_exit, self.store, act.task_id, act.text, urgent=False)
-            case c.AskHuman():
+            case acts.AskHuman():
                 call = partial(self._ask, act.task_id, act.kind, act.subject_id, act.text)
-            case c.Reopen():
+            case acts.Reopen():
                 call = partial(service.reopen, self.store, act.task_id)
             case _:
                 return
@@ -146,7 +144,7 @@ class Performer:
         self.processes.pop(task_id, None)
         self.wake()
 
-    async def _take_over(self, act: c.TakeOver) -> None:
+    async def _take_over(self, act: acts.TakeOver) -> None:
         """What cannot be ended from here is fenced, and a person asked to see to it."""
         view = await run_sync(partial(service.task_view, self.store, act.task_id))
         is_known_dead = view.row.session_id in self.memory.dead_sessions or lives(self.root, view) is False
@@ -164,7 +162,7 @@ class Performer:
         if survivor:
             await run_sync(partial(self._ask, act.task_id, "doubtful", epoch, survivor))
 
-    async def _equip(self, act: c.Equip) -> None:
+    async def _equip(self, act: acts.Equip) -> None:
         """What a claim through the program makes by itself; what is done elsewhere would be merged by nobody."""
         row = await run_sync(partial(service.task_row, self.store, act.task_id))
         claim = Claim(task_id=act.task_id, session_id=row.session_id or "", epoch=row.claim_epoch)
@@ -183,7 +181,7 @@ class Performer:
 
     # -- reviewing --------------------------------------------------------------------------------------------
 
-    async def _try_merge(self, act: c.TryMerge) -> None:
+    async def _try_merge(self, act: acts.TryMerge) -> None:
         view = await run_sync(partial(service.task_view, self.store, act.task_id))
         earlier = sum(1 for each in view.submissions if is_merge_trouble(each.verdict_text or ""))
         trial = await self.merger.try_merge(
@@ -194,22 +192,22 @@ class Performer:
         )
         self.memory.trials[act.message_id] = trial
 
-    def _check_waits(self, act: c.TryMerge) -> None:
+    def _check_waits(self, act: acts.TryMerge) -> None:
         """What was judged meanwhile, or taken back by an exit, is not merged: :class:`StaleVerdict`."""
         view = service.task_view(self.store, act.task_id)
         latest = view.submissions[-1].message_id
         if view.row.state is not State.NEEDS_REVIEW or latest != act.message_id:
             raise StaleVerdict(task_id=act.task_id, judged=act.message_id, latest=latest)
 
-    async def _merge(self, act: c.Merge) -> None:
+    async def _merge(self, act: acts.Merge) -> None:
         view = await run_sync(partial(service.task_view, self.store, act.task_id))
         task, commit = self.plan.task(act.task_id), submitted_commit(view)
         trial = await self.merger.try_merge(task, commit=commit, earlier=0)
-        if trial.outcome is not c.TrialOutcome.GREEN:
+        if trial.outcome is not orchestra.TrialOutcome.GREEN:
             text = f"complete, but its merge is {trial.outcome}: {trial.detail}"
             await run_sync(partial(self._ask, act.task_id, "merge", 0, text))
 
-    async def _ask_reviewer(self, act: c.AskReviewer) -> None:
+    async def _ask_reviewer(self, act: acts.AskReviewer) -> None:
         task = self.plan.task(act.task_id)
         view = await run_sync(partial(service.task_view, self.store, act.task_id))
         opinion = await ask_reviewer(
@@ -223,7 +221,7 @@ class Performer:
         )
         await run_sync(partial(service.keep_opinion, self.store, act.task_id, act.message_id, opinion))
 
-    async def _verify_fully(self, act: c.VerifyFully) -> None:
+    async def _verify_fully(self, act: acts.VerifyFully) -> None:
         """Everything up to the submitted checkpoint, by the conductor's own hand (D18)."""
         task = self.plan.task(act.task_id)
         view = await run_sync(partial(service.task_view, self.store, act.task_id))

@@ -31,8 +31,6 @@ from musician.trees.branches import branch_of, full_ref, integration_branch
 from musician.trees.git import Git
 from musician.trees.root import Root
 
-__all__ = ["ask_reviewer"]
-
 _MOST_TROUBLE_CHARS = 500
 
 

@@ -9,8 +9,6 @@ from musician.protocol.errors import ConductorRunning
 from musician.protocol.names import CONDUCTOR
 from musician.trees.root import Root
 
-__all__ = ["sole_conductor"]
-
 
 def sole_conductor(root: Root, session_id: str) -> VitalSign:
     """Take the lock until it is released; :class:`ConductorRunning` names the process that has it."""

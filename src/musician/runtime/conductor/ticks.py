@@ -14,8 +14,6 @@ from musician.protocol.rules.liveness import trusts_ages
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
 
-__all__ = ["CLOCK", "Ticks"]
-
 GAP_FACTOR = 5.0
 """A tick this many times late means that the machine slept."""
 

@@ -8,8 +8,6 @@ from musician.store.port import Store
 from musician.trees.root import Root
 from musician.verification.baseline import Baseline
 
-__all__ = ["Whole", "try_all"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whole:

@@ -26,8 +26,9 @@ from musician.protocol.errors import ClaimLost, IllegalEvent, MusicianError
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.engine import Mode, MusicianState, step, takes
+from musician.protocol.musician.engine import step, takes
 from musician.protocol.musician.program import Play
+from musician.protocol.musician.state import Mode, MusicianState
 from musician.protocol.rules.delegation import Extent
 from musician.protocol.rules.deviations import parse_severity
 from musician.protocol.settings import Settings
@@ -45,8 +46,6 @@ from musician.runtime.recording import Recorder
 from musician.runtime.resuming.resolutions import take_up_resolution, trouble_told
 from musician.runtime.tasktree import TaskTree, key_outputs
 from musician.store.port import Store
-
-__all__ = ["Session"]
 
 _OUTCOMES = {
     port.OutcomeKind.FAILED: i.PieceEnding.FAILED,

@@ -15,7 +15,7 @@ import anyio.to_thread
 from musician import service
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost
-from musician.protocol.messages.types import MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.musician import inputs as i
 from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.settings import Settings
@@ -26,8 +26,6 @@ from musician.service import Look
 from musician.store.bell import Bell
 from musician.store.port import Store
 from musician.store.rows import MessageRow
-
-__all__ = ["Watcher"]
 
 _TOLD = frozenset({MessageType.NOTE, MessageType.EMERGENCY, MessageType.PAUSE, MessageType.GO_ON})
 

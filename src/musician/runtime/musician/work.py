@@ -29,12 +29,13 @@ from musician.protocol.errors import (
     NoRepository,
     TreeNotReady,
 )
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.particulars import SelfCorrection
-from musician.protocol.messages.types import HandoffNotice, MessageType
+from musician.protocol.messages.types import HandoffNotice
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.engine import MusicianState
 from musician.protocol.musician.since import Since
+from musician.protocol.musician.state import MusicianState
 from musician.protocol.settings import Settings
 from musician.runtime.baselines import Baselines
 from musician.runtime.claiming import block, claim_task
@@ -51,8 +52,6 @@ from musician.store.port import Store
 from musician.store.rows import MessageRow
 from musician.trees.ground import check_ground
 from musician.trees.root import Root
-
-__all__ = ["play_task"]
 
 MOST_REASON_CHARS = 500
 """Of why a session could not go on, in its message."""

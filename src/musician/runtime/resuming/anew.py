@@ -21,19 +21,17 @@ from musician.protocol.resumption.mismatches import Mismatch
 from musician.protocol.rules.review import Verification
 from musician.protocol.states import State
 from musician.protocol.values import dataclass, replace
-from musician.runtime.checkpoint import outcome_of
 from musician.runtime.preparing import prepare_tree
 from musician.runtime.resuming.reconciling import check_to_decide
 from musician.runtime.resuming.resumption import Resumed, checkpoint_number
 from musician.service import TaskView
+from musician.verification.checkpoint import outcome_of
 from musician.verification.oldtree import old_tree
 from musician.verification.result import VerificationResult
 from musician.verification.run import verify
 
 if TYPE_CHECKING:
     from musician.runtime.resuming.lookback import Ground
-
-__all__ = ["Anew", "verify_anew"]
 
 _MOST_TOLD_CHARS = 500
 _FINISHED = frozenset({Kind.COMPLETED, Kind.RETURNED, Kind.REWORKED, Kind.RECONCILED})

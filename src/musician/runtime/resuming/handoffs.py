@@ -22,8 +22,6 @@ from musician.protocol.values import dataclass
 from musician.service import TaskView
 from musician.verification.result import VerificationResult
 
-__all__ = ["AFTER_CRASH", "Left", "handoff_after_crash", "handoff_of", "what_was_left", "why_gone"]
-
 AFTER_CRASH = "program after a crash"
 """Who wrote a HANDOFF that no session of its own wrote: it is no clean exit."""
 

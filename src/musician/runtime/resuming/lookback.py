@@ -41,8 +41,6 @@ from musician.store.port import Store
 from musician.store.rows import MessageRow
 from musician.trees.root import Root
 
-__all__ = ["Ground", "Outlook", "look_back"]
-
 _MOST_TOLD_CHARS = 500
 """Of a verification or a mismatch, in the takeover message."""
 

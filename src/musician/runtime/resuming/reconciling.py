@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from musician import service
 from musician.protocol.journal import RESOLVED_BY_HAND, Entry, Kind, deviation_in
-from musician.protocol.messages.types import VERDICT_OF
+from musician.protocol.messages.kinds import VERDICT_OF
 from musician.protocol.musician.program import Check, Play, Program
 from musician.protocol.resumption.handoff import HandoffKind
 from musician.protocol.resumption.mismatches import (
@@ -32,8 +32,6 @@ from musician.runtime.resuming.resumption import Resumed
 from musician.runtime.tasktree import TaskTree
 from musician.service import TaskView
 from musician.store.rows import HistoryRow
-
-__all__ = ["Settled", "check_to_decide", "compare", "settle"]
 
 _BETWEEN_SESSIONS = CLAIMABLE | {State.EXITED}
 _CHANGED = frozenset({Kind.UNDONE, Kind.SKIPPED})

@@ -13,8 +13,6 @@ from musician.runtime.resuming.resumption import REWORK, checkpoint_number, rewo
 from musician.runtime.tasktree import TaskTree
 from musician.service import TaskView
 
-__all__ = ["is_anothers", "open_trouble", "take_up_resolution", "trouble_told"]
-
 _AT_REST = frozenset({Kind.SUBMITTED, Kind.ERROR, Kind.HANDOFF})
 """With these a session's work ends; what it hears next begins it again."""
 

@@ -11,9 +11,10 @@ from musician import service
 from musician.protocol.errors import UnreadableMessage
 from musician.protocol.journal import Entry, Kind, Progress
 from musician.protocol.messages.corrections import corrections_in, order_id
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.particulars import Counted, Deviations, SelfCorrection
 from musician.protocol.messages.submissions import Completion, ReviewRequest
-from musician.protocol.messages.types import MessageType, Resumption
+from musician.protocol.messages.types import Resumption
 from musician.protocol.musician.program import Check, Play, Program, ordered
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.resumption.handoff import Ending
@@ -27,16 +28,6 @@ from musician.runtime.tasktree import TaskTree
 from musician.service import TaskView
 from musician.store.rows import JournalRow, MessageRow, SubmissionRow
 from musician.verification.findings import counted
-
-__all__ = [
-    "Resumed",
-    "checkpoint_number",
-    "reconcile",
-    "resumption_message",
-    "reworked_since",
-    "unheard_orders",
-    "unheard_verdicts",
-]
 
 REWORK = "rework "
 """How the items begin that mend a checkpoint."""

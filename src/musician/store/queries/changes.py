@@ -8,8 +8,6 @@ from musician.store.rows.papers import HumanRow
 from musician.store.rows.sessions import JournalRow
 from musician.store.rows.tasks import HistoryRow
 
-__all__ = ["ChangedRow", "Changes"]
-
 ChangedRow = MessageRow | HistoryRow | JournalRow | HumanRow
 
 

@@ -3,8 +3,6 @@
 from musician.store.query import Command, Query
 from musician.store.rows.clients import ClientRow
 
-__all__ = ["Clients"]
-
 
 class Clients:
     client = Query(ClientRow, "session_id")

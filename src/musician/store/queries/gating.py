@@ -2,8 +2,6 @@
 
 from musician.store.query import Command, Query
 
-__all__ = ["Gating"]
-
 
 class Gating:
     moved = Query(int, "session_id")

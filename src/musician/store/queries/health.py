@@ -2,8 +2,6 @@
 
 from musician.store.query import Query
 
-__all__ = ["Health"]
-
 
 class Health:
     quick_check = Query(str)

@@ -6,8 +6,6 @@ from musician.store.query import Query
 from musician.store.rows.submissions import SubmissionRow
 from musician.store.rows.tasks import HistoryRow
 
-__all__ = ["History"]
-
 
 class QuietRow(NamedTuple):
     now: str

@@ -3,8 +3,6 @@
 from musician.store.query import Command, Query
 from musician.store.rows.messages import MessageRow
 
-__all__ = ["Messages"]
-
 
 class Messages:
     send = Command("task_id from_session message_type message")

@@ -3,8 +3,6 @@
 from musician.store.query import Command, Query
 from musician.store.rows.messages import MessageRow
 
-__all__ = ["Permits"]
-
 
 class Permits:
     grant_act = Command("task_id act message_id")

@@ -6,8 +6,6 @@ from musician.protocol.states import State
 from musician.store.query import Command, Query
 from musician.store.rows.papers import HumanRow, PlanRow
 
-__all__ = ["Plans"]
-
 
 class PhaseRow(NamedTuple):
     plan_id: str

@@ -5,8 +5,6 @@ from typing import NamedTuple
 from musician.store.query import Command, Query
 from musician.store.rows.papers import ProposalRow
 
-__all__ = ["Proposals"]
-
 
 class OpenProposalRow(NamedTuple):
     path: str

@@ -3,8 +3,6 @@
 from musician.store.query import Command, Query
 from musician.store.rows.sessions import ProcessRow, SessionRow
 
-__all__ = ["Sessions"]
-
 
 class Sessions:
     count_sessions = Query(int, "task_id")

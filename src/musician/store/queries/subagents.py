@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 from musician.store.query import Command, Query
 
-__all__ = ["Subagents"]
-
 
 class SubagentRow(NamedTuple):
     agent_id: str

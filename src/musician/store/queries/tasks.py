@@ -5,8 +5,6 @@ from typing import NamedTuple
 from musician.store.query import Command, Query
 from musician.store.rows.tasks import TaskRow
 
-__all__ = ["Tasks"]
-
 
 class ClaimRow(NamedTuple):
     task_id: str

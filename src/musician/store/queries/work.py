@@ -7,8 +7,6 @@ from musician.store.rows.papers import DocumentRow
 from musician.store.rows.sessions import JournalRow
 from musician.store.rows.submissions import OpinionRow, VerificationRow
 
-__all__ = ["Work"]
-
 
 class BeginningRow(NamedTuple):
     tip: str

@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-__all__ = ["ClientRow"]
-
 
 class ClientRow(NamedTuple):
     """``warned_pct`` is 0 as long as no context threshold was told."""

@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-__all__ = ["MessageRow"]
-
 
 class MessageRow(NamedTuple):
     id: int

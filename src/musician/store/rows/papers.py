@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-__all__ = ["DocumentRow", "HumanRow", "PlanRow", "ProposalRow"]
-
 
 class DocumentRow(NamedTuple):
     id: int

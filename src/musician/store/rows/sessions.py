@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-__all__ = ["JournalRow", "ProcessRow", "SessionRow"]
-
 
 class SessionRow(NamedTuple):
     task_id: str

@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 from musician.protocol.states import State
 
-__all__ = ["OpinionRow", "SubmissionRow", "VerificationRow"]
-
 
 class SubmissionRow(NamedTuple):
     """A submission and, once it is judged, its verdict; what it covers, where this program wrote it (D28)."""

@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 from musician.protocol.states import State
 
-__all__ = ["HistoryRow", "TaskRow"]
-
 
 class TaskRow(NamedTuple):
     """``heartbeat_age_s``: seconds by the database's clock; None if unset or unreadable, negative if in the future."""

@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from musician.protocol.names import CONDUCTOR
 from musician.store.sqlite.triggers import abort
 
-__all__ = ["COUNTED", "bounding_triggers"]
-
 COUNTED = (
     "orchestration_messages",
     "history",

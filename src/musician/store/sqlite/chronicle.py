@@ -28,8 +28,6 @@ from musician.store.sqlite.triggers import (
     trigger,
 )
 
-__all__ = ["chronicle_triggers"]
-
 _NEWEST = "FROM history WHERE task_id = NEW.task_id ORDER BY id DESC LIMIT 1"
 
 

@@ -11,8 +11,6 @@ import apsw
 
 from musician.store.sqlite.migrating import create_schema
 
-__all__ = ["differences", "objects"]
-
 _TOKEN = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*|\w+|[^\w\s]")
 
 

@@ -12,8 +12,6 @@ import apsw
 from musician.protocol.errors import DatabaseUnusable
 from musician.store.sqlite.gate import GateTimeout
 
-__all__ = ["as_unusable", "gate_fault", "held_by", "spent", "unreachable"]
-
 _KINDS: tuple[tuple[type[apsw.Error], str, str, str], ...] = (
     (
         apsw.NotADBError,

@@ -21,11 +21,10 @@ import apsw
 
 from musician.protocol.errors import StatementRefused
 from musician.protocol.values import dataclass
-from musician.store.port import Answer, Change, Value
+from musician.store.port import Answer, Change
+from musician.store.query import Value
 from musician.store.sqlite.functions import MOST_ASKED_BYTES, OURS, QUICK
 from musician.store.sqlite.texts import read_bytes
-
-__all__ = ["TIME_LIMIT_S", "alter", "ask"]
 
 TIME_LIMIT_S = 5.0
 """A statement that takes longer is interrupted; a changing one holds up every other writer."""

@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping
 
 import apsw
 
-from musician.store.port import Value
-
-__all__ = ["MOST_ASKED_BYTES", "OURS", "QUICK"]
+from musician.store.query import Value
 
 MOST_ASKED_BYTES = 4 * 1024 * 1024
 """Of one value in a question."""

@@ -25,8 +25,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["TOLD_AFTER_S", "Gate", "GateTimeout"]
-
 TOLD_AFTER_S = 2.0
 """A wait as long as this is told."""
 

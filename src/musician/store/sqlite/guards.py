@@ -41,8 +41,6 @@ from musician.store.sqlite.triggers import (
     trigger,
 )
 
-__all__ = ["guard_statements"]
-
 _ON_CHANGE = "BEFORE UPDATE OF state ON orchestration_tasks"
 
 

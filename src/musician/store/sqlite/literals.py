@@ -4,8 +4,6 @@ from collections.abc import Iterable
 
 from musician.protocol.states import State
 
-__all__ = ["list_of", "state_list"]
-
 
 def list_of(values: Iterable[str]) -> str:
     """``'a', 'b'``: constants of this program as SQL literals."""

@@ -18,8 +18,6 @@ from musician.store.sqlite.literals import state_list
 from musician.store.sqlite.migrating import all_or_nothing, drop_triggers, make_guards
 from musician.store.sqlite.named import load_queries
 
-__all__ = ["broken", "mend"]
-
 _LAST_ID = 2**53
 """Farther than ids come by counting; what lies beyond has been put there."""
 

@@ -27,16 +27,6 @@ from musician.store.sqlite.versions import (
     standing_of,
 )
 
-__all__ = [
-    "all_or_nothing",
-    "create_schema",
-    "drop_triggers",
-    "fingerprint",
-    "make_guards",
-    "migrations",
-    "take_up",
-]
-
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
 

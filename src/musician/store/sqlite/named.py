@@ -13,8 +13,6 @@ from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
 from musician.store.sqlite.literals import list_of, state_list
 
-__all__ = ["fill", "load_queries", "load_schema"]
-
 _HERE = Path(__file__).parent
 _NAME = re.compile(r"^-- name: ([a-z_]+)$", re.MULTILINE)
 

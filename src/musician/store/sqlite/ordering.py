@@ -11,8 +11,6 @@ from collections.abc import Iterator
 
 from musician.store.sqlite.triggers import abort, trigger
 
-__all__ = ["ordering_triggers"]
-
 _SETTLES = "OLD.resolved_at IS NULL AND NEW.resolved_at IS NOT NULL"
 _ASKS_AGAIN = "OLD.resolved_at IS NOT NULL AND NEW.resolved_at IS NULL"
 

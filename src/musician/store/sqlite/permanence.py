@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from musician.protocol.messages.kinds import MessageType
 from musician.store.sqlite.triggers import abort, trigger
 
-__all__ = ["permanence_triggers"]
-
 _KEYS = {
     "journal": ("id",),
     "documents": ("id",),

@@ -23,16 +23,14 @@ import apsw
 
 from musician.protocol.errors import DatabaseUnusable, NotInitialised
 from musician.store import bell
-from musician.store.port import Answer, Change, Row, Value
-from musician.store.query import Command, Query
+from musician.store.port import Answer, Change
+from musician.store.query import Command, Query, Row, Value
 from musician.store.sqlite import foreign
 from musician.store.sqlite.faults import as_unusable, gate_fault, spent, unreachable
 from musician.store.sqlite.gate import TOLD_AFTER_S, Gate, GateTimeout
 from musician.store.sqlite.named import load_queries
 from musician.store.sqlite.texts import read_bytes, whole
-from musician.store.sqlite.versions import APPLICATION_ID, SCHEMA_VERSION, check_ours
-
-__all__ = ["APPLICATION_ID", "DEFAULT_BUSY_TIMEOUT_S", "SCHEMA_VERSION", "SqliteStore", "SqliteTx"]
+from musician.store.sqlite.versions import APPLICATION_ID, check_ours
 
 DEFAULT_BUSY_TIMEOUT_S = 30.0
 R = TypeVar("R")

@@ -11,9 +11,7 @@ from types import MappingProxyType
 
 import apsw
 
-from musician.store.port import Value
-
-__all__ = ["read_bytes", "whole"]
+from musician.store.query import Value
 
 
 def read_bytes(

@@ -11,23 +11,6 @@ from musician.protocol.states import ACTIVE, CLAIMABLE, TERMINAL, VERDICTS, WAIT
 from musician.protocol.transitions import TABLE, Actor, Event
 from musician.store.sqlite.literals import list_of, state_list
 
-__all__ = [
-    "ANSWERED",
-    "CLAIMS",
-    "FENCED",
-    "IS_FALLBACK",
-    "JUDGES",
-    "NO_SESSION",
-    "OWNER_LIVES",
-    "TAKES_OVER",
-    "TASK_ROW",
-    "WHO",
-    "abort",
-    "goes_with",
-    "newest_unbound",
-    "trigger",
-]
-
 ANSWERED = VERDICTS
 """From these an owner goes on."""
 

@@ -19,16 +19,6 @@ import apsw
 from musician.protocol.errors import DatabaseUnusable
 from musician.protocol.values import dataclass
 
-__all__ = [
-    "APPLICATION_ID",
-    "GUARDS",
-    "LEAST_VERSION",
-    "SCHEMA_VERSION",
-    "Standing",
-    "check_ours",
-    "standing_of",
-]
-
 APPLICATION_ID = 0x4D757369
 """Written into the file's header ("Musi"), so that a foreign database is recognised."""
 
