@@ -8,21 +8,17 @@ from pathlib import Path
 import anyio
 import pytest
 
-from musician.agents.port import (
-    AgentEvent,
-    ContextReported,
-    DeviationReported,
-    Outcome,
-    OutcomeKind,
-    PartialReported,
-    Piece,
-    PieceKind,
-    QuestionAsked,
-    SelfCorrectionReported,
-    Stage,
-)
+from musician.agents.port import AgentEvent, Outcome, OutcomeKind, Piece, PieceKind, Stage
 from musician.agents.shell import MAX_FEEDBACK_BYTES, MAX_TAIL_LINES, ShellAgent
 from musician.processes.identity import ProcessIdentity, is_running
+from musician.protocol.musician.inputs import (
+    ContextTold,
+    DeviationTold,
+    PartialTold,
+    QuestionTold,
+    SelfCorrectionTold,
+)
+from musician.protocol.rules.deviations import Severity
 from musician.testing.waiting import HANG_S
 
 
@@ -138,11 +134,11 @@ def test_tags_are_told_in_order(theatre: Theatre) -> None:
         "echo '::question which?'; printf '::partial no docs'",
     )
     assert theatre.events == [
-        ContextReported(used_pct=58.0),
-        DeviationReported(severity="Medium", text="other way"),
-        SelfCorrectionReported(text="again"),
-        QuestionAsked(text="which?"),
-        PartialReported(text="no docs"),
+        ContextTold(used_pct=58.0),
+        DeviationTold(severity=Severity.MEDIUM, text="other way"),
+        SelfCorrectionTold(text="again"),
+        QuestionTold(text="which?"),
+        PartialTold(text="no docs"),
     ]
 
 
@@ -156,7 +152,7 @@ def test_tags_are_told_while_the_block_runs_and_cancelling_ends_everything(theat
             group.cancel_scope.cancel()
 
     anyio.run(act)
-    assert theatre.events == [ContextReported(used_pct=5.0)]
+    assert theatre.events == [ContextTold(used_pct=5.0)]
     assert not is_running(theatre.processes[0])
 
 
@@ -167,7 +163,7 @@ def test_a_malformed_tag_is_complained_of_in_the_log_and_an_admission_is_heard_a
         theatre.perform("echo ::context lots; echo ::deviation Huge thing; printf end").kind
         is OutcomeKind.DONE
     )
-    assert theatre.events == [DeviationReported(severity="High", text="Huge thing")]
+    assert theatre.events == [DeviationTold(severity=Severity.HIGH, text="Huge thing")]
     log = theatre.log.read_text()
     assert (
         "end\n[musician: '::context lots' is not understood: use 58%, 58.5% or 120000/200000]\n"

@@ -8,20 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from musician.agents.port import (
-    AgentEvent,
-    ContextReported,
-    DeviationReported,
-    DeviationRuled,
-    PartialReported,
-    PointAnswered,
-    ProposalMade,
-    QuestionAsked,
-    SelfCorrectionReported,
-    VerdictGiven,
-)
+from musician.agents.port import AgentEvent, DeviationRuled, ProposalMade, VerdictGiven
 from musician.agents.tags import MAX_LINE_BYTES, MAX_TEXT_CHARS, Line, LineReader
 from musician.processes.output import printable
+from musician.protocol.musician.inputs import (
+    AnswerTold,
+    ContextTold,
+    DeviationTold,
+    PartialTold,
+    QuestionTold,
+    SelfCorrectionTold,
+)
+from musician.protocol.rules.deviations import Severity
 
 NO_WHAT = "it does not say what deviates"
 
@@ -41,27 +39,27 @@ def only_event(text: str) -> AgentEvent | None:
 @pytest.mark.parametrize(
     ("text", "event"),
     [
-        ("::context 58%", ContextReported(used_pct=58.0)),
-        ("::context 58.5%", ContextReported(used_pct=58.5)),
-        ("::context 0%", ContextReported(used_pct=0.0)),
-        ("::context 100 %", ContextReported(used_pct=100.0)),
-        ("::context 120000/200000", ContextReported(used_pct=60.0)),
-        ("::context 360236 / 1000000", ContextReported(used_pct=36.0236)),
-        (" \t::context 58%  ", ContextReported(used_pct=58.0)),
-        ("::deviation Medium took sqlite", DeviationReported(severity="Medium", text="took sqlite")),
-        ("::deviation low: a  b", DeviationReported(severity="Low", text="a b")),
-        ("::deviation HIGH rm", DeviationReported(severity="High", text="rm")),
-        ("::self-correction wrote it again", SelfCorrectionReported(text="wrote it again")),
-        ("::question which port?", QuestionAsked(text="which port?")),
-        ("::question: which port?", QuestionAsked(text="which port?")),
-        ("::answer 2 asks for the value", PointAnswered(number=2, text="asks for the value")),
-        ("::answer 20: so", PointAnswered(number=20, text="so")),
+        ("::context 58%", ContextTold(used_pct=58.0)),
+        ("::context 58.5%", ContextTold(used_pct=58.5)),
+        ("::context 0%", ContextTold(used_pct=0.0)),
+        ("::context 100 %", ContextTold(used_pct=100.0)),
+        ("::context 120000/200000", ContextTold(used_pct=60.0)),
+        ("::context 360236 / 1000000", ContextTold(used_pct=36.0236)),
+        (" \t::context 58%  ", ContextTold(used_pct=58.0)),
+        ("::deviation Medium took sqlite", DeviationTold(severity=Severity.MEDIUM, text="took sqlite")),
+        ("::deviation low: a  b", DeviationTold(severity=Severity.LOW, text="a b")),
+        ("::deviation HIGH rm", DeviationTold(severity=Severity.HIGH, text="rm")),
+        ("::self-correction wrote it again", SelfCorrectionTold(text="wrote it again")),
+        ("::question which port?", QuestionTold(text="which port?")),
+        ("::question: which port?", QuestionTold(text="which port?")),
+        ("::answer 2 asks for the value", AnswerTold(number=2, text="asks for the value")),
+        ("::answer 20: so", AnswerTold(number=20, text="so")),
         ("::verdict approve", VerdictGiven(judgement="approve")),
         ("::verdict Reject: say why", VerdictGiven(judgement="reject", text="say why")),
         ("::verdict fix a  b", VerdictGiven(judgement="fix", text="a b")),
         ("::rule 2", DeviationRuled(number=2)),
-        ("::partial no docs yet", PartialReported(text="no docs yet")),
-        ("::partial café \x1b[31mred", PartialReported(text="café [31mred")),
+        ("::partial no docs yet", PartialTold(text="no docs yet")),
+        ("::partial café \x1b[31mred", PartialTold(text="café [31mred")),
     ],
 )
 def test_a_tag_line_is_an_event(text: str, event: AgentEvent) -> None:
@@ -71,8 +69,8 @@ def test_a_tag_line_is_an_event(text: str, event: AgentEvent) -> None:
 @pytest.mark.parametrize("used", [49, 50, 64, 65, 74, 75, 79, 80])
 @pytest.mark.parametrize("window", [200_000, 1_000_000])
 def test_b28_a_reading_is_exact_at_the_thresholds(used: int, window: int) -> None:
-    assert only_event(f"::context {used}%") == ContextReported(used_pct=used)
-    assert only_event(f"::context {used * window // 100}/{window}") == ContextReported(used_pct=used)
+    assert only_event(f"::context {used}%") == ContextTold(used_pct=used)
+    assert only_event(f"::context {used * window // 100}/{window}") == ContextTold(used_pct=used)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +88,7 @@ def test_b28_a_reading_is_exact_at_the_thresholds(used: int, window: int) -> Non
     ],
 )
 def test_b28_a_reading_that_cannot_be_is_unknown(reading: str) -> None:
-    assert only_event(f"::context {reading}") == ContextReported(used_pct=None)
+    assert only_event(f"::context {reading}") == ContextTold(used_pct=None)
 
 
 @pytest.mark.parametrize(
@@ -123,11 +121,11 @@ def test_a_malformed_tag_is_a_complaint_and_no_event(text: str, why: str) -> Non
 @pytest.mark.parametrize(
     ("text", "event", "why"),
     [
-        ("::deviation Huge x", DeviationReported(severity="High", text="Huge x"), "Low, Medium or High"),
-        ("::deviation", DeviationReported(severity="High", text=NO_WHAT), "says nothing"),
-        ("::deviation Medium", DeviationReported(severity="Medium", text=NO_WHAT), "what deviates"),
-        ("::self-correction", SelfCorrectionReported(text="it does not say what was wrong"), "says nothing"),
-        ("::partial \x1b", PartialReported(text="it does not say what is missing"), "says nothing"),
+        ("::deviation Huge x", DeviationTold(severity=Severity.HIGH, text="Huge x"), "Low, Medium or High"),
+        ("::deviation", DeviationTold(severity=Severity.HIGH, text=NO_WHAT), "says nothing"),
+        ("::deviation Medium", DeviationTold(severity=Severity.MEDIUM, text=NO_WHAT), "what deviates"),
+        ("::self-correction", SelfCorrectionTold(text="it does not say what was wrong"), "says nothing"),
+        ("::partial \x1b", PartialTold(text="it does not say what is missing"), "says nothing"),
     ],
 )
 def test_what_an_agent_owns_up_to_is_heard_however_it_is_put(text: str, event: AgentEvent, why: str) -> None:
@@ -159,8 +157,8 @@ def test_any_other_line_is_output(text: str) -> None:
 def test_line_ends_of_both_kinds_and_a_last_line_without_one() -> None:
     lines = read(b"one\r\n\r\n::context 5%\r\nlone\rreturn\n::partial rest")
     assert [line.text for line in lines] == ["one", "", "::context 5%", "lone\rreturn", "::partial rest"]
-    assert lines[2].event == ContextReported(used_pct=5.0)
-    assert lines[4].event == PartialReported(text="rest")
+    assert lines[2].event == ContextTold(used_pct=5.0)
+    assert lines[4].event == PartialTold(text="rest")
 
 
 def test_no_output_is_no_line() -> None:
@@ -169,18 +167,18 @@ def test_no_output_is_no_line() -> None:
 
 def test_bytes_that_are_no_utf8_are_replaced() -> None:
     (line,) = read(b"::question \xff\xfe why\n")
-    assert line.event == QuestionAsked(text="�� why")
+    assert line.event == QuestionTold(text="�� why")
 
 
 def test_a_long_line_is_cut_and_the_next_one_is_read() -> None:
     first, second = read(b"x" * (MAX_LINE_BYTES * 3) + b"::context 5%\n", b"::context 6%\n")
     assert first == Line(text="x" * MAX_LINE_BYTES)
-    assert second.event == ContextReported(used_pct=6.0)
+    assert second.event == ContextTold(used_pct=6.0)
 
 
 def test_a_long_text_is_cut() -> None:
     event = only_event("::question " + "why " * 3000)
-    assert isinstance(event, QuestionAsked)
+    assert isinstance(event, QuestionTold)
     assert len(event.text) == MAX_TEXT_CHARS
     assert event.text.endswith("…")
 

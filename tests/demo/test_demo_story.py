@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from musician.agents.port import ContextReported, DeviationReported, SelfCorrectionReported
 from musician.agents.tags import LineReader
 from musician.demo.story import prepare
 from musician.plans.model import Plan, Step, TaskSpec
 from musician.plans.plan import load_plan
 from musician.protocol.errors import BadField
+from musician.protocol.musician.inputs import ContextTold, DeviationTold, SelfCorrectionTold
 from musician.protocol.settings import Settings
 from musician.testing.waiting import HANG_S
 from musician.verification.select import commands_for
@@ -203,7 +203,7 @@ def test_only_the_short_cut_in_the_postage_is_a_deviation_and_the_rework_changes
         for task in stand.plan.tasks
     }
     deviations = {
-        task_id: [event for event in events if isinstance(event, DeviationReported)]
+        task_id: [event for event in events if isinstance(event, DeviationTold)]
         for task_id, events in told.items()
     }
     assert [event.severity for event in deviations.pop("task-02")] == ["Medium"]
@@ -227,7 +227,7 @@ def test_only_the_labels_run_into_the_handoff_and_nothing_reaches_the_exit(stand
         for step in task.steps:
             pieces = (*step.run, *step.rework, *(script for agent in step.agents for script in agent.run))
             for event in (event for script in pieces for event in _events(script)):
-                if isinstance(event, ContextReported) and event.used_pct is not None:
+                if isinstance(event, ContextTold) and event.used_pct is not None:
                     readings.setdefault(step.title, []).append(event.used_pct)
     high = {title: used for title, used in readings.items() if max(used) >= CONTEXT.economy_from_pct}
     assert high == {"Fit it into a line": [67.0]}
@@ -240,9 +240,9 @@ def test_the_desk_has_a_subagents_piece_and_a_self_correction_in_its_last_step(s
     *earlier, last = task.steps
     assert any(step.agents for step in task.steps)
     assert isinstance(task.items[1], type(task.checkpoints[0]))
-    corrections = [event for event in _events(last.run[0]) if isinstance(event, SelfCorrectionReported)]
+    corrections = [event for event in _events(last.run[0]) if isinstance(event, SelfCorrectionTold)]
     assert len(corrections) == 1
     assert isinstance(last, Step)
     assert not any(
-        isinstance(event, SelfCorrectionReported) for step in earlier for event in _events(step.run[0])
+        isinstance(event, SelfCorrectionTold) for step in earlier for event in _events(step.run[0])
     )

@@ -12,6 +12,14 @@ from pathlib import Path
 from typing import Protocol
 
 from musician.processes.identity import ProcessIdentity
+from musician.protocol.musician.inputs import (
+    AnswerTold,
+    ContextTold,
+    DeviationTold,
+    PartialTold,
+    QuestionTold,
+    SelfCorrectionTold,
+)
 from musician.protocol.values import dataclass
 
 
@@ -41,37 +49,6 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextReported:
-    """Measured context usage. ``used_pct`` is None for a reading that cannot be (over 100 %, window 0)."""
-
-    used_pct: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviationReported:
-    severity: str
-    """Low, Medium or High."""
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelfCorrectionReported:
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionAsked:
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartialReported:
-    """The piece is done only in part, on purpose; ``text`` says what is missing."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalMade:
     """Something worth keeping (sources "Proposal System"). ``path`` is a file of the tree with its text, or None."""
 
@@ -79,14 +56,6 @@ class ProposalMade:
     """One of the seven, ``PATTERN`` and the like."""
     title: str
     path: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PointAnswered:
-    """What was done for point ``number``, from 1, of what was sent back."""
-
-    number: int
-    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,16 +74,17 @@ class DeviationRuled:
 
 
 AgentEvent = (
-    ContextReported
-    | DeviationReported
-    | SelfCorrectionReported
-    | QuestionAsked
-    | PartialReported
-    | PointAnswered
+    ContextTold
+    | DeviationTold
+    | SelfCorrectionTold
+    | QuestionTold
+    | PartialTold
+    | AnswerTold
     | ProposalMade
     | VerdictGiven
     | DeviationRuled
 )
+"""What the engine is told stands here as it is told."""
 
 
 class OutcomeKind(StrEnum):

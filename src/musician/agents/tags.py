@@ -23,23 +23,21 @@ cut into chunks changes nothing.
 
 import re
 
-from musician.agents.port import (
-    AgentEvent,
-    ContextReported,
-    DeviationReported,
-    DeviationRuled,
-    PartialReported,
-    PointAnswered,
-    ProposalMade,
-    QuestionAsked,
-    SelfCorrectionReported,
-    VerdictGiven,
-)
+from musician.agents.port import AgentEvent, DeviationRuled, ProposalMade, VerdictGiven
 from musician.processes.output import one_line
 from musician.protocol.conductor.opinion import Judgement
-from musician.protocol.errors import BadField
+from musician.protocol.errors import BadField, UnknownSeverity
 from musician.protocol.messages.feedback import MOST_POINTS
+from musician.protocol.musician.inputs import (
+    AnswerTold,
+    ContextTold,
+    DeviationTold,
+    PartialTold,
+    QuestionTold,
+    SelfCorrectionTold,
+)
 from musician.protocol.proposals import MOST_TITLE_CHARS, ProposalType, parse_type
+from musician.protocol.rules.deviations import Severity, parse_severity
 from musician.protocol.values import dataclass
 
 MAX_LINE_BYTES = 16 * 1024
@@ -54,7 +52,6 @@ _TAG = re.compile(
 )
 _PERCENT = re.compile(r"(-?\d+(?:\.\d+)?)\s*%", re.ASCII)
 _TOKENS = re.compile(r"(-?\d+)\s*/\s*(-?\d+)", re.ASCII)
-_SEVERITIES = frozenset({"Low", "Medium", "High"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,9 +104,9 @@ class LineReader:
 
 
 _UNSAID: dict[str, AgentEvent] = {
-    "deviation": DeviationReported(severity="High", text="it does not say what deviates"),
-    "self-correction": SelfCorrectionReported(text="it does not say what was wrong"),
-    "partial": PartialReported(text="it does not say what is missing"),
+    "deviation": DeviationTold(severity=Severity.HIGH, text="it does not say what deviates"),
+    "self-correction": SelfCorrectionTold(text="it does not say what was wrong"),
+    "partial": PartialTold(text="it does not say what is missing"),
 }
 """What an agent owns up to by the tag alone."""
 
@@ -139,13 +136,13 @@ def _event(name: str, text: str) -> AgentEvent:
         raise _NotUnderstood("it says nothing", heard=_UNSAID.get(name))
     match name:
         case "context":
-            return ContextReported(used_pct=_used_pct(text))
+            return ContextTold(used_pct=_used_pct(text))
         case "deviation":
             return _deviation(text)
         case "self-correction":
-            return SelfCorrectionReported(text=text)
+            return SelfCorrectionTold(text=text)
         case "question":
-            return QuestionAsked(text=text)
+            return QuestionTold(text=text)
         case "answer":
             return _answer(text)
         case "proposal":
@@ -155,7 +152,7 @@ def _event(name: str, text: str) -> AgentEvent:
         case "rule":
             return _rule(text)
         case _:
-            return PartialReported(text=text)
+            return PartialTold(text=text)
 
 
 def _used_pct(text: str) -> float | None:
@@ -172,26 +169,27 @@ def _used_pct(text: str) -> float | None:
     return 100 * used / window  # whole numbers to the end: 65 % is exactly 65 at the threshold
 
 
-def _deviation(text: str) -> DeviationReported:
+def _deviation(text: str) -> DeviationTold:
     word, _, what = text.partition(" ")
-    severity = word.rstrip(":").capitalize()
-    if severity not in _SEVERITIES:
-        grave = DeviationReported(severity="High", text=text)
-        raise _NotUnderstood("the severity is Low, Medium or High", heard=grave)
+    try:
+        severity = parse_severity(word.rstrip(":"))
+    except UnknownSeverity:
+        grave = DeviationTold(severity=Severity.HIGH, text=text)
+        raise _NotUnderstood("the severity is Low, Medium or High", heard=grave) from None
     if not what:
         unsaid = "it does not say what deviates"
-        raise _NotUnderstood(unsaid, heard=DeviationReported(severity=severity, text=unsaid))
-    return DeviationReported(severity=severity, text=what)
+        raise _NotUnderstood(unsaid, heard=DeviationTold(severity=severity, text=unsaid))
+    return DeviationTold(severity=severity, text=what)
 
 
-def _answer(text: str) -> PointAnswered:
+def _answer(text: str) -> AnswerTold:
     word, _, what = text.partition(" ")
     number = word.rstrip(".:)")
     if not (number.isascii() and number.isdecimal()) or not 1 <= int(number) <= MOST_POINTS:
         raise _NotUnderstood(f"it does not begin with the number of a point, 1 to {MOST_POINTS}")
     if not what:
         raise _NotUnderstood("it does not say what was done")
-    return PointAnswered(number=int(number), text=what)
+    return AnswerTold(number=int(number), text=what)
 
 
 def _verdict(text: str) -> VerdictGiven:

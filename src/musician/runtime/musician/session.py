@@ -30,7 +30,6 @@ from musician.protocol.musician.engine import step, takes
 from musician.protocol.musician.program import Play
 from musician.protocol.musician.state import Mode, MusicianState
 from musician.protocol.rules.delegation import Extent
-from musician.protocol.rules.deviations import parse_severity
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.values import dataclass, replace
@@ -392,18 +391,12 @@ class Session:
 
     async def _heard(self, event: port.AgentEvent) -> None:
         match event:
-            case port.ContextReported(used_pct=used):
-                await self._send.send(i.ContextTold(used_pct=used))
-            case port.DeviationReported(severity=severity, text=text):
-                await self._send.send(i.DeviationTold(severity=parse_severity(severity), text=text))
-            case port.SelfCorrectionReported(text=text):
-                await self._send.send(i.SelfCorrectionTold(text=text))
-            case port.QuestionAsked(text=text):
-                await self._send.send(i.QuestionTold(text=text))
-            case port.PartialReported(text=text):
-                await self._send.send(i.PartialTold(text=text))
-            case port.PointAnswered(number=number, text=text):
-                await self._send.send(i.AnswerTold(number=number, text=text))
             case port.ProposalMade():  # kept at once: the engine has nothing to decide
                 desk = Desk(root=self.papers.root, store=self.store)
                 await run_sync(partial(keep_made, desk, self.claim, self.tree.path, event))
+            case (
+                port.VerdictGiven() | port.DeviationRuled()
+            ):  # a reviewer's: of one that plays it means nothing
+                pass
+            case _:
+                await self._send.send(event)
