@@ -3,11 +3,10 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from musician.protocol.errors import GitFailed, TreeNotReady
 from musician.testing.waiting import HANG_S
 from musician.trees.ground import broken_trees, check_ground, check_layout
 from musician.trees.root import Root, find_root
-from musician.trees.worktree import ensure_worktree
+from musician.trees.worktree import ensure_worktree, remove_worktree
 
 GitCommand = Callable[..., str]
 
@@ -102,25 +101,39 @@ def test_the_folder_of_a_bare_repository_is_no_working_tree(
     check_layout(find_root(around / "feature"))
 
 
-def test_whoever_makes_a_tree_is_waited_for(root: Root, git: GitCommand, tmp_path: Path) -> None:
-    """AUDIT-P23: the user's own, half registered, at which git gives up."""
+SLOW_USER = """\
+#!/bin/sh
+{git} "$@" && exit
+code=$?
+echo x >> "{folder}/failed"
+if [ "$(wc -l < "{folder}/failed")" -ge 3 ]; then cp "{folder}/said" {common}; fi
+exit $code
+"""
+"""Git, and a user whose own git ends what it began between our third failure and our next look."""
+
+
+def test_whoever_makes_a_tree_is_waited_for(
+    root: Root, git: GitCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AUDIT-P23: the user's own, half registered, at which git gives up; found whole when one looks why."""
     git(root.path, "worktree", "add", "-q", str(tmp_path / "mine"), "-b", "mine")
     common = root.git_dir / "worktrees" / "mine" / "commondir"
     said = common.read_bytes()
+    (tmp_path / "said").write_bytes(said)
     common.write_bytes(b"")
-    seen = threading.Event()
-
-    def finish() -> None:
-        seen.wait()
-        common.write_bytes(said)
-
-    with ThreadPoolExecutor() as pool:
-        pool.submit(finish)
-        threading.Timer(0.2, seen.set).start()
+    shim = tmp_path / "bin" / "git"
+    shim.parent.mkdir()
+    user = SLOW_USER.format(git=shutil.which("git"), folder=tmp_path, common=shlex.quote(str(common)))
+    shim.write_text(user)
+    shim.chmod(0o755)
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", str(shim.parent), prepend=os.pathsep)
         assert ensure_worktree(root, "p", "task-01", "trunk").path.is_dir()
     common.write_bytes(b"")
     with pytest.raises(GitFailed, match="commondir"):
         ensure_worktree(root, "p", "task-02", "trunk")
+    with pytest.raises(GitFailed, match="commondir"):
+        remove_worktree(root, "p", "task-01")
     ((found, remedy),) = broken_trees(root)
     assert "mine" in found
     assert remedy.endswith(f"rm -r {shlex.quote(str(common.parent))}")
@@ -133,7 +146,7 @@ MAKE = """
 import sys
 from pathlib import Path
 from musician.trees.root import find_root
-from musician.trees.worktree import ensure_worktree
+from musician.trees.worktree import ensure_worktree, remove_worktree
 root = find_root(Path(sys.argv[1]))
 sys.stdin.readline()
 for task in sys.argv[2:]:

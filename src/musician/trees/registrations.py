@@ -57,30 +57,35 @@ def _locks(descriptor: int) -> bool:
 def run_patiently(root: Root, *arguments: str) -> Completed:
     """Run a git command that reads how all trees are registered: one that is just being made is waited for.
 
-    Git gives up at an entry that somebody, the user or an agent, has half written.
+    Git gives up at an entry that somebody, the user or an agent, has half written. It has failed for another reason
+    only if all were whole, and the same ones, before it began and after: who looks afterwards alone finds whole what
+    was finished meanwhile.
     """
+    before: dict[Path, bool] = {}
     for pause_s in _PATIENCE_S:
         time.sleep(pause_s)
         try:
             return Git(root.path).run(*arguments)
         except GitFailed as error:
             failure = error
-            if pause_s and all(is_whole(entry) for entry in entries(root)):
-                break  # it has failed for another reason
+        after = {entry: is_whole(entry) for entry in entries(root)}
+        if pause_s and after == before and all(after.values()):
+            break
+        before = after
     raise failure
 
 
 def is_whole(entry: Path) -> bool:
     """Whether a tree is registered whole: all that git reads of every tree is written."""
-    return all(
-        (entry / name).is_file() and (entry / name).stat().st_size for name in ("commondir", "gitdir", "HEAD")
-    )
+    try:
+        return all((entry / name).stat().st_size for name in ("commondir", "gitdir", "HEAD"))
+    except OSError:
+        return False
 
 
 def entries(root: Root) -> list[Path]:
     """The folders in which git remembers linked trees, the user's too."""
-    folder = root.git_dir / "worktrees"
-    return sorted(folder.iterdir()) if folder.is_dir() else []
+    return sorted((root.git_dir / "worktrees").glob("*"))
 
 
 def entry_of(root: Root, tree: Path) -> Path | None:

@@ -105,7 +105,7 @@ def _remove(root: Root, branch: str) -> None:
             git.run("reset", "--hard", "--quiet")
         for left in status.left_out:  # links, and copies of what the user has
             (path / os.fsdecode(left)).unlink()
-        Git(root.path).run("worktree", "remove", str(path))
+        run_patiently(root, "worktree", "remove", str(path))
     with _reporting(path.parent):
         if path.parent.is_dir() and not any(path.parent.iterdir()):
             path.parent.rmdir()
