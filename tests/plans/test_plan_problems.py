@@ -301,6 +301,21 @@ def test_a_mistake_is_told_with_its_line_and_what_was_expected(text: str, expect
     assert problems_of(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("keys", "second"),
+    [("test: x\nisolation: shared", ""), ("review: rules", "test: x\nisolation: shared")],
+    ids=["nothing is merged", "what is merged has no test"],
+)
+def test_a_plan_that_requires_green_has_something_to_run_at_its_end(keys: str, second: str) -> None:
+    """D27: else it would be complete with whatever is red."""
+    text = STEP.replace("plan: p", f"plan: p\nrequire: green\n{keys}")
+    text += f"### t-2: D\n```yaml task\n{second}\n```\n#### Step 1: E\n"
+    (problem,) = problems_of(text)
+    assert problem.startswith(
+        "P.md:3: `require: green`, and nothing is run at the end; expected a `test` for"
+    )
+
+
 def test_problems_of_all_files_are_told_at_once_and_in_order() -> None:
     body = "---\ntask: other\nplan: q\nreview: x\n---\n# A\n# B\n## Stp 1: C\n### Agent 1: D\n```yaml task\n```\n"
     text = TASK + "```yaml task\ninstructions: i.md\n```\n#### Foo\n### : X\n#### Step 1: C\n"

@@ -129,6 +129,11 @@ class TaskSpec:
         """Never empty; the last one is final."""
         return tuple(item for item in self.items if isinstance(item, Checkpoint))
 
+    @property
+    def tests_the_whole(self) -> bool:
+        """Whether its ``test`` is run on the plan's base, and at the end on all that is merged (D27)."""
+        return self.test is not None and self.isolation is Isolation.WORKTREE
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:

@@ -21,7 +21,7 @@ from musician.plans.headings import PLAN_STEP_LEVEL, Count, Kind, quote, read_nu
 from musician.plans.instructions import TaskFile, read_task_file
 from musician.plans.keys import Defaults, PlanKeys, TaskKeys, read_plan_keys, read_task_keys
 from musician.plans.markdown import Block, Heading, join_prose, normalise, read_document, split_at
-from musician.plans.model import Isolation, Phase, Plan, TaskSpec
+from musician.plans.model import Phase, Plan, TaskSpec
 from musician.plans.problems import Problems, Report
 from musician.plans.tasks import check_characters, check_pauses, check_reviewer, check_steps, resolve_task
 from musician.protocol.errors import BadId, InvalidPlan
@@ -239,9 +239,10 @@ class _PlanReader:
         if not self._title:
             self._report(1, "no title", "`# Title` behind the front matter")
         tasks = [found.task for found in self._found()]
-        if self._keys.require and tasks and all(task.isolation is Isolation.SHARED for task in tasks):
-            alone = "at least one task with `isolation: worktree`: what is merged is tested"
-            self._report(self._keys.lines["require"], f"`require: {self._keys.require}`", alone)
+        if self._keys.require and tasks and not any(task.tests_the_whole for task in tasks):
+            what = f"`require: {self._keys.require}`, and nothing is run at the end"
+            expected = "a `test` for at least one task with `isolation: worktree`: what is merged is tested"
+            self._report(self._keys.lines["require"], what, expected)
         if not self._phases:
             self._report(1, "no phase", "`## Phase 1: Title` with at least one task")
 

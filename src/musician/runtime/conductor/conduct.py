@@ -179,7 +179,7 @@ class _Run:
                 group.start_soon(self._hear, bell)
                 group.start_soon(self._try_the_base, row.base_commit)
                 ending = await self._loop(performer)
-                wholes = await self._try_the_whole() if ending is Ending.COMPLETE else ()
+                wholes = await self._try_the_whole(row.base_commit) if ending is Ending.COMPLETE else ()
                 if wholes is None:
                     ending = Ending.INTERRUPTED
                 await performer.stop_all(self._stopped_by)
@@ -217,12 +217,12 @@ class _Run:
         self._base_tried.set()
         self.wake()
 
-    async def _try_the_whole(self) -> tuple[Whole, ...] | None:
+    async def _try_the_whole(self, base: str) -> tuple[Whole, ...] | None:
         """The base beside all that is merged; None if somebody wants to stop."""
         with self._trying:
             await self._base_tried.wait()
             tip = Git(self._root.path).commit_id(full_ref(integration_branch(self._plan.plan_id)))
-            now = () if tip is None else await self._try_all(tip, is_end=True)
+            now = await self._try_all(tip or base, is_end=True)
             return tuple(
                 Whole(before=before, now=after) for before, after in zip(self._base, now, strict=False)
             )

@@ -1,6 +1,6 @@
 """What the plan's own tests say of all of it: of the commit it begins at, and of what was merged in the end (D27)."""
 
-from musician.plans.model import Isolation, Plan, Require, TaskSpec
+from musician.plans.model import Plan, Require, TaskSpec
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
 from musician.runtime.baselines import Baselines
@@ -36,13 +36,13 @@ class Whole:
 async def try_all(
     root: Root, store: Store, plan: Plan, commit: str, *, settings: Settings, is_end: bool = False
 ) -> tuple[Baseline, ...]:
-    """Every command that verifies the plan's tasks, on a commit; none where no task has a tree of its own.
+    """Every command that verifies the plan's tasks, on a commit; none where nothing is merged.
 
     Where the ``is_end`` must be green, and was not, it is tried again.
     """
     first: dict[tuple[str | None, str], TaskSpec] = {}
     for task in plan.tasks:
-        if task.test is not None and task.isolation is Isolation.WORKTREE:
+        if task.test is not None and task.tests_the_whole:
             first.setdefault((task.setup, task.test), task)
     found = []
     for (_, command), task in first.items():
