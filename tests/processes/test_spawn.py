@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pytest
 
 from musician.processes.identity import ProcessIdentity, is_running
 from musician.processes.lease import LEASE_VARIABLE
-from musician.processes.spawn import CHUNK_BYTES, Ended, run_program
+from musician.processes.spawn import CHUNK_BYTES, Ended, run_program, speak_with
 from musician.testing.waiting import HANG_S
 
 
@@ -344,3 +344,85 @@ def test_sigkill_of_the_parent_before_the_go_leaves_nothing_behind(
     parent.wait()
     until(lambda: trees.living() == [])
     assert not trees.exists("one/executed")
+
+
+async def _nobody_records(_: ProcessIdentity) -> None:
+    pass
+
+
+def test_what_a_program_hears_says_and_complains_of_are_three_pipes(trees: Any) -> None:
+    script = "echo ready >&2; while read line; do echo got $line; echo odd $line >&2; done; echo end; exit 3"
+
+    async def speak() -> tuple[bytes, bytes, int]:
+        async with speak_with(
+            ["bash", "-c", script], cwd=trees.folder, env=trees.env, on_process=_nobody_records
+        ) as program:
+            assert await program.read_error() == b"ready\n"
+            await program.write(b"one\n")
+            assert await program.read() == b"got one\n"
+            assert await program.read_error() == b"odd one\n"
+            await program.write(b"two\nlast")
+            program.end_input()
+            said = b"".join([chunk async for chunk in _all_of(program.read)])
+            complained = b"".join([chunk async for chunk in _all_of(program.read_error)])
+            return said, complained, await program.wait()
+
+    assert anyio.run(speak) == (b"got two\nend\n", b"odd two\n", 3)
+
+
+async def _all_of(read: Callable[[], Awaitable[bytes]]) -> AsyncIterator[bytes]:
+    while chunk := await read():
+        yield chunk
+
+
+def test_a_hundred_texts_of_many_writers_arrive_whole(trees: Any) -> None:
+    """Each is larger than a pipe holds, and who reads is slow."""
+    texts = [bytes([65 + n % 26]) * 100_000 + b"\n" for n in range(20)]
+
+    async def speak() -> bytes:
+        async with (
+            speak_with(["cat"], cwd=trees.folder, env=trees.env, on_process=_nobody_records) as program,
+            anyio.create_task_group() as group,
+        ):
+            for text in texts:
+                group.start_soon(program.write, text)
+            heard = b""
+            while len(heard) < sum(map(len, texts)):
+                heard += await program.read()
+        return heard
+
+    assert sorted(anyio.run(speak).splitlines(keepends=True)) == sorted(texts)
+
+
+def test_who_speaks_to_a_program_that_has_ended_is_told(trees: Any) -> None:
+    async def speak() -> None:
+        async with speak_with(
+            ["true"], cwd=trees.folder, env=trees.env, on_process=_nobody_records
+        ) as program:
+            assert await program.read() == b""
+            assert await program.wait() == 0
+            with pytest.raises(BrokenPipeError):
+                await program.write(b"hello\n")
+
+    anyio.run(speak)
+
+
+def test_leaving_a_program_ends_all_that_came_out_of_it_and_leaves_no_descriptor(
+    trees: Any, stubborn: str
+) -> None:
+    """It hears the end of its input, which it may ignore, and goes all the same."""
+    anyio.run(Run(trees.folder, trees.env, "true").play)  # the kennel's own stay
+    before = os.listdir("/proc/self/fd")
+
+    async def speak() -> None:
+        async with speak_with(
+            ["bash", "-c", f"echo begun; {stubborn}"],
+            cwd=trees.folder,
+            env=trees.env,
+            on_process=_nobody_records,
+        ) as program:
+            assert await program.read() == b"begun\n"
+
+    anyio.run(speak)
+    assert trees.living() == []
+    assert len(os.listdir("/proc/self/fd")) == len(before)

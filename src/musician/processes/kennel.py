@@ -4,9 +4,9 @@ The kennel is a convenience, not a safeguard. A leash hangs on the pipe between 
 have: if the kennel is killed, what runs goes on and ends as before, and the next program finds a new kennel. It ends
 by itself when we do. Starting one takes as long as starting a leash took; a fork takes a few milliseconds.
 
-A request is the folder, the program and its whole environment, with three descriptors: the leash's end of its pipe,
-where the program's outputs go, and where the leash writes how it ended. The answer is the leash's pid, given once it
-leads a session of its own.
+A request is the folder, the program and its whole environment, with five descriptors: the leash's end of its pipe,
+the program's standard input, output and error, and where the leash writes how it ended. The answer is the leash's
+pid, given once it leads a session of its own.
 """
 
 import atexit
@@ -71,10 +71,13 @@ class Leashed:
         os.close(self._status)
 
 
-def start_on_leash(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], output: int) -> Leashed:
+def start_on_leash(
+    argv: Sequence[str], *, cwd: str, env: Mapping[str, str], pipes: tuple[int, int, int]
+) -> Leashed:
     """A leash that waits for :meth:`Leashed.go` to play ``argv`` in ``cwd`` with exactly ``env``.
 
-    OSError if none can be started. No descriptor of ours but ``output`` reaches the program.
+    ``pipes`` are its standard input, output and error; no other descriptor of ours reaches it. OSError if no leash can
+    be started.
     """
     with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
         lease, pipe = os.pipe()
@@ -85,7 +88,7 @@ def start_on_leash(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], out
         ours.callback(os.close, status)
         os.set_blocking(status, False)
         body = leash.packed([os.fsencode(cwd), *map(os.fsencode, argv)], env)
-        pid = _kennel.ask(body, (lease, output, told))
+        pid = _kennel.ask(body, (lease, *pipes, told))
         leashed = Leashed(pid, pipe=pipe, status=status)
         ours.pop_all()
         return leashed

@@ -5,9 +5,9 @@
 
 Its standard input is a pipe whose other end belongs to whoever started it, and to nobody else. It waits there
 for one byte, so that its own identity can be recorded before anything of the program is executed (D23); only
-then does it start the program, in ``CWD``, with an empty standard input. When the program ends, or the pipe
-does (its starter let go, or died in whatever way), it ends everything that came out of the program, and then
-itself.
+then does it start the program, in ``CWD``, with an empty standard input, or with the one that a kennel's was
+given. When the program ends, or the pipe does (its starter let go, or died in whatever way), it ends everything
+that came out of the program, and then itself.
 
 Nothing gets away, because the leash is a subreaper: what daemonised itself, into whatever session, becomes a
 child of the leash as soon as its parent is gone, and a child's pid cannot be reused before it is reaped. What
@@ -41,6 +41,8 @@ GO = b"g"
 KENNEL = "--kennel"
 HEAD_BYTES = 8
 """A request's length, and a pid."""
+DESCRIPTORS = 5
+"""With a request: our end of the lease, the program's input, output and errors, and the exit code's pipe."""
 GRACE_S = 0.5
 KILL_LIMIT_S = 10.0
 
@@ -67,7 +69,8 @@ def is_subreaper() -> bool:
 def main(arguments: list[str]) -> int:
     if arguments == [KENNEL]:
         return _keep_kennel()
-    return _play(arguments[0], arguments[1:], _own_environment())
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    return _play(arguments[0], arguments[1:], _own_environment(), nothing)
 
 
 def packed(program: Sequence[bytes], env: Mapping[str, str]) -> bytes:
@@ -76,12 +79,14 @@ def packed(program: Sequence[bytes], env: Mapping[str, str]) -> bytes:
     return b"\0".join([b"%d" % len(program), *program, *pairs])
 
 
-def _play(cwd: str, program: list[str], env: dict[bytes, bytes]) -> int:
+def _play(cwd: str, program: list[str], env: dict[bytes, bytes], heard: int) -> int:
+    """``heard`` is the program's standard input."""
     become_subreaper()
     if not os.read(_STARTER, len(GO)):
         return 0
     wake = _listen()
-    child = _start(cwd, program, env)
+    child = _start(cwd, program, env, heard)
+    os.close(heard)  # the program's alone: who speaks to it learns that it has ended
     _watch(child, wake)
     _ask_to_end(child, wake)
     return _end(child)
@@ -93,7 +98,7 @@ def _keep_kennel() -> int:
     signal.signal(signal.SIGCHLD, _reap)
     with socket.socket(fileno=os.dup(_STARTER)) as line:
         while True:
-            head, descriptors, _, _ = socket.recv_fds(line, HEAD_BYTES, 3)
+            head, descriptors, _, _ = socket.recv_fds(line, HEAD_BYTES, DESCRIPTORS)
             body = _received(line, int.from_bytes(head, "big")) if len(head) == HEAD_BYTES else None
             if body is None:
                 return 0
@@ -114,22 +119,24 @@ def _received(line: "socket.socket", size: int) -> bytes | None:
     return b"".join(parts)
 
 
-def _leave_kennel(line: int, body: bytes, starter: int, output: int, told: int) -> "NoReturn":
+def _leave_kennel(
+    line: int, body: bytes, starter: int, heard: int, output: int, errors: int, told: int
+) -> "NoReturn":
     """In a fork: become a leash, as if we had been started as one, and say so."""
     code = _NOT_RUNNABLE
     try:
         os.setsid()
-        for descriptor, number in ((starter, _STARTER), (output, 1), (output, 2)):
+        for descriptor, number in ((starter, _STARTER), (output, 1), (errors, 2)):
             os.dup2(descriptor, number)
-        os.close(starter)
-        os.close(output)
-        os.set_inheritable(told, False)  # received ones are not as ours are
+            os.close(descriptor)
+        for descriptor in (heard, told):
+            os.set_inheritable(descriptor, False)  # received ones are not as ours are
         os.write(line, os.getpid().to_bytes(HEAD_BYTES, "big"))
         os.close(line)
         count, *words = body.split(b"\0")
         program = [os.fsdecode(word) for word in words[: int(count)]]
         pairs = (word.partition(b"=") for word in words[int(count) :])
-        code = _play(program[0], program[1:], {name: value for name, _, value in pairs})
+        code = _play(program[0], program[1:], {name: value for name, _, value in pairs}, heard)
         os.write(told, bytes([code]))
     finally:
         os._exit(code)
@@ -163,18 +170,18 @@ def _heeded() -> list[signal.Signals]:
     return [each for each in _END_SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
 
 
-def _start(cwd: str, program: list[str], env: dict[bytes, bytes]) -> int:
+def _start(cwd: str, program: list[str], env: dict[bytes, bytes], heard: int) -> int:
     leash = os.getpid()
     child = os.fork()
     if not child:
-        _become(leash, cwd, program, env)
+        _become(leash, cwd, program, env, heard)
     with contextlib.suppress(OSError):  # either side may be first; both make sure
         os.setpgid(child, child)
     return child
 
 
 def _become(
-    leash: int, cwd: str, program: list[str], env: dict[bytes, bytes]
+    leash: int, cwd: str, program: list[str], env: dict[bytes, bytes], heard: int
 ) -> "NoReturn":  # pragma: no cover (exec forgets it)
     code, act = _NOT_RUNNABLE, "begin"
     try:
@@ -186,7 +193,7 @@ def _become(
         # The interpreter ignores SIGPIPE and SIGXFSZ, which a program would inherit.
         for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ, *_heeded()):
             signal.signal(number, signal.SIG_DFL)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), _STARTER)
+        os.dup2(heard, _STARTER)
         act = f"enter {cwd}"
         os.chdir(cwd)
         act = f"run {program[0]}"

@@ -1,15 +1,16 @@
 """Running a program that cannot outlive us.
 
 Every program an agent or a verification executes goes through here: on a leash, in a session of its own, its
-identity recorded before its first instruction (D23), its output streamed as it comes, its time limited.
-However the call ends (the program's end, the time limit, cancellation, an error in a callback, our own
-SIGKILL), nothing that came out of the program runs on; see ``leash`` for how.
+identity recorded before its first instruction (D23), its output streamed as it comes. :func:`run_program` plays
+one to its end within a time limit; :func:`speak_with` is for what is spoken with meanwhile, such as JSON-RPC. However
+either ends (the program's end, the time limit, cancellation, an error in a callback, our own SIGKILL), nothing that
+came out of the program runs on; see ``leash`` for how.
 """
 
 import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 
 import anyio
@@ -71,7 +72,7 @@ async def run_program(
     time_limit_s: float,
     on_process: Callable[[ProcessIdentity], Awaitable[None]],
 ) -> Ended:
-    """Run ``argv`` in ``cwd`` with exactly ``env`` (but ``NOT_HANDED_ON``) and an empty standard input.
+    """Run ``argv`` in ``cwd`` with exactly ``env`` (but ``NOT_HANDED_ON``) and an empty standard input, to its end.
 
     ``cwd`` is the top of the tree it works in: git called there looks no further up. A tree whose ``.git`` is gone is
     no repository then, where it would else be a part of the one around it (D31).
@@ -82,10 +83,8 @@ async def run_program(
     that is not there ends with 127 and a line in the output, one that cannot be executed with 126. Background
     processes a program leaves are ended with it. Cancelled, or out of time, all of it is gone within 2 s.
     """
-    kept = {name: value for name, value in env.items() if name not in NOT_HANDED_ON}
-    ceilings = [kept.get(CEILING, ""), os.fspath(cwd.resolve().parent)]
-    kept[CEILING] = os.pathsep.join(filter(None, ceilings))
-    async with _on_leash(argv, os.fspath(cwd), kept) as (running, output):
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    async with _on_leash(argv, cwd, env, heard=nothing) as (running, output, _):
         await on_process(running.identity)
         running.go()
         with anyio.move_on_after(time_limit_s):
@@ -97,43 +96,115 @@ async def run_program(
         return Ended(returncode=running.returncode or _KILLED, timed_out=True)
 
 
+class Spoken:
+    """A program that is spoken with: what it hears, says and complains of are three pipes.
+
+    One at a time reads each; any number write, and each of their texts arrives whole.
+    """
+
+    def __init__(self, running: Leashed, heard: int, output: int, errors: int, closing: ExitStack) -> None:
+        self._running, self._heard, self._output, self._errors = running, heard, output, errors
+        self._closing = closing
+        self._writing = anyio.Lock()
+
+    async def write(self, data: bytes) -> None:
+        """Onto its standard input; BrokenPipeError if it listens no more."""
+        async with self._writing:
+            rest = memoryview(data)
+            while rest:
+                await anyio.lowlevel.checkpoint()
+                try:
+                    rest = rest[os.write(self._heard, rest) :]
+                except BlockingIOError:
+                    await anyio.wait_writable(self._heard)
+
+    def end_input(self) -> None:
+        """Nothing more is said to it; to be called once, when nobody writes."""
+        self._closing.close()
+        self._heard = -1
+
+    async def read(self) -> bytes:
+        """What it said next, at most ``CHUNK_BYTES``; nothing once it has ended and all is read."""
+        return await _next_chunk(self._output, self._running)
+
+    async def read_error(self) -> bytes:
+        """As :meth:`read`, of its standard error. A program whose complaints nobody reads comes to a stop."""
+        return await _next_chunk(self._errors, self._running)
+
+    async def wait(self) -> int:
+        """Its exit code, or 128 + N if signal N ended it; to be awaited by one at a time."""
+        return await self._running.wait()
+
+
+@asynccontextmanager
+async def speak_with(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    on_process: Callable[[ProcessIdentity], Awaitable[None]],
+) -> AsyncIterator[Spoken]:
+    """Run ``argv`` as :func:`run_program` does, and speak with it; leaving ends it and all that came out of it."""
+    heard, ours = os.pipe()
+    with ExitStack() as closing:
+        closing.callback(os.close, ours)
+        os.set_blocking(ours, False)
+        async with _on_leash(argv, cwd, env, heard=heard, apart=True) as (running, output, errors):
+            await on_process(running.identity)
+            running.go()
+            yield Spoken(running, ours, output, errors, closing)
+
+
 @asynccontextmanager
 async def _on_leash(
-    argv: Sequence[str], cwd: str, env: Mapping[str, str]
-) -> AsyncIterator[tuple[Leashed, int]]:
-    output, theirs = os.pipe()
-    try:
-        os.set_blocking(output, False)
+    argv: Sequence[str], cwd: Path, env: Mapping[str, str], *, heard: int, apart: bool = False
+) -> AsyncIterator[tuple[Leashed, int, int]]:
+    """A leash that waits for its go, with the pipes of the program's output and errors: one, if not ``apart``.
+
+    ``heard`` is the program's from here on.
+    """
+    with ExitStack() as ours, ExitStack() as theirs:
+        theirs.callback(os.close, heard)
+        output, said = _pipe_to_us(ours, theirs)
+        errors, complained = _pipe_to_us(ours, theirs) if apart else (output, said)
+        kept = {name: value for name, value in env.items() if name not in NOT_HANDED_ON}
+        ceilings = [kept.get(CEILING, ""), os.fspath(cwd.resolve().parent)]
+        kept[CEILING] = os.pathsep.join(filter(None, ceilings))
+        running = start_on_leash(argv, cwd=os.fspath(cwd), env=kept, pipes=(heard, said, complained))
+        theirs.close()
         try:
-            running = start_on_leash(argv, cwd=cwd, env=env, output=theirs)
-        finally:
-            os.close(theirs)
-        try:
-            yield running, output
+            yield running, output, errors
         finally:
             await _end(running)
             running.close()
-    finally:
-        os.close(output)
+
+
+def _pipe_to_us(ours: ExitStack, theirs: ExitStack) -> tuple[int, int]:
+    end, other = os.pipe()
+    ours.callback(os.close, end)
+    theirs.callback(os.close, other)
+    os.set_blocking(end, False)
+    return end, other
 
 
 async def _stream(output: int, running: Leashed, on_output: Callable[[bytes], Awaitable[None]]) -> None:
-    """Until the output ends; or until the leash has, and nothing is left to read."""
+    while chunk := await _next_chunk(output, running):
+        await on_output(chunk)
+
+
+async def _next_chunk(pipe: int, running: Leashed) -> bytes:
+    """Nothing once the pipe has ended; or once the leash has, and nothing is left to read."""
     ended = False
     while True:
         await anyio.lowlevel.checkpoint()
         try:
-            chunk = os.read(output, CHUNK_BYTES)
+            return os.read(pipe, CHUNK_BYTES)
         except BlockingIOError:
             if ended:
-                return
+                return b""
             with anyio.move_on_after(_LOOK_S):
-                await anyio.wait_readable(output)
+                await anyio.wait_readable(pipe)
             ended = running.returncode is not None
-            continue
-        if not chunk:
-            return
-        await on_output(chunk)
 
 
 async def _end(running: Leashed) -> None:
