@@ -19,6 +19,7 @@ from musician.protocol.rules.liveness import Owner
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.runtime.conductor.facts import Gatherer, Memory
+from musician.runtime.conductor.plantrees import GitPlanTrees
 from musician.runtime.conductor.ticks import CLOCK, Ticks
 from musician.trees.root import find_root
 
@@ -300,7 +301,9 @@ def test_nobody_is_called_stale_right_after_the_machine_slept(stage: "Stage") ->
     silent(stage, "by-hand")
     plan = load_plan(stage.plan, root=stage.root)
     memory = Memory(ticks=Ticks(settings=Settings()))
-    gatherer = Gatherer(root=find_root(stage.root), plan=plan, memory=memory, settings=Settings(), jobs=1)
+    root = find_root(stage.root)
+    trees = GitPlanTrees(root=root, plan=plan, base="HEAD")
+    gatherer = Gatherer(root=root, trees=trees, plan=plan, memory=memory, settings=Settings(), jobs=1)
     seen = []
     for slept_s in (0, 3600):
         memory.ticks.waited(memory.ticks.now_s() - slept_s, at_most_s=2)

@@ -25,6 +25,7 @@ from musician.protocol.names import CONDUCTOR
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.runtime.conductor.facts import Gatherer, Memory
+from musician.runtime.conductor.plantrees import GitPlanTrees
 from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.musician.work import play_task
 from musician.runtime.tasks import raising_one
@@ -110,7 +111,8 @@ def _of_plan(root: Root, store: Store, row: PlanRow, settings: Settings) -> Iter
     plan = parse_plan(row.text, path=row.path, read_file=read_file)
     views, questions = service.everything(store, row.plan_id)
     memory = Memory(ticks=Ticks(settings=settings))
-    gatherer = Gatherer(root=root, plan=plan, memory=memory, settings=settings, jobs=len(views))
+    trees = GitPlanTrees(root=root, plan=plan, base=row.base_commit)
+    gatherer = Gatherer(root=root, trees=trees, plan=plan, memory=memory, settings=settings, jobs=len(views))
     for act in decide(gatherer.gather(views, questions)):
         if isinstance(act, Launch):
             yield act.task_id

@@ -5,17 +5,15 @@ safe. Its own row is claimed by epoch and beats; a second conductor is refused. 
 a musician's process and on its own acts, and looks by itself now and then.
 """
 
-import os
 import signal
 import uuid
 from collections.abc import Callable
-from contextlib import suppress
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
 import anyio
-import anyio.to_thread
+from anyio.to_thread import run_sync
 
 from musician import service
 from musician.agents.registry import make_agent
@@ -26,13 +24,14 @@ from musician.processes.signals import stop_requested
 from musician.protocol.conductor import engine as c
 from musician.protocol.conductor.acts import Finish, Standstill
 from musician.protocol.conductor.orchestra import Orchestra
-from musician.protocol.errors import DatabaseUnusable, MusicianError, PlanChanged
+from musician.protocol.errors import DatabaseUnusable, PlanChanged
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass, replace
 from musician.runtime.conductor.facts import Gatherer, Memory
-from musician.runtime.conductor.merging import Merger, without_work
+from musician.runtime.conductor.merging import Merger
 from musician.runtime.conductor.performing import Performer
+from musician.runtime.conductor.plantrees import GitPlanTrees
 from musician.runtime.conductor.sole import sole_conductor
 from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.conductor.whole import Whole, try_all
@@ -41,12 +40,9 @@ from musician.runtime.wakeups import hang_bell, has_rung, rings
 from musician.service import Conducting, TaskView
 from musician.store.bell import Bell
 from musician.store.port import Store
-from musician.store.rows import HumanRow
-from musician.trees.base import FastForward, Move, fast_forward
-from musician.trees.branches import full_ref, integration_branch
-from musician.trees.git import Git
-from musician.trees.merge import take_up_papers
-from musician.trees.partial import prune_partials
+from musician.store.rows import HumanRow, PlanRow
+from musician.trees.base import FastForward, Move
+from musician.trees.branches import integration_branch
 from musician.trees.root import Root
 from musician.verification.baseline import Baseline
 
@@ -104,10 +100,14 @@ async def conduct(
         make_agent(agent or task.agent)
     session_id = f"conductor-{uuid.uuid4().hex[:12]}"
     with sole_conductor(root, session_id), adopting_orphans(settings.time.shutdown_grace_s):
-        await anyio.to_thread.run_sync(sweep_scratch)
+        await run_sync(sweep_scratch)
+        row = await run_sync(service.plan_row, store, plan.plan_id)
+        assert row is not None, "a plan is locked before it is conducted"  # noqa: S101
+        if row.sha256 != plan.sha256:  # amended after it was read and before we had the lock
+            raise PlanChanged(plan_id=row.plan_id, difference="")
         claim = partial(service.start_conducting, store, session_id, other_is_alive=False, settings=settings)
-        conducting = await anyio.to_thread.run_sync(claim)
-        run = _Run(root, store, plan, settings, jobs, agent, review, on_look, on_base, conducting)
+        conducting = await run_sync(claim)
+        run = _Run(root, store, plan, row, settings, jobs, agent, review, on_look, on_base, conducting)
         with raising_one():
             return await run.to_the_end()
 
@@ -120,6 +120,7 @@ class _Run:
         root: Root,
         store: Store,
         plan: Plan,
+        row: PlanRow,
         settings: Settings,
         jobs: int,
         agent: str | None,
@@ -128,12 +129,19 @@ class _Run:
         on_base: OnBase,
         conducting: Conducting,
     ) -> None:
-        self._root, self._store, self._plan, self._settings = root, store, plan, settings
+        self._root, self._store, self._plan, self._row, self._settings = root, store, plan, row, settings
+        self._trees = GitPlanTrees(root=root, plan=plan, base=row.base_commit)
         self._agent, self._on_look, self._conducting = agent, on_look, conducting
         self._ticks = Ticks(settings=settings)
         self._memory = Memory(ticks=self._ticks)
         self._gatherer = Gatherer(
-            root=root, plan=plan, memory=self._memory, settings=settings, jobs=jobs, review=review
+            root=root,
+            trees=self._trees,
+            plan=plan,
+            memory=self._memory,
+            settings=settings,
+            jobs=jobs,
+            review=review,
         )
         self._on_base = on_base
         self._base: tuple[Baseline, ...] = ()
@@ -148,17 +156,12 @@ class _Run:
         self._last_beat_s = self._ticks.now_s()
 
     async def to_the_end(self) -> Outcome:
-        row = await anyio.to_thread.run_sync(partial(service.plan_row, self._store, self._plan.plan_id))
-        assert row is not None, "a plan is locked before it is conducted"  # noqa: S101
-        if row.sha256 != self._plan.sha256:  # amended after it was read and before we had the lock
-            raise PlanChanged(plan_id=row.plan_id, difference="")
-        again = partial(service.retry_troubles, self._store, self._plan.plan_id)
-        await anyio.to_thread.run_sync(again)
+        await run_sync(service.retry_troubles, self._store, self._plan.plan_id)
         merger = Merger(
             root=self._root,
             store=self._store,
             plan=self._plan,
-            base=row.base_commit,
+            trees=self._trees,
             settings=self._settings,
             lock=anyio.Lock(),
         )
@@ -171,15 +174,16 @@ class _Run:
                     settings=self._settings,
                     memory=self._memory,
                     merger=merger,
+                    trees=self._trees,
                     group=group,
                     wake=self.wake,
                     agent=self._agent,
                 )
                 group.start_soon(self._heed_signals)
                 group.start_soon(self._hear, bell)
-                group.start_soon(self._try_the_base, row.base_commit)
+                group.start_soon(self._try_the_base)
                 ending = await self._loop(performer)
-                wholes = await self._try_the_whole(row.base_commit) if ending is Ending.COMPLETE else ()
+                wholes = await self._try_the_whole() if ending is Ending.COMPLETE else ()
                 if wholes is None:
                     ending = Ending.INTERRUPTED
                 await performer.stop_all(self._stopped_by)
@@ -192,7 +196,7 @@ class _Run:
                 remedy="put it back, or `musician init` and run the plan again: it goes on from what is merged and"
                 f" committed under {integration_branch(self._plan.plan_id).rpartition('/')[0]}/",
             )
-        return await self._leave(ending, row.base_branch, row.base_commit, wholes or ())
+        return await self._leave(ending, wholes or ())
 
     async def _loop(self, performer: Performer) -> Ending:
         while True:
@@ -209,20 +213,20 @@ class _Run:
                 await performer.perform(act)
             await self._wait()
 
-    async def _try_the_base(self, commit: str) -> None:
+    async def _try_the_base(self) -> None:
         """Beside everything else: who needs to know before it is known waits for it."""
-        self._base = await self._try_all(commit)
+        self._base = await self._try_all(self._row.base_commit)
         for baseline in self._base:
             self._on_base(baseline)
         self._base_tried.set()
         self.wake()
 
-    async def _try_the_whole(self, base: str) -> tuple[Whole, ...] | None:
+    async def _try_the_whole(self) -> tuple[Whole, ...] | None:
         """The base beside all that is merged; None if somebody wants to stop."""
         with self._trying:
             await self._base_tried.wait()
-            tip = Git(self._root.path).commit_id(full_ref(integration_branch(self._plan.plan_id)))
-            now = await self._try_all(tip or base, is_end=True)
+            tip = await run_sync(self._trees.tip)
+            now = await self._try_all(tip or self._row.base_commit, is_end=True)
             return tuple(
                 Whole(before=before, now=after) for before, after in zip(self._base, now, strict=False)
             )
@@ -234,12 +238,10 @@ class _Run:
         )
 
     async def _look(self) -> Orchestra:
-        views, questions = await anyio.to_thread.run_sync(
-            partial(service.everything, self._store, self._plan.plan_id)
-        )
+        views, questions = await run_sync(service.everything, self._store, self._plan.plan_id)
         self._on_look(views)
-        self._ticks.looked(await anyio.to_thread.run_sync(partial(service.clock_s, self._store)))
-        return await anyio.to_thread.run_sync(partial(self._gatherer.gather, views, questions))
+        self._ticks.looked(await run_sync(service.clock_s, self._store))
+        return await run_sync(self._gatherer.gather, views, questions)
 
     async def _wait(self) -> None:
         before_s = self._ticks.now_s()
@@ -249,8 +251,7 @@ class _Run:
         now_s = self._ticks.now_s()
         if now_s - self._last_beat_s >= self._settings.conductor.beat_every_s:
             self._last_beat_s = now_s
-            beat = partial(service.beat_conductor, self._store, self._conducting)
-            if not await anyio.to_thread.run_sync(beat):
+            if not await run_sync(service.beat_conductor, self._store, self._conducting):
                 self._stopping = True  # our row was taken: nothing is ours to conduct any more
 
     def wake(self) -> None:
@@ -268,37 +269,25 @@ class _Run:
             has_rung(bell)
             self._wake.set()
 
-    async def _leave(
-        self, ending: Ending, base_branch: str | None, base: str, wholes: tuple[Whole, ...]
-    ) -> Outcome:
+    async def _leave(self, ending: Ending, wholes: tuple[Whole, ...]) -> Outcome:
         if self._plan.require is Require.GREEN and not all(each.is_green for each in wholes):
             return replace(await self._interrupted(Ending.NEEDS_HUMAN), wholes=wholes)
         if ending is Ending.COMPLETE:
             moved = None
             if any(task.isolation.value == "worktree" for task in self._plan.tasks):
-                moved = await anyio.to_thread.run_sync(partial(self._forward, base_branch))
+                moved = await run_sync(self._trees.forward, self._row.base_branch)
             if moved is not None and moved.move is Move.FAILED:
                 return await self._interrupted(ending, moved)
-            prune = partial(prune_partials, self._root, self._plan.plan_id)
-            pruned = await anyio.to_thread.run_sync(prune)
-            finish = partial(service.finish_conducting, self._store, self._conducting, self._plan.plan_id)
-            await anyio.to_thread.run_sync(finish)
-            unmerged = await anyio.to_thread.run_sync(partial(without_work, self._root, self._plan, base))
+            pruned = await run_sync(self._trees.prune)
+            await run_sync(service.finish_conducting, self._store, self._conducting, self._plan.plan_id)
+            unmerged = await run_sync(self._trees.without_work)
             return Outcome(ending=ending, moved=moved, pruned=pruned, unmerged=unmerged, wholes=wholes)
         return await self._interrupted(ending)
 
-    def _forward(self, base_branch: str | None) -> FastForward:
-        plan = self._plan
-        if base_branch is not None:
-            papers = (plan.path, *(path for path, _ in plan.instruction_files))
-            with suppress(MusicianError):  # then the branch has commits of its own, which is told
-                take_up_papers(self._root, plan.plan_id, base_branch, frozenset(map(os.fsencode, papers)))
-        return fast_forward(self._root, base_branch, integration_branch(plan.plan_id))
-
     async def _interrupted(self, ending: Ending, moved: FastForward | None = None) -> Outcome:
         """Something is left for the next run to do."""
-        await anyio.to_thread.run_sync(partial(service.interrupt_conducting, self._store, self._conducting))
-        asks = await anyio.to_thread.run_sync(partial(service.open_asks, self._store))
+        await run_sync(service.interrupt_conducting, self._store, self._conducting)
+        asks = await run_sync(service.open_asks, self._store)
         return Outcome(ending=ending, asks=asks, moved=moved)
 
 

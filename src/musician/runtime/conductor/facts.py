@@ -25,6 +25,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.runtime.conductor.estimate import is_estimate_broken
+from musician.runtime.conductor.plantrees import PlanTrees
 from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.owners import is_about_to_play, owner_of
 from musician.runtime.program import program_of
@@ -32,8 +33,6 @@ from musician.runtime.resuming.resolutions import open_trouble
 from musician.runtime.resuming.resumption import checkpoint_number
 from musician.service import TaskView
 from musician.store.rows import HistoryRow, JournalRow, MessageRow, SubmissionRow, VerificationRow
-from musician.trees.branches import branch_of, full_ref, integration_branch
-from musician.trees.git import Git
 from musician.trees.root import Root
 from musician.verification.earlier import failed_tests_of
 
@@ -65,6 +64,7 @@ class Gatherer:
     """Makes an :class:`Orchestra` from what was just read. ``review`` overrides every task's own."""
 
     root: Root
+    trees: PlanTrees
     plan: Plan
     memory: Memory
     settings: Settings
@@ -175,20 +175,13 @@ class Gatherer:
         traces = {row.claim_epoch for row in view.processes} | {row.claim_epoch for row in view.journal}
         if view.row.claim_epoch in traces:
             return False
-        branch = full_ref(branch_of(self.plan.plan_id, view.row.task_id))
-        return Git(self.root.path).commit_id(branch) is None and not is_about_to_play(
-            self.root, view.row.task_id
-        )
+        task_id = view.row.task_id
+        return not self.trees.has_branch(task_id) and not is_about_to_play(self.root, task_id)
 
     def _is_merged(self, view: TaskView) -> bool:
         task_id = view.row.task_id
-        if task_id not in self.memory.merged:
-            git, branch = Git(self.root.path), full_ref(branch_of(self.plan.plan_id, task_id))
-            tip = full_ref(integration_branch(self.plan.plan_id))
-            work = submitted_commit(view) or branch
-            # A branch that somebody has tidied away has nothing left to merge.
-            if git.commit_id(work) is None or git.succeeds("merge-base", "--is-ancestor", work, tip):
-                self.memory.merged.add(task_id)
+        if task_id not in self.memory.merged and self.trees.is_merged(task_id, submitted_commit(view)):
+            self.memory.merged.add(task_id)
         return task_id in self.memory.merged
 
 

@@ -11,38 +11,25 @@ from pathlib import Path
 import anyio
 from anyio.to_thread import run_sync
 
-from musician.plans.model import Changes, Isolation, Plan, TaskSpec
+from musician.plans.model import Plan, TaskSpec
 from musician.processes.output import one_line
 from musician.protocol.conductor.orchestra import Trial, TrialOutcome
 from musician.protocol.errors import TreeNotReady
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
 from musician.runtime.baselines import Baselines
+from musician.runtime.conductor.plantrees import PlanTrees
 from musician.runtime.preparing import prepare_tree
 from musician.runtime.verifying import nobody_records, python_environment, verify_by_hand
 from musician.store.port import Store
 from musician.trees import conflicts, merge
-from musician.trees.branches import full_ref, integration_branch
-from musician.trees.git import Git
+from musician.trees.branches import integration_branch
 from musician.trees.giving import give
 from musician.trees.root import Root
 from musician.verification.result import VerificationResult
 from musician.verification.select import all_commands
 
 _MOST_DETAIL_CHARS = 2000
-
-
-def without_work(root: Root, plan: Plan, base: str) -> tuple[str, ...]:
-    """The tasks with trees of their own that have brought nothing to the plan's branch, though they were to. Blocks."""
-    since = f"{base}..{full_ref(integration_branch(plan.plan_id))}"
-    isolated = [task for task in plan.tasks if task.isolation is Isolation.WORKTREE]
-    if not isolated:
-        return ()
-    said = Git(root.path).text("log", "--format=%(trailers:key=Musician-Task,valueonly)", since, "--")
-    brought = set(said.split())
-    return tuple(
-        task.task_id for task in isolated if task.changes is not Changes.NONE and task.task_id not in brought
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +39,7 @@ class Merger:
     root: Root
     store: Store
     plan: Plan
-    base: str
+    trees: PlanTrees
     settings: Settings
     lock: anyio.Lock
 
@@ -70,17 +57,7 @@ class Merger:
         ``still_due`` raises where that is no longer wanted: a person may have judged while the tests ran.
         """
         async with self.lock:
-            found = await run_sync(
-                partial(
-                    merge.trial_merge,
-                    self.root,
-                    plan_id=self.plan.plan_id,
-                    task_id=task.task_id,
-                    title=task.title,
-                    base=self.base,
-                    commit=commit,
-                )
-            )
+            found = await run_sync(self.trees.try_merge, task, commit)
             if isinstance(found, merge.AlreadyMerged):
                 return Trial(outcome=TrialOutcome.GREEN)
             if isinstance(found, conflicts.Conflict):
@@ -91,12 +68,10 @@ class Merger:
                 )
             result = await self._verify(task, found)
             if not result.passed:
-                await run_sync(partial(merge.drop_trial, self.root, self.plan.plan_id))
+                await run_sync(self.trees.drop_trial)
                 return Trial(outcome=TrialOutcome.RED, detail=_told(result), earlier=earlier)
             await run_sync(still_due)
-            await run_sync(
-                partial(merge.accept_merge, self.root, self.plan.plan_id, found.commit, found.onto)
-            )
+            await run_sync(self.trees.accept, found)
             await run_sync(partial(self.baselines(task).keep, found.commit, result.commands))
             return Trial(outcome=TrialOutcome.GREEN)
 

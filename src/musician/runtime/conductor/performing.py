@@ -5,7 +5,6 @@ import signal
 import uuid
 from collections.abc import Awaitable, Callable
 from functools import partial
-from pathlib import Path
 
 import anyio
 import anyio.abc
@@ -13,7 +12,7 @@ from anyio.to_thread import run_sync
 
 from musician import service
 from musician.own_python import own_python
-from musician.plans.model import Isolation, Plan, TaskSpec
+from musician.plans.model import Plan
 from musician.processes.ending import end_tree
 from musician.processes.running import Running, start_program
 from musician.protocol.claim import Claim
@@ -26,17 +25,14 @@ from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.runtime.conductor.facts import Memory, submitted_commit
 from musician.runtime.conductor.merging import Merger
+from musician.runtime.conductor.plantrees import PlanTrees
 from musician.runtime.conductor.reviewing import ask_reviewer
 from musician.runtime.owners import last_epoch, lives
 from musician.runtime.takeover import take_over
-from musician.runtime.tasktree import open_tree
 from musician.runtime.verifying import verify_by_hand
 from musician.store.port import Store
-from musician.trees.branches import branch_of, full_ref, integration_branch
-from musician.trees.git import Git
+from musician.trees.branches import branch_of
 from musician.trees.root import Root
-from musician.trees.snapshot import changed_files
-from musician.trees.worktree import place_of
 from musician.verification.checkpoint import outcome_of
 from musician.verification.select import full_commands
 
@@ -51,6 +47,7 @@ class Performer:
     settings: Settings
     memory: Memory
     merger: Merger
+    trees: PlanTrees
     group: anyio.abc.TaskGroup
     wake: Callable[[], None]
     agent: str | None = None
@@ -166,17 +163,9 @@ class Performer:
         """What a claim through the program makes by itself; what is done elsewhere would be merged by nobody."""
         row = await run_sync(partial(service.task_row, self.store, act.task_id))
         claim = Claim(task_id=act.task_id, session_id=row.session_id or "", epoch=row.claim_epoch)
-        opened = partial(
-            open_tree,
-            self.root,
-            self.plan.task(act.task_id),
-            claim,
-            plan_id=self.plan.plan_id,
-            base=self.merger.base,
-        )
-        tree = await run_sync(opened)
+        tree = await run_sync(self.trees.open, self.plan.task(act.task_id), claim)
         branch = branch_of(self.plan.plan_id, act.task_id)
-        text = f"Work in {tree.path}, and commit there, on branch {branch}: nothing else of yours is merged."
+        text = f"Work in {tree}, and commit there, on branch {branch}: nothing else of yours is merged."
         await run_sync(partial(service.send, self.store, act.task_id, text))
 
     # -- reviewing --------------------------------------------------------------------------------------------
@@ -226,8 +215,7 @@ class Performer:
         task = self.plan.task(act.task_id)
         view = await run_sync(partial(service.task_view, self.store, act.task_id))
         number = view.verifications[-1].checkpoint if view.verifications else len(task.checkpoints)
-        place = place_of(self.root, branch_of(self.plan.plan_id, act.task_id))
-        tree = place if place.exists() else self.root.path
+        tree, begun_at = await run_sync(self.trees.work_of, task)
         result = await verify_by_hand(
             self.root,
             task,
@@ -236,22 +224,16 @@ class Performer:
             log=self.root.logs_dir / f"{act.task_id}.review.log",
             checkpoint=number,
             settings=self.settings,
-            before=self.merger.baselines(task).at(self._begun_at(task, tree)),
+            before=self.merger.baselines(task).at(begun_at),
         )
         outcome = outcome_of(result)
         detail = "" if outcome is Verification.GREEN else result.tests_line()
         changed = view.submissions[-1].changed_files
         if changed is None:  # a raw writer's
-            changed = len(await run_sync(partial(changed_files, tree, self.merger.base)))
+            changed = await run_sync(self.trees.changed, task)
         self.memory.full_evidence[act.message_id] = Evidence(
             verification=outcome, full=True, detail=detail, changed_files=changed
         )
-
-    def _begun_at(self, task: TaskSpec, tree: Path) -> str:
-        """The commit that a task's work is compared with."""
-        if task.isolation is Isolation.SHARED or tree == self.root.path:
-            return self.merger.base
-        return Git(tree).text("merge-base", "HEAD", full_ref(integration_branch(self.plan.plan_id)))
 
     # -- ending -----------------------------------------------------------------------------------------------
 

@@ -1,0 +1,157 @@
+"""All that the conductor of one plan knows of git, and asks of it: the plan's branch, its tasks' branches and trees.
+
+Nothing else of the conductor speaks to git, so that a simulation can hand in trees of its own. It keeps nothing: each
+answer is what the repository says at that moment. All calls block.
+"""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from musician.plans.model import Changes, Isolation, Plan, TaskSpec
+from musician.protocol.claim import Claim
+from musician.protocol.errors import MusicianError
+from musician.protocol.values import dataclass
+from musician.runtime.tasktree import open_tree
+from musician.trees import merge
+from musician.trees.base import FastForward, fast_forward
+from musician.trees.branches import branch_of, full_ref, integration_branch
+from musician.trees.git import Git
+from musician.trees.partial import prune_partials
+from musician.trees.root import Root
+from musician.trees.snapshot import changed_files
+from musician.trees.worktree import place_of
+
+
+class PlanTrees(Protocol):
+    """A plan's trees. A task's work is the ``commit`` that was submitted; None where nobody named one: its branch."""
+
+    def has_branch(self, task_id: str) -> bool: ...
+
+    def is_merged(self, task_id: str, commit: str | None) -> bool:
+        """Whether the plan's branch holds the work, or there is nothing left to merge."""
+        ...
+
+    def tip(self) -> str | None:
+        """What is merged; None before anything is."""
+        ...
+
+    def work_of(self, task: TaskSpec) -> tuple[Path, str]:
+        """The tree a task is played in, and the commit that its work is compared with."""
+        ...
+
+    def changed(self, task: TaskSpec) -> int:
+        """How many files a task has changed since the plan began."""
+        ...
+
+    def open(self, task: TaskSpec, claim: Claim) -> Path:
+        """Where a claim works; the tree is made if it is not there."""
+        ...
+
+    def try_merge(self, task: TaskSpec, commit: str | None) -> merge.Trial: ...
+
+    def accept(self, trial: merge.Merged) -> None:
+        """Move the plan's branch to what was tried; :class:`TreeNotReady` if it is not where the trial began."""
+        ...
+
+    def drop_trial(self) -> None: ...
+
+    def without_work(self) -> tuple[str, ...]:
+        """The tasks with trees of their own that have brought nothing, though they were to."""
+        ...
+
+    def forward(self, branch: str | None) -> FastForward:
+        """Move the branch that the user was on to what is merged, the plan's own files with it."""
+        ...
+
+    def prune(self) -> tuple[str, ...]:
+        """Drop what a finished plan needs no longer; the refs of set-aside work that are gone."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitPlanTrees:
+    """In the user's repository. ``base`` is the commit that the plan began at."""
+
+    root: Root
+    plan: Plan
+    base: str
+
+    @property
+    def _git(self) -> Git:
+        return Git(self.root.path)
+
+    @property
+    def _merged(self) -> str:
+        return full_ref(integration_branch(self.plan.plan_id))
+
+    def _branch(self, task_id: str) -> str:
+        return full_ref(branch_of(self.plan.plan_id, task_id))
+
+    def has_branch(self, task_id: str) -> bool:
+        return self._git.commit_id(self._branch(task_id)) is not None
+
+    def is_merged(self, task_id: str, commit: str | None) -> bool:
+        work = commit or self._branch(task_id)
+        # A branch that somebody has tidied away has nothing left to merge.
+        return self._git.commit_id(work) is None or self._git.succeeds(
+            "merge-base", "--is-ancestor", work, self._merged
+        )
+
+    def tip(self) -> str | None:
+        return self._git.commit_id(self._merged)
+
+    def work_of(self, task: TaskSpec) -> tuple[Path, str]:
+        place = place_of(self.root, branch_of(self.plan.plan_id, task.task_id))
+        tree = place if place.exists() else self.root.path
+        if task.isolation is Isolation.SHARED or tree == self.root.path:
+            return tree, self.base
+        return tree, Git(tree).text("merge-base", "HEAD", self._merged)
+
+    def changed(self, task: TaskSpec) -> int:
+        return len(changed_files(self.work_of(task)[0], self.base))
+
+    def open(self, task: TaskSpec, claim: Claim) -> Path:
+        return open_tree(self.root, task, claim, plan_id=self.plan.plan_id, base=self.base).path
+
+    def try_merge(self, task: TaskSpec, commit: str | None) -> merge.Trial:
+        return merge.trial_merge(
+            self.root,
+            plan_id=self.plan.plan_id,
+            task_id=task.task_id,
+            title=task.title,
+            base=self.base,
+            commit=commit,
+        )
+
+    def accept(self, trial: merge.Merged) -> None:
+        merge.accept_merge(self.root, self.plan.plan_id, trial.commit, trial.onto)
+
+    def drop_trial(self) -> None:
+        merge.drop_trial(self.root, self.plan.plan_id)
+
+    def without_work(self) -> tuple[str, ...]:
+        isolated = [task for task in self.plan.tasks if task.isolation is Isolation.WORKTREE]
+        if not isolated:
+            return ()
+        said = self._git.text(
+            "log", "--format=%(trailers:key=Musician-Task,valueonly)", f"{self.base}..{self._merged}", "--"
+        )
+        brought = set(said.split())
+        return tuple(
+            task.task_id
+            for task in isolated
+            if task.changes is not Changes.NONE and task.task_id not in brought
+        )
+
+    def forward(self, branch: str | None) -> FastForward:
+        plan = self.plan
+        if branch is not None:
+            papers = (plan.path, *(path for path, _ in plan.instruction_files))
+            with suppress(MusicianError):  # then the branch has commits of its own, which is told
+                merge.take_up_papers(self.root, plan.plan_id, branch, frozenset(map(os.fsencode, papers)))
+        return fast_forward(self.root, branch, integration_branch(plan.plan_id))
+
+    def prune(self) -> tuple[str, ...]:
+        return prune_partials(self.root, self.plan.plan_id)
