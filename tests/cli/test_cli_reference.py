@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from musician.cli.main import COMMANDS
-from musician.cli.reference import render_reference
+from tests.cli.reference import render_reference
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "COMMANDS.md"
 

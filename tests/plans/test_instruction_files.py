@@ -6,12 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from musician.plans.difference import without_lines
-from musician.plans.instructions import parse_instructions, read_instructions, render_instructions
+from musician.plans.instructions import read_instructions, render_instructions
 from musician.plans.keys import Defaults
 from musician.plans.model import AgentPiece, Changes, Checkpoint, Isolation, Review, Step, TaskSpec
 from musician.plans.plan import parse_plan
 from musician.protocol.errors import InvalidPlan
+
+
+def _read(text: str, *, path: str, task_id: str | None = None) -> TaskSpec:
+    return read_instructions(text, path=path, task_id=task_id).task
+
 
 FENCES_EVERYWHERE = """---
 title: fence fixture
@@ -58,20 +62,20 @@ title: fence fixture
 
 def test_headings_and_boxes_in_fences_are_not_counted() -> None:
     """B38: steps {1, 2}; check boxes mean nothing."""
-    task = parse_instructions(FENCES_EVERYWHERE, path="B38.md", task_id="task-07")
+    task = _read(FENCES_EVERYWHERE, path="B38.md", task_id="task-07")
     assert [(step.number, step.title) for step in task.steps] == [
         (1, "write the template"),
         (2, "last real step"),
     ]
     assert "## Step 9: not a step" in task.steps[0].prose
     assert "## Step 4: commented out" in task.steps[1].prose
-    ticked = parse_instructions(FENCES_EVERYWHERE.replace("[ ]", "[x]"), path="B38.md", task_id="task-07")
+    ticked = _read(FENCES_EVERYWHERE.replace("[ ]", "[x]"), path="B38.md", task_id="task-07")
     assert [step.number for step in ticked.steps] == [1, 2]
     assert _again(task) == _same(task)
 
 
 def test_an_open_fence_at_the_end_does_not_swallow_what_is_rendered_behind_it() -> None:
-    task = parse_instructions("# T\n## Step 1: a\n```\nopen\n", path="i.md", task_id="t")
+    task = _read("# T\n## Step 1: a\n```\nopen\n", path="i.md", task_id="t")
     assert task.steps[0].prose == "```\nopen\n```"
     assert _again(task) == _same(task)
 
@@ -185,12 +189,12 @@ def test_mistakes_in_an_instruction_file_are_told(
     text: str, task_id: str | None, expected: list[str]
 ) -> None:
     with pytest.raises(InvalidPlan) as caught:
-        parse_instructions(text, path="i.md", task_id=task_id)
+        _read(text, path="i.md", task_id=task_id)
     assert list(caught.value.problems) == expected
 
 
 def test_a_file_without_a_title_is_called_by_its_id() -> None:
-    assert parse_instructions("## Step 1: a\n", path="i.md", task_id="t").title == "t"
+    assert _read("## Step 1: a\n", path="i.md", task_id="t").title == "t"
 
 
 def test_a_task_of_a_plan_renders_to_a_readable_file() -> None:
@@ -256,7 +260,7 @@ def prose(draw: st.DrawFn) -> str:
     """Prose as a reader gives it: what it would make of these blocks between two scripts."""
     body = "\n```bash run\n```\n".join(draw(st.lists(PROSE_BLOCKS, max_size=4)))
     text = f"# T\n## Step 1: x\n```bash run\n```\n{body}\n"
-    return parse_instructions(text, path="i.md", task_id="t").steps[0].prose
+    return _read(text, path="i.md", task_id="t").steps[0].prose
 
 
 @st.composite
@@ -335,11 +339,18 @@ def tasks(draw: st.DrawFn) -> TaskSpec:
 
 
 def _same(task: TaskSpec) -> TaskSpec:
-    return replace(without_lines(task), source_path="")
+    """Whatever line and file it stands in."""
+    items = tuple(
+        replace(item, line=0, agents=tuple(replace(agent, line=0) for agent in item.agents))
+        if isinstance(item, Step)
+        else replace(item, line=0)
+        for item in task.items
+    )
+    return replace(task, items=items, line=0, source_path="")
 
 
 def _again(task: TaskSpec) -> TaskSpec:
-    return _same(parse_instructions(render_instructions(task, plan_id="p", plan_overview=""), path="i.md"))
+    return _same(_read(render_instructions(task, plan_id="p", plan_overview=""), path="i.md"))
 
 
 @given(tasks(), prose())
@@ -383,7 +394,7 @@ ODD_LINES = st.sampled_from(
 @given(st.lists(ODD_LINES, max_size=16).map("\n".join))
 def test_whatever_can_be_read_renders_to_the_same_task(body: str) -> None:
     try:
-        task = parse_instructions(f"# T\n## Step 1: x\n{body}\n", path="i.md", task_id="t")
+        task = _read(f"# T\n## Step 1: x\n{body}\n", path="i.md", task_id="t")
     except InvalidPlan:
         return  # what is told about it is tested elsewhere
     assert _again(task) == _same(task)

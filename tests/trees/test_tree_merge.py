@@ -25,7 +25,7 @@ from musician.trees.merge import (
 from musician.trees.partial import set_aside_partial
 from musician.trees.root import Root
 from musician.trees.steps import commit_step, finished_items
-from musician.trees.worktree import Worktree, ensure_worktree, remove_worktree
+from musician.trees.worktree import Worktree, ensure_worktree
 
 GitCommand = Callable[..., str]
 BRANCH = integration_branch("greeter")
@@ -252,7 +252,6 @@ def _story(root: Root) -> None:
     if isinstance(trial, Merged):
         accept_merge(root, "greeter", trial.commit, trial.onto)
     drop_trial(root, "greeter")
-    remove_worktree(root, "greeter", "task-01")
 
 
 @pytest.mark.deep

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from musician.protocol.errors import BadId, GitFailed, TreeNotReady
+from musician.protocol.errors import BadId, TreeNotReady
 from musician.trees.branches import branch_of, integration_branch
 from musician.trees.registrations import clear_stale_locks, drop_entry, entry_of
 from musician.trees.root import Root, find_root
-from musician.trees.worktree import Worktree, ensure_worktree, remove_worktree
+from musician.trees.worktree import Worktree, ensure_worktree
 
 GitCommand = Callable[..., str]
 
@@ -284,66 +284,3 @@ def test_only_entries_of_this_repository_can_be_dropped(root: Root, tmp_path: Pa
     with pytest.raises(ValueError, match="no entry"):
         drop_entry(root, tmp_path)
     assert tmp_path.exists()
-
-
-def test_a_clean_tree_is_removed_and_its_branch_stays(root: Root, git: GitCommand) -> None:
-    tree = _ensure(root)
-    (tree.path / "cache.ignored").touch()
-    (root.temp_dir / "kept").touch()
-    remove_worktree(root, "greeter", "task-01")
-    remove_worktree(root, "greeter", "task-01")
-    assert not tree.path.parent.exists()
-    assert (root.temp_dir / "kept").exists()
-    assert git(root.path, "rev-parse", tree.branch) == git(root.path, "rev-parse", "trunk")
-    assert str(tree.path) not in git(root.path, "worktree", "list")
-
-
-def test_a_tree_with_work_in_it_is_not_removed_and_the_work_is_named(root: Root, git: GitCommand) -> None:
-    tree = _ensure(root)
-    (tree.path / "a.txt").write_text("changed\n")
-    (tree.path / "neu é.txt").touch()
-    git(tree.path, "init", "-q", "nested")
-    with pytest.raises(TreeNotReady) as caught:
-        remove_worktree(root, "greeter", "task-01")
-    assert set(caught.value.paths) == {"a.txt", "neu é.txt", "nested/"}
-    assert (tree.path / "a.txt").read_text() == "changed\n"
-    assert (tree.path / "temp").is_symlink()
-
-
-def test_commits_on_no_branch_are_named_before_removal(root: Root, git: GitCommand) -> None:
-    tree = _ensure(root)
-    git(tree.path, "checkout", "-q", "--detach")
-    git(tree.path, "commit", "-q", "--allow-empty", "-m", "loose")
-    loose = git(tree.path, "rev-parse", "HEAD")
-    with pytest.raises(TreeNotReady) as caught:
-        remove_worktree(root, "greeter", "task-01")
-    assert caught.value.paths == (f"commit {loose}",)
-
-
-def test_a_link_that_the_users_rules_do_not_ignore_is_no_loss(root: Root, git: GitCommand) -> None:
-    (root.path / ".gitignore").write_text("!temp\n")
-    git(root.path, "commit", "-q", "-am", "show temp")
-    tree = _ensure(root)
-    assert "temp" in git(tree.path, "status", "--porcelain", "-uall")
-    remove_worktree(root, "greeter", "task-01")
-    assert not tree.path.exists()
-
-
-def test_a_removal_that_was_killed_halfway_is_completed(root: Root) -> None:
-    tree = _ensure(root)
-    for name in (".git", "a.txt"):
-        (tree.path / name).unlink()
-    remove_worktree(root, "greeter", "task-01")
-    assert not tree.path.exists()
-    assert entry_of(root, tree.path) is None
-
-
-def test_a_removal_that_git_refuses_says_what_git_said(root: Root, git: GitCommand) -> None:
-    tree = _ensure(root)
-    git(root.path, "worktree", "lock", "--reason", "on a stick", str(tree.path))
-    with pytest.raises(GitFailed, match="locked") as caught:
-        remove_worktree(root, "greeter", "task-01")
-    assert caught.value.argv[:2] == ("worktree", "remove")
-    assert caught.value.returncode == 128
-    assert "on a stick" in caught.value.stderr
-    assert tree.path.exists()

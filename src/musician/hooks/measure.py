@@ -26,7 +26,6 @@ LAG_S = 0.3
 
 _LOOK_EVERY_S = 0.01
 
-_USAGE = "$.message.usage."
 _READ = (
     "SELECT ?1 ->> '$.type', ?1 ->> '$.isSidechain', ?1 ->> '$.message.model', ?1 ->> '$.message.usage.input_tokens',"
     " coalesce(?1 ->> '$.message.usage.cache_read_input_tokens', 0),"

@@ -1,8 +1,7 @@
 """The tools: their names, what the model reads of them, and their arguments; ``acts`` and ``verifying`` do them.
 
-What is declared here is what every session pays for, so it is as short as it can be understood:
-:data:`MOST_TOOL_BYTES` each as it goes over the wire. Arguments are checked here and nowhere else; a number that comes
-as a text of digits is taken for one.
+What is declared here is what every session pays for, so it is as short as it can be understood; a test holds the bound.
+Arguments are checked here and nowhere else; a number that comes as a text of digits is taken for one.
 """
 
 from collections.abc import Mapping
@@ -13,7 +12,6 @@ from musician.protocol.messages.particulars import check_text
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.values import dataclass
 
-MOST_TOOL_BYTES = 220
 MOST_TEXT_BYTES = 1_000_000
 """Of one argument, as everywhere; a larger one is a file given by mistake."""
 

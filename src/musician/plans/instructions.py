@@ -48,13 +48,6 @@ class Instructions:
     plan_overview: str
 
 
-def parse_instructions(
-    text: str, *, path: str, task_id: str | None = None, defaults: Defaults | None = None
-) -> TaskSpec:
-    """The task of :func:`read_instructions`."""
-    return read_instructions(text, path=path, task_id=task_id, defaults=defaults).task
-
-
 def read_instructions(
     text: str, *, path: str, task_id: str | None = None, defaults: Defaults | None = None
 ) -> Instructions:

@@ -186,13 +186,3 @@ def targets(source: State | None, *, conductor: bool = False) -> frozenset[State
     """Every state that may follow ``source``, whoever acts: what the database lets a raw writer do (D6)."""
     index = _CONDUCTOR_INDEX if conductor else _INDEX
     return frozenset(row.target for (state, _), row in index.items() if state is source)
-
-
-def mermaid() -> str:
-    """The table as a Mermaid state diagram, for the documentation."""
-    edges: dict[tuple[str, str], list[str]] = {}
-    for row in TABLE:
-        key = (row.source or "[*]", row.target)
-        edges.setdefault(key, []).append(row.event)
-    lines = [f"    {source} --> {target}: {', '.join(events)}" for (source, target), events in edges.items()]
-    return "\n".join(["stateDiagram-v2", *lines, f"    {State.COMPLETE} --> [*]"])

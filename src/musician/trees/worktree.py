@@ -16,7 +16,7 @@ from pathlib import Path
 from musician.protocol.errors import TreeNotReady
 from musician.protocol.values import dataclass
 from musician.trees.branches import branch_of, create_branch, full_ref
-from musician.trees.git import Git, git_dir_of, prove, shown, tree_git_dir
+from musician.trees.git import Git, git_dir_of, prove, tree_git_dir
 from musician.trees.registrations import (
     alone_with_trees,
     checked_out_at,
@@ -28,7 +28,6 @@ from musician.trees.registrations import (
     unlock_unfinished,
 )
 from musician.trees.root import Root
-from musician.trees.status import read_status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,48 +80,6 @@ def ensure_detached_tree(root: Root, branch: str, commit: str) -> Worktree:
         if not _mend(root, path):
             _add(root, path, "--detach", commit)
         return _finish(root, path, branch)
-
-
-def remove_worktree(root: Root, plan_id: str, task_id: str) -> None:
-    """Remove a task's tree; its branch stays. Nothing to do if there is none.
-
-    :class:`TreeNotReady` with the list of what would be lost: files that are changed or not tracked, and commits on no
-    branch. A file that is only missing is no loss, so a removal that was killed halfway can be repeated.
-    """
-    branch = branch_of(plan_id, task_id)
-    with _reporting(root.locks_dir), alone_with_trees(root):
-        _remove(root, branch)
-
-
-def _remove(root: Root, branch: str) -> None:
-    path = place_of(root, branch)
-    if _mend(root, path):
-        clear_stale_locks(root, path, branch)
-        _refuse_loss(path, branch)
-        git = Git(path)
-        status = read_status(path)
-        if status.deleted:
-            git.run("reset", "--hard", "--quiet")
-        for left in status.left_out:  # links, and copies of what the user has
-            (path / os.fsdecode(left)).unlink()
-        run_patiently(root, "worktree", "remove", str(path))
-    with _reporting(path.parent):
-        if path.parent.is_dir() and not any(path.parent.iterdir()):
-            path.parent.rmdir()
-
-
-def _refuse_loss(path: Path, branch: str) -> None:
-    status = read_status(path)
-    lost = [shown(name) for name in status.unsaved]
-    head = status.head
-    if head is not None and not Git(path).text("for-each-ref", f"--contains={head}", "--count=1", "refs/"):
-        lost.append(f"commit {head}")
-    if lost:
-        raise TreeNotReady(
-            reason=f"removing the working tree of {branch!r} would lose work",
-            paths=tuple(lost),
-            remedy=f"commit it or save it elsewhere (it is in {path}), then remove it again",
-        )
 
 
 def _mend(root: Root, path: Path) -> bool:

@@ -16,13 +16,12 @@ from musician.protocol.rules.budget import (
     answer_by_rule,
     average_agent_cost,
     breaks_estimate,
-    errors_left,
     evaluate,
     project,
     reading_from_pct,
     reading_from_tokens,
 )
-from musician.protocol.settings import Context, Limits, Settings
+from musician.protocol.settings import Context, Settings
 from musician.protocol.states import State
 
 SETTINGS = Settings()
@@ -323,14 +322,3 @@ def test_what_asks_is_let_through_to_the_checkpoint_and_what_presses_harder_is_n
         assert answer.state is State.EXIT_REQUESTED
     else:
         assert used < 50 or answer.state is State.REVIEW_APPROVED
-
-
-@pytest.mark.parametrize(
-    ("reports", "granted", "expected"), [(0, 0, 5), (4, 0, 1), (5, 0, 0), (9, 0, 0), (5, 2, 2), (7, 2, 0)]
-)
-def test_a_task_has_five_errors_unless_more_are_granted(reports: int, granted: int, expected: int) -> None:
-    assert errors_left(reports, granted=granted, settings=SETTINGS) == expected
-
-
-def test_the_retry_budget_is_a_setting() -> None:
-    assert errors_left(1, settings=Settings(limits=Limits(error_retries=2))) == 1

@@ -1,18 +1,13 @@
-"""Delegation: the matrix and the ladder (D19)."""
-
-from typing import Any
+"""The ladder of a subagent's failures (D19)."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from musician.protocol.rules.delegation import (
-    Choice,
     Extent,
     Failure,
     NextAttempt,
-    WorkKind,
-    decide,
     modules_of,
     next_attempt,
 )
@@ -24,83 +19,6 @@ LOST, EXPLAINED = Failure.LOST, Failure.EXPLAINED
 
 def extent(lines: int | None, *files: str) -> Extent:
     return Extent(lines=lines, files=frozenset(files or ["src/a.py"]))
-
-
-@pytest.mark.parametrize(
-    ("lines", "expected"),
-    [(0, "delegate"), (50, "delegate"), (499, "delegate"), (500, "keep"), (501, "keep"), (-1, "keep")],
-)
-def test_the_limit_is_below_500_lines(lines: int, expected: str) -> None:
-    assert decide(lines=lines, modules=1, kind=WorkKind.FUNCTION, settings=SETTINGS) == expected
-
-
-@pytest.mark.parametrize(
-    "doubt",
-    [
-        {"lines": None},
-        {"modules": None},
-        {"modules": 0},
-        {"modules": 2},
-        {"kind": WorkKind.UNCLEAR},
-        {"danger_files": ["pyproject.toml"]},
-        {"self_contained": False},
-    ],
-    ids=str,
-)
-def test_one_doubt_is_enough_to_keep_the_work(doubt: dict[str, Any]) -> None:
-    sound: dict[str, Any] = {"lines": 200, "modules": 1, "kind": WorkKind.DOCUMENTATION, "settings": SETTINGS}
-    assert decide(**sound) is Choice.DELEGATE
-    assert decide(**{**sound, **doubt}) is Choice.KEEP
-
-
-@pytest.mark.parametrize(
-    ("kind", "expected"),
-    [
-        (WorkKind.FUNCTION, Choice.DELEGATE),
-        (WorkKind.UNIT_TEST, Choice.DELEGATE),
-        (WorkKind.DOCUMENTATION, Choice.DELEGATE),
-        (WorkKind.REFACTORING, Choice.KEEP),
-        (WorkKind.ASSEMBLY, Choice.KEEP),
-        (WorkKind.INTEGRATION, Choice.KEEP),
-        (WorkKind.HOLISTIC_TEST, Choice.KEEP),
-        (WorkKind.UNCLEAR, Choice.KEEP),
-    ],
-)
-def test_the_kind_of_work_decides_as_the_matrix_says(kind: WorkKind, expected: Choice) -> None:
-    assert decide(lines=10, modules=1, kind=kind, settings=SETTINGS) is expected
-
-
-@given(
-    lines=st.none() | st.integers(-5, 1000),
-    modules=st.none() | st.integers(0, 3),
-    kind=st.sampled_from(WorkKind),
-    danger_files=st.lists(st.text(max_size=3), max_size=2),
-    self_contained=st.booleans(),
-)
-def test_the_matrix_agrees_with_a_list_of_reasons_to_keep(
-    lines: int | None,
-    modules: int | None,
-    kind: WorkKind,
-    danger_files: list[str],
-    self_contained: bool,
-) -> None:
-    reasons = [
-        lines is None,
-        lines not in range(500),
-        modules not in {1},
-        kind.value not in {"function", "unit_test", "documentation"},
-        len(danger_files) > 0,
-        not self_contained,
-    ]
-    choice = decide(
-        lines=lines,
-        modules=modules,
-        kind=kind,
-        danger_files=danger_files,
-        self_contained=self_contained,
-        settings=SETTINGS,
-    )
-    assert choice == ("keep" if any(reasons) else "delegate")
 
 
 @pytest.mark.parametrize(

@@ -172,15 +172,6 @@ def answer_by_rule(used_pct: float | None, projected_pct: float | None, settings
     )
 
 
-def errors_left(error_reports: int, *, granted: int = 0, settings: Settings) -> int:
-    """Error reports a task has left, never negative; at 0 it hands off as retry exhaustion (D3).
-
-    ``error_reports`` counts the task's whole history over all sessions, without context warnings;
-    ``granted`` is what the conductor gave on top.
-    """
-    return max(0, settings.limits.error_retries + granted - error_reports)
-
-
 def _hand_off_now(why: str) -> ContextAnswer:
     return ContextAnswer(
         state=State.EXIT_REQUESTED, hand_off_at_checkpoint=False, text=f"Prepare the handoff now: {why}."

@@ -1,39 +1,19 @@
-"""Which work goes to a subagent, and what follows when one fails (D19).
+"""What follows when a subagent fails (D19).
 
-The matrix delegates only what is small, in one module, self-contained, of a kind that needs no view of
-the whole, and away from files a sibling also touches. Whatever is not known is doubt, and doubt keeps the
-work. The ladder counts failures of one piece; it is apart from the error retries of a task (D3).
+Which work is a subagent's the plan says and the model decides, by what the skill tells it. The ladder counts failures
+of one piece; it is apart from the error retries of a task (D3). Whatever is not known of a piece is doubt, and doubt
+escalates.
 
 How large a piece is, the plan may say beforehand, and a failed attempt shows by what it left. Both only ever make
 a piece larger than it was thought to be: an attempt that has changed more than the plan said is believed.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 from enum import StrEnum
 
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
-
-
-class WorkKind(StrEnum):
-    FUNCTION = "function"
-    UNIT_TEST = "unit_test"
-    DOCUMENTATION = "documentation"
-    REFACTORING = "refactoring"
-    ASSEMBLY = "assembly"
-    INTEGRATION = "integration"
-    HOLISTIC_TEST = "holistic_test"
-    UNCLEAR = "unclear"
-
-
-DELEGABLE = frozenset({WorkKind.FUNCTION, WorkKind.UNIT_TEST, WorkKind.DOCUMENTATION})
-"""The kinds a subagent may be given; every other needs the musician's view of the whole task."""
-
-
-class Choice(StrEnum):
-    DELEGATE = "delegate"
-    KEEP = "keep"
 
 
 class Failure(StrEnum):
@@ -88,26 +68,6 @@ def modules_of(files: Iterable[str]) -> int:
     subjects = paths - tests
     tested = {name.removeprefix("test_").removesuffix("_test") for _, name in tests}
     return len(subjects) + len(tested - {name for _, name in subjects})
-
-
-def decide(
-    *,
-    lines: int | None,
-    modules: int | None,
-    kind: WorkKind,
-    danger_files: Collection[str] = (),
-    self_contained: bool = True,
-    settings: Settings,
-) -> Choice:
-    """Delegate or keep one piece of work.
-
-    ``lines`` and ``modules`` are estimates of what it changes, None if nobody can tell; ``danger_files``
-    are the files it touches that a sibling task touches too; ``self_contained``: one prompt can say all
-    it needs.
-    """
-    fits = _is_small(lines, settings) and modules == 1
-    alone = self_contained and not danger_files
-    return Choice.DELEGATE if fits and alone and kind in DELEGABLE else Choice.KEEP
 
 
 def next_attempt(

@@ -8,7 +8,6 @@ comes second finds it done. A migrated schema is, object by object, a fresh one.
 Loaded only where there is something to make: a hook that opens a current database pays nothing for it.
 """
 
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -69,11 +68,6 @@ def make_guards(connection: apsw.Connection) -> None:
         (Heartbeat().stale_after_s,),
     )
     connection.pragma("user_version", LEAST_VERSION)
-
-
-def fingerprint() -> str:
-    """Of the guards as this program derives them."""
-    return hashlib.blake2b("\0".join(guard_statements()).encode(), digest_size=8).hexdigest()
 
 
 @cache
