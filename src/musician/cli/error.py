@@ -6,7 +6,6 @@ from musician.cli.context import App
 from musician.cli.hand import hand_of, tell
 from musician.cli.options import command, context_option, session_options, task_argument, text_argument
 from musician.cli.render import show
-from musician.runtime.byhand.weighing import warn_by_hand
 
 
 @command("error")
@@ -40,7 +39,7 @@ def error(
         raise click.UsageError("say what failed, or --context-warning")
     hand = hand_of(app, task_id, session, epoch)
     if text is None:
-        message_id: int | None = warn_by_hand(hand, context_pct)
+        message_id = hand.warn(context_pct, if_due=False)
     else:
         message_id = hand.report(text, report=report, context_pct=context_pct)
         if message_id is None:

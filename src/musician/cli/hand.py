@@ -6,7 +6,6 @@ from musician.cli.context import App
 from musician.cli.options import claim_of
 from musician.cli.render import show
 from musician.runtime.byhand.hand import Hand
-from musician.runtime.byhand.weighing import advise
 
 
 def hand_of(app: App, task_id: str, session: str | None, epoch: int | None) -> Hand:
@@ -20,6 +19,6 @@ def tell(
 ) -> None:
     """What a verb did, and what the context it was told of asks of the session now (D15)."""
     after = Hand(root=hand.root, store=hand.store, claim=hand.claim, settings=hand.settings)
-    advice = advise(after, context_pct)
+    advice = after.advice(context_pct)
     remark = [f"context at {context_pct:g} %: {advice}"] if advice else []
     show(app, {**document, "context_advice": advice or None}, *lines, *remark)

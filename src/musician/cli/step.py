@@ -12,7 +12,7 @@ from musician.cli.options import (
     task_argument,
     text_argument,
 )
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.musician.inputs import DeviationTold, SelfCorrectionTold
 from musician.protocol.rules.deviations import Severity, parse_severity
 
 
@@ -92,9 +92,7 @@ def deviation(
 ) -> None:
     """Write down a deviation from the plan."""
     hand = hand_of(app, task_id, session, epoch)
-    item = hand.current_item
-    entry = Entry(kind=Kind.DEVIATION, item=item, text=text, severity=severity, context_pct=context_pct)
-    hand.note(entry)
+    item = hand.tell(DeviationTold(severity=severity, text=text), context_pct)
     document = {"task_id": task_id, "item": item, "severity": severity, "text": text}
     tell(app, hand, context_pct, document, f"{task_id}: {severity} deviation noted")
 
@@ -110,8 +108,7 @@ def self_correction(
 ) -> None:
     """Write down that earlier work was redone."""
     hand = hand_of(app, task_id, session, epoch)
-    item = hand.current_item
-    hand.note(Entry(kind=Kind.SELF_CORRECTION, item=item, text=text, context_pct=context_pct))
+    item = hand.tell(SelfCorrectionTold(text=text), context_pct)
     tell(
         app,
         hand,

@@ -11,12 +11,11 @@ from musician import service
 from musician.mcp_server.seat import Seat
 from musician.mcp_server.table import MOST_BYTES, MOST_ROWS, as_text, cut
 from musician.protocol.errors import BadField
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.musician.inputs import DeviationTold, SelfCorrectionTold
 from musician.protocol.proposals import Draft, parse_type
 from musician.protocol.rules.deviations import parse_severity
 from musician.protocol.rules.liveness import heartbeat_status
 from musician.protocol.values import dataclass
-from musician.runtime.byhand.weighing import warn_by_hand
 from musician.runtime.proposing import Desk
 from musician.store.rows import MessageRow
 
@@ -65,18 +64,13 @@ def agent(seat: Seat, *, piece: str, act: str, report: str = "") -> str:
 
 def deviation(seat: Seat, *, severity: str, text: str) -> str:
     hand, named = seat.hand, parse_severity(severity)
-    context_pct = seat.context_pct(hand.claim)
-    entry = Entry(
-        kind=Kind.DEVIATION, item=hand.current_item, text=text, severity=named, context_pct=context_pct
-    )
-    hand.note(entry)
+    hand.tell(DeviationTold(severity=named, text=text), seat.context_pct(hand.claim))
     return f"{named} deviation noted"
 
 
 def self_correction(seat: Seat, *, text: str) -> str:
     hand = seat.hand
-    context_pct = seat.context_pct(hand.claim)
-    hand.note(Entry(kind=Kind.SELF_CORRECTION, item=hand.current_item, text=text, context_pct=context_pct))
+    hand.tell(SelfCorrectionTold(text=text), seat.context_pct(hand.claim))
     return "self-correction noted"
 
 
@@ -89,7 +83,7 @@ def error(seat: Seat, *, text: str = "") -> str:
     hand = seat.hand
     used_pct = seat.context_pct(hand.claim)
     if not text.strip():
-        return f"warned by message {warn_by_hand(hand, used_pct)}. {END_YOUR_TURN}"
+        return f"warned by message {hand.warn(used_pct, if_due=False)}. {END_YOUR_TURN}"
     message_id = hand.report(text, report=None, context_pct=used_pct)
     if message_id is None:
         seat.let_go(hand.claim.task_id)

@@ -45,6 +45,7 @@ STARTED = [name for name in WHERE if name not in ("new", "ended")]
 STOPPING = [name for name in WHERE if name.startswith("stopping")]
 RUNNING = ["playing", "reworking", "verifying", *STOPPING]
 STEPS, REWORKS = ["playing", "stopping a step"], ["reworking", "stopping a rework"]
+BY_HAND = ["playing", "awaiting verdict", "awaiting answer", "paused"]
 CHECKS = ["verifying", "stopping a verification"]
 
 
@@ -98,6 +99,9 @@ TAKEN: list[tuple[i.Input, list[str]]] = [
     ),
     (i.StopAsked(reason="SIGTERM"), STARTED),
     (i.ClaimWasLost(), ["new", *STARTED]),
+    (i.LeavingChosen(reason="session ended"), BY_HAND),
+    *((i.WarningChosen(if_due=if_due), BY_HAND) for if_due in (False, True)),
+    (i.CompletionChosen(), BY_HAND),
 ]
 
 

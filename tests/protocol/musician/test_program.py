@@ -137,8 +137,8 @@ def test_what_is_open_before_a_checkpoint_is_named_and_what_the_task_has_not_is_
     """D29: pieces of a step may be handed out that the plan has not written."""
     first = ITEMS[3]
     assert isinstance(first, Check)
-    assert PROGRAM.open_before(first, done("step 1")) == ("step 2", "step 2 agent 1")
-    assert PROGRAM.open_before(first, done("step 1", "step 2", "step 2 agent 1")) == ()
+    assert PROGRAM.open_before(first.item, done("step 1")) == ("step 2", "step 2 agent 1")
+    assert PROGRAM.open_before(first.item, done("step 1", "step 2", "step 2 agent 1")) == ()
     assert [each.item for each in PROGRAM.pieces_of("step 2")] == ["step 2 agent 1"]
     assert PROGRAM.pieces_of("checkpoint 1") == ()
     assert [PROGRAM.knows(item) for item in ("step 3", "step 3 agent 9", "step 99", "checkpoint 1")] == [

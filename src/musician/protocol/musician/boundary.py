@@ -39,13 +39,13 @@ def go_on(turn: Turn) -> None:
         _begin_next(turn)
 
 
-def leave(turn: Turn) -> None:
+def leave(turn: Turn, *, handoff: str = "", notes: str = "") -> None:
     """The terminal record, and nothing after it (D1).
 
     What the conductor said and nobody has acted on stays unread: it is the successor's (D12).
     """
     turn.settle(_leading_silent(turn))
-    turn.records.append(leaving(turn.state))
+    turn.records.append(replace(leaving(turn.state), handoff=handoff, notes=notes))
     turn.end(r.EndKind.EXITED, turn.state.leave_reason)
 
 
@@ -86,7 +86,7 @@ def _begin_next(turn: Turn) -> None:
     item = turn.state.next_item
     turn.set(current=item)
     if item is None:
-        _finish(turn)
+        finish(turn)
     elif isinstance(item, Play) and item.is_skip:
         done = turn.entry(Kind.COMPLETED, item.item)
         turn.write(done, *turn.counted(turn.state.program.done_with(item, turn.state.progress)))
@@ -136,7 +136,7 @@ def _advice(turn: Turn) -> str:
     return "\n\n".join(word.text for word in heard if word.text)
 
 
-def _finish(turn: Turn) -> None:
+def finish(turn: Turn) -> None:
     turn.settle(len(turn.state.heard))
     turn.records.append(r.Finish(entries=(turn.entry(Kind.NOTE, text="task complete"),)))
     turn.end(r.EndKind.COMPLETE, "complete")

@@ -34,18 +34,29 @@ from musician.protocol.musician.answers import (
     pause_lifted,
     timed_out,
 )
-from musician.protocol.musician.boundary import go_on, leave_soon
+from musician.protocol.musician.boundary import (
+    finish,
+    go_on,
+    leave,
+    leave_soon,
+    stance_of,
+    warn,
+    warn_if_tight,
+)
 from musician.protocol.musician.playing import measure, piece_ended, told, verification_ended
 from musician.protocol.musician.program import Check
 from musician.protocol.musician.state import BUSY, Mode, MusicianState, Word
 from musician.protocol.musician.turn import Turn
 from musician.protocol.musician.writing import leaving, question, resumption_question
 from musician.protocol.resumption.handoff import ENDED_WAITING
+from musician.protocol.rules.budget import WARNING_STANCES, Stance
 from musician.protocol.states import VERDICTS, State
 from musician.protocol.values import replace
 
 _RUNNING = BUSY | {Mode.STOPPING}
 _STARTED = frozenset(Mode) - {Mode.NEW, Mode.ENDED}
+_BY_HAND = frozenset({Mode.PLAYING, Mode.AWAITING_VERDICT, Mode.AWAITING_ANSWER, Mode.PAUSED})
+"""Where a session that is played by hand can be: what it runs itself the engine does not see."""
 _ACCEPTS: dict[type[object], frozenset[Mode]] = {
     i.Started: frozenset({Mode.NEW}),
     i.PieceEnded: _RUNNING,
@@ -64,6 +75,9 @@ _ACCEPTS: dict[type[object], frozenset[Mode]] = {
     i.WaitTimedOut: frozenset({Mode.AWAITING_VERDICT, Mode.AWAITING_ANSWER, Mode.PAUSED}),
     i.StopAsked: _STARTED,
     i.ClaimWasLost: _STARTED | {Mode.NEW},
+    i.LeavingChosen: _BY_HAND,
+    i.WarningChosen: _BY_HAND,
+    i.CompletionChosen: _BY_HAND,
 }
 
 
@@ -121,6 +135,13 @@ def _take(turn: Turn, given: i.Input) -> None:
             timed_out(turn, given)
         case i.StopAsked():
             _stop(turn, given.reason)
+        case i.LeavingChosen():
+            turn.set(leave_reason=given.reason)
+            leave(turn, handoff=given.handoff, notes=given.notes)
+        case i.WarningChosen():
+            _warn(turn, given)
+        case i.CompletionChosen():
+            finish(turn)
         case _:
             _lose(turn, given)
 
@@ -160,6 +181,15 @@ def _stop(turn: Turn, reason: str) -> None:
         turn.end(r.EndKind.WAITING, reason)
     else:
         leave_soon(turn, reason, at_once=True)
+
+
+def _warn(turn: Turn, given: i.WarningChosen) -> None:
+    """Asked to warn, a session that need not is taken for one that is in doubt."""
+    if given.if_due:
+        warn_if_tight(turn)
+    else:
+        stance = stance_of(turn.state)
+        warn(turn, stance if stance in WARNING_STANCES else Stance.ASK)
 
 
 def _lose(turn: Turn, _: i.ClaimWasLost) -> None:

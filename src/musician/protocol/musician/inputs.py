@@ -179,6 +179,27 @@ class ClaimWasLost:
     """Fenced off: nothing may be written any more (D2)."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeavingChosen:
+    """A session that is played by hand leaves; ``handoff`` is its own, or ``notes`` go into the program's."""
+
+    reason: str
+    handoff: str = ""
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarningChosen:
+    """A session that is played by hand warns of its context. ``if_due``: only where a driven one would."""
+
+    if_due: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompletionChosen:
+    """A session that is played by hand says that the task is done."""
+
+
 Input = (
     Started
     | PieceEnded
@@ -197,4 +218,7 @@ Input = (
     | WaitTimedOut
     | StopAsked
     | ClaimWasLost
+    | LeavingChosen
+    | WarningChosen
+    | CompletionChosen
 )

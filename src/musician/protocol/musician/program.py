@@ -113,9 +113,14 @@ class Program:
             if isinstance(each, Play) and each.is_agent and item == f"step {each.step}"
         )
 
-    def open_before(self, check: Check, progress: Progress) -> tuple[str, ...]:
-        """What is not done yet and comes before a checkpoint: only what was played can be submitted (D29)."""
-        before = {each.item for each in self.items[: self.items.index(check)]}
+    def open_before(self, item: str, progress: Progress) -> tuple[str, ...]:
+        """What is not done yet and comes before an item: nothing is played, or submitted, out of order (D29).
+
+        The pieces of a step may be handed out in any order, while it is played.
+        """
+        steps = [each.item.partition(" agent ")[0] for each in self.items]
+        step = item.partition(" agent ")[0]
+        before = {each.item for each in self.items[: steps.index(step)]} if step in steps else set()
         return tuple(
             each.item
             for each in self.ahead(progress)

@@ -1,8 +1,8 @@
 """A session that no driver plays: a person, a script, or an agent that calls the musician's verbs one by one.
 
-It goes the same way as a driven one: the same journal, the same files in ``temp/``, the same records of the same
-engine. What a driver remembers is found in the database here, at each verb anew. The program still runs the
-verification and fills in the submission; nobody's word stands for a run (D14, D16).
+It goes the same way as a driven one (D30): a verb is an input of the same engine, whose state is rebuilt from the
+database, and whose records are stored in their order, into the same journal and the same files in ``temp/``. The
+program still runs the verification and fills in the submission; nobody's word stands for a run (D14, D16).
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,22 +18,23 @@ from musician.protocol.claim import Claim
 from musician.protocol.errors import BadField, EvidenceMissing, InvalidPlan
 from musician.protocol.journal import Entry, Kind, Progress
 from musician.protocol.messages.types import ErrorReport
+from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
+from musician.protocol.musician.boundary import stance_of
 from musician.protocol.musician.engine import step
-from musician.protocol.musician.inputs import PieceEnded, PieceEnding
 from musician.protocol.musician.program import Play, Program
-from musician.protocol.musician.since import Since
 from musician.protocol.musician.state import Mode, MusicianState
-from musician.protocol.musician.writing import leaving, question
+from musician.protocol.musician.writing import context_advice
+from musician.protocol.rules.budget import WARNING_STANCES, Stance
 from musician.protocol.rules.deviations import SKIPPED_BY_ITSELF
 from musician.protocol.settings import Settings
-from musician.protocol.states import WAITING, State
+from musician.protocol.states import VERDICTS, WAITING, State
 from musician.protocol.transitions import Actor, Event, find
 from musician.protocol.values import replace
 from musician.runtime.baselines import Baselines
 from musician.runtime.belongings import check_alone, end_what_runs
 from musician.runtime.byhand import pieces
-from musician.runtime.byhand.readings import is_granted, used_in
+from musician.runtime.byhand.rebuilding import rebuilt
 from musician.runtime.in_force import settings_of_task
 from musician.runtime.noticing import noticed
 from musician.runtime.papers import Papers
@@ -100,12 +101,6 @@ class Hand:
         return Progress().after([*map(service.as_entry, self.view.journal), *self.news()])
 
     @property
-    def current_item(self) -> str:
-        """The item that was started last and is not done; "" if there is none."""
-        started = [row.item for row in self.view.journal if row.kind in (Kind.STARTED, Kind.LAUNCHED)]
-        return started[-1] if started and not self.progress.is_done(started[-1]) else ""
-
-    @property
     def open_question(self) -> str:
         """What the conductor was asked and has not answered; "" if nothing."""
         question = service.open_question(self.store, self.claim.task_id)
@@ -115,9 +110,13 @@ class Hand:
 
     def note(self, *entries: Entry) -> None:
         """Into the journal and the files in ``temp/``."""
-        news = (*self.news(), *entries)
-        service.record(self.store, self.claim, *news)
-        self._note_in_files(news)
+        self.store_records([r.Write(entries=entries)])
+
+    def tell(self, told: i.DeviationTold | i.SelfCorrectionTold, context_pct: float | None) -> str:
+        """Something was told of what is played; the item it was told of, "" between two."""
+        state = self.state(context_pct)
+        self.store_records(step(replace(state, mode=Mode.PLAYING), told)[1].records)
+        return state.item
 
     def start(self, item: str, context_pct: float | None) -> None:
         """An item is begun; after a verdict that is going back to work.
@@ -135,6 +134,10 @@ class Hand:
         self.check_corrected()
         self._check_known(item)
         self._check_context(context_pct)
+        if self.view.row.state is not State.WORKING:  # what waits for its answer hears that first
+            find(self.view.row.state, Event.RESUME, task_id=self.claim.task_id, actor=Actor.OWNER)
+        if not self.progress.is_done(item):  # what is done is begun again to mend it
+            self.check_in_order(item)
         pieces.begin(self.root, self.store, self.claim, self.tree, item)
         kind = Kind.LAUNCHED if "agent" in item else Kind.STARTED
         self._go_on(*self.news(), Entry(kind=kind, item=item, context_pct=context_pct))
@@ -198,6 +201,23 @@ class Hand:
         write = service.record if self.view.row.state is State.WORKING else service.resume
         write(self.store, self.claim, *entries)
         self._note_in_files(entries)
+
+    def check_in_order(self, item: str) -> None:
+        """Nothing is begun, or submitted, while something before it is open (D29)."""
+        missing = self.program.open_before(item, self.progress)
+        if missing:
+            task_id, first = self.claim.task_id, missing[0]
+            number = first.removeprefix("step ")
+            remedy = f"submit it first: `musician checkpoint {task_id}`"
+            if first.startswith("step "):
+                remedy = (
+                    f"play it; or leave it out, and say why: `musician step {task_id} skipped {number} WHY`"
+                )
+            raise EvidenceMissing(
+                task_id=task_id,
+                missing=f"before {item} comes what is not done yet: {', '.join(missing)}",
+                remedy=remedy.replace(" agent ", " --agent ") if " agent " in first else remedy,
+            )
 
     def check_corrected(self) -> None:
         for first in self.progress.corrections[:1]:
@@ -265,31 +285,47 @@ class Hand:
 
     def ask(self, text: str, *, context_pct: float | None) -> int:
         """Ask the conductor something, to be answered before the next item is begun (D21); the message's id."""
-        said = question(self.state(context_pct), text)
-        entry = Entry(kind=Kind.QUESTION, item=self.current_item, text=text, context_pct=context_pct)
-        news = (*self.news(), entry)
-        message_id = service.ask(self.store, self.claim, said, *news)
-        self._note_in_files(news)
-        return message_id
+        state = replace(self.state(context_pct), mode=Mode.PLAYING)
+        return self.store_records(step(state, i.QuestionTold(text=text))[1].records) or 0
 
     def report(self, text: str, *, report: str | None, context_pct: float | None) -> int | None:
         """Report a failure and wait for the answer; the message's id.
 
         None: it was the last that the task is allowed, and the session has handed off (D3). The engine decides.
+        What waits for an answer does not fail meanwhile, and is no retry.
         """
-        item = self.current_item or self.claim.task_id
+        if (
+            self.view.row.state not in VERDICTS
+        ):  # with one the session goes back to work, as by starting a step
+            find(self.view.row.state, Event.REPORT, task_id=self.claim.task_id, actor=Actor.OWNER)
+        state = self.state(context_pct)
+        item = state.item or self.claim.task_id
+        # Of a subagent's piece too: who plays by hand has tried again by itself before it reports.
         played = Play(item=item, title="", prose="", scripts=(), step=0)
-        state = replace(self.state(context_pct), mode=Mode.PLAYING, current=played)
-        failed = PieceEnded(item=item, ending=PieceEnding.FAILED, detail=text)
-        return self.store_records(step(state, failed)[1].records, report=report)
+        failed = i.PieceEnded(item=item, ending=i.PieceEnding.FAILED, detail=text)
+        records = step(replace(state, mode=Mode.PLAYING, current=played), failed)[1].records
+        return self.store_records(records, report=report)
+
+    def warn(self, context_pct: float | None, *, if_due: bool) -> int | None:
+        """Report a context warning with the program's estimate, and wait; the message's id, None if it is not due.
+
+        :class:`BadField` without a reading: a warning says how much is used (D12).
+        """
+        state = self.state(context_pct)
+        if state.used_pct is None and not if_due:
+            raise BadField(
+                field="context", value="", reason="a context warning says how much is used: --context PCT"
+            )
+        return self.store_records(step(state, i.WarningChosen(if_due=if_due))[1].records)
 
     def store_records(self, records: Iterable[r.Record], *, report: str | None = None) -> int | None:
-        """What the engine wants stored, the conductor's news before it; the id of what awaits an answer."""
-        news = tuple(self.news())
-        if news:
-            self.note(*news)
-        message_id = None
+        """What the engine wants stored, the conductor's news first; the id of what awaits an answer."""
+        news, message_id = self.news(), None
+        service.beat(self.store, self.claim)  # nothing to store is no word of a claim that is lost either
         for record in records:
+            if not isinstance(record, r.Acknowledge):
+                record = replace(record, entries=(*news, *record.entries))
+                news = ()
             if (
                 isinstance(record, r.Report)
                 and isinstance(record.message, ErrorReport)
@@ -299,14 +335,27 @@ class Hand:
             message_id = self.store_record(record) or message_id
         return message_id
 
+    def advice(self, context_pct: float | None) -> str:
+        """What a reading asks of the session now (D15); "" if nothing, or if there is none."""
+        if context_pct is None:
+            return ""
+        state = self.state(context_pct)
+        stance = stance_of(state)
+        if self.view.row.state is State.ERROR and stance is not Stance.EXIT:
+            return ""  # it has reported, and waits
+        if state.granted and stance in WARNING_STANCES:
+            return "go no further than the conductor has answered"
+        return context_advice(stance)
+
     # -- the end ------------------------------------------------------------------------------------------------
 
     def leave(self, reason: str, *, handoff: str | None, context_pct: float | None, notes: str = "") -> str:
         """Exit; where the HANDOFF is: the session's own, or the program's with the session's ``notes``."""
         service.beat(self.store, self.claim)  # before anything is set aside
         end_what_runs(self.store, self.view, self.tree.path, self.settings)
-        state = replace(self.state(context_pct), leave_reason=reason)
-        self.store_record(replace(leaving(state), notes=notes, handoff=handoff or ""))
+        chosen = i.LeavingChosen(reason=reason, handoff=handoff or "", notes=notes)
+        for record in step(self.state(context_pct), chosen)[1].records:
+            self.store_record(record)  # a verdict that it has not heard is its successor's (D7)
         return self.papers.relative(self.papers.handoff)
 
     def finish(self) -> str:
@@ -315,28 +364,22 @@ class Hand:
         check_alone(self.store, self.claim, self.tree)
         find(self.view.row.state, Event.COMPLETE, task_id=self.claim.task_id, actor=Actor.OWNER)
         self.check_corrected()
-        self.store_record(r.Finish(entries=tuple(self.news())))
+        self.store_records(step(self.state(None), i.CompletionChosen())[1].records)
         return self.papers.relative(self.papers.completion)
 
     # -- what all of them need ----------------------------------------------------------------------------------
 
     def state(self, context_pct: float | None) -> MusicianState:
         """The engine's state, as far as the database tells it."""
-        row = self.view.row
-        return MusicianState(
-            program=self.program,
-            settings=self.settings,
-            progress=self.progress,
-            used_pct=used_in(self.view, self.claim.epoch) if context_pct is None else context_pct,
-            errors=self.view.error_count,
-            retry_limit=row.retry_limit,
+        return rebuilt(
+            self.view,
+            self.program,
+            self.settings,
+            epoch=self.claim.epoch,
+            news=self.news(),
+            is_asking=bool(self.open_question),
+            used_pct=context_pct,
             report_path=self.papers.relative(self.papers.completion),
-            since=Since().after(map(service.as_entry, self.view.journal)),
-            earlier_self_corrections=sum(
-                row.kind == Kind.SELF_CORRECTION and row.claim_epoch != self.claim.epoch
-                for row in self.view.journal
-            ),
-            granted=is_granted(self.view, self.claim.epoch),
         )
 
     def news(self) -> tuple[Entry, ...]:

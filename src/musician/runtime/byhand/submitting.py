@@ -11,13 +11,11 @@ from musician.protocol.musician import ready as r
 from musician.protocol.musician.engine import step
 from musician.protocol.musician.inputs import VerificationEnded
 from musician.protocol.musician.program import Check
-from musician.protocol.musician.since import Since
 from musician.protocol.musician.state import Mode
 from musician.protocol.transitions import Actor, Event, find
 from musician.protocol.values import replace
 from musician.runtime.belongings import check_alone
 from musician.runtime.byhand.hand import Hand
-from musician.runtime.byhand.weighing import warn_if_too_dear
 from musician.runtime.checkpoint import Found, run_checkpoint
 from musician.runtime.covering import approved_as_it_is
 from musician.runtime.heartbeat import beating
@@ -46,50 +44,40 @@ async def submit_checkpoint(
     await run_sync(partial(_weigh, hand, context_pct))
     _ = hand.task  # a task nobody can read has no checkpoint to verify
     check = _check(hand, number)
-    _check_played(hand, check)
+    hand.check_in_order(check.item)
     with raising_one():
         async with beating(hand.store, hand.claim, hand.settings):
             await run_sync(partial(hand.tree.keep, f"work for {check.item}", check.title))
             await _set_up(hand)
             found = await _verify(hand, check)
-    records = await _records(hand, check, found, context_pct)
-    for record in records:
-        if isinstance(record, r.Submit):
-            message = record.message
-            score = max(message.smoothness or 0, smoothness or 0)
-            message = replace(message, smoothness=score, summary=_summary(hand, summary, message.summary))
-            sent = replace(record, message=message, entries=(*hand.news(), *record.entries))
-            return found, await run_sync(partial(hand.store_record, sent)) or 0
-    reported = await run_sync(partial(hand.store_records, records))
+    records = [
+        _in_own_words(hand, record, summary, smoothness) if isinstance(record, r.Submit) else record
+        for record in await _records(hand, check, found, context_pct)
+    ]
+    message_id = await run_sync(partial(hand.store_records, records))
+    if any(isinstance(record, r.Submit) for record in records):
+        return found, message_id or 0
     raise NotGreen(
         task_id=hand.claim.task_id,
         item=check.item,
         found=found.tests,
         failing=found.failing,
-        reported=reported,
+        reported=message_id,
         left=any(isinstance(record, r.Leave) for record in records),
     )
 
 
-def _check_played(hand: Hand, check: Check) -> None:
-    """Only what was played can be submitted (D29)."""
-    missing = hand.program.open_before(check, hand.progress)
-    if missing:
-        task_id, first = hand.claim.task_id, missing[0]
-        number = first.removeprefix("step ")
-        remedy = f"submit it first: `musician checkpoint {task_id}`"
-        if first.startswith("step "):
-            remedy = f"play it; or leave it out, and say why: `musician step {task_id} skipped {number} WHY`"
-        raise EvidenceMissing(
-            task_id=task_id,
-            missing=f"before {check.item} comes what is not done yet: {', '.join(missing)}",
-            remedy=remedy.replace(" agent ", " --agent ") if " agent " in first else remedy,
-        )
+def _in_own_words(hand: Hand, record: r.Submit, summary: str | None, smoothness: int | None) -> r.Submit:
+    message = record.message
+    score = max(message.smoothness or 0, smoothness or 0)
+    return replace(
+        record, message=replace(message, smoothness=score, summary=_summary(hand, summary, message.summary))
+    )
 
 
 def _summary(hand: Hand, own: str | None, filled_in: str) -> str:
     """In the session's own words, which may answer what was sent back by its numbers; what they leave is added."""
-    since = Since().after(map(service.as_entry, hand.view.journal))
+    since = hand.state(None).since
     if own is None or not since.points:
         return own or filled_in
     answers = numbered_answers(own)
@@ -171,7 +159,7 @@ async def _records(hand: Hand, check: Check, found: Found, context_pct: float | 
 
 def _weigh(hand: Hand, context_pct: float | None) -> None:
     """A context check goes before the checkpoint it falls together with (REF-4, D15)."""
-    message_id = warn_if_too_dear(hand, context_pct)
+    message_id = hand.warn(context_pct, if_due=True)
     if message_id is not None:
         raise EvidenceMissing(
             task_id=hand.claim.task_id,

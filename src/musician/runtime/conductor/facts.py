@@ -225,7 +225,7 @@ def _unplayed(view: TaskView, spec: TaskSpec, number: int | None) -> tuple[str, 
     if check is None or all(row.session_id == CONDUCTOR for row in view.journal):
         return ()
     progress = Progress().after(map(service.as_entry, view.journal))
-    return program_of(spec).open_before(check, progress)
+    return program_of(spec).open_before(check.item, progress)
 
 
 def _sent_back(view: TaskView, earlier: list[SubmissionRow]) -> SubmittedWork | None:
