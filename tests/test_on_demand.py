@@ -1,7 +1,9 @@
 """Packages that import a name's module when the name is asked for."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -22,6 +24,20 @@ def test_every_name_that_a_package_lists_is_found_in_one_of_its_modules(package:
     modules = [each for name, each in sys.modules.items() if name.startswith(f"{package.__name__}.")]
     for name, found in listed.items():
         assert any(getattr(each, name, None) is found for each in modules), name
+
+
+def test_a_name_that_is_used_of_a_package_is_in_its_list() -> None:
+    """A type checker sees more: all that the modules give."""
+    used: dict[str, set[str]] = {"service": set(), "rows": set()}
+    for path in Path(service.__file__).parents[1].rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if "from musician import service" in text:
+            used["service"] |= set(re.findall(r"(?<![\w.])service\.([A-Za-z]\w*)\b(?! import)", text))
+        for package, names in re.findall(r"from musician\.(?:store\.)?(service|rows) import ([^(\n]+)", text):
+            used[package] |= set(names.split(", "))
+    assert {"claim", "task_view"} <= used["service"]
+    assert used["service"] - set(vars(service)["__all__"]) == set()
+    assert used["rows"] - set(vars(rows)["__all__"]) == set()
 
 
 @pytest.mark.parametrize("package", [service, rows], ids=["service", "rows"])

@@ -4,16 +4,16 @@ For packages of which a short process uses a small part: importing all of one wo
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib import import_module
 
 
-def on_demand(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], object]:
-    """The package's ``__getattr__``; ``homes`` are its modules, each with the names that it gives to the package.
+def on_demand(package: str, homes: Mapping[str, str]) -> tuple[list[str], Callable[[str], object]]:
+    """The package's ``__all__`` and ``__getattr__``; ``homes`` are its modules, each with the names it gives.
 
     A name is asked for once and then an attribute like any other; :class:`AttributeError` for one that nobody gives.
     """
-    home_of = {name: module for module, names in homes.items() for name in names}
+    home_of = {name: module for module, names in homes.items() for name in names.split()}
 
     def found(name: str) -> object:
         module = home_of.get(name)
@@ -23,4 +23,4 @@ def on_demand(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str
         setattr(sys.modules[package], name, value)
         return value
 
-    return found
+    return sorted(home_of), found
