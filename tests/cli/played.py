@@ -1,5 +1,6 @@
 """A task played by the service's verbs, look by look."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from musician import service
@@ -9,7 +10,7 @@ from musician.protocol.messages.particulars import AgentsRemaining, Deviations, 
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
-from musician.service import TaskView
+from musician.service import Change, TaskView
 from musician.store.port import Store
 
 T = "task-01"
@@ -45,17 +46,18 @@ class Play:
     """Plays a task by the service's verbs, and keeps what a look would have seen after each."""
 
     store: Store
+    task_id: str = T
     views: list[TaskView] = field(default_factory=list)
 
     def look(self) -> None:
-        self.views.append(service.task_view(self.store, T))
+        self.views.append(service.task_view(self.store, self.task_id))
 
     def open(self) -> None:
-        service.open_task(self.store, T, title="Find the way", instruction_path="docs/i.md")
+        service.open_task(self.store, self.task_id, title="Find the way", instruction_path="docs/i.md")
         self.look()
 
     def claim(self, session: str) -> None:
-        self.owner = service.claim(self.store, T, session, settings=Settings()).claim
+        self.owner = service.claim(self.store, self.task_id, session, settings=Settings()).claim
         self.look()
 
     def write(self, *entries: Entry) -> None:
@@ -85,7 +87,7 @@ class Play:
         self.look()
 
     def judge(self, verdict: State, text: str) -> None:
-        service.judge(self.store, T, verdict, text)
+        service.judge(self.store, self.task_id, verdict, text)
         self.look()
 
     def resume(self, *entries: Entry) -> None:
@@ -117,7 +119,7 @@ class Play:
 
 
 def reporter(store: Store) -> Reporter:
-    def texts(task_id: str) -> dict[int, str]:
-        return {message.id: message.message for message in service.messages_of(store, task_id)}
+    def follow(seq: int, until: int) -> Iterator[Change]:
+        return service.every_change(store, seq, until=until)
 
-    return Reporter(plan_id="greeter", texts=texts)
+    return Reporter(plan_id="greeter", follow=follow)

@@ -109,6 +109,7 @@ LIFE = [
 
 
 def test_a_whole_life_is_told_in_the_order_in_which_it_happened(play: Play) -> None:
+    """DATA-8."""
     whole_life(play)
     assert [(event.state, event.text) for event in told(play.store, play.views)] == LIFE
 
@@ -126,6 +127,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Play]:
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_however_many_looks_are_missed_the_story_is_the_same(lived: Play, data: st.DataObject) -> None:
+    """DATA-8."""
     seen = data.draw(st.sets(st.integers(1, len(lived.views) - 2)))
     looks = [0, *sorted(seen), len(lived.views) - 1]
     events = told(lived.store, [lived.views[number] for number in looks])
@@ -219,7 +221,7 @@ def test_where_people_start_the_sessions_nobody_takes_over_by_himself(play: Play
     service.fence(play.store, T, epoch=play.owner.epoch)
     service.take_over(play.store, T, "The last session died. It left no unfinished work.", reason="died")
     view = service.task_view(play.store, T)
-    said = say_change(view.history[-1], view, lambda _: "", by_hand=True)
+    said = say_change(view.history[-1], view, "", {}, by_hand=True)
     assert said.startswith('musician-task-01 died; it waits for a session: claude "/musician task-01".')
 
 
@@ -368,6 +370,62 @@ def test_events_of_all_tasks_are_in_one_line_of_time(store: Store) -> None:
     teller = reporter(store)
     views = [service.task_view(store, f"task-0{number}") for number in (1, 2)]
     assert [event.task_id for event in teller.news(views)] == ["task-01", "task-02"]
+
+
+def test_what_one_second_holds_is_told_in_the_order_of_its_writing(store: Store) -> None:
+    """DATA-8: over all tasks, whatever the clock said; and a change of state never before what led to it."""
+    plays = [Play(store, task_id=task_id) for task_id in ("task-01", "task-02")]
+    for each in plays:
+        each.open()
+    teller = reporter(store)
+    teller.news([service.task_view(store, each.task_id) for each in plays])
+    first, second = plays
+    second.claim("s2")
+    first.claim("s1")
+    first.write(entry(Kind.STARTED, "step 1", "Read"))
+    second.submit(1, 2)
+    first.write(entry(Kind.COMPLETED, "step 1"))
+    second.judge(State.REVIEW_APPROVED, "Approved.")
+    assert isinstance(store, SqliteStore)
+    for trigger, table in (("history_fixed", "history"), ("journal_fixed", "journal")):
+        store.connection.execute(f"DROP TRIGGER {trigger}")
+        store.connection.execute(f"UPDATE {table} SET at = datetime('2126-01-01', -id || ' seconds')")  # noqa: S608
+    events = teller.news([service.task_view(store, each.task_id) for each in plays])
+    assert [(event.task_id, event.text) for event in events] == [
+        ("task-02", "musician-task-02 claimed it"),
+        ("task-01", "musician-task-01 claimed it"),
+        ("task-01", "step 1 started: Read"),
+        ("task-02", "checkpoint 1 verified: All passing (4 tests)"),
+        ("task-02", "submitted for review (checkpoint 1 of 2), smoothness 2 of 9"),
+        ("task-01", "step 1 completed"),
+        ("task-02", "Approved."),
+    ]
+
+
+def test_what_was_asked_and_settled_between_two_looks_is_told_too(play: Play) -> None:
+    """DATA-8."""
+    service.ask_human(play.store, T, kind="question", subject_id=1, text="may I?")
+    service.send(play.store, T, "yes")
+    play.look()
+    assert [event.text for event in told(play.store, play.views)[1:]] == [
+        'needs a person (question): may I?; next: musician send task-01 "your answer"',
+        "a person has settled it: answered: yes",
+    ]
+
+
+def test_a_task_that_comes_later_is_told_from_its_beginning(play: Play) -> None:
+    teller = reporter(play.store)
+    teller.news(play.views)
+    later = Play(play.store, task_id="task-02")
+    later.open()
+    later.claim("s2")
+    play.claim("s1")
+    events = teller.news([play.views[-1], service.task_view(play.store, "task-02")])
+    assert [(event.task_id, event.state, event.text) for event in events] == [
+        ("task-02", "watching", "open: Find the way"),
+        ("task-02", "working", "musician-task-02 claimed it"),
+        ("task-01", "working", "musician-task-01 claimed it"),
+    ]
 
 
 def test_a_line_is_one_line_whatever_somebody_wrote() -> None:

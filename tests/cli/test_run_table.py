@@ -36,7 +36,7 @@ def program(task_id: str) -> Program:
 def table_of(store: Store) -> LiveTable:
     rows = service.tasks_of(store)
     made = LiveTable(
-        Reporter(plan_id="greeter", texts=lambda _: {}),
+        Reporter(plan_id="greeter", follow=lambda *_: ()),
         plan_id="greeter",
         title="Greet people ✓",
         programs={row.task_id: program(row.task_id) for row in rows},
@@ -125,7 +125,7 @@ def test_the_bar_counts_items_and_the_step_is_the_next_one(store: Store) -> None
 def test_a_task_the_plan_does_not_know_has_no_progress(store: Store) -> None:
     service.open_task(store, "task-01", title="t", instruction_path="i.md")
     table = LiveTable(
-        Reporter(plan_id="greeter", texts=lambda _: {}), plan_id="greeter", title="", programs={}
+        Reporter(plan_id="greeter", follow=lambda *_: ()), plan_id="greeter", title="", programs={}
     )
     table.show((service.task_view(store, "task-01"),))
     assert "task-01  watching" in plain(table.frame(100, 30))

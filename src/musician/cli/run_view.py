@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
@@ -21,7 +22,7 @@ from musician.cli.run_wording import many, say_base
 from musician.plans.model import Plan, Require
 from musician.runtime.conductor.conduct import Ending, Outcome
 from musician.runtime.program import program_of
-from musician.service import TaskView
+from musician.service import Change, TaskView
 from musician.trees.branches import integration_branch
 from musician.verification.baseline import Baseline
 
@@ -42,7 +43,7 @@ class View:
         self._app, self._plan, self._again = app, plan, again
         self._programs = {task.task_id: program_of(task) for task in plan.tasks}
         self._began_s = time.monotonic()
-        self._reporter = Reporter(plan_id=plan.plan_id, texts=self._texts, by_hand=not jobs)
+        self._reporter = Reporter(plan_id=plan.plan_id, follow=self._follow, by_hand=not jobs)
         self._stage = Stage(self._face(jobs))
 
     def __enter__(self) -> Self:
@@ -87,8 +88,8 @@ class View:
             self._reporter, plan_id=self._plan.plan_id, title=self._plan.title, programs=self._programs
         )
 
-    def _texts(self, task_id: str) -> dict[int, str]:
-        return {message.id: message.message for message in service.messages_of(self._app.store, task_id)}
+    def _follow(self, seq: int, until: int) -> Iterator[Change]:
+        return service.every_change(self._app.store, seq, until=until)
 
     def _head(self, jobs: int) -> str:
         plan = self._plan

@@ -4,7 +4,7 @@ Refuses to judge and to shorten: what somebody wrote is repeated as it is.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 
 from musician.processes.output import one_line
 from musician.protocol.conductor.anomalies import Anomaly, Signal
@@ -26,33 +26,33 @@ _MOST_COMMAND_CHARS = 80
 _ANOMALY = "anomaly: "
 _SAID_ALREADY = re.compile(rf"The last session ({'|'.join(WITHOUT_A_WORD)})\. ")
 
-Text = Callable[[int | None], str]
-"""A message of the task by its id."""
+Noted = Mapping[str, JournalRow]
+"""What a task's journal has said since its last submission or report: the newest entry of each kind."""
 
 
-def say_change(change: HistoryRow, view: TaskView, text: Text, *, by_hand: bool = False) -> str:
-    """A state change; ``text`` reads the message that goes with it."""
+def say_change(change: HistoryRow, view: TaskView, text: str, noted: Noted, *, by_hand: bool = False) -> str:
+    """A state change; ``text`` is the message it was made with."""
     match change.from_state, change.to_state:
         case None, State.WATCHING:
             return f"open: {view.row.title}"
         case _, State.WORKING:
             return _claimed(change, view)
         case _, State.NEEDS_REVIEW:
-            return _submitted(change, view, text(change.message_id))
+            return _submitted(change, text, noted.get(Kind.VERIFIED))
         case _, State.ERROR:
-            return _reported(change, view, text(change.message_id))
+            return _reported(change, text, noted.get(Kind.FAILED))
         case State.NEEDS_REVIEW | State.ERROR, State.REVIEW_APPROVED:
-            return _approved(text(change.message_id))
+            return _approved(text)
         case State.NEEDS_REVIEW | State.ERROR, State.REVIEW_FAILED:
-            return f"sent back: {text(change.message_id)}"
+            return f"sent back: {text}"
         case State.EXITED, State.FIX_PROPOSED:
-            return f"open again: {text(change.message_id)}"
+            return f"open again: {text}"
         case _, State.FIX_PROPOSED if change.message_type == MessageType.HANDOFF:
-            return _taken_over(change, view, text(change.message_id), by_hand=by_hand)
+            return _taken_over(change, view, text, by_hand=by_hand)
         case _, State.FIX_PROPOSED:
-            return f"answered: {text(change.message_id)}"
+            return f"answered: {text}"
         case _, State.EXIT_REQUESTED:
-            return f"asked to hand off: {text(change.message_id)}"
+            return f"asked to hand off: {text}"
         case _, State.EXITED if change.who == CONDUCTOR:
             return "withdrawn from the plan"
         case _, State.EXITED:
@@ -200,8 +200,8 @@ def _exited(change: HistoryRow, view: TaskView) -> str:
     return f"{_name(session)} handed off: {session.exit_reason or 'no reason given'}"
 
 
-def _submitted(change: HistoryRow, view: TaskView, text: str) -> str:
-    """What was verified is not said again where the line before, of the same transaction, says it."""
+def _submitted(change: HistoryRow, text: str, verified: JournalRow | None) -> str:
+    """What was verified is not said again where a line before says it."""
     kind = Completion if change.message_type == MessageType.COMPLETION else ReviewRequest
     what = "completion" if kind is Completion else "review"
     try:
@@ -214,14 +214,13 @@ def _submitted(change: HistoryRow, view: TaskView, text: str) -> str:
         else f" (checkpoint {found.checkpoint.number} of {found.checkpoint.of})"
     )
     score = "" if found.smoothness is None else f", smoothness {found.smoothness} of 9"
-    verified = [row.text for row in view.journal if row.kind == Kind.VERIFIED and row.at <= change.at]
-    is_told = found.tests and verified[-1:] == [found.tests]
+    is_told = verified is not None and verified.text == found.tests
     said = "" if is_told else f": {found.tests or found.summary}"
     return f"submitted for {what}{point}{said}{score}"
 
 
-def _reported(change: HistoryRow, view: TaskView, text: str) -> str:
-    """What failed is not said again where the line before says it."""
+def _reported(change: HistoryRow, text: str, failed: JournalRow | None) -> str:
+    """What failed is not said again where a line before says it."""
     try:
         if change.message_type == MessageType.CONTEXT_WARNING:
             warning = ContextWarning.parse(text)
@@ -231,8 +230,7 @@ def _reported(change: HistoryRow, view: TaskView, text: str) -> str:
     except UnreadableMessage:
         return f"reports: {text}"
     retry = "" if report.retry is None else f" ({report.retry.number} of {report.retry.of})"
-    failed = [row for row in view.journal if row.kind == Kind.FAILED and row.at <= change.at][-1:]
-    is_told = [f"{row.item}: {row.text}" for row in failed] == [report.error]
+    is_told = failed is not None and f"{failed.item}: {failed.text}" == report.error
     return f"reports an error{retry}" + ("" if is_told else f": {report.error}")
 
 

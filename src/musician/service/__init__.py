@@ -75,7 +75,7 @@ else:
                 "Conducting beat_conductor finish_conducting interrupt_conducting start_conducting"
             ),
             "endings": "approved_work complete exit_task leave_handoff moved_by_others overtaken",
-            "following": "Change Page changes_since every_change newest_seq",
+            "following": "Change Page Source changes_since every_change newest_seq",
             "gating": "Stop Stops count_stop duty_of let_go",
             "inbox": "acknowledge deliver future_messages send undelivered unread",
             "looking": "Look look",

@@ -2,7 +2,8 @@
 
 Theory. Every such row has a place in one order, its ``seq``, given by the database (``store/sqlite/ordering.py``).
 Whoever follows keeps the seq it has come to and asks for what is after it, in pages; nothing is told twice or left out,
-however seldom it asks, and nothing is ever sorted by its time.
+however seldom it asks, and nothing is ever sorted by its time. Whoever waits asks first whether anything is new
+of a task (``Changes.news_of``), which reads no more than what was written since.
 """
 
 from collections.abc import Iterator
@@ -48,7 +49,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """``seq`` is how far it goes, to be asked for next; a message that was deleted leaves a seq without a change."""
+    """``seq`` is how far it goes, to be asked for next.
+
+    A message that was deleted leaves a seq without a change, and so does a claim that was fenced or rebound: it has a
+    place, so that its owner learns of it, and nothing to tell.
+    """
 
     changes: tuple[Change, ...]
     seq: int
@@ -80,11 +85,7 @@ def newest_changes(store: Store, *, most: int) -> tuple[tuple[Change, ...], int]
 def newest_seq(store: Store) -> int:
     """0 where nothing has happened yet."""
     with store.read() as tx:
-        return newest_in(tx)
-
-
-def newest_in(tx: Tx) -> int:
-    return tx.only(Changes.newest_seq)
+        return tx.only(Changes.newest_seq)
 
 
 def page_in(tx: Tx, seq: int, *, most: int, until: int = _END) -> Page:

@@ -51,8 +51,11 @@ class TaskView:
     client: ClientRow | None = None
     """What runs the owner's session, where somebody opened that by hand."""
     at: str = ""
-    """The database's time of the look, and since when, in seconds, nothing was heard of the task."""
+    """The database's time of the look."""
+    seq: int = 0
+    """How far the one order had come: everything up to here is in the view, and nothing after it."""
     quiet_s: float | None = None
+    """Since when nothing was heard of the task."""
     pause: str = ""
     """Why its session is to stand still, "" if it is not (PLAN-21)."""
 
@@ -108,7 +111,7 @@ def everything(store: Store, plan_id: str) -> tuple[tuple[TaskView, ...], dict[s
 def view_in(tx: Tx, row: TaskRow) -> TaskView:
     """The view of a row within a transaction of the caller's."""
     of = {"task_id": row.task_id}
-    quiet = tx.only(History.quiet, **of)
+    moment = tx.only(History.moment, **of)
     client = tx.one(Clients.client, session_id=row.session_id)
     return TaskView(
         row=row,
@@ -123,8 +126,9 @@ def view_in(tx: Tx, row: TaskRow) -> TaskView:
         report_texts={each.id: each.message for each in tx.all(History.report_texts, **of)},
         unread=tx.only(Messages.count_unread, **of),
         client=client,
-        at=quiet.now,
-        quiet_s=quiet.quiet_s,
+        at=moment.now,
+        seq=moment.seq,
+        quiet_s=moment.quiet_s,
         pause=pause_in(tx, row.task_id),
     )
 

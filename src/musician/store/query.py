@@ -24,6 +24,7 @@ _CONVERTED: Mapping[str, Callable[[Any], Any]] = {
     "hosted": bool,
     "is_withdrawn": bool,
     "is_named": bool,
+    "has_moved": bool,
 }
 """Columns whose values are more than SQL can say."""
 

@@ -1,5 +1,6 @@
 """One order over messages, changes of state, journals and what persons are asked, whoever writes."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from musician.protocol.journal import Entry, Kind
 from musician.protocol.states import State
 from musician.service import Change
 from musician.store.port import Store
+from musician.store.queries.changes import Changes
 from musician.store.rows import HistoryRow, HumanRow, JournalRow, MessageRow
 from musician.store.sqlite.store import SqliteStore
 from musician.testing.waiting import HANG_S
@@ -92,6 +94,33 @@ def test_a_raw_writer_gets_its_place_in_its_own_transaction(raw: Raw, store: Sto
         "approval",
     ]
     assert found[3].said == "well played", "the message that came second is bound to it"
+
+
+def news_of(store: Store, task_id: str, since: int) -> tuple[int, bool]:
+    with store.read() as tx:
+        return tx.only(Changes.news_of, seq=since, task_ids=json.dumps([task_id]))
+
+
+def test_a_claim_that_ends_without_a_change_of_state_moves_the_order(
+    raw: Raw, store: Store, walk: Walk
+) -> None:
+    """DATA-5: who is fenced, taken over under a next id or shut out by raw SQL learns of it by following."""
+    first = walk(store, "task-01", State.WORKING)
+    walk(store, "task-02", State.WATCHING)
+    assert first is not None
+    seq = service.newest_seq(store)
+    service.beat(store, first)
+    assert news_of(store, "task-01", seq) == (seq, False), "a heartbeat is no news"
+    service.fence(store, "task-01", epoch=first.epoch)
+    assert news_of(store, "task-01", seq) == (seq + 1, True)
+    assert news_of(store, "task-02", seq) == (seq + 1, False)
+    service.take_over(store, "task-01", "It died.", reason="died")
+    raw("UPDATE orchestration_tasks SET claim_epoch = claim_epoch + 1 WHERE task_id = 'task-01'")
+    assert told(all_of(store, seq)) == ["handoff", "working → fix_proposed"], "there is nothing to tell of it"
+    assert service.newest_seq(store) == seq + 4
+    raw(claim_sql("task-01", "'raw'"))
+    assert told(all_of(store, seq + 4)) == ["fix_proposed → working"]
+    assert service.newest_seq(store) == seq + 5, "a claim has its one place"
 
 
 def test_the_order_is_nobodys_to_write(raw: Raw, store: Store, walk: Walk) -> None:

@@ -19,6 +19,11 @@ class PlaceRow(NamedTuple):
     said: str | None = None
 
 
+class MovedRow(NamedTuple):
+    seq: int
+    has_moved: bool
+
+
 class _Changed(Query[tuple[PlaceRow, ChangedRow]]):
     """A row of its table, beside its place."""
 
@@ -35,6 +40,7 @@ class _Changed(Query[tuple[PlaceRow, ChangedRow]]):
 class Changes:
     reached = Query(int, "seq most until")
     newest_seq = Query(int)
+    news_of = Query(MovedRow, "seq task_ids")
     before_the_newest = Query(int, "most")
     changed_messages = _Changed(MessageRow)
     changed_states = _Changed(HistoryRow)

@@ -7,8 +7,9 @@ from musician.store.rows.submissions import SubmissionRow
 from musician.store.rows.tasks import HistoryRow
 
 
-class QuietRow(NamedTuple):
+class MomentRow(NamedTuple):
     now: str
+    seq: int
     quiet_s: float | None
 
 
@@ -25,7 +26,7 @@ class TextRow(NamedTuple):
 
 class History:
     history_of_task = Query(HistoryRow, "task_id")
-    quiet = Query(QuietRow, "task_id")
+    moment = Query(MomentRow, "task_id")
     latest_change = Query(HistoryRow, "task_id")
     verdict_on = Query(HistoryRow, "task_id submission_id")
     latest_submission = Query(SubmissionRow, "task_id")

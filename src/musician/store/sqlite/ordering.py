@@ -4,6 +4,9 @@ Theory. The place is given in the statement that writes the row, so it is commit
 that know nothing of the order, the release before and the ``sqlite3`` shell, keep it as well. SQLite lets one writer in
 at a time: places are in the order of the commits, and within one in the order of the writing. They are the table's row
 ids, of which none is ever free again: nothing is deleted, and nobody else may name one.
+
+A claim that ends or goes on under its next epoch, fenced or rebound, changes no state and has no row of its own. It has
+a place all the same: whoever follows a task learns of it where everything else is learnt.
 """
 # ruff: noqa: S608 - generated from constants
 
@@ -13,24 +16,29 @@ from musician.store.sqlite.triggers import abort, trigger
 
 _SETTLES = "OLD.resolved_at IS NULL AND NEW.resolved_at IS NOT NULL"
 _ASKS_AGAIN = "OLD.resolved_at IS NOT NULL AND NEW.resolved_at IS NULL"
+_CLAIM_MOVES = (  # a claim proper has its row of the history, which brings the same epoch
+    "NEW.claim_epoch <> OLD.claim_epoch AND NEW.state = OLD.state AND NEW.claim_epoch IS NOT"
+    " (SELECT claim_epoch FROM history WHERE task_id = NEW.task_id ORDER BY id DESC LIMIT 1)"
+)
 
 
 def ordering_triggers() -> Iterator[str]:
     """Every trigger, as one CREATE TRIGGER statement each."""
-    for source, event, when in (
-        ("message", "INSERT ON orchestration_messages", "1"),
-        ("state", "INSERT ON history", "1"),
-        ("journal", "INSERT ON journal", "1"),
-        ("asked", "INSERT ON needs_human", "1"),
-        ("settled", "UPDATE OF resolved_at ON needs_human", _SETTLES),
-        ("asked_again", "UPDATE OF resolved_at ON needs_human", _ASKS_AGAIN),
+    for source, event, when, row in (
+        ("message", "INSERT ON orchestration_messages", "1", "id"),
+        ("state", "INSERT ON history", "1", "id"),
+        ("journal", "INSERT ON journal", "1", "id"),
+        ("asked", "INSERT ON needs_human", "1", "id"),
+        ("settled", "UPDATE OF resolved_at ON needs_human", _SETTLES, "id"),
+        ("asked_again", "UPDATE OF resolved_at ON needs_human", _ASKS_AGAIN, "id"),
+        ("claim", "UPDATE OF claim_epoch ON orchestration_tasks", _CLAIM_MOVES, "claim_epoch"),
     ):
         yield trigger(
             f"changes_{source}",
             f"AFTER {event}",
             when,
             "INSERT INTO changes (task_id, source, id)"
-            f" VALUES (NEW.task_id, '{source.removesuffix('_again')}', NEW.id)",
+            f" VALUES (NEW.task_id, '{source.removesuffix('_again')}', NEW.{row})",
         )
     reason = "the order of what happened is written by the database"
     yield abort("changes_counted", "BEFORE INSERT ON changes", "NEW.seq <> -1", reason)  # -1: none is given

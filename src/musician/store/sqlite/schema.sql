@@ -360,6 +360,6 @@ WHERE s.ended_at IS NOT NULL;
 CREATE TABLE changes (
     seq     INTEGER PRIMARY KEY CHECK (seq > 0),
     task_id TEXT NOT NULL,
-    source  TEXT NOT NULL CHECK (source IN ('message', 'state', 'journal', 'asked', 'settled')),
-    id      INTEGER NOT NULL  -- of the row, in its own table
+    source  TEXT NOT NULL CHECK (source IN ('message', 'state', 'journal', 'asked', 'settled', 'claim')),
+    id      INTEGER NOT NULL  -- of the row, in its own table; a claim's epoch
 );

@@ -68,8 +68,8 @@ CREATE TABLE plan_settings (
 CREATE TABLE changes (
     seq     INTEGER PRIMARY KEY CHECK (seq > 0),
     task_id TEXT NOT NULL,
-    source  TEXT NOT NULL CHECK (source IN ('message', 'state', 'journal', 'asked', 'settled')),
-    id      INTEGER NOT NULL  -- of the row, in its own table
+    source  TEXT NOT NULL CHECK (source IN ('message', 'state', 'journal', 'asked', 'settled', 'claim')),
+    id      INTEGER NOT NULL  -- of the row, in its own table; a claim's epoch
 );
 
 -- How the command that verifies a plan's tasks ended on a commit, run once. Who begins there has not broken what

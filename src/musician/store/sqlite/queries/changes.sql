@@ -12,6 +12,12 @@ SELECT coalesce(max(seq), 0) AS seq FROM changes;
 -- Which seq stands before the newest :most.
 SELECT coalesce(min(seq) - 1, 0) AS seq FROM (SELECT seq FROM changes ORDER BY seq DESC LIMIT :most);
 
+-- name: news_of
+-- How far the order has come since :seq, and whether any of it is of one of these tasks, a list in JSON.
+SELECT coalesce(max(seq), :seq) AS seq,
+       coalesce(max(task_id IN (SELECT value FROM json_each(:task_ids))), 0) AS has_moved
+FROM changes WHERE seq > :seq;
+
 -- name: changed_messages
 SELECT c.seq, c.source, m.* FROM changes c JOIN orchestration_messages m ON m.id = c.id
 WHERE c.seq > :seq AND c.seq <= :until AND c.source = 'message';

@@ -3,9 +3,11 @@
 -- name: history_of_task
 SELECT * FROM history WHERE task_id = :task_id ORDER BY id;
 
--- name: quiet
--- How long ago a task was last heard of: a change of state, an entry of the journal, a musician's message.
-SELECT datetime('now') AS now, unixepoch('now', 'subsec') - max(unixepoch(at)) AS quiet_s
+-- name: moment
+-- When a look was, by the database's clock and in the one order, and how long ago the task was last heard of: a change of
+-- state, an entry of the journal, a musician's message.
+SELECT datetime('now') AS now, (SELECT coalesce(max(seq), 0) FROM changes) AS seq,
+       unixepoch('now', 'subsec') - max(unixepoch(at)) AS quiet_s
 FROM (SELECT (SELECT at FROM history WHERE task_id = :task_id ORDER BY id DESC LIMIT 1) AS at
       UNION ALL SELECT (SELECT at FROM journal WHERE task_id = :task_id ORDER BY id DESC LIMIT 1)
       UNION ALL SELECT (SELECT timestamp FROM orchestration_messages
