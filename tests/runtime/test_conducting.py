@@ -13,14 +13,15 @@ import pytest
 from musician import service
 from musician.plans.plan import load_plan
 from musician.processes.identity import boot_id, host_name, identify, started_at_s
+from musician.processes.machine import CLOCK
 from musician.processes.vital import HeldBy, hold, lock_path
 from musician.protocol.resumption.handoff import FELL_SILENT
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.runtime.conductor.facts import Gatherer, Memory
-from musician.runtime.conductor.plantrees import GitPlanTrees
-from musician.runtime.conductor.ticks import CLOCK, Ticks
+from musician.runtime.conductor.ticks import Ticks
+from musician.runtime.plantrees import GitPlanTrees
 from musician.trees.root import find_root
 
 if TYPE_CHECKING:

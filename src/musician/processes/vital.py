@@ -75,15 +75,18 @@ def lock_path(locks: Path, task_id: str) -> Path:
     return locks / f"{task_id}.lock"
 
 
-def hold(path: Path, *, session_id: str) -> VitalSign | HeldBy:
-    """Take the lock, or say who has it. Never waits for a holder. OSError if the file cannot be had."""
+def hold(path: Path, *, session_id: str, identity: ProcessIdentity | None = None) -> VitalSign | HeldBy:
+    """Take the lock, or say who has it. Never waits for a holder. OSError if the file cannot be had.
+
+    It is signed with ``identity``, this process's own if there is none.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     with contextlib.ExitStack() as undo:
         undo.callback(os.close, descriptor)
         if not _take(descriptor):
             return holder(path)
-        _sign(descriptor, session_id)
+        _sign(descriptor, session_id, identity)
         undo.pop_all()
     return VitalSign(descriptor, path)
 
@@ -121,8 +124,8 @@ def _forget_in_child() -> None:
 os.register_at_fork(after_in_child=_forget_in_child)
 
 
-def _sign(descriptor: int, session_id: str) -> None:
-    content = {"session_id": session_id, **asdict(identify(os.getpid()))}
+def _sign(descriptor: int, session_id: str, identity: ProcessIdentity | None = None) -> None:
+    content = {"session_id": session_id, **asdict(identity or identify(os.getpid()))}
     with contextlib.suppress(OSError):  # a full disk silences the signature; the lock holds all the same
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(content).encode() + b"\n", 0)

@@ -7,7 +7,8 @@ ended; and before its tree is cleaned or handed on, whatever a session that was 
 from pathlib import Path
 
 from musician import service
-from musician.processes.belongings import described, end_belongings, find_belongings, find_standing_in
+from musician.processes.belongings import described, find_belongings
+from musician.processes.machine import MACHINE, Machine
 from musician.protocol.claim import Claim
 from musician.protocol.errors import EvidenceMissing, TreeNotReady
 from musician.protocol.settings import Settings
@@ -32,7 +33,9 @@ def check_alone(store: Store, claim: Claim, tree: TaskTree) -> None:
         )
 
 
-def end_what_runs(store: Store, view: TaskView, tree: Path, settings: Settings, *, but: str = "") -> str:
+def end_what_runs(
+    store: Store, view: TaskView, tree: Path, settings: Settings, *, but: str = "", machine: Machine = MACHINE
+) -> str:
     """End what the task's sessions have left running, all but one's; what was ended, or stands in the tree, for the
     journal, "" if nothing. :class:`TreeNotReady` where something of it does not end. Blocks.
 
@@ -44,7 +47,7 @@ def end_what_runs(store: Store, view: TaskView, tree: Path, settings: Settings, 
     }
     if not gone:
         return ""
-    ended, survived = end_belongings(gone, tree, grace_s=settings.time.shutdown_grace_s)
+    ended, survived = machine.end_belongings(gone, tree, grace_s=settings.time.shutdown_grace_s)
     if survived:
         raise TreeNotReady(
             reason=f"what an earlier session left running does not end: {_named(survived)}",
@@ -53,7 +56,7 @@ def end_what_runs(store: Store, view: TaskView, tree: Path, settings: Settings, 
         )
     told = [f"ended what an earlier session left running: {_named(ended)}"] if ended else []
     # In a tree of its own; in the user's anybody may stand.
-    standing = [described(each) for each in find_standing_in(tree)] if (tree / ".git").is_file() else []
+    standing = machine.standing_in(tree) if (tree / ".git").is_file() else ()
     if standing:
         told.append(f"in the tree stands, and may change it: {_named(standing)}")
     return "; ".join(told)

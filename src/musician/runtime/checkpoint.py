@@ -15,9 +15,10 @@ from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
 from musician.runtime.baselines import Baselines
+from musician.runtime.world import WORLD, Verify
 from musician.store.port import Store
 from musician.store.rows import JournalRow
-from musician.verification.checkpoint import outcome_of, verify_checkpoint
+from musician.verification.checkpoint import outcome_of
 from musician.verification.earlier import earlier_of
 from musician.verification.result import VerificationResult
 
@@ -63,6 +64,7 @@ async def run_checkpoint(
     on_process: Callable[[ProcessIdentity], Awaitable[None]],
     start: str | None = None,
     baselines: Baselines | None = None,
+    verify: Verify = WORLD.verify_checkpoint,
 ) -> Found:
     """Verify ``check`` in ``tree`` and store the result as this claim's evidence.
 
@@ -74,7 +76,7 @@ async def run_checkpoint(
     known = _red_as_before(view, check, now)
     if known is not None:
         return known
-    result = await verify_checkpoint(
+    result = await verify(
         check.commands,
         tree=tree,
         tree_id=now,

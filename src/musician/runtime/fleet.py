@@ -25,9 +25,9 @@ from musician.protocol.names import CONDUCTOR
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.runtime.conductor.facts import Gatherer, Memory
-from musician.runtime.conductor.plantrees import GitPlanTrees
 from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.musician.work import play_task
+from musician.runtime.plantrees import GitPlanTrees
 from musician.runtime.tasks import raising_one
 from musician.runtime.wakeups import hang_bell, has_rung, rings
 from musician.service.plans import plans_of

@@ -10,19 +10,16 @@ from musician.protocol.journal import Entry, Kind
 from musician.runtime.in_force import since_the_file_was_locked
 from musician.runtime.tasktree import TaskTree
 from musician.store.port import Store
-from musician.trees.integrity import put_right
 from musician.trees.root import Root
-from musician.trees.shared_config import since_the_lock
 
 
 def noticed(root: Root, store: Store, task_id: str, item: str, tree: TaskTree) -> tuple[Entry, ...]:
     """What is new after a piece, for the journal. Blocks."""
     plan_id = service.task_row(store, task_id).plan_id
-    found = [*since_the_lock(root)]
+    asked = any(ask.kind == "merge" for ask in service.open_asks(store))
+    found = [*tree.besides(by_hand=asked)]
     if plan_id is not None:
         found += since_the_file_was_locked(root, store, plan_id)
-        asked = any(ask.kind == "merge" for ask in service.open_asks(store))
-        found += put_right(root, plan_id, by_hand=asked)
     found += [
         f"not committed, for it leads out of the tree or is ignored: {path}" for path in tree.left_out()
     ]

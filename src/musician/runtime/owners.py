@@ -10,10 +10,10 @@ from musician import service
 from musician.processes.identity import (
     ProcessIdentity,
     host_name,
-    is_running,
     is_same_boot,
     is_same_machine,
 )
+from musician.processes.machine import MACHINE, Machine
 from musician.processes.vital import holder, is_held, lock_path
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
@@ -37,10 +37,10 @@ def processes_of(root: Root, view: TaskView) -> tuple[ProcessIdentity, ...]:
     return tuple(dict.fromkeys([*([] if signed is None else [signed]), *recorded]))
 
 
-def lives(root: Root, view: TaskView) -> bool | None:
+def lives(root: Root, view: TaskView, machine: Machine = MACHINE) -> bool | None:
     """Whether the process that plays the owner's claim lives; None if that cannot be seen from here."""
     if view.client is not None:
-        seen = _client_lives(view.client)
+        seen = _client_lives(view.client, machine)
         if seen is not None:
             return seen
     if _signature(root, view) is not None:
@@ -48,28 +48,28 @@ def lives(root: Root, view: TaskView) -> bool | None:
     for row in _recorded(view):
         identity = _identity(row)
         if row.role == "musician" and is_same_machine(identity):
-            return is_running(identity)
+            return machine.is_running(identity)
     return None
 
 
-def _client_lives(client: ClientRow) -> bool | None:
+def _client_lives(client: ClientRow, machine: Machine) -> bool | None:
     """A client says when it ends a session; where it could not, its process has ended."""
     if client.ended_at is not None and client.end_reason != service.CLEARED:
         return False
     identity = service.client_identity(client)
     if is_same_machine(identity):
-        return is_running(identity)
+        return machine.is_running(identity)
     was_restarted = identity.host == host_name() and not is_same_boot(identity)
     return False if was_restarted else None
 
 
-def owner_of(root: Root, view: TaskView, settings: Settings) -> Owner | None:
+def owner_of(root: Root, view: TaskView, settings: Settings, machine: Machine = MACHINE) -> Owner | None:
     """How the owner of a task stands; None if it has none."""
     row = view.row
     if row.session_id is None or row.state not in ACTIVE:
         return None
     status = heartbeat_status(row.heartbeat_age_s, settings)
-    alive = lives(root, view)
+    alive = lives(root, view, machine)
     if alive and view.client is not None:
         alive = None  # a client may run for days after its session was left: that it runs says nothing for it
     return owner_standing(status, lock_held=alive)

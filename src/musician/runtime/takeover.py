@@ -6,9 +6,9 @@ way to inherit. One at a time does it for a task: a lock says who.
 """
 
 from musician import service
-from musician.processes.ending import end_tree
 from musician.processes.identity import host_name, is_same_machine
-from musician.processes.vital import HeldBy, hold, lock_path
+from musician.processes.machine import MACHINE, Machine
+from musician.processes.vital import HeldBy, lock_path
 from musician.protocol.resumption.handoff import HandoffKind, classify
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.settings import Settings
@@ -38,13 +38,14 @@ def take_over(
     *,
     is_known_dead: bool,
     is_seen_to: bool = False,
+    machine: Machine = MACHINE,
 ) -> str:
     """Reopen a task whose owner is gone; what a person must see to first, "" if it is open. Blocks.
 
     What cannot be ended from here is fenced all the same; ``is_seen_to``: a person was asked to see to it, and has.
     Nothing is done while another process does it.
     """
-    mine = hold(lock_path(root.locks_dir / "takeover", task_id), session_id="takeover")
+    mine = machine.hold(lock_path(root.locks_dir / "takeover", task_id), session_id="takeover")
     if isinstance(mine, HeldBy):
         return ""
     with mine:
@@ -53,10 +54,10 @@ def take_over(
             return ""
         epoch = last_epoch(view)
         service.fence(store, task_id, epoch=epoch)
-        survivor = _end_old(root, view, settings)
+        survivor = _end_old(root, view, settings, machine)
         if survivor and not is_seen_to:
             return survivor
-        ended = end_what_runs(store, view, place_of(root, _branch(view)), settings)
+        ended = end_what_runs(store, view, place_of(root, _branch(view)), settings, machine=machine)
         saved = None if is_anothers(view) else _save_work(root, store, view, epoch)
         reason, handoff = _what_is_left(root, store, view, saved, is_known_dead=is_known_dead)
         left = f"Its unfinished work is kept at {saved}." if saved else "It left no unfinished work."
@@ -65,12 +66,14 @@ def take_over(
     return ""
 
 
-def inherit(root: Root, store: Store, task_id: str, session_id: str, settings: Settings) -> None:
+def inherit(
+    root: Root, store: Store, task_id: str, session_id: str, settings: Settings, machine: Machine = MACHINE
+) -> None:
     """Take the task over from another session if that is known dead, so that it can be claimed. Blocks."""
     view = service.task_view(store, task_id)
     is_anothers = view.row.session_id not in (None, session_id)
-    if is_anothers and owner_of(root, view, settings) is Owner.DEAD:
-        take_over(root, store, task_id, settings, is_known_dead=True)
+    if is_anothers and owner_of(root, view, settings, machine) is Owner.DEAD:
+        take_over(root, store, task_id, settings, is_known_dead=True, machine=machine)
 
 
 def hand_over(
@@ -84,17 +87,17 @@ def hand_over(
     return service.hand_over(store, task_id, text)
 
 
-def _end_old(root: Root, view: TaskView, settings: Settings) -> str:
+def _end_old(root: Root, view: TaskView, settings: Settings, machine: Machine) -> str:
     """End the old claim's processes; what a person must see to, "" if nothing of it can run any more."""
     known = processes_of(root, view)
     here = [identity for identity in known if is_same_machine(identity)]
-    ended = [end_tree(identity, grace_s=settings.time.shutdown_grace_s) for identity in here]
+    ended = [machine.end(identity, grace_s=settings.time.shutdown_grace_s) for identity in here]
     who = f"session {view.row.session_id} is silent and shut out"
-    if not all(ended) or lives(root, view):
+    if not all(ended) or lives(root, view, machine):
         numbers = ", ".join(str(identity.pid) for identity in here)
         return f"{who}, but what it runs here does not end (process {numbers}): end it, then send a note"
     is_foreign = any(identity.host != host_name() for identity in known)
-    if (not known and lives(root, view) is not False) or is_foreign:
+    if (not known and lives(root, view, machine) is not False) or is_foreign:
         return f"{who}; it is not this program's to end: see that it has ended, then send a note"
     return ""
 

@@ -27,11 +27,13 @@ from musician.trees.branches import (
 from musician.trees.conflicts import Conflict
 from musician.trees.git import Git, shown
 from musician.trees.giving import give
+from musician.trees.integrity import put_right
 from musician.trees.left_out import given_to
 from musician.trees.merge import ensure_integration, take_in
 from musician.trees.partial import set_aside_partial, uncommit
 from musician.trees.resolving import Resolved, stage_resolution
 from musician.trees.root import Root
+from musician.trees.shared_config import since_the_lock
 from musician.trees.snapshot import changed_files, changed_lines, tree_id
 from musician.trees.status import read_status
 from musician.trees.steps import FinishedItem, commit_step, finished_items, last_kept, revert_item
@@ -103,6 +105,13 @@ class TaskTree(Protocol):
         """Keep as ``item`` what somebody has resolved here by hand, or None.
 
         The commit's id, and the ref that keeps what lay beside it.
+        """
+        ...
+
+    def besides(self, *, by_hand: bool) -> tuple[str, ...]:
+        """What all trees share, and is not as it was left: the repository's settings and hooks, the plan's branch.
+
+        The branch is brought back. ``by_hand``: a person was asked to merge, and may have moved it.
         """
         ...
 
@@ -211,6 +220,9 @@ class IsolatedTree:
         self.start = git.text("merge-base", "HEAD", merged)
         return commit, beside
 
+    def besides(self, *, by_hand: bool) -> tuple[str, ...]:
+        return _besides(self.worktree.root, self.plan_id, by_hand=by_hand)
+
     def attempted(self) -> Extent:
         relink(self.worktree)
         lines = changed_lines(self.path, self.kept)
@@ -232,6 +244,7 @@ class SharedTree:
 
     root: Root
     start: str
+    plan_id: str | None
 
     @property
     def path(self) -> Path:
@@ -280,6 +293,9 @@ class SharedTree:
     def take_resolution(self, item: str) -> tuple[str, str | None] | None:  # noqa: ARG002  # the port's shape
         return None
 
+    def besides(self, *, by_hand: bool) -> tuple[str, ...]:
+        return _besides(self.root, self.plan_id, by_hand=by_hand)
+
     def attempted(self) -> Extent:
         return Extent()
 
@@ -293,6 +309,11 @@ class SharedTree:
         return changed_files(self.path, self.start)
 
 
+def _besides(root: Root, plan_id: str | None, *, by_hand: bool) -> tuple[str, ...]:
+    moved = () if plan_id in (None, NO_PLAN) else put_right(root, plan_id, by_hand=by_hand)
+    return (*since_the_lock(root), *moved)
+
+
 def open_tree(root: Root, task: TaskSpec, claim: Claim, *, plan_id: str | None, base: str | None) -> TaskTree:
     """The task's tree, made if it is not there: from the plan's branch, so that later tasks see earlier work.
 
@@ -300,7 +321,7 @@ def open_tree(root: Root, task: TaskSpec, claim: Claim, *, plan_id: str | None, 
     """
     commit = base or Git(root.users_tree).text("rev-parse", "HEAD")
     if task.isolation is Isolation.SHARED:
-        return SharedTree(root=root, start=commit)
+        return SharedTree(root=root, start=commit, plan_id=plan_id)
     if plan_id is None:  # nobody merges these: each starts where the user's tree is when it is first claimed
         tip = create_branch(Git(root.path), start_branch(NO_PLAN, task.task_id), commit)
     else:

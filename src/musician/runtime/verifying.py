@@ -16,11 +16,11 @@ from anyio.to_thread import run_sync
 from musician.plans.model import TaskSpec
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.settings import Settings
+from musician.runtime.world import WORLD, Verify
 from musician.trees.root import Root
 from musician.trees.snapshot import tree_id
 from musician.verification.baseline import Before
 from musician.verification.result import VerificationResult
-from musician.verification.run import verify
 
 
 async def verify_by_hand(
@@ -34,6 +34,7 @@ async def verify_by_hand(
     settings: Settings,
     since: str | None = None,
     before: Before | None = None,
+    verify: Verify = WORLD.verify,
 ) -> VerificationResult:
     """Everything up to ``checkpoint`` of ``task``, in ``tree`` as it is; ``since``: the commit a merge is onto.
 

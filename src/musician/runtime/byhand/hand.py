@@ -93,7 +93,7 @@ class Hand:
             return open_tree(self.root, self.task, self.claim, plan_id=row.plan_id, base=base)
         except InvalidPlan:
             head = base or Git(self.root.path).text("rev-parse", "HEAD")
-            return SharedTree(root=self.root, start=head)
+            return SharedTree(root=self.root, start=head, plan_id=row.plan_id)
 
     @cached_property
     def progress(self) -> Progress:

@@ -6,7 +6,6 @@ a musician's process and on its own acts, and looks by itself now and then.
 """
 
 import signal
-import uuid
 from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
@@ -16,11 +15,7 @@ import anyio
 from anyio.to_thread import run_sync
 
 from musician import service
-from musician.agents.registry import make_agent
 from musician.plans.model import Plan, Require, Review
-from musician.processes.ending import adopting_orphans
-from musician.processes.scratch import sweep_scratch
-from musician.processes.signals import stop_requested
 from musician.protocol.conductor import engine as c
 from musician.protocol.conductor.acts import Finish, Standstill
 from musician.protocol.conductor.orchestra import Orchestra
@@ -31,12 +26,12 @@ from musician.protocol.values import dataclass, replace
 from musician.runtime.conductor.facts import Gatherer, Memory
 from musician.runtime.conductor.merging import Merger
 from musician.runtime.conductor.performing import Performer
-from musician.runtime.conductor.plantrees import GitPlanTrees
 from musician.runtime.conductor.sole import sole_conductor
 from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.conductor.whole import Whole, try_all
 from musician.runtime.tasks import raising_one
 from musician.runtime.wakeups import hang_bell, has_rung, rings
+from musician.runtime.world import WORLD, World
 from musician.service import Conducting, TaskView
 from musician.store.bell import Bell
 from musician.store.port import Store
@@ -88,6 +83,7 @@ async def conduct(
     review: Review | None = None,
     on_look: OnLook = lambda _: None,
     on_base: OnBase = lambda _: None,
+    world: World = WORLD,
 ) -> Outcome:
     """Conduct a locked plan to its end, or to where a person is needed, or until this process is asked to stop.
 
@@ -97,17 +93,21 @@ async def conduct(
     started, and :class:`PlanChanged` if ``plan`` is no longer what is locked.
     """
     for task in plan.tasks if jobs else ():
-        make_agent(agent or task.agent)
-    session_id = f"conductor-{uuid.uuid4().hex[:12]}"
-    with sole_conductor(root, session_id), adopting_orphans(settings.time.shutdown_grace_s):
-        await run_sync(sweep_scratch)
+        world.agent(agent or task.agent)
+    machine = world.machine
+    session_id = machine.new_id("conductor")
+    with (
+        sole_conductor(root, session_id, machine),
+        machine.adopting_orphans(settings.time.shutdown_grace_s),
+    ):
+        await run_sync(machine.sweep_scratch)
         row = await run_sync(service.plan_row, store, plan.plan_id)
         assert row is not None, "a plan is locked before it is conducted"  # noqa: S101
         if row.sha256 != plan.sha256:  # amended after it was read and before we had the lock
             raise PlanChanged(plan_id=row.plan_id, difference="")
         claim = partial(service.start_conducting, store, session_id, other_is_alive=False, settings=settings)
         conducting = await run_sync(claim)
-        run = _Run(root, store, plan, row, settings, jobs, agent, review, on_look, on_base, conducting)
+        run = _Run(root, store, plan, row, settings, jobs, agent, review, on_look, on_base, conducting, world)
         with raising_one():
             return await run.to_the_end()
 
@@ -128,15 +128,18 @@ class _Run:
         on_look: OnLook,
         on_base: OnBase,
         conducting: Conducting,
+        world: World,
     ) -> None:
         self._root, self._store, self._plan, self._row, self._settings = root, store, plan, row, settings
-        self._trees = GitPlanTrees(root=root, plan=plan, base=row.base_commit)
+        self._world = world
+        self._trees = world.plan_trees(root, plan, row.base_commit)
         self._agent, self._on_look, self._conducting = agent, on_look, conducting
-        self._ticks = Ticks(settings=settings)
+        self._ticks = Ticks(settings=settings, own_clock_s=world.machine.clock_s)
         self._memory = Memory(ticks=self._ticks)
         self._gatherer = Gatherer(
             root=root,
             trees=self._trees,
+            machine=world.machine,
             plan=plan,
             memory=self._memory,
             settings=settings,
@@ -164,6 +167,7 @@ class _Run:
             trees=self._trees,
             settings=self._settings,
             lock=anyio.Lock(),
+            verify=self._world.verify,
         )
         with hang_bell(self._store.path, CONDUCTOR) as bell:
             async with anyio.create_task_group() as group:
@@ -178,6 +182,7 @@ class _Run:
                     group=group,
                     wake=self.wake,
                     agent=self._agent,
+                    world=self._world,
                 )
                 group.start_soon(self._heed_signals)
                 group.start_soon(self._hear, bell)
@@ -258,7 +263,7 @@ class _Run:
         self._wake.set()
 
     async def _heed_signals(self) -> None:
-        self._stopped_by = await stop_requested()
+        self._stopped_by = await self._world.machine.stop_requested()
         self._stopping = True
         self._trying.cancel()
         self._wake.set()

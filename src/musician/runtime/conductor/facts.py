@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from musician import service
 from musician.plans.model import Changes, Isolation, Plan, Review, TaskSpec
+from musician.processes.machine import MACHINE, Machine
 from musician.protocol.conductor.opinion import Opinion
 from musician.protocol.conductor.orchestra import Orchestra, Report, Reviewer, Submitted, TaskFacts, Trial
 from musician.protocol.conductor.repeats import what_failed
@@ -25,9 +26,9 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.runtime.conductor.estimate import is_estimate_broken
-from musician.runtime.conductor.plantrees import PlanTrees
 from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.owners import is_about_to_play, owner_of
+from musician.runtime.plantrees import PlanTrees
 from musician.runtime.program import program_of
 from musician.runtime.resuming.resolutions import open_trouble
 from musician.runtime.resuming.resumption import checkpoint_number
@@ -65,6 +66,7 @@ class Gatherer:
 
     root: Root
     trees: PlanTrees
+    machine: Machine = MACHINE
     plan: Plan
     memory: Memory
     settings: Settings
@@ -155,7 +157,7 @@ class Gatherer:
         )
 
     def _owner(self, view: TaskView) -> Owner | None:
-        standing = owner_of(self.root, view, self.settings)
+        standing = owner_of(self.root, view, self.settings, self.machine)
         if standing is not None and view.row.session_id in self.memory.dead_sessions:
             return Owner.DEAD
         if standing in (None, Owner.LIVE, Owner.DEAD):

@@ -18,9 +18,10 @@ from musician.protocol.errors import TreeNotReady
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
 from musician.runtime.baselines import Baselines
-from musician.runtime.conductor.plantrees import PlanTrees
+from musician.runtime.plantrees import PlanTrees
 from musician.runtime.preparing import prepare_tree
 from musician.runtime.verifying import nobody_records, python_environment, verify_by_hand
+from musician.runtime.world import Verify
 from musician.store.port import Store
 from musician.trees import conflicts, merge
 from musician.trees.branches import integration_branch
@@ -42,6 +43,7 @@ class Merger:
     trees: PlanTrees
     settings: Settings
     lock: anyio.Lock
+    verify: Verify
 
     async def try_merge(
         self,
@@ -87,6 +89,7 @@ class Merger:
             settings=self.settings,
             since=trial.onto,
             before=self.baselines(task).at(trial.onto),
+            verify=self.verify,
         )
 
     def baselines(self, task: TaskSpec) -> Baselines:

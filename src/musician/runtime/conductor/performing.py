@@ -1,8 +1,6 @@
 """Doing what the conductor decided: one function per act, each safe to be done again after a crash."""
 
-import os
 import signal
-import uuid
 from collections.abc import Awaitable, Callable
 from functools import partial
 
@@ -11,10 +9,7 @@ import anyio.abc
 from anyio.to_thread import run_sync
 
 from musician import service
-from musician.own_python import own_python
 from musician.plans.model import Plan
-from musician.processes.ending import end_tree
-from musician.processes.running import Running, start_program
 from musician.protocol.claim import Claim
 from musician.protocol.conductor import acts, orchestra
 from musician.protocol.conductor.orchestra import is_merge_trouble
@@ -25,11 +20,12 @@ from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.runtime.conductor.facts import Memory, submitted_commit
 from musician.runtime.conductor.merging import Merger
-from musician.runtime.conductor.plantrees import PlanTrees
 from musician.runtime.conductor.reviewing import ask_reviewer
 from musician.runtime.owners import last_epoch, lives
+from musician.runtime.plantrees import PlanTrees
 from musician.runtime.takeover import take_over
 from musician.runtime.verifying import verify_by_hand
+from musician.runtime.world import WORLD, Musician, World
 from musician.store.port import Store
 from musician.trees.branches import branch_of
 from musician.trees.root import Root
@@ -51,9 +47,10 @@ class Performer:
     group: anyio.abc.TaskGroup
     wake: Callable[[], None]
     agent: str | None = None
+    world: World = WORLD
 
     def __post_init__(self) -> None:
-        self.processes: dict[str, Running] = {}
+        self.processes: dict[str, Musician] = {}
         self._background: set[anyio.CancelScope] = set()
 
     async def perform(self, act: acts.Act) -> None:
@@ -116,21 +113,13 @@ class Performer:
     # -- musicians --------------------------------------------------------------------------------------------
 
     def _launch(self, task_id: str) -> None:
-        session_id = f"musician-{uuid.uuid4().hex[:12]}"
-        arguments = ["work", task_id, "--session", session_id, "--quiet"]
-        if self.agent is not None:
-            arguments += ["--agent", self.agent]
-        running = start_program(
-            own_python("-m", "musician", "--db", str(self.store.path), *arguments),
-            cwd=self.root.path,
-            env=dict(os.environ),
-            log=self.root.logs_dir / f"{task_id}.musician.log",
-        )
+        session_id = self.world.machine.new_id("musician")
+        running = self.world.launch(self.root, self.store, task_id, session_id, self.agent)
         self.processes[task_id] = running
         self.memory.running.add(task_id)
         self.group.start_soon(self._mind, task_id, session_id, running)
 
-    async def _mind(self, task_id: str, session_id: str, running: Running) -> None:
+    async def _mind(self, task_id: str, session_id: str, running: Musician) -> None:
         await running.wait()
         view = await run_sync(partial(service.task_view, self.store, task_id))
         claimed = any(session.session_id == session_id for session in view.sessions)
@@ -144,7 +133,10 @@ class Performer:
     async def _take_over(self, act: acts.TakeOver) -> None:
         """What cannot be ended from here is fenced, and a person asked to see to it."""
         view = await run_sync(partial(service.task_view, self.store, act.task_id))
-        is_known_dead = view.row.session_id in self.memory.dead_sessions or lives(self.root, view) is False
+        is_known_dead = (
+            view.row.session_id in self.memory.dead_sessions
+            or lives(self.root, view, self.world.machine) is False
+        )
         epoch = last_epoch(view)
         inherit = partial(
             take_over,
@@ -153,6 +145,7 @@ class Performer:
             act.task_id,
             self.settings,
             is_known_dead=is_known_dead,
+            machine=self.world.machine,
             is_seen_to=("doubtful", epoch) in {(ask.kind, ask.subject_id) for ask in view.asks},
         )
         survivor = await run_sync(inherit)
@@ -225,6 +218,7 @@ class Performer:
             checkpoint=number,
             settings=self.settings,
             before=self.merger.baselines(task).at(begun_at),
+            verify=self.world.verify,
         )
         outcome = outcome_of(result)
         detail = "" if outcome is Verification.GREEN else result.tests_line()
@@ -249,7 +243,7 @@ class Performer:
                 await process.wait()
             return
         for process in running:
-            await run_sync(partial(end_tree, process.identity, grace_s=0))
+            await run_sync(partial(self.world.machine.end, process.identity, grace_s=0))
 
     def _in_background(self, task_id: str, work: Callable[[], Awaitable[None]]) -> None:
         self.memory.busy.add(task_id)

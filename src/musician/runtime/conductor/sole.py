@@ -4,15 +4,16 @@
 under the conductor that plays it.
 """
 
-from musician.processes.vital import HeldBy, VitalSign, hold, lock_path
+from musician.processes.machine import MACHINE, Machine
+from musician.processes.vital import HeldBy, VitalSign, lock_path
 from musician.protocol.errors import ConductorRunning
 from musician.protocol.names import CONDUCTOR
 from musician.trees.root import Root
 
 
-def sole_conductor(root: Root, session_id: str) -> VitalSign:
+def sole_conductor(root: Root, session_id: str, machine: Machine = MACHINE) -> VitalSign:
     """Take the lock until it is released; :class:`ConductorRunning` names the process that has it."""
-    held = hold(lock_path(root.locks_dir, CONDUCTOR), session_id=session_id)
+    held = machine.hold(lock_path(root.locks_dir, CONDUCTOR), session_id=session_id)
     if isinstance(held, HeldBy):
         pid = "" if held.identity is None else f", process {held.identity.pid}"
         raise ConductorRunning(session_id=held.session_id or "", detail=f"session {held.session_id}{pid}")

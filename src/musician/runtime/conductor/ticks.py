@@ -6,10 +6,10 @@ heartbeat is as old as the gap is long, and says nothing about its owner. So for
 called stale, and healthy owners show themselves.
 """
 
-import time
 from collections.abc import Callable, Hashable
 from dataclasses import field
 
+from musician.processes.machine import MACHINE
 from musician.protocol.rules.liveness import trusts_ages
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
@@ -17,20 +17,13 @@ from musician.protocol.values import dataclass
 GAP_FACTOR = 5.0
 """A tick this many times late means that the machine slept."""
 
-CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""Goes on while the machine sleeps, where the system has such a clock; Linux' monotonic one stops."""
-
-
-def _own_clock_s() -> float:
-    return time.clock_gettime(CLOCK)
-
 
 @dataclass(slots=True, kw_only=True)
 class Ticks:
     """``own_clock_s`` is the machine's own; the database's is told with each look."""
 
     settings: Settings
-    own_clock_s: Callable[[], float] = _own_clock_s
+    own_clock_s: Callable[[], float] = MACHINE.clock_s
     _gap_at_s: float | None = None
     _apart_s: float | None = None
     """By how much the database's clock is ahead of the machine's own."""

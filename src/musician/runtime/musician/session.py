@@ -44,6 +44,7 @@ from musician.runtime.proposing import Desk, keep_made
 from musician.runtime.recording import Recorder
 from musician.runtime.resuming.resolutions import take_up_resolution, trouble_told
 from musician.runtime.tasktree import TaskTree, key_outputs
+from musician.runtime.world import WORLD, Verify
 from musician.store.port import Store
 
 _OUTCOMES = {
@@ -75,6 +76,7 @@ class Session:
     setup: str | None
     """The command that must have succeeded once in this tree."""
     baselines: Baselines | None
+    verify: Verify = WORLD.verify_checkpoint
     _send: MemoryObjectSendStream[i.Input] = field(init=False)
     _receive: MemoryObjectReceiveStream[i.Input] = field(init=False)
     _playing: anyio.CancelScope | None = None
@@ -328,6 +330,7 @@ class Session:
             tree_id=self.tree.tree_id,
             start=self.tree.start,
             baselines=self.baselines,
+            verify=self.verify,
             log=self.log,
             env=self._environment_for(act.check.item),
             settings=self.settings,

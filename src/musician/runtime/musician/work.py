@@ -4,7 +4,6 @@ Order: the life lock is held before the claim, so that a session that owns a tas
 at once; the process is recorded next; the tree and the journal are brought into agreement before anything is played.
 """
 
-import os
 import sys
 from contextlib import nullcontext
 from functools import partial
@@ -14,14 +13,10 @@ import anyio.to_thread
 
 from musician import service
 from musician.agents.port import Agent
-from musician.agents.registry import make_agent
-from musician.processes.ending import adopting_orphans
-from musician.processes.identity import ProcessIdentity, identify
-from musician.processes.kennel import close_kennel
-from musician.processes.lease import lease_lost
+from musician.processes.identity import ProcessIdentity
+from musician.processes.machine import Machine
 from musician.processes.output import one_line
-from musician.processes.signals import stop_requested
-from musician.processes.vital import HeldBy, hold, lock_path
+from musician.processes.vital import HeldBy, lock_path
 from musician.protocol.conductor.orchestra import NO_RETRY_HELPS
 from musician.protocol.errors import (
     ClaimLost,
@@ -46,7 +41,8 @@ from musician.runtime.program import load_task_file, program_of
 from musician.runtime.recording import Recorder
 from musician.runtime.resuming.lookback import Ground, look_back
 from musician.runtime.tasks import raising_one
-from musician.runtime.tasktree import TaskTree, open_tree
+from musician.runtime.tasktree import TaskTree
+from musician.runtime.world import WORLD, World
 from musician.service import Taken
 from musician.store.port import Store
 from musician.store.rows import MessageRow
@@ -68,6 +64,7 @@ async def play_task(
     quiet: bool = False,
     out_of_turn: bool = False,
     owns_process: bool = False,
+    world: World = WORLD,
 ) -> r.End:
     """Play a task in a new session until it is complete, handed off, or somebody stops it.
 
@@ -78,16 +75,17 @@ async def play_task(
     orphans of a leash that was killed included. Without it nothing but the session's own leashes is ended.
     """
     if agent is not None:
-        make_agent(agent)
+        world.agent(agent)
     settings = await anyio.to_thread.run_sync(partial(settings_of_task, store, task_id, settings))
-    held = hold(lock_path(root.locks_dir, task_id), session_id=session_id)
+    machine = world.machine
+    held = machine.hold(lock_path(root.locks_dir, task_id), session_id=session_id)
     if isinstance(held, HeldBy):
         process = "" if held.identity is None else f" {held.identity.pid}"
         reason = f"session {held.session_id} lives on it in another process{process}"
         view = await anyio.to_thread.run_sync(partial(service.task_view, store, task_id))
         block(store, view, session_id, reason, quiet=quiet)
-    ending = adopting_orphans(settings.time.shutdown_grace_s / 2) if owns_process else nullcontext()
-    stop = _Stop()
+    ending = machine.adopting_orphans(settings.time.shutdown_grace_s / 2) if owns_process else nullcontext()
+    stop = _Stop(machine)
     with held, ending, raising_one():
         try:
             async with anyio.create_task_group() as group:
@@ -102,19 +100,21 @@ async def play_task(
                     quiet=quiet,
                     out_of_turn=out_of_turn,
                     settings=settings,
+                    machine=machine,
                 )
                 taken = await anyio.to_thread.run_sync(claimed)
-                end = await _begin(root, store, taken, stop, settings=settings, agent=agent)
+                end = await _begin(root, store, taken, stop, world, settings=settings, agent=agent)
                 group.cancel_scope.cancel()
             return end
         finally:
-            close_kennel()
+            machine.close_kennel()
 
 
 class _Stop:
     """Whether this session is to end before its time, and why; known from its first moment on."""
 
-    def __init__(self) -> None:
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
         self.reason = ""
         self.asked = anyio.Event()
         self.verifying = anyio.CancelScope()
@@ -126,11 +126,11 @@ class _Stop:
         self.asked.set()
 
     async def hear_signal(self) -> None:
-        received = await stop_requested()
+        received = await self._machine.stop_requested()
         self.ask(f"interrupted by {received.name}")
 
     async def hear_lease(self) -> None:
-        await lease_lost()
+        await self._machine.lease_lost()
         self.ask("the conductor is gone")
 
     async def tell(self, session: Session) -> None:
@@ -139,12 +139,21 @@ class _Stop:
 
 
 async def _begin(
-    root: Root, store: Store, taken: Taken, stop: _Stop, *, settings: Settings, agent: str | None
+    root: Root,
+    store: Store,
+    taken: Taken,
+    stop: _Stop,
+    world: World,
+    *,
+    settings: Settings,
+    agent: str | None,
 ) -> r.End:
     """Play a claim. What it cannot begin or go on with it gives back, with the reason."""
     try:
-        ground, planned = await anyio.to_thread.run_sync(partial(_prepare, root, store, taken, settings))
-        return await _play(ground, make_agent(agent or planned), stop)
+        ground, planned = await anyio.to_thread.run_sync(
+            partial(_prepare, root, store, taken, settings, world)
+        )
+        return await _play(ground, world.agent(agent or planned), stop)
     except ClaimLost:
         return r.End(kind=r.EndKind.LOST, reason="the claim was taken over")
     except (MusicianError, OSError) as error:
@@ -164,16 +173,18 @@ def _why_not(root: Root, error: Exception) -> str:
     return f"could not go on: {error}"
 
 
-def _prepare(root: Root, store: Store, taken: Taken, settings: Settings) -> tuple[Ground, str]:
+def _prepare(root: Root, store: Store, taken: Taken, settings: Settings, world: World) -> tuple[Ground, str]:
     """What the session stands on, and the agent that the plan wants."""
     claim = taken.claim
-    identity = identify(os.getpid())
+    identity = world.machine.own_identity()
     service.record_process(store, claim, "musician", identity)
     task = load_task_file(root, claim.task_id, taken.instruction_path)
     service.describe_session(store, claim, agent=task.agent)
     row = service.task_row(store, claim.task_id)
     plan = None if row.plan_id is None else service.plan_row(store, row.plan_id)
-    tree = open_tree(root, task, claim, plan_id=row.plan_id, base=None if plan is None else plan.base_commit)
+    tree = world.open_tree(
+        root, task, claim, plan_id=row.plan_id, base=None if plan is None else plan.base_commit
+    )
     papers = Papers(root, claim.task_id)
     papers.begin()
     ground = Ground(
@@ -190,6 +201,7 @@ def _prepare(root: Root, store: Store, taken: Taken, settings: Settings) -> tupl
         papers=papers,
         environment=_environment(root, store, taken, tree, identity),
         log=root.logs_dir / f"{claim.task_id}.agent.log",
+        world=world,
     )
     return ground, task.agent
 
@@ -261,6 +273,7 @@ async def _play(ground: Ground, agent: Agent, stop: _Stop) -> r.End:
         environment=ground.environment,
         setup=ground.setup,
         baselines=ground.baselines,
+        verify=ground.world.verify_checkpoint,
     )
     with raising_one():
         async with anyio.create_task_group() as group:

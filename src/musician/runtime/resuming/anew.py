@@ -28,7 +28,6 @@ from musician.service import TaskView
 from musician.verification.checkpoint import outcome_of
 from musician.verification.oldtree import old_tree
 from musician.verification.result import VerificationResult
-from musician.verification.run import verify
 
 if TYPE_CHECKING:
     from musician.runtime.resuming.lookback import Ground
@@ -151,7 +150,7 @@ async def _run(
     *,
     is_proof: bool = False,
 ) -> VerificationResult:
-    return await verify(
+    return await ground.world.verify(
         check.commands,
         tree=tree,
         tree_id=tree_id,

@@ -36,6 +36,7 @@ from musician.runtime.resuming.resolutions import take_up_resolution
 from musician.runtime.resuming.resumption import Resumed, reconcile, resumption_message
 from musician.runtime.tasks import raising_one
 from musician.runtime.tasktree import TaskTree
+from musician.runtime.world import WORLD, World
 from musician.service import TaskView
 from musician.store.port import Store
 from musician.store.rows import MessageRow
@@ -68,6 +69,7 @@ class Ground:
     papers: Papers
     environment: dict[str, str]
     log: Path
+    world: World = WORLD
 
     def note(self, *entries: Entry) -> None:
         """Into the journal and the files in ``temp/``. Blocks."""
@@ -125,7 +127,15 @@ async def _look_back(
     said = await anyio.to_thread.run_sync(partial(service.messages_of, store, claim.task_id))
     cleared = ""
     if is_new:  # before anything is set aside
-        clear = partial(end_what_runs, store, view, ground.tree.path, ground.settings, but=claim.session_id)
+        clear = partial(
+            end_what_runs,
+            store,
+            view,
+            ground.tree.path,
+            ground.settings,
+            but=claim.session_id,
+            machine=ground.world.machine,
+        )
         cleared = await anyio.to_thread.run_sync(clear)
     resolution: tuple[Entry, ...] = ()
     if is_new:

@@ -1,0 +1,79 @@
+"""What a driver touches besides the store and the core, handed in: its machine, trees, agents, verifications.
+
+The drivers (``conduct``, ``play_task``) reach for none of it by module, so that a simulation plays the real ones.
+Waiting and blocking calls go through anyio, whose event loop the simulation brings as well.
+"""
+
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from musician.agents.port import Agent
+from musician.agents.registry import make_agent
+from musician.own_python import own_python
+from musician.plans.model import Plan, TaskSpec
+from musician.processes.identity import ProcessIdentity
+from musician.processes.machine import MACHINE, Machine
+from musician.processes.running import start_program
+from musician.protocol.claim import Claim
+from musician.runtime.plantrees import GitPlanTrees, PlanTrees
+from musician.runtime.tasktree import TaskTree, open_tree
+from musician.store.port import Store
+from musician.trees.root import Root
+from musician.verification.checkpoint import verify_checkpoint
+from musician.verification.result import VerificationResult
+from musician.verification.run import verify
+
+Verify = Callable[..., Awaitable[VerificationResult]]
+"""As :func:`musician.verification.run.verify` and :func:`musician.verification.checkpoint.verify_checkpoint` are."""
+
+
+class Musician(Protocol):
+    """A musician's process, seen by the conductor that has launched it."""
+
+    @property
+    def identity(self) -> ProcessIdentity: ...
+
+    async def wait(self) -> int:
+        """Its exit code, once it has ended."""
+        ...
+
+    def terminate(self, by: signal.Signals) -> None:
+        """Ask it to end."""
+        ...
+
+
+class World:
+    """The real one. It has no state."""
+
+    machine: Machine = MACHINE
+    verify: Verify = staticmethod(verify)
+    verify_checkpoint: Verify = staticmethod(verify_checkpoint)
+
+    def agent(self, spec: str) -> Agent:
+        """A new one for a session; :class:`AgentUnavailable`."""
+        return make_agent(spec)
+
+    def launch(self, root: Root, store: Store, task_id: str, session_id: str, agent: str | None) -> Musician:
+        """Start a process that plays a task. OSError where there is no room for it."""
+        arguments = ["work", task_id, "--session", session_id, "--quiet"]
+        if agent is not None:
+            arguments += ["--agent", agent]
+        return start_program(
+            own_python("-m", "musician", "--db", str(store.path), *arguments),
+            cwd=root.path,
+            env=dict(os.environ),
+            log=root.logs_dir / f"{task_id}.musician.log",
+        )
+
+    def plan_trees(self, root: Root, plan: Plan, base: str) -> PlanTrees:
+        return GitPlanTrees(root=root, plan=plan, base=base)
+
+    def open_tree(
+        self, root: Root, task: TaskSpec, claim: Claim, *, plan_id: str | None, base: str | None
+    ) -> TaskTree:
+        return open_tree(root, task, claim, plan_id=plan_id, base=base)
+
+
+WORLD = World()
