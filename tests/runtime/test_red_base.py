@@ -107,7 +107,10 @@ def test_a_red_base_holds_nobody_up_and_is_told(stage: "Stage", test: str) -> No
     for task_id in ("task-01", "task-02"):
         assert "failing as before it began: test_old.Old" in submitted(stage, task_id)
         assert "All passing" not in submitted(stage, task_id)
-    assert tried(stage) == 1
+    assert tried(stage) == 2, "once, and again what was red"
+    assert not (stage.root / ".musician" / "trees" / "red" / "_base").exists(), (
+        "AUDIT-V11: what it was tried in goes"
+    )
     assert "test_one.py" in stage.git("ls-tree", "--name-only", "main")
 
 
@@ -212,11 +215,11 @@ def test_it_is_tried_once_though_the_conductor_is_killed(stage: "Stage") -> None
     stage.until(lambda: not stage.processes())
     done = stage.to_the_end()
     assert "Still failing, as before the plan: 1 test" in done.out
-    assert tried(stage) == 1
+    assert tried(stage) == 2
 
 
 def test_who_is_killed_while_he_tries_it_leaves_it_to_the_next(stage: "Stage") -> None:
-    """D27"""
+    """D27: and the tree it was tried in, which doctor tells, and the next removes."""
     stands = stage.gate("base").replace("'", '"')
     text = plan((adds("one"),)).replace(
         "echo once", f"{{ {'; '.join(stands.strip().splitlines())}; }}; echo once"
@@ -228,8 +231,52 @@ def test_who_is_killed_while_he_tries_it_leaves_it_to_the_next(stage: "Stage") -
     os.kill(run.pid, signal.SIGKILL)
     stage.end(run)
     stage.until(lambda: not stage.processes())
+    tree = stage.root / ".musician" / "trees" / "red" / "_base"
+    assert f"git worktree remove --force {tree}" in stage.run("doctor").out
     stage.to_the_end()
-    assert tried(stage) == 1
+    assert tried(stage) == 2
+    assert not tree.exists()
+
+
+FAILS_ONCE = """\
+import os, pathlib, unittest
+
+
+class Chance(unittest.TestCase):
+    def test_it(self):
+        seen = pathlib.Path(os.environ["MUSICIAN_TEST_HALL"], "seen")
+        first = not seen.exists()
+        seen.touch()
+        self.assertFalse(first or pathlib.Path("b.broken").exists())
+"""
+"""Red on the base, the first time only; and whenever somebody breaks it."""
+
+
+@pytest.mark.parametrize("old", [(), ("a.broken",)], ids=["nothing else fails", "another fails too"])
+def test_what_failed_by_chance_is_no_excuse_for_who_breaks_it(stage: "Stage", old: tuple[str, ...]) -> None:
+    """D27: a base is tried again where it is red, and the test that then passes is held against tasks."""
+    files = {"test_old.py": RED, "plain.txt": PLAIN, "test_chance.py": FAILS_ONCE, **dict.fromkeys(old, "")}
+    stage.write(
+        plan((adds("one"), f"{adds('two')}\ntouch b.broken")), **files, **{".gitignore": "__pycache__\n"}
+    )
+    done = stage.conduct()
+    assert done.code == 1
+    assert stage.states() == {"task-01": "complete", "task-02": "error"}
+    assert "test_chance.Chance::test_it" in asked(stage) or "test_chance.Chance.test_it" in asked(stage)
+    assert "flaky" in done.out
+    assert tried(stage) == 2
+
+
+def test_a_command_without_names_that_failed_by_chance_excuses_nothing(stage: "Stage") -> None:
+    """D27"""
+    test = (
+        'test -e "$MUSICIAN_TEST_HALL/seen" -a ! -e b.broken || { touch "$MUSICIAN_TEST_HALL/seen"; exit 3; }'
+    )
+    stage.write(plan((adds("one"), "touch b.broken"), test=test))
+    done = stage.conduct()
+    assert done.code == 1
+    assert "is flaky before the plan begins (exit code 3 from" in done.out
+    assert stage.states() == {"task-01": "complete", "task-02": "error"}
 
 
 def test_a_plan_that_requires_green_is_complete_only_then(stage: "Stage") -> None:
@@ -269,7 +316,8 @@ def test_without_a_conductor_it_is_tried_when_somebody_needs_to_know(stage: "Sta
     found = stage.run("checkpoint", "task-01", **hand)
     assert found.code == 0, (found, stage.told())
     assert "failing as before it began: test_old.Old" in submitted(stage, "task-01")
-    assert tried(stage) == 1
+    assert tried(stage) == 2
+    assert not (tree.parent / "_base").exists()
 
 
 def test_a_resumption_does_not_doubt_what_was_approved_on_a_red_base(stage: "Stage") -> None:

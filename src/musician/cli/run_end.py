@@ -124,6 +124,8 @@ class End:
             elif now.why and not now.failed and not now.has_no_tests:
                 was = "as before the plan" if whole.before.why else "and not before the plan"
                 yield f"Failing, {was}: {now.why}."
+            if now.flaky:
+                yield f"Flaky: {now.flaky}."
 
     def _pruned(self) -> Iterator[str]:
         gone = len(self.outcome.pruned)

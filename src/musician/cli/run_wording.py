@@ -139,9 +139,11 @@ def say_smoothness(phase: PhaseSmoothness) -> str:
 
 def say_base(found: Baseline, *, required: bool) -> str:
     """How a command that verifies the tasks ended before any of them began; "" where nothing failed."""
+    command = f"`{one_line(found.command, _MOST_COMMAND_CHARS)}`"
+    if found.flaky and not found.failed:
+        return f"{command} is flaky before the plan begins ({found.flaky}): what fails in it is held against tasks"
     if not found.why or found.has_no_tests:
         return ""
-    command = f"`{one_line(found.command, _MOST_COMMAND_CHARS)}`"
     if found.is_empty:
         return f"{command} tests nothing before the plan begins: {found.why}. What fails in it is held against tasks"
     if not found.failed:
@@ -150,7 +152,9 @@ def say_base(found: Baseline, *, required: bool) -> str:
             " is held against no task, and what a task breaks in it cannot be told"
         )
     until = "; the plan requires that it passes at its end" if required else ""
-    return f"{command} fails before the plan begins ({found.told}): held against no task until one mends it{until}"
+    flaky = f"; flaky, and held against tasks: {found.flaky}" if found.flaky else ""
+    said = f"{command} fails before the plan begins ({found.told}): held against no task until one mends it"
+    return f"{said}{flaky}{until}"
 
 
 def many(count: int, noun: str) -> str:

@@ -2,14 +2,18 @@
 
 A commit is tried in a tree of its own, set up as tasks' trees are, and what came out is kept by commit and commands:
 whoever asks next is told, another process and a later run too. Who asks while somebody tries it waits for that, and
-tries it himself if that one is killed. A merge that was accepted was tried as it was verified.
+tries it himself if that one is killed. A merge that was accepted was tried as it was verified. The tree goes with who
+has tried something in it; one that a killed process leaves is used, and removed, by the next.
 
 What keeps a commit from being tried is no word on it: it excuses nothing, and is not kept.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 
+import anyio
 from anyio.to_thread import run_sync
 
 from musician import service
@@ -17,12 +21,12 @@ from musician.plans.model import TaskSpec
 from musician.protocol.errors import MusicianError
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
-from musician.runtime.preparing import alone_with, prepare_tree
+from musician.runtime.preparing import alone_with, locked_now, prepare_tree
 from musician.runtime.verifying import nobody_records, python_environment
 from musician.store.port import Store
-from musician.trees.branches import NO_PLAN
+from musician.trees.branches import BASELINE, NO_PLAN
 from musician.trees.giving import give
-from musician.trees.merge import baseline_tree
+from musician.trees.merge import baseline_tree, drop_baseline
 from musician.trees.root import Root
 from musician.verification.baseline import Baseline, Before
 from musician.verification.commands import Ran, command_runner
@@ -38,6 +42,8 @@ class Baselines:
     settings: Settings
     task: TaskSpec
     plan_id: str | None
+    keeps_tree: bool = False
+    """Whoever tries several commands clears up after the last."""
 
     def at(self, commit: str) -> Before:
         """What a verification of a change that began at ``commit`` may excuse."""
@@ -62,10 +68,13 @@ class Baselines:
         if found is not None:
             return found
         try:
-            async with alone_with(self.root.locks_dir / f"{self.plan_id or NO_PLAN}.base-lock"):
+            async with alone_with(_lock(self.root, self.plan_id)):
                 return await run_sync(look) or await self._try(commit, command)
         except (MusicianError, OSError) as error:
             return _untried(command, str(error))
+        finally:
+            if not self.keeps_tree:
+                await clear_tree(self.root, self.plan_id)
 
     def keep(self, commit: str, results: Iterable[CommandResult]) -> None:
         """Results of a verification of ``commit``. Blocks."""
@@ -99,6 +108,8 @@ class Baselines:
             on_process=nobody_records,
         ) as runner:
             baseline = Baseline.of(await runner.run(command, to_the_end=True))
+            if baseline.why and not baseline.is_empty:
+                baseline = baseline.and_again(Baseline.of(await runner.run(command, to_the_end=True)))
         await run_sync(partial(self._keep, commit, baseline))
         return baseline
 
@@ -129,6 +140,33 @@ class _At:
 
     async def ended(self, command: str) -> Baseline:
         return await self.known.ended(self.commit, command)
+
+
+async def clear_tree(root: Root, plan_id: str | None) -> None:
+    """Remove the tree of a plan that commits were tried in, unless somebody tries one there now: he will."""
+    with anyio.CancelScope(shield=True):
+        await run_sync(partial(_clear, root, plan_id))
+
+
+def _clear(root: Root, plan_id: str | None) -> None:
+    with (
+        suppress(MusicianError, OSError),
+        locked_now(_lock(root, plan_id)) as is_ours,
+    ):  # doctor names what stays
+        if is_ours:
+            drop_baseline(root, plan_id or NO_PLAN)
+
+
+def left_behind(root: Root) -> Iterator[Path]:
+    """Such trees that nobody uses: whoever made them was killed. Blocks."""
+    for place in sorted(root.trees_dir.glob(f"*/{BASELINE}")):
+        with locked_now(_lock(root, place.parent.name)) as is_free:
+            if is_free:
+                yield place
+
+
+def _lock(root: Root, plan_id: str | None) -> Path:
+    return root.locks_dir / f"{plan_id or NO_PLAN}.base-lock"
 
 
 def _untried(command: str, problem: str) -> Baseline:

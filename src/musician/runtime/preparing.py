@@ -8,8 +8,8 @@ and then the command runs again.
 import fcntl
 import hashlib
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import anyio
@@ -76,6 +76,13 @@ async def alone_with(lock: Path) -> AsyncIterator[None]:
         while not _takes(file.fileno()):
             await anyio.sleep(_LOOK_EVERY_S)
         yield
+
+
+@contextmanager
+def locked_now(lock: Path) -> Iterator[bool]:
+    """Hold a file's lock where nobody else does; whether it is ours."""
+    with lock.open("w") as file:
+        yield _takes(file.fileno())
 
 
 def _takes(descriptor: int) -> bool:

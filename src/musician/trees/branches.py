@@ -12,6 +12,8 @@ from musician.protocol.names import check_task_id
 from musician.trees.git import Git
 
 _INTEGRATION = "_integration"
+BASELINE = "_base"
+"""The folder of a plan's tree in which commits that tasks begin at are tested."""
 
 NO_PLAN = "tasks"
 """Stands for the plan in the names of a task that belongs to none."""
@@ -29,7 +31,7 @@ def integration_branch(plan_id: str) -> str:
 
 def baseline_name(plan_id: str) -> str:
     """The tree in which commits that tasks begin at are tested; it is named as a branch is, and has none."""
-    return f"musician/{_checked(plan_id)}/_base"
+    return f"musician/{_checked(plan_id)}/{BASELINE}"
 
 
 def start_branch(plan_id: str, task_id: str) -> str:

@@ -20,7 +20,7 @@ from musician.trees.registrations import checked_out_at, clear_stale_locks
 from musician.trees.resolving import settle_written_by_hand
 from musician.trees.root import Root
 from musician.trees.status import operation_under_way, read_status
-from musician.trees.worktree import Worktree, ensure_detached_tree
+from musician.trees.worktree import Worktree, ensure_detached_tree, remove_detached_tree
 
 _TITLE_MAX = 150
 
@@ -169,6 +169,11 @@ def _prepare(root: Root, plan_id: str, tip: str) -> Worktree:
 def baseline_tree(root: Root, plan_id: str, commit: str) -> Path:
     """A tree of the plan's that has ``commit``, to run tests in: for one at a time."""
     return _clean(root, baseline_name(plan_id), commit).path
+
+
+def drop_baseline(root: Root, plan_id: str) -> None:
+    """Remove that tree; nothing to do if there is none."""
+    remove_detached_tree(root, baseline_name(plan_id))
 
 
 def _clean(root: Root, branch: str, commit: str) -> Worktree:

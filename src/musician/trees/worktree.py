@@ -5,7 +5,7 @@ it did not make. Rules:
 
 - A tree that is there is used as it is, with whatever an agent left in it; setting that aside is another's duty.
 - A tree deleted by hand, moved with its repository, or left half made by a kill is mended without asking.
-- A folder that is something else is named and left alone. Nothing is removed by force.
+- A folder that is something else is named and left alone. Nothing that somebody worked in is removed by force.
 """
 
 import os
@@ -80,6 +80,17 @@ def ensure_detached_tree(root: Root, branch: str, commit: str) -> Worktree:
         if not _mend(root, path):
             _add(root, path, "--detach", commit)
         return _finish(root, path, branch)
+
+
+def remove_detached_tree(root: Root, branch: str) -> None:
+    """Remove a tree for trials with whatever they left: nobody works in it. Nothing to do if there is none."""
+    path = place_of(root, branch)
+    with _reporting(root.locks_dir), alone_with_trees(root):
+        if os.path.lexists(path) and _mend(root, path):
+            clear_stale_locks(root, path, branch)
+            run_patiently(root, "worktree", "remove", "--force", str(path))
+        if path.parent.is_dir() and not any(path.parent.iterdir()):
+            path.parent.rmdir()
 
 
 def _mend(root: Root, path: Path) -> bool:

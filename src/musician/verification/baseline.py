@@ -5,15 +5,17 @@ names each of them then and now: what fails now must have failed then. Where no 
 command ended: the same exit code, and no more failing tests if they are counted. Then a new failure cannot be told from
 an old one, and the words say so.
 
-Nothing is excused by a run that tested nothing: one that timed out, was killed, could not be started, found no test, or
-ended without its runner's report. It says nothing of the commit, and neither does the same again of the change.
+Nothing is excused by what fails by chance: a red command is run twice, and what failed both times, the same way, has
+failed before. Nothing is excused by a run that tested nothing: one that timed out, was killed, could not be started,
+found no test, or ended without its runner's report. It says nothing of the commit, and neither does the same again of
+the change.
 """
 
 from collections.abc import Iterable
 from typing import Protocol, Self
 
 from musician.processes.output import one_line
-from musician.protocol.values import dataclass
+from musician.protocol.values import dataclass, replace
 from musician.verification import plain
 from musician.verification.commands import Ran
 from musician.verification.findings import counted, named
@@ -22,6 +24,8 @@ MAX_NAMES = 5_000
 """Of failing tests; where there are more, they are counted only."""
 _MAX_NAME_CHARS = 200
 _MAX_COMMAND_CHARS = 120
+_NO_WAY = -1
+"""In place of an exit code: it ended in no one way that a change could end in as well."""
 _BY_SIGNAL = 128
 """A shell's exit codes above it are those of commands that were killed."""
 
@@ -30,7 +34,8 @@ _BY_SIGNAL = 128
 class Baseline:
     """``why`` is why the command is not green, "" if it is; ``failed`` names every failing test, or none.
 
-    ``failing`` is how many there are, None where they are not counted; ``is_empty``: it tested nothing.
+    ``failing`` is how many there are, None where they are not counted; ``is_empty``: it tested nothing. ``flaky`` is
+    what failed in one of two runs, or otherwise than in the other, "" where both said the same.
     """
 
     command: str
@@ -39,6 +44,7 @@ class Baseline:
     failed: tuple[str, ...] = ()
     failing: int | None = None
     is_empty: bool = False
+    flaky: str = ""
 
     @classmethod
     def of(cls, ran: Ran) -> Self:
@@ -55,6 +61,19 @@ class Baseline:
             or not result.could_run
             or (result.counts is None and result.exit_code > _BY_SIGNAL),
         )
+
+    def and_again(self, again: Self) -> Self:
+        """What two runs of a command on one commit say of it, the first of which was red."""
+        if not again.why:
+            return replace(again, flaky=self.told)
+        both = tuple(sorted({*self.failed} & {*again.failed}))
+        once = sorted({*self.failed} ^ {*again.failed})
+        if both:
+            return replace(again, failed=both, failing=len(both), flaky=_tests(once) if once else "")
+        if not once and not again.is_empty and self.exit_code == again.exit_code:
+            return min(self, again, key=lambda each: each.failing or 0)
+        both_ways = f"{self.told}; then {again.told}"
+        return replace(again, exit_code=_NO_WAY, failed=(), failing=None, flaky=both_ways)
 
     @property
     def has_no_tests(self) -> bool:
@@ -90,7 +109,7 @@ class Baseline:
         """What failed, in one line; "" if nothing did."""
         if not self.why or self.is_empty or not self.failed:
             return self.why
-        return f"{counted(len(self.failed), 'test')}: {named(self.failed)}"
+        return _tests(self.failed)
 
     def to_json(self) -> str:
         return plain.to_json(self)
@@ -111,6 +130,10 @@ class Before(Protocol):
     async def ended(self, command: str) -> Baseline:
         """How a command ended there."""
         ...
+
+
+def _tests(names: tuple[str, ...] | list[str]) -> str:
+    return f"{counted(len(names), 'test')}: {named(names)}"
 
 
 def _failed(ran: Ran) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from musician.plans.model import Plan, Require, TaskSpec
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
-from musician.runtime.baselines import Baselines
+from musician.runtime.baselines import Baselines, clear_tree
 from musician.store.port import Store
 from musician.trees.root import Root
 from musician.verification.baseline import Baseline
@@ -45,8 +45,18 @@ async def try_all(
         if task.test is not None and task.tests_the_whole:
             first.setdefault((task.setup, task.test), task)
     found = []
-    for (_, command), task in first.items():
-        known = Baselines(root=root, store=store, settings=settings, task=task, plan_id=plan.plan_id)
-        is_green_due = is_end and plan.require is Require.GREEN
-        found.append(await known.ended(commit, command, is_green_due=is_green_due))
+    try:
+        for (_, command), task in first.items():
+            known = Baselines(
+                root=root,
+                store=store,
+                settings=settings,
+                task=task,
+                plan_id=plan.plan_id,
+                keeps_tree=True,
+            )
+            is_green_due = is_end and plan.require is Require.GREEN
+            found.append(await known.ended(commit, command, is_green_due=is_green_due))
+    finally:
+        await clear_tree(root, plan.plan_id)
     return tuple(found)
