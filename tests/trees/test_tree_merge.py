@@ -281,7 +281,8 @@ def test_a_kill_after_any_git_command_is_recovered_from_and_each_step_done_once(
         assert child.exitcode == -signal.SIGKILL
         _story(root)
         assert git(root.path, "show", f"{BRANCH}:log") == "step 1\nstep 2"
-        assert git(root.path, "worktree", "list", "--porcelain").count("worktree ") == 2
+        assert git(root.path, "worktree", "list", "--porcelain").count("worktree ") == 3
+        git(root.path, "worktree", "remove", "--force", str(root.trees_dir / "greeter" / "task-01"))
         for ref in git(root.path, "for-each-ref", "--format=%(refname)", "refs/heads/musician").splitlines():
             git(root.path, "update-ref", ref, start)  # a fresh story; the integration tree is detached
         kills += 1
