@@ -70,6 +70,9 @@ class Strokes(unittest.TestCase):
         self.assertEqual(hours.strokes(12), 12)
         self.assertEqual(hours.strokes(0), 12)
         self.assertEqual(hours.strokes(15), 3)
+
+    def test_the_great_bell_strikes_from_noon_on(self):
+        self.assertEqual([hours.bell(hour) for hour in (11, 12)], ["small", "great"])
 """
 
 RIGHT = """\

@@ -120,8 +120,8 @@ def test_a_killed_client_is_known_to_be_dead_at_once_and_a_second_session_goes_o
     )
     _, home = hall.played(second, "second")
     with PrintClient(home, hall.root, PROMPT, plugins=[hall.plugin]) as client:
+        out, _ = run.communicate(timeout=HANG_S)
+        assert run.returncode == 0, out
         assert client.end().text == "Complete."
-    out, _ = run.communicate(timeout=HANG_S)
-    assert run.returncode == 0, out
     assert "musician-task-03 died" in out
     assert "def bell" in hall.git("show", "trunk:hours.py")
