@@ -17,10 +17,8 @@ from statistics import median
 from benchmarks.figures import Figure
 from benchmarks.orchestra import SETTINGS, scratch
 from musician import service
-from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
 from musician.runtime.locking import lock_plan_file
-from musician.store.bell import Bell
 from musician.store.sqlite.store import SqliteStore
 from musician.trees.root import find_root
 
@@ -149,7 +147,7 @@ def _play(folder: Path, size: Size, environment: dict[str, str]) -> dict[str, fl
     command = [sys.executable, "-m", "benchmarks.played", str(found), "task-01"]
     store = SqliteStore.open(database)
     with (
-        Bell(database, CONDUCTOR) as bell,
+        store.listen() as ear,
         subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL) as musician,
     ):
         try:
@@ -157,7 +155,7 @@ def _play(folder: Path, size: Size, environment: dict[str, str]) -> dict[str, fl
                 if musician.poll() is not None:
                     break
                 _approve(store)
-                bell.wait(_LOOK_S)
+                ear.wait(_LOOK_S)
         finally:
             musician.kill()
     store.close()

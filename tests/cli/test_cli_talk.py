@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import apsw
 import psutil
 import pytest
 
@@ -127,18 +128,23 @@ def test_wait_gives_up_with_exit_code_1(claimed: Path, call: Call) -> None:
     assert not call("wait", "task-01", "--timeout", "0.05", "--json", expect=1).json["changed"]
 
 
+@pytest.mark.parametrize("by", ["service", "raw sql"])
 def test_wait_is_woken_by_the_message_itself(
-    claimed: Path, command: tuple[str, ...], bells: Path, call: Call
+    claimed: Path, command: tuple[str, ...], bells: Path, call: Call, by: str
 ) -> None:
-    """Long before the slow look that stands behind the bell."""
+    """D11.1, D11.9: long before the slow look, whether its writer rings or not."""
     (claimed / ".musician" / "config.toml").write_text(
-        "[heartbeat]\nrefresh_after_s = 400\n[waiting]\npause_poll_s = 120\n"
+        "[heartbeat]\nrefresh_after_s = 100\n[waiting]\npause_poll_s = 400\n"
     )
     waiting = subprocess.Popen([*command, "wait", "task-01", "--json"], stdout=subprocess.PIPE, text=True)
     while not any(bells.glob("*/*/*")):
         assert waiting.poll() is None
         os.sched_yield()
-    call("stop", "task-01")
+    if by == "service":
+        call("stop", "task-01")
+    else:
+        with contextlib.closing(apsw.Connection(str(claimed / ".musician" / "comms.db"))) as raw:
+            raw.execute("UPDATE orchestration_tasks SET state = 'exit_requested' WHERE task_id = 'task-01'")
     out, _ = waiting.communicate(timeout=HANG_S)
     assert waiting.returncode == 0
     assert '"state": "exit_requested"' in out

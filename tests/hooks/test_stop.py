@@ -231,6 +231,23 @@ def test_where_nobody_wakes_it_the_session_waits_in_the_hook_until_it_is_answere
     assert "task-03 is fix_proposed. Message " in json.loads(out)["reason"]
 
 
+def test_an_answer_by_raw_sql_is_heard_long_before_the_slow_look(
+    waiting: Callable[[], "subprocess.Popen[bytes]"], claim: Claim, store: SqliteStore, repository: Path
+) -> None:
+    """D11.9"""
+    find_root(repository).config.write_text(
+        "[heartbeat]\nrefresh_after_s = 100\n[waiting]\npause_poll_s = 400\n"
+    )
+    in_error(store, claim)
+    with waiting() as hook:
+        store.connection.execute(
+            "INSERT INTO orchestration_messages (task_id, from_session, message_type, message)"
+            " VALUES ('task-03', 'task-00', 'note', 'by hand')"
+        )
+        out, _ = hook.communicate(timeout=HANG_S)
+    assert "Message " in json.loads(out)["reason"]
+
+
 def test_a_lost_claim_ends_the_wait_without_a_word(
     waiting: Callable[[], "subprocess.Popen[bytes]"], claim: Claim, store: SqliteStore
 ) -> None:

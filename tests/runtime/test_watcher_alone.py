@@ -12,14 +12,19 @@ from musician import service
 from musician.protocol.claim import Claim
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.musician import inputs as i
-from musician.protocol.settings import Settings
+from musician.protocol.settings import Heartbeat, Settings, Waiting
 from musician.protocol.states import State
-from musician.runtime.musician import watching
 from musician.runtime.musician.watching import Watcher
 from musician.store.sqlite.store import SqliteStore
 from musician.testing.waiting import HANG_S
 
 TASK = "task-01"
+
+SELDOM = Settings(
+    heartbeat=Heartbeat(refresh_after_s=100),
+    waiting=Waiting(background_poll_s=HANG_S + 100, pause_poll_s=HANG_S + 100),
+)
+"""What is told is told on the event itself: no test lives to see a second slow look."""
 
 
 class Scene:
@@ -54,8 +59,7 @@ class Scene:
 
 
 @pytest.fixture
-def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
-    monkeypatch.setattr(watching, "COUNTER_EVERY_S", 0.02)
+def scene(tmp_path: Path) -> Iterator[Scene]:
     scene = Scene(tmp_path / "comms.db")
     yield scene
     scene.own.close()
@@ -72,7 +76,7 @@ async def watched(
         on_tell(given)
         await send.send(given)
 
-    watcher = Watcher(store=scene.own, claim=scene.claim, settings=Settings(), tell=tell)
+    watcher = Watcher(store=scene.own, claim=scene.claim, settings=SELDOM, tell=tell)
     with anyio.fail_after(HANG_S), send, receive:
         async with anyio.create_task_group() as group:
             group.start_soon(watcher.run)
@@ -138,6 +142,8 @@ def test_a_note_and_the_verdict_after_it_are_told_in_that_order(scene: Scene) ->
 
 
 def test_a_writer_that_rings_no_bell_is_heard_too(scene: Scene) -> None:
+    """D11.9"""
+
     async def main() -> None:
         async with watched(scene) as (_, told):
             scene.others.connection.execute(

@@ -37,7 +37,7 @@ def test_a_claim_makes_its_session_the_owner(store: Store, walk: Walk) -> None:
     walk(store, "task-01", State.WATCHING)
     with Bell(store.path, "task-00") as bell:
         taken = claim(store, "a")
-        assert bell.wait(60)
+        assert bell.drain()
     assert taken.claim == Claim(task_id="task-01", session_id="a", epoch=1)
     assert (taken.worked_by, taken.number, taken.is_new) == ("musician-task-01", 1, True)
     assert taken.instruction_path == "docs/tasks/task-01.md"
@@ -92,7 +92,7 @@ def test_a_blocked_claim_leaves_the_task_and_lets_the_session_end(store: Store, 
     with Bell(store.path, "task-00") as bell:
         with pytest.raises(ClaimBlocked):
             claim(store, "b")
-        assert bell.wait(60)
+        assert bell.drain()
     after = service.task_row(store, "task-01")
     assert (after.state, after.session_id, after.claim_epoch, after.last_heartbeat) == (
         before.state,

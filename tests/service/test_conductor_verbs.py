@@ -82,7 +82,7 @@ def test_a_verdict_is_bound_to_what_it_judged(store: Store, walk: Walk, state: S
     judged = service.history_of(store, "task-01")[-1].message_id
     with Bell(store.path, "task-01") as bell:
         message_id = service.judge(store, "task-01", verdict, "because", submission_id=judged)
-        assert bell.wait(60)
+        assert bell.drain()
     row = service.task_row(store, "task-01")
     assert (row.state, row.session_id) == (verdict, "a")
     last = service.history_of(store, "task-01")[-1]
@@ -218,7 +218,7 @@ def test_an_exit_is_requested_of_any_active_task(
     unread = len(service.unread(store, "task-01"))
     with Bell(store.path, "task-01") as bell:
         message_id = service.request_exit(store, "task-01", "please leave", urgent=urgent)
-        assert bell.wait(60)
+        assert bell.drain()
     assert service.task_row(store, "task-01").state is State.EXIT_REQUESTED
     last = service.history_of(store, "task-01")[-1]
     assert (last.from_state, last.message_id, last.message_type) == (
@@ -293,7 +293,7 @@ def test_a_task_is_fenced_and_then_taken_over(
     assert claim is not None
     with Bell(store.path, "task-01") as bell:
         assert service.fence(store, "task-01", epoch=1) == 2
-        assert bell.wait(60)
+        assert bell.drain()
     row = service.task_row(store, "task-01")
     assert (row.state, row.session_id, row.claim_epoch) == (state, "a", 2)
     with untouched():
@@ -396,7 +396,7 @@ def test_an_exited_task_is_reopened_for_its_next_session(store: Store, walk: Wal
     walk(store, "task-01", State.EXITED, session_id="a")
     with Bell(store.path, "task-01") as bell:
         service.reopen(store, "task-01", "go on at step 2")
-        assert bell.wait(60)
+        assert bell.drain()
     row = service.task_row(store, "task-01")
     assert (row.state, row.session_id, row.last_heartbeat) == (State.FIX_PROPOSED, None, None)
     assert service.history_of(store, "task-01")[-1].message_type == MessageType.HANDOFF

@@ -82,7 +82,7 @@ def test_an_id_is_looked_up_exactly(store: Store, claim: Claim, task_id: str) ->
 def test_what_is_sent_wakes_its_task(store: Store, claim: Claim, urgent: bool) -> None:
     with Bell(store.path, "task-03") as bell:
         service.send(store, "task-03", "look", urgent=urgent)
-        assert bell.wait(60)
+        assert bell.drain()
     kind = MessageType.EMERGENCY if urgent else MessageType.NOTE
     assert service.unread(store, "task-03")[0].message_type == kind
 

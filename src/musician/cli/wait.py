@@ -1,11 +1,6 @@
-"""Waiting for the conductor: asleep until the bell rings, with a slow look for writers who ring none (D11)."""
+"""Waiting for the conductor: asleep until there is news (D11)."""
 
-import os
-import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from types import FrameType
 
 import click
 
@@ -15,16 +10,15 @@ from musician.cli.faults import FAILED
 from musician.cli.hand import hand_of
 from musician.cli.options import claim_of, command, session_options, task_argument
 from musician.cli.render import show
-from musician.processes.signals import heeded
+from musician.processes.parent import Parent
+from musician.processes.signals import raising_on_signals
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost
 from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
-from musician.store.bell import Bell
 
 LONGEST_S = 7 * 86_400.0
-_WITHOUT_BELL_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +50,7 @@ def wait(
     """
     claim = claim_of(app, task_id, session, epoch)
     hand_of(app, task_id, session, epoch).stand_still()
-    with _stopped_by_signals():
+    with raising_on_signals(lambda _: KeyboardInterrupt()):  # the bell is taken down first (B32)
         before, after = _wait(app, claim, time.monotonic() + timeout_s)
     changed = after != before or after.unread > 0
     document = {"task_id": task_id, "changed": changed, "state": after.state, "unread": after.unread}
@@ -66,39 +60,15 @@ def wait(
         context.exit(FAILED)
 
 
-@contextmanager
-def _stopped_by_signals() -> Iterator[None]:
-    """Asked to end, take the bell down first (B32); an interrupt does so by itself."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, stop) for number in heeded(signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def _wait(app: App, claim: Claim, until_s: float) -> tuple[_Sight, _Sight]:
-    try:
-        opened = Bell(app.store.path, claim.task_id)
-    except OSError:
-        opened = None
-    poll_s = _WITHOUT_BELL_S if opened is None else app.settings.waiting.pause_poll_s
-    parent = os.getppid()
-    with opened or nullcontext() as bell:
+    with Parent() as caller, app.store.listen(claim.task_id) as ear:
         before = now = _look(app, claim)
         while now == before and now.unread == 0:
             left_s = until_s - time.monotonic()
             if left_s <= 0:
                 break
-            if bell is None:
-                time.sleep(min(left_s, poll_s))
-            else:
-                bell.wait(min(left_s, poll_s))
-            if os.getppid() != parent:  # whoever waits is gone: nobody's heartbeat is kept any more (D11)
+            ear.wait(min(left_s, app.settings.waiting.pause_poll_s), besides=caller.end)
+            if caller.is_gone:  # nobody's heartbeat is kept any more (D11)
                 break
             now = _look(app, claim)
     return before, now

@@ -1,20 +1,14 @@
 """Waiting for the conductor inside the Stop hook, where nobody else would wake the session (D11).
 
-Costs no tokens: asleep until the bell rings, with a slow look for writers that ring none. The heartbeat is kept fresh
-for as long as the client lives; a hook whose client is gone stops at the next look, and one that is told to end takes
-its bell down first (B32).
+Costs no tokens: asleep until there is news. The heartbeat is kept fresh for as long as the client lives; a hook whose
+client is gone ends, and one that is told to end takes its bell down first (B32).
 """
 
-import os
-import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from types import FrameType
-from typing import NoReturn
 
 from musician import service
-from musician.processes.signals import heeded
+from musician.processes.parent import Parent
+from musician.processes.signals import raising_on_signals
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost, DatabaseUnusable
 from musician.protocol.journal import Entry, Kind
@@ -25,19 +19,16 @@ from musician.protocol.rules.gate import Decision, Keep, Leave, Patience, Wait, 
 from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
-from musician.store.bell import Bell
 from musician.store.port import Store
 
 _TIMEOUT = "conductor timeout"
-_WITHOUT_BELL_S = 1.0
 
 
 def wait_for_conductor(store: Store, claim: Claim, settings: Settings) -> Decision:
     """What to do once there is something to do: never :class:`Wait`. :class:`ClaimLost` once it is a successor's."""
-    client = os.getppid()
     since_s = time.monotonic()
-    with _ended_by_signals(), _bell(store, claim) as bell:
-        while os.getppid() == client:
+    with raising_on_signals(_ended_by), Parent() as client, store.listen(claim.task_id) as ear:
+        while not client.is_gone:
             try:
                 decision = _look(store, claim, settings, time.monotonic() - since_s)
             except DatabaseUnusable as error:
@@ -48,11 +39,12 @@ def wait_for_conductor(store: Store, claim: Claim, settings: Settings) -> Decisi
                 return decision
             if time.monotonic() - since_s >= settings.waiting.timeout_s and decision is not None:
                 since_s = time.monotonic()
-            if bell is None:
-                time.sleep(_WITHOUT_BELL_S)
-            else:
-                bell.wait(settings.waiting.pause_poll_s)
+            ear.wait(settings.waiting.pause_poll_s, besides=client.end)
     return Leave()
+
+
+def _ended_by(number: int) -> SystemExit:
+    return SystemExit(128 + number)
 
 
 def _look(store: Store, claim: Claim, settings: Settings, waited_s: float) -> Decision:
@@ -100,23 +92,3 @@ def _report(store: Store, claim: Claim, state: State) -> None:
     )
     entry = Entry(kind=Kind.NOTE, text=_TIMEOUT)
     service.report(store, claim, MessageType.ERROR, report.render(), last_error=_TIMEOUT, entries=(entry,))
-
-
-def _bell(store: Store, claim: Claim) -> "Bell | nullcontext[None]":
-    try:
-        return Bell(store.path, claim.task_id)
-    except OSError:
-        return nullcontext()
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    def end(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
-        raise SystemExit(128 + number)
-
-    before = {number: signal.signal(number, end) for number in heeded(signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

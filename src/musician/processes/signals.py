@@ -11,6 +11,8 @@ A signal that was ignored when the program started stays so: ``nohup`` and the b
 import os
 import signal
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 import anyio
@@ -38,6 +40,21 @@ async def stop_requested() -> signal.Signals:
     for number in signals:
         signal.signal(number, heed)
     return first
+
+
+@contextmanager
+def raising_on_signals(error: Callable[[int], BaseException]) -> Iterator[None]:
+    """Raise out of the block, so that it cleans up, where a signal asks to stop; SIGINT does by itself. Main thread."""
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        raise error(number)
+
+    before = {number: signal.signal(number, stop) for number in heeded(signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def heeded(*signals: signal.Signals) -> tuple[signal.Signals, ...]:

@@ -3,6 +3,7 @@
 - say what a store can do? ``port``
 - turn rows into typed values? ``rows``
 - wake those who wait, after the commit? ``bell``
+- wait for what others write? ``listening``
 - find the store that a path or URL names? ``opening``
 - keep it in SQLite? ``sqlite``
 """

@@ -1,7 +1,8 @@
 """Wake-ups on the event itself (D11): a datagram to each process that waits for exactly these tasks.
 
 A bell is a Unix datagram socket in a folder that belongs to one database and one task; to ring a task is to send
-one byte to every socket in its folder. A bell carries no news, it only says: look again.
+one byte to every socket in its folder. Who waits for several tasks has one socket, linked into each one's folder. A
+bell carries no news, it only says: look again.
 
 The rule that loses no bell: **open the bell first, look at the state second, wait third.** What is committed
 before the look is seen by the look; what is rung after the opening stays in the socket until it is waited for.
@@ -9,7 +10,7 @@ Whoever looks first and opens second sleeps through what happened in between. A 
 again, and decide by what the database says.
 
 A bell refuses to be relied on alone: writers who do not know it (the ``sqlite3`` shell, another host) ring none,
-and ringing never fails a commit that has already happened. Keep a slow poll beside it.
+and ringing never fails a commit that has already happened. ``listening`` looks beside it.
 
 The folders are private: 0700, and one that somebody else owns, or can write, is neither used nor rung. Folder
 names are hashes, so that a socket's path stays within the 107 bytes the system allows whatever the repository's
@@ -18,11 +19,10 @@ waiter could have chosen.
 """
 
 import os
-import select
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -45,7 +45,6 @@ _SHARED_TEMPORARY = "/tmp"  # noqa: S108
 _MOST_NAMES = 64
 """Databases whose real names one process remembers."""
 
-_LONGEST_POLL_MS = 2**31 - 1
 _FOLDER_NAME_BYTES = 12
 _SOCKET_NAME_BYTES = 6
 _PRIVATE = 0o700
@@ -56,7 +55,7 @@ def ring(database: Path, task_ids: Iterable[str]) -> None:
 
     Never blocks and never raises. A socket whose owner has died is removed on the way.
     """
-    for folder in _folders(database, set(task_ids)):
+    for folder in _folders(database, set(task_ids), _bases()):
         try:
             names = os.listdir(folder)
             wanted = bool(names) and _is_private(os.path.dirname(folder))
@@ -67,24 +66,22 @@ def ring(database: Path, task_ids: Iterable[str]) -> None:
 
 
 class Bell:
-    """One waiter for one task; a context manager. :class:`OSError` if no private folder can be had.
+    """One waiter for one task, or for several; a context manager. :class:`OSError` if no private folder can be had.
 
     ``fileno`` is for an event loop to watch; ``drain`` it when it becomes readable.
     """
 
-    __slots__ = ("_path", "_poll", "_socket")
+    __slots__ = ("_paths", "_socket")
 
-    def __init__(self, database: Path, task_id: str) -> None:
+    def __init__(self, database: Path, *task_ids: str) -> None:
         import socket  # slow to load, and a writer without waiters needs none
 
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
         try:
-            self._path = _bind(self._socket, database, task_id)
+            self._paths = _bind(self._socket, database, task_ids)
         except BaseException:
             self._socket.close()
             raise
-        self._poll = select.poll()
-        self._poll.register(self._socket, select.POLLIN)
 
     def fileno(self) -> int:
         return self._socket.fileno()
@@ -98,19 +95,17 @@ class Bell:
                 return taken > 0
         return True
 
-    def wait(self, timeout_s: float) -> bool:
-        """Wait until it rings, at most ``timeout_s``; whether it rang. Bells rung before the call count."""
-        self._poll.poll(min(max(0.0, timeout_s) * 1000, _LONGEST_POLL_MS))
-        return self.drain()
+    def strike(self) -> None:
+        """Ring this one bell."""
+        with suppress(OSError):  # full: it has bells enough to wake on
+            self._socket.sendto(b"\a", self._paths[0])
 
     def close(self) -> None:
-        """Leave, and take the folder along if nobody else waits. Closing twice is harmless."""
+        """Leave, and take the folders along where nobody else waits. Closing twice is harmless."""
         if self._socket.fileno() < 0:
             return
         self._socket.close()
-        with suppress(OSError):  # somebody else waits there, or has swept up already
-            os.unlink(self._path)
-            os.rmdir(os.path.dirname(self._path))
+        _leave(self._paths)
 
     def __enter__(self) -> Self:
         return self
@@ -121,29 +116,42 @@ class Bell:
         self.close()
 
 
-def _bind(waiter: "socket.socket", database: Path, task_id: str) -> str:
-    """Bind in the first place that will have us; the path bound to."""
+def _bind(waiter: "socket.socket", database: Path, task_ids: Sequence[str]) -> list[str]:
+    """Bind in the first place that will have us, and be found under every task there; the paths."""
     refusal: OSError = FileNotFoundError("no folder for wake-ups: its path would be too long everywhere")
-    for folder in _folders(database, (task_id,)):
-        path = os.path.join(folder, os.urandom(_SOCKET_NAME_BYTES).hex())
+    for base in _bases():
+        paths: list[str] = []
         try:
-            _make_private(os.path.dirname(folder))
-            _enter(waiter, folder, path)
+            _make_private(base)
+            for folder in _folders(database, task_ids, (base,)):
+                path = os.path.join(folder, os.urandom(_SOCKET_NAME_BYTES).hex())
+                _enter(folder, partial(os.link, paths[0], path) if paths else partial(waiter.bind, path))
+                paths.append(path)
         except OSError as error:
+            _leave(paths)
+            if paths:
+                raise  # a socket has one name for its life
             refusal = error
         else:
-            return path
+            return paths
     raise refusal
 
 
-def _enter(waiter: "socket.socket", folder: str, path: str) -> None:
+def _enter(folder: str, appear: Callable[[], object]) -> None:
     for _ in range(_MOST_OPENING_TRIES):
         with suppress(FileExistsError):
             os.mkdir(folder, _PRIVATE)
         with suppress(FileNotFoundError):
-            waiter.bind(path)
+            appear()
             return
     raise FileNotFoundError(f"{folder} was swept away {_MOST_OPENING_TRIES} times while it was entered")
+
+
+def _leave(paths: Iterable[str]) -> None:
+    for path in paths:
+        with suppress(OSError):  # somebody else waits there, or has swept up already
+            os.unlink(path)
+            os.rmdir(os.path.dirname(path))
 
 
 def _ring_all(paths: Iterable[str]) -> None:
@@ -164,19 +172,22 @@ def _ring_all(paths: Iterable[str]) -> None:
                 pass  # full: it has bells enough to wake on; gone: it has left
 
 
-def _folders(database: Path, task_ids: Iterable[str]) -> Iterator[str]:
-    """Where bells of these tasks may hang, the preferred place first."""
-    import hashlib
-
-    real = _real_name(os.fspath(database))
+def _bases() -> list[str]:
+    """Where bells may hang, the preferred place first."""
     roots = [os.environ.get("XDG_RUNTIME_DIR"), os.environ.get("TMPDIR"), _SHARED_TEMPORARY]
     longest = _MOST_PATH_BYTES - 2 * (_FOLDER_NAME_BYTES + _SOCKET_NAME_BYTES) - len("//")
     bases = [os.path.join(root, f"musician-{os.geteuid()}") for root in dict.fromkeys(roots) if root]
-    fitting = [base for base in bases if os.path.isabs(base) and len(os.fsencode(base)) <= longest]
+    return [base for base in bases if os.path.isabs(base) and len(os.fsencode(base)) <= longest]
+
+
+def _folders(database: Path, task_ids: Iterable[str], bases: Sequence[str]) -> Iterator[str]:
+    import hashlib
+
+    real = _real_name(os.fspath(database))
     for task_id in task_ids:
         key = real + b"\0" + task_id.encode("utf-8", "surrogatepass")
         name = hashlib.blake2b(key, digest_size=_FOLDER_NAME_BYTES).hexdigest()
-        for base in fitting:
+        for base in bases:
             yield os.path.join(base, name)
 
 

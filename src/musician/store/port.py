@@ -12,10 +12,13 @@ alter rows of a transaction whose caller then judges what it changed.
 from collections.abc import Mapping, Set
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from musician.protocol.values import dataclass
 from musician.store.query import Command, Query, Row, Value
+
+if TYPE_CHECKING:
+    from musician.store.listening import Listener
 
 R = TypeVar("R")
 
@@ -99,6 +102,13 @@ class Store(Protocol):
 
     def change_counter(self) -> int:
         """Differs after any other connection's commit: the slow poll behind the bell."""
+        ...
+
+    def listen(self, *task_ids: str, journals: bool = False) -> "Listener":
+        """Hear of what others commit for these tasks, for all where none is named. Open it first, look second.
+
+        What a session notes of its own work counts only with ``journals``.
+        """
         ...
 
     def close(self) -> None: ...

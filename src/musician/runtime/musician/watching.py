@@ -2,9 +2,10 @@
 
 One coroutine serves both of a session's modes: *background* while it plays, *pause* while it waits; so there are
 never two of a kind, and it dies with its session. Each look compares what the database says with what the session
-has been told, and tells it the difference. The bell is opened before the first look, so no ring is lost.
+has been told, and tells it the difference.
 """
 
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import field
 from functools import partial
@@ -21,19 +22,12 @@ from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, State
 from musician.protocol.values import dataclass
-from musician.runtime.wakeups import hang_bell, has_rung, rings
 from musician.service import Look
-from musician.store.bell import Bell
+from musician.store.listening import Listener
 from musician.store.port import Store
 from musician.store.rows import MessageRow
 
 _TOLD = frozenset({MessageType.NOTE, MessageType.EMERGENCY, MessageType.PAUSE, MessageType.GO_ON})
-
-COUNTER_EVERY_S = 5.0
-"""How often the database's change counter is looked at, for writers that do not ring."""
-
-_NEVER = -1
-"""No counter of a database: whatever it says, look."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -50,20 +44,22 @@ class Watcher:
     """The session waits, for a verdict or an answer, and plays nothing meanwhile."""
     last_seen_id: int = 0
     exit_told: bool = False
-    waited_s: float = 0.0
-    _counter: int = _NEVER
+    _since_s: float = math.inf
+    """When the wait began that lasts, or was last looked into."""
+    _ear: Listener | None = None
     _delivering: anyio.Lock = field(default_factory=anyio.Lock)
 
     def wait_for(self, message_id: int) -> None:
         """The verdict on this message is awaited."""
         self.awaiting_id = message_id
-        self.waited_s = 0.0
-        self._counter = _NEVER  # its verdict may have been looked past before it was awaited
+        self._since_s = anyio.current_time()
+        if self._ear is not None:
+            self._ear.nudge()  # its verdict may have been looked past before it was awaited
 
     def pause(self, is_paused: bool) -> None:  # noqa: FBT001  # the mode itself
         """Change between *background* and *pause*."""
         if is_paused and not self.is_paused:
-            self.waited_s = 0.0
+            self._since_s = anyio.current_time()
         self.is_paused = is_paused
 
     async def delivered(self) -> None:
@@ -73,22 +69,9 @@ class Watcher:
 
     async def run(self) -> None:
         """Look until the claim is over."""
-        with hang_bell(self.store.path, self.claim.task_id) as bell:
+        with self.store.listen(self.claim.task_id) as self._ear:
             while await self._look_once():
-                await self._wait(bell)
-
-    async def _wait(self, bell: Bell | None) -> None:
-        """Until the bell rings, somebody has written without ringing, or it is time to look anyway."""
-        since_look_s = 0.0
-        while since_look_s < self._poll_s():
-            before = anyio.current_time()
-            with anyio.move_on_after(min(COUNTER_EVERY_S, self._poll_s())):
-                await rings(bell)
-            passed_s = anyio.current_time() - before
-            since_look_s += passed_s
-            self.waited_s += passed_s
-            if has_rung(bell) or await anyio.to_thread.run_sync(self.store.change_counter) != self._counter:
-                return
+                await self._ear.heard(self._poll_s())
 
     def _poll_s(self) -> float:
         waiting = self.settings.waiting
@@ -105,9 +88,9 @@ class Watcher:
     async def _look(self) -> bool:
         """Tell the session what is new; False if there is nothing more to watch."""
         asked = self.awaiting_id
-        self._counter, look = await anyio.to_thread.run_sync(partial(self._see, asked))
-        if self.awaiting_id != asked:
-            self._counter = _NEVER
+        look = await anyio.to_thread.run_sync(
+            partial(service.look, self.store, self.claim, awaiting_id=asked)
+        )
         if not look.owns:
             await self.tell(i.ClaimWasLost())
             return False
@@ -143,11 +126,6 @@ class Watcher:
         if fresh and not notes:
             await self._deliver(fresh)
 
-    def _see(self, awaiting_id: int | None) -> tuple[int, Look]:
-        # The counter first: what is written between the two is looked at again.
-        counter = self.store.change_counter()
-        return counter, service.look(self.store, self.claim, awaiting_id=awaiting_id)
-
     async def _refresh(self, look: Look) -> None:
         if heartbeat_status(look.heartbeat_age_s, self.settings) is not HeartbeatStatus.OK:
             await anyio.to_thread.run_sync(partial(service.beat, self.store, self.claim))
@@ -162,11 +140,12 @@ class Watcher:
             await self.tell(_heard(note))
 
     async def _mind_the_wait(self, look: Look) -> None:
-        if look.waits_for_human or self.waited_s < self.settings.waiting.timeout_s:
-            if look.waits_for_human:
-                self.waited_s = 0.0
+        now_s = anyio.current_time()
+        if look.waits_for_human:
+            self._since_s = now_s
+        if now_s - self._since_s < self.settings.waiting.timeout_s:
             return
-        self.waited_s = 0.0
+        self._since_s = now_s
         fresh = heartbeat_status(look.conductor_age_s, self.settings) in (
             HeartbeatStatus.OK,
             HeartbeatStatus.REFRESH,

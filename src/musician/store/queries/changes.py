@@ -40,7 +40,7 @@ class _Changed(Query[tuple[PlaceRow, ChangedRow]]):
 class Changes:
     reached = Query(int, "seq most until")
     newest_seq = Query(int)
-    news_of = Query(MovedRow, "seq task_ids")
+    news_of = Query(MovedRow, "seq task_ids journals")
     before_the_newest = Query(int, "most")
     changed_messages = _Changed(MessageRow)
     changed_states = _Changed(HistoryRow)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import apsw
 
@@ -31,6 +31,9 @@ from musician.store.sqlite.gate import TOLD_AFTER_S, Gate, GateTimeout
 from musician.store.sqlite.named import load_queries
 from musician.store.sqlite.texts import read_bytes, whole
 from musician.store.sqlite.versions import APPLICATION_ID, check_ours
+
+if TYPE_CHECKING:
+    from musician.store.listening import Listener
 
 DEFAULT_BUSY_TIMEOUT_S = 30.0
 R = TypeVar("R")
@@ -193,6 +196,20 @@ class SqliteStore:
         """SQLite's ``data_version``: differs after another connection's commit."""
         with self._lock, _FaultsOf(self.path):
             return int(cast("int", self._connection.pragma("data_version")))
+
+    def listen(self, *task_ids: str, journals: bool = False) -> "Listener":
+        from musician.store.listening import Listener  # a hook that does not wait needs neither
+        from musician.store.sqlite.moving import Moves
+
+        moved = Moves(
+            self._connection,
+            self._lock,
+            self.read,
+            task_ids,
+            journals=journals,
+            busy_timeout_s=self._busy_timeout_s,
+        )
+        return Listener(self.path, task_ids, moved)
 
     def close(self) -> None:
         """Close; closing twice is harmless. Never waits: while somebody is in the gate, the checkpoint is his."""

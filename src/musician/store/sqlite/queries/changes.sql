@@ -13,9 +13,11 @@ SELECT coalesce(max(seq), 0) AS seq FROM changes;
 SELECT coalesce(min(seq) - 1, 0) AS seq FROM (SELECT seq FROM changes ORDER BY seq DESC LIMIT :most);
 
 -- name: news_of
--- How far the order has come since :seq, and whether any of it is of one of these tasks, a list in JSON.
+-- How far the order has come since :seq, and whether any of it is of one of these tasks, a list in JSON; of any without
+-- a list. What sessions note of their own work counts for who wants :journals.
 SELECT coalesce(max(seq), :seq) AS seq,
-       coalesce(max(task_id IN (SELECT value FROM json_each(:task_ids))), 0) AS has_moved
+       coalesce(max((:task_ids IS NULL OR task_id IN (SELECT value FROM json_each(:task_ids)))
+                    AND (:journals OR source <> 'journal')), 0) AS has_moved
 FROM changes WHERE seq > :seq;
 
 -- name: changed_messages

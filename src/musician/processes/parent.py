@@ -1,0 +1,30 @@
+"""The process that started this one, for who is not to outlive it: its end is heard, where the system tells it."""
+
+import os
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+
+class Parent:
+    """A context manager. ``end`` has the descriptor that becomes readable at its end; none where there is no such."""
+
+    def __init__(self) -> None:
+        self.pid = os.getppid()
+        self.end: tuple[int, ...] = ()
+        if hasattr(os, "pidfd_open"):
+            with suppress(OSError):
+                self.end = (os.pidfd_open(self.pid),)
+
+    @property
+    def is_gone(self) -> bool:
+        return os.getppid() != self.pid
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for descriptor in self.end:
+            os.close(descriptor)

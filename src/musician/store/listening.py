@@ -1,0 +1,101 @@
+"""Waiting for what others write, one way for everybody (D11): by rings, and within a second without them.
+
+Theory. Who waits has opened a :class:`Listener`, looks, and waits for the next reason to look again; in this order,
+and nothing that is committed is slept through. A reason is a ring, which our own writers give after their commit to
+exactly those who listen for the task, or a commit by somebody who rings nobody (the ``sqlite3`` shell, another host).
+For these the database is asked every :data:`TICK_S`, in steps that cost as little as they can: whether anybody has
+committed at all, and only then whether anything that has a place in the one order (``changes``) is of these tasks. So
+what wakes is news, and a wide look follows news only, or the time that its caller gives it at most: there are things
+no row says, an owner who died, a heartbeat that grew old.
+
+The two faces, :meth:`~Listener.wait` and :meth:`~Listener.heard`, differ in what sleeps: the thread or the task. Both
+ask in the thread they are called in. That neither waits there: where the store is just busy for another thread, or
+somebody keeps everybody out, it is asked again after :data:`BUSY_S`; what is wrong with a database, the look finds.
+Where no bell can be hung the ticks alone remain, and a ring is as late as anything.
+"""
+
+import select
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from musician.protocol.names import CONDUCTOR
+from musician.store.bell import Bell
+
+TICK_S = 1.0
+"""A commit that rang nobody is noticed within this."""
+
+BUSY_S = 0.05
+"""When a database that could not be asked is asked again."""
+
+Moved = Callable[[], bool | None]
+"""Whether anything was committed since it was asked last that is news here; None if nobody can tell just now."""
+
+
+class Listener:
+    """Hears of what is committed for ``task_ids``; without any, of whatever concerns the conductor: everything.
+
+    A context manager. What this very store has committed is no news to its own listener, but a ring always is.
+    """
+
+    def __init__(self, database: Path, task_ids: Iterable[str], moved: Moved) -> None:
+        self._moved = moved
+        try:
+            self._bell: Bell | None = Bell(database, *(tuple(task_ids) or (CONDUCTOR,)))
+        except OSError:
+            self._bell = None
+        self._is_sure = moved() is not None
+        self._is_nudged = False
+
+    def wait(self, at_most_s: float, *, besides: Iterable[int] = ()) -> bool:
+        """Sleep until there is news: True. False when the time is up, or a descriptor of ``besides`` is readable."""
+        until_s = time.monotonic() + at_most_s
+        poll = select.poll()
+        bells = {self._bell.fileno()} if self._bell else set()
+        for descriptor in {*besides, *bells}:
+            poll.register(descriptor, select.POLLIN)
+        while not (is_news := self._has_news()) and (pause_s := self._pause_s(until_s)) > 0:
+            if {descriptor for descriptor, _ in poll.poll(pause_s * 1000)} - bells:
+                return False
+        return is_news
+
+    async def heard(self, at_most_s: float) -> bool:
+        """As :meth:`wait`, for a task of an event loop."""
+        import anyio  # slow to load, and a hook has no event loop
+
+        until_s = time.monotonic() + at_most_s
+        while not (is_news := self._has_news()) and (pause_s := self._pause_s(until_s)) > 0:
+            with anyio.move_on_after(pause_s):
+                await (anyio.wait_readable(self._bell) if self._bell else anyio.sleep_forever())
+        return is_news
+
+    def nudge(self) -> None:
+        """Have it wake as for news: its owner knows a reason to look. From the thread that waits, or its event loop."""
+        self._is_nudged = True
+        if self._bell is not None:
+            self._bell.strike()
+
+    def close(self) -> None:
+        """Closing twice is harmless."""
+        if self._bell is not None:
+            self._bell.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _has_news(self) -> bool:
+        has_rung = self._bell is not None and self._bell.drain()
+        is_nudged, self._is_nudged = self._is_nudged, False
+        moved = self._moved()
+        self._is_sure = moved is not None
+        return has_rung or is_nudged or bool(moved)
+
+    def _pause_s(self, until_s: float) -> float:
+        return min(TICK_S if self._is_sure else BUSY_S, until_s - time.monotonic())
