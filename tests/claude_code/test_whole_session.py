@@ -9,6 +9,7 @@ import psutil
 
 from musician import service
 from musician.testing import Part, PrintClient, Received, Reply, say, until, use
+from musician.testing.received import Kind
 
 if TYPE_CHECKING:
     from tests.claude_code.conftest import Hall
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
 PROMPT = "/musician task-03"
 
 
-def delegate(prompt: str = "count the pipes", *, in_background: bool) -> Reply:
+def delegate(prompt: str = "count the pipes", *, in_background: bool, kind: str = "general-purpose") -> Reply:
     return use(
         "Agent",
         description="count",
         prompt=prompt,
-        subagent_type="general-purpose",
+        subagent_type=kind,
         run_in_background=in_background,
     )
 
@@ -50,13 +51,40 @@ def test_a_subagent_cannot_end_its_musicians_claim(hall: "Hall") -> None:
         return hall.tool("handoff", reason="enough")
 
     sub = Part(hall.tool("handoff", reason="bored"), was_refused, could_look)
-    part = Part(hall.tool("step", n=1, act="start"), delegate(in_background=False), still_mine, say("Done."))
+    delegates = delegate(in_background=False, kind="Explore")
+    part = Part(hall.tool("step", n=1, act="start"), delegates, still_mine, say("Done."))
     _, home = hall.played(part, sub=sub)
     with PrintClient(home, hall.root, PROMPT, plugins=[hall.plugin]) as client:
         client.end(within_s=120)
     assert sub.is_over
     assert part.is_over
     assert hall.state() == "exited"
+
+
+def test_a_subagent_is_not_offered_the_protocols_tools(hall: "Hall") -> None:
+    """AUDIT-C2, D34.3: neither ours nor the client's own all-round ones, named or not; their musician is."""
+    counted = Part(*[say("I counted them.") for _ in range(4)])
+    part = Part(
+        *(
+            delegate(in_background=False, kind=kind)
+            for kind in ("musician:subagent", "general-purpose", "claude")
+        ),
+        use("Agent", description="count", prompt="count the pipes", run_in_background=False),
+        hall.tool("handoff", reason="enough"),
+        say("Done."),
+    )
+    model, home = hall.played(part, sub=counted)
+    with PrintClient(home, hall.root, PROMPT, plugins=[hall.plugin]) as client:
+        client.end(within_s=120)
+    assert counted.is_over
+    offered = {
+        kind: [
+            sum("comms-link" in name for name in each.tools) for each in model.requests if each.kind is kind
+        ]
+        for kind in (Kind.SUB, Kind.MAIN)
+    }
+    assert offered[Kind.SUB] == [0] * 4
+    assert all(offered[Kind.MAIN])
 
 
 def test_a_subagent_is_waited_for_before_work_is_judged_and_bound_after_the_claim_has_ended(
@@ -82,7 +110,7 @@ def test_a_subagent_is_waited_for_before_work_is_judged_and_bound_after_the_clai
 
     def named(received: Received) -> Reply:
         (answer,) = received.answers
-        assert "general-purpose" in answer.text, answer.text
+        assert "musician:subagent" in answer.text, answer.text
         assert hall.state() == "working"
         return hall.tool("handoff", reason="enough")
 

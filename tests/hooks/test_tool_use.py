@@ -222,6 +222,27 @@ def test_a_subagent_is_refused_the_protocols_acts(hook: "Hook", claim: Claim, to
     assert not hook("PreToolUse", tool_name=tool, tool_input={}).denies
 
 
+@pytest.mark.parametrize("kind", [None, "", "general-purpose", "claude", "Explore", "fork", "reviewer"])
+def test_an_all_round_subagent_is_begun_as_ours(
+    hook: "Hook", claim: Claim, monkeypatch: pytest.MonkeyPatch, kind: str | None
+) -> None:
+    """AUDIT-C2, D34.3: ours is offered none of the tools. Another kind, or who is no musician, keeps its own."""
+    given = {"prompt": "x"} | ({} if kind is None else {"subagent_type": kind})
+    agent = {"tool_name": "Agent", "tool_input": given}
+    assert hook("PreToolUse", **agent).document is None  # no plugin, no agent of ours
+    monkeypatch.setenv("CLAUDE_PLUGIN_ROOT", "/plugin")
+    ours = hook("PreToolUse", **agent).document
+    if kind in ("Explore", "fork", "reviewer"):
+        assert ours is None
+    else:
+        assert ours is not None
+        assert ours["hookSpecificOutput"]["updatedInput"] == {**given, "subagent_type": "musician:subagent"}
+        assert "permissionDecision" not in ours["hookSpecificOutput"]
+    assert hook("PreToolUse", session_id="sess-zzz", **agent).document is None
+    isolated = {"tool_name": "Agent", "tool_input": {**given, "isolation": "worktree"}}
+    assert hook("PreToolUse", **isolated).denies
+
+
 def test_a_strangers_subagent_claims_nothing(
     hook: "Hook", claim: Claim, monkeypatch: pytest.MonkeyPatch
 ) -> None:

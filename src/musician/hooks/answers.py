@@ -2,6 +2,7 @@
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     Answer = dict[str, Any]
@@ -30,6 +31,11 @@ def deny(event: str, reason: str) -> "Answer":
 def allow(event: str, reason: str) -> "Answer":
     """Let a tool call through without asking anybody."""
     return _permission(event, "allow", reason)
+
+
+def with_input(event: str, tool_input: "Mapping[str, object]") -> "Answer":
+    """Have a tool called with this instead of what the model gave; whether it may be is left to the client."""
+    return {"hookSpecificOutput": {"hookEventName": event, "updatedInput": dict(tool_input)}}
 
 
 def block(reason: str) -> "Answer":

@@ -13,7 +13,7 @@ long are refusals, with a way out. That a session is a musician's is known witho
 import os
 import sys
 
-from musician.hooks.answers import PLANNING, allow, deny
+from musician.hooks.answers import PLANNING, allow, deny, with_input
 from musician.protocol.policy.glance import OWN_TOOLS, READING, is_harmless
 
 TYPE_CHECKING = False
@@ -32,6 +32,10 @@ JUDGED_WITHIN_S = 1.0
 _READING = READING | {"TaskOutput"}
 _READING_VERBS = ("siblings", "conductor_health", "query")
 """Tools of ours that change nothing, a message's receipt included: a subagent may use them, too."""
+
+OWN_SUBAGENT = "musician:subagent"
+_ALL_ROUND = (None, "", "general-purpose", "claude")
+"""The client's own agents that do anything; none named is one of them."""
 
 _TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108  # nothing is made there
 _VARIABLES = ("HOME", "TMPDIR", "MUSICIAN_DB", "MUSICIAN_SESSION", "CLAUDE_PROJECT_DIR")
@@ -58,7 +62,7 @@ def answer(event: "HookEvent", place: "Place") -> "Answer | None":
         return _own_tool(event, place, tool, verb)
     if not place.played:
         return _after_the_end(event, place, tool)
-    return _spent(event, place, tool, verb) or _judged(event, place, tool)
+    return _spent(event, place, tool, verb) or _judged(event, place, tool) or _as_our_subagent(event, tool)
 
 
 def trouble(event: "HookEvent", place: "Place", problem: str) -> "Answer | None":
@@ -176,6 +180,17 @@ def _spent(event: "HookEvent", place: "Place", tool: str, verb: str) -> "Answer 
                 event.name, f'{why} Only reading and the protocol\'s tools pass: `handoff(reason="context")`.'
             )
     return None
+
+
+def _as_our_subagent(event: "HookEvent", tool: str) -> "Answer | None":
+    """What the client would begin as one of its all-round agents is begun as ours, which is offered none of the
+    protocol's tools (D34). Any other kind was chosen for what it is."""
+    given = event.raw.get("tool_input")
+    if tool != "Agent" or not isinstance(given, dict) or "CLAUDE_PLUGIN_ROOT" not in os.environ:
+        return None
+    if given.get("subagent_type") not in _ALL_ROUND:
+        return None
+    return with_input(event.name, {**given, "subagent_type": OWN_SUBAGENT})
 
 
 # -- the policy ----------------------------------------------------------------------------------------------------
