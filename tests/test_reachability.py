@@ -26,7 +26,7 @@ def modules(folder: Path) -> dict[str, Path]:
     found = {}
     for path in folder.rglob("*.py"):
         parts = [*path.relative_to(folder.parent).with_suffix("").parts]
-        if "project" not in parts:  # the demo's
+        if "demo.project" not in ".".join(parts):  # what the demo is played on
             found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found
 

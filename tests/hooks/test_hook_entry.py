@@ -151,7 +151,9 @@ def test_a_stranger_is_let_go_before_anything_dear_is_imported(
         "musician.hooks.entry",
         "musician.hooks.event",
         "musician.hooks.place",
+        "musician.project",
         "musician.trees",
+        "musician.trees.finding",
         "musician.trees.marks",
         "musician.trees.sharing",
     }

@@ -13,11 +13,12 @@ import pytest
 
 from musician import service
 from musician.hooks.entry import EVENTS
-from musician.hooks.place import PATIENCE_S, find_database, find_tree
+from musician.hooks.place import PATIENCE_S, find_database
 from musician.protocol.claim import Claim
 from musician.protocol.errors import NoRepository
 from musician.store.sqlite.store import SqliteStore
-from musician.trees.root import find_root
+from musician.trees.finding import find_tree
+from musician.trees.root import find_root, told_by_git
 
 if TYPE_CHECKING:
     from tests.hooks.conftest import Answered, Hook
@@ -80,9 +81,11 @@ def test_the_root_is_the_one_that_git_names(ways: dict[str, Path]) -> None:
     """From the main tree, a linked one, a subfolder, a link, a submodule (B35)."""
     expected, found = {}, {}
     for way, folder in ways.items():
-        found[way] = find_tree(str(folder))
+        told = find_tree(str(folder))
+        found[way] = told and told[0]
         try:
-            expected[way] = str(find_root(folder).path)
+            expected[way] = str(told_by_git(folder).path)
+            assert str(find_root(folder).path) == expected[way]
         except NoRepository:
             expected[way] = None  # type: ignore[assignment]
     assert found == expected
@@ -107,11 +110,11 @@ def test_a_named_database_wins_and_the_project_counts_for_more_than_the_folder(
     assert found.database == str(repository / ".musician" / "comms.db")
     named = find_database({**project, "MUSICIAN_DB": "other.db"}, here)
     assert named is not None
-    assert (named.root, named.database) == (str(repository), str(tmp_path / "other.db"))
+    assert (named.tree, named.database) == (str(repository), str(tmp_path / "other.db"))
     assert find_database({**project, "MUSICIAN_DB": "postgresql://host/db"}, here) is None
     gone = find_database({"CLAUDE_PROJECT_DIR": "/nowhere"}, str(repository))
     assert gone is not None
-    assert gone.root == str(repository)
+    assert gone.tree == str(repository)
 
 
 def test_a_musician_in_its_linked_tree_is_known(

@@ -17,10 +17,10 @@ from typing import Any
 import anyio
 import pytest
 
+from musician import project as context
 from musician import service
 from musician.config import load_settings
 from musician.mcp_server import acts, verifying
-from musician.mcp_server.place import Place
 from musician.mcp_server.seat import Seat
 from musician.mcp_server.tools import TOOLS
 from musician.processes.vital import lock_path
@@ -119,7 +119,7 @@ class Tools:
     """The tools of one session, called in this process as the server calls them."""
 
     def __init__(self, project: Project, environ: dict[str, str]) -> None:
-        self.place = Place(environ, project.folder)
+        self.place = context.Project(str(project.folder))
         self.seat = Seat(environ, self.place)
 
     def __call__(self, name: str, **given: object) -> str:

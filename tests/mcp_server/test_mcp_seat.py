@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from musician import service
-from musician.mcp_server.place import Place
 from musician.mcp_server.seat import Seat
 from musician.processes.identity import identify
 from musician.processes.vital import VitalSign, hold, holder, is_held
+from musician.project import Project
 from musician.protocol.errors import ClaimBlocked, NoSession, NotInitialised, WhichTask
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.states import State
@@ -110,18 +110,10 @@ def test_a_claim_by_tool_writes_down_its_client_where_no_hook_has(project: Any, 
 
 def test_where_nothing_is_set_up_the_remedy_is_named(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    place = Place({}, tmp_path)
-    assert not place.is_set_up
+    project = Project(str(tmp_path))
+    assert not project.is_set_up
     with pytest.raises(NotInitialised, match="musician init"):
-        _ = Seat({"MUSICIAN_SESSION": "s1"}, place).claim
-
-
-def test_the_clients_project_outranks_the_folder_and_a_named_database_the_projects(
-    project: Any, tmp_path: Path
-) -> None:
-    assert not Place({}, tmp_path).is_set_up
-    assert Place({"CLAUDE_PROJECT_DIR": str(project.folder)}, tmp_path).database == project.root.database
-    assert Place({}, project.folder, named=str(tmp_path / "other.db")).database == tmp_path / "other.db"
+        _ = Seat({"MUSICIAN_SESSION": "s1"}, project).claim
 
 
 # -- the life lock -----------------------------------------------------------------------------------------------

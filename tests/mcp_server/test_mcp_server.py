@@ -194,6 +194,16 @@ def test_a_claim_that_a_hook_makes_gets_its_life_lock_when_the_bell_rings(
     assert not is_held(project.lock)
 
 
+def test_the_clients_project_outranks_the_folder_it_was_started_in(
+    project: Any, tmp_path: Path, served: Served
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    server = served(elsewhere, CLAUDE_CODE_SESSION_ID="s1", CLAUDE_PROJECT_DIR=str(project.folder))
+    server.begin()
+    assert "claimed" in server.call("claim", task="task-01")[0]
+
+
 def test_where_nothing_is_set_up_there_are_no_tools(tmp_path: Path, served: Served) -> None:
     """A session of other work pays nothing; a call is told what is missing."""
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)

@@ -13,9 +13,9 @@ import pytest
 
 from musician import service
 from musician.mcp_server import acts
-from musician.mcp_server.place import Place
 from musician.mcp_server.seat import Seat
 from musician.mcp_server.tools import TOOLS
+from musician.project import Project
 from musician.protocol.errors import EvidenceMissing, IllegalEvent
 from musician.protocol.journal import Kind
 from musician.protocol.messages.corrections import with_corrections
@@ -82,7 +82,7 @@ class Client:
 
     def __init__(self, stage: Stage) -> None:
         environ = {"MUSICIAN_SESSION": "s1"}
-        self._place = Place(environ, stage.root)
+        self._place = Project(str(stage.root))
         self._seat = Seat(environ, self._place)
 
     def call(self, name: str, **given: object) -> str:

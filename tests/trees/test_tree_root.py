@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from musician.protocol.errors import NoRepository, TreeNotReady
+from musician.trees.git import Git
 from musician.trees.root import (
     NETWORK_FILESYSTEMS,
     Root,
@@ -117,7 +118,7 @@ def test_a_bare_repository_with_a_folder_around_it_keeps_its_things_there(
 def test_a_missing_git_is_named_with_its_own_remedy(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(NoRepository) as caught:
-        find_root(repo)
+        Git(find_root(repo).path).run("status")
     assert "not on PATH" in caught.value.reason
     assert "install git" in caught.value.remedy
 

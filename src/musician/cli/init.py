@@ -48,15 +48,16 @@ def init(app: App) -> None:
     keep_from_cleaning(root)
     created += _write_new(root, root.config, render_defaults())
     settings = app.settings  # a wrong file is told now, not by the first run
-    is_new = not app.database.exists()
-    with closing(create_store(app.database)) as store:
+    database = Path(app.database)
+    is_new = not database.exists()
+    with closing(create_store(database)) as store:
         mended = store.mend()
         keep_settings(store, settings)
-    created += [str(app.database)] if is_new else []
-    warnings = network_warnings(app.database)
+    created += [app.database] if is_new else []
+    warnings = network_warnings(database)
     document = {
         "root": str(root.path),
-        "database": str(app.database),
+        "database": app.database,
         "config": str(root.config),
         "created": created,
         "mended": mended,

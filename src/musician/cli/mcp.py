@@ -2,7 +2,6 @@
 
 import os
 from importlib.util import find_spec
-from pathlib import Path
 
 import click
 
@@ -24,4 +23,5 @@ def mcp(context: click.Context, app: App) -> None:
         raise ExtraMissing(extra="claude", what="the MCP server")
     from musician.mcp_server.server import serve
 
-    context.exit(serve(os.environ, Path.cwd(), named=app.db))
+    app.folder = os.environ.get("CLAUDE_PROJECT_DIR") or app.folder  # it outranks where we were started
+    context.exit(serve(os.environ, app))

@@ -78,8 +78,8 @@ def database_option(function: F) -> F:
 def _keep_database(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
     app = ctx.ensure_object(App)
     # The group's --db stands unless the command has one of its own.
-    if value is not None and (app.db is None or ctx.get_parameter_source("db") is _COMMAND_LINE):
-        app.db = value
+    if value is not None and (app.named is None or ctx.get_parameter_source("db") is _COMMAND_LINE):
+        app.named = value
 
 
 _COMMAND_LINE = click.core.ParameterSource.COMMANDLINE

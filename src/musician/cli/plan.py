@@ -40,7 +40,7 @@ def check(app: App, path: Path) -> None:
     """
     try:
         read = load_plan(path, root=app.root.path)
-        if app.database.exists():
+        if app.is_set_up:
             with suppress(DatabaseUnusable):  # a plan can be checked where nothing can be stored
                 check_ids(app.store, read)
     except InvalidPlan as error:

@@ -51,7 +51,7 @@ def _refuses(place: "Place", session_id: str, argv: "Sequence[str]", stdin: "Tex
     from musician.protocol.policy.forbidden import Act, Refusal
 
     wanted = {"git push": Act.PUSH} if argv[:1] == ["push"] else _changes(stdin, _own(place))
-    granted = service.grants_of(place.store(), *(held.task_id for held in place.played))
+    granted = service.grants_of(place.store, *(held.task_id for held in place.played))
     for what, act in wanted.items():
         if act in granted:
             continue
@@ -59,7 +59,7 @@ def _refuses(place: "Place", session_id: str, argv: "Sequence[str]", stdin: "Tex
         _say(str(refusal))
         try:
             claim = claim_of(place.played[0], session_id)
-            note_down(place, service.note_refusal(place.store(), claim, refusal))
+            note_down(place, service.note_refusal(place.store, claim, refusal))
         except MusicianError as error:
             _say(f"the refusal is not in the journal: {error}")
         return True
@@ -70,7 +70,7 @@ def _own(place: "Place") -> "frozenset[str] | None":
     """The branches that the session's claims are played on; None where one of them has no tree of its own."""
     from musician.trees.branches import branch_of
 
-    if any(place.tree_of(held) in (None, place.root) for held in place.played):
+    if any(place.tree_of(held) in (None, place.tree) for held in place.played):
         return None
     return frozenset(
         "refs/heads/" + branch_of(held.plan_id or "tasks", held.task_id) for held in place.played

@@ -63,9 +63,9 @@ _OWN = {"pre-push": _PRE_PUSH, "reference-transaction": _REFS}
 
 def prepare(place: "Place", environ: "Mapping[str, str]" = os.environ) -> "dict[str, str]":
     """Make the folder, and what has git look there; nothing where there is no repository. OSError if it cannot."""
-    if place.root is None:
+    if place.tree is None:
         return {}
-    folder = os.path.join(place.root, ".musician", "git-hooks")
+    folder = os.path.join(place.tree, ".musician", "git-hooks")
     _write(folder)
     counted = environ.get("GIT_CONFIG_COUNT", "0")
     before = int(counted) if counted.isascii() and counted.isdigit() else 0

@@ -4,14 +4,12 @@ The HANDOFF says what journal and git say, and the last words of the conversatio
 that takes the task up verifies before it believes any of that.
 """
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from musician.hooks.measure import last_words, percent_used
 from musician.hooks.standing import claim_of
 from musician.protocol.names import check_session_id
 from musician.runtime.byhand.hand import Hand
-from musician.trees.root import Root, find_root
 
 if TYPE_CHECKING:
     from musician.hooks.event import HookEvent
@@ -20,14 +18,14 @@ if TYPE_CHECKING:
 
 def leave_all(event: "HookEvent", place: "Place", why: str) -> str:
     """Leave whatever the session plays; for the person, what was done and what comes next."""
-    session_id, settings = check_session_id(event.session_id), place.settings()
-    root = find_root(Path.cwd()) if place.root is None else Root(path=Path(place.root))
+    session_id, settings = check_session_id(event.session_id), place.settings
+    root = place.root
     used_pct = percent_used(event.transcript_path, set_window_tokens=settings.context.window_tokens)
     words = last_words(event.transcript_path)
     notes = f"The last that was said in the conversation:\n{words}" if words else ""
     left = []
     for held in place.played:
-        hand = Hand(root=root, store=place.store(), claim=claim_of(held, session_id), settings=settings)
+        hand = Hand(root=root, store=place.store, claim=claim_of(held, session_id), settings=settings)
         path = hand.leave(f"context exhaustion: {why}", handoff=None, notes=notes, context_pct=used_pct)
         left.append(f"{held.task_id} is handed off ({path})")
     tasks = [held.task_id for held in place.played]

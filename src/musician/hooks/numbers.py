@@ -32,9 +32,9 @@ class Numbers:
 
 def numbers_of(place: "Place") -> Numbers:
     """The repository's own, or the defaults. :class:`WrongSettings` as everywhere."""
-    if place.root is None or not _says_something(os.path.join(place.root, ".musician", "config.toml")):
+    if place.tree is None or not _says_something(os.path.join(place.tree, ".musician", "config.toml")):
         return Numbers()
-    settings = place.settings()
+    settings = place.settings
     context = settings.context
     return Numbers(
         refresh_after_s=settings.heartbeat.refresh_after_s,

@@ -1,8 +1,7 @@
 """Where a hook runs: the repository's root and database, and what the session owns there.
 
-Finds the same root as :func:`musician.trees.root.find_root` does, without starting git: the nearest ``.git``, its
-common dir, the main working tree. A place that cannot be told for sure is no place, and the session none of ours.
-MUSICIAN_DB wins, as in every command.
+A place that cannot be told without git is no place, and the session none of ours. MUSICIAN_DB wins, as in every
+command.
 
 The look at the database is one read by apsw alone. Its connection is closed before the service opens its own. Where
 the database is gone or unreadable, a mark in git's own folder still says whose session is a musician's (D36).
@@ -10,15 +9,14 @@ the database is gone or unreadable, a mark in git's own folder still says whose 
 
 import os
 
+from musician.project import Project
 from musician.trees import marks, sharing
+from musician.trees.finding import find_tree, git_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
-
-    from musician.protocol.settings import Settings
-    from musician.store.port import Store
 
 PATIENCE_S = 5.0
 """The longest a hook waits for the database, whatever the settings say (B10)."""
@@ -26,7 +24,6 @@ PATIENCE_S = 5.0
 _LOOK_PATIENCE_MS = 1000
 """Readers wait only where somebody has locked the whole file; once more is enough."""
 
-_MOST_SETTINGS_BYTES = 100_000
 _APPLICATION_ID = 0x4D757369  # store.sqlite.store.APPLICATION_ID, which is too dear to import here
 
 
@@ -73,22 +70,26 @@ class Held:
         return self.task_id == "task-00"
 
 
-class Place:
-    """``root`` is None where a database is named outside of every repository. ``database`` need not exist.
+class Place(Project):
+    """``tree`` is None where a database is named outside of every repository. ``database`` need not exist.
 
     ``held`` are the claims the event's session has made, the newest claim of each task; empty for a stranger.
     ``outlived``: the subagent of the event was begun under a claim that has ended since; ``resumed``: it had stopped.
     """
 
-    __slots__ = ("_store", "database", "held", "outlived", "resumed", "root")
+    patience_s = PATIENCE_S
 
-    def __init__(self, root: "str | None", database: str) -> None:
-        self.root, self.database = root, database
-        if root is not None:
-            sharing.follow(os.path.join(root, ".musician"))
+    def __init__(self, tree: "str | None", database: str) -> None:
+        super().__init__(os.curdir if tree is None else tree, database)
+        self.tree = tree
+        if tree is not None:
+            sharing.follow(os.path.join(tree, ".musician"))
         self.held: tuple[Held, ...] = ()
         self.outlived = self.resumed = False
-        self._store: Store | None = None
+
+    @property
+    def database(self) -> str:
+        return self.named or ""
 
     @property
     def exists(self) -> bool:
@@ -133,17 +134,17 @@ class Place:
 
     @property
     def _git_dir(self) -> str:
-        return os.path.dirname(self.database) if self.root is None else _git_dir(self.root)
+        return os.path.dirname(self.database) if self.tree is None else git_dir(self.tree)
 
     def tree_of(self, held: "Held") -> "str | None":
         """Where a claim's task is played, as :func:`musician.trees.worktree.place_of` says; None without a repository.
 
         The main tree where the task has none of its own.
         """
-        if self.root is None:
+        if self.tree is None:
             return None
-        own = os.path.join(self.root, ".musician", "trees", held.plan_id or "tasks", held.task_id)
-        return own if os.path.isdir(own) else self.root
+        own = os.path.join(self.tree, ".musician", "trees", held.plan_id or "tasks", held.task_id)
+        return own if os.path.isdir(own) else self.tree
 
     @property
     def follows(self) -> bool:
@@ -158,7 +159,7 @@ class Place:
         try:
             return self._ask(sql, value)
         except apsw.SQLError:  # an older program's: to open it is to take it up (D40)
-            self.store()
+            _ = self.store
             return self._ask(sql, value)
 
     def _ask(self, sql: str, value: "str | int") -> "list[Any]":
@@ -173,107 +174,14 @@ class Place:
         finally:
             connection.close()
 
-    def store(self) -> "Store":
-        """The database for the service's verbs; opened once, closed by :meth:`close`."""
-        if self._store is None:
-            from pathlib import Path
-
-            from musician.store.opening import open_store
-
-            self._store = open_store(Path(self.database), named=True, busy_timeout_s=PATIENCE_S)
-        return self._store
-
-    def settings(self) -> "Settings":
-        """The repository's; the defaults where there is none."""
-        from pathlib import Path
-
-        from musician.config import load_settings
-        from musician.protocol.settings import Settings
-
-        if self.root is None:
-            return Settings()
-        return load_settings(Path(self.root, ".musician", "config.toml"))
-
-    def close(self) -> None:
-        if self._store is not None:
-            self._store.close()
-            self._store = None
-
 
 def find_database(environ: "Mapping[str, str]", cwd: str) -> "Place | None":
     """The place an event belongs to; None if there is none. The client's project folder outranks ``cwd``."""
     named = environ.get("MUSICIAN_DB", "")
     start = environ.get("CLAUDE_PROJECT_DIR") or cwd
-    root = find_tree(start) or (find_tree(cwd) if start != cwd else None)
+    found = find_tree(start) or (find_tree(cwd) if start != cwd else None)
+    tree = None if found is None else found[0]
     if named:
         is_file = "://" not in named and "\0" not in named
-        return Place(root, os.path.join(cwd, named)) if is_file else None
-    return None if root is None else Place(root, os.path.join(root, ".musician", "comms.db"))
-
-
-def find_tree(start: str) -> "str | None":
-    """The main working tree of the repository around a folder (D25); None where that cannot be told without git."""
-    here = os.path.realpath(start)
-    while True:
-        entry = os.path.join(here, ".git")
-        if os.path.isfile(entry):
-            return _main_tree(here, entry)
-        if os.path.exists(os.path.join(entry, "HEAD")):
-            return here
-        above = os.path.dirname(here)
-        if above == here:
-            return None
-        here = above
-
-
-def _main_tree(here: str, entry: str) -> "str | None":
-    """Where the main tree is, seen from a tree whose ``.git`` is a file: a linked worktree, or a submodule."""
-    said = _line(entry)
-    if not said.startswith("gitdir: ") or "\0" in said:
-        return None
-    git_dir = os.path.realpath(os.path.join(here, said.removeprefix("gitdir: ")))
-    common = _line(os.path.join(git_dir, "commondir"))
-    if not common:
-        return here
-    common = os.path.realpath(os.path.join(git_dir, common))
-    if os.path.basename(common) == ".git":
-        return os.path.dirname(common)
-    return _configured_tree(common) or _folder_around(common)
-
-
-def _folder_around(common: str) -> "str | None":
-    """The folder that a bare repository lies in and whose ``.git`` names it: there is no main tree."""
-    folder = os.path.dirname(common)
-    return folder if os.path.realpath(_git_dir(folder)) == common else None
-
-
-def _git_dir(root: str) -> str:
-    """The common git folder of a main tree; its ``.git`` is a file in a submodule, and where it is kept elsewhere."""
-    entry = os.path.join(root, ".git")
-    said = _line(entry) if os.path.isfile(entry) else ""
-    if not said.startswith("gitdir: ") or "\0" in said:
-        return entry
-    git_dir = os.path.join(root, said.removeprefix("gitdir: "))
-    return os.path.join(git_dir, _line(os.path.join(git_dir, "commondir")))
-
-
-def _configured_tree(common: str) -> "str | None":
-    """Where a repository kept elsewhere says its working tree is, as a submodule's does."""
-    try:
-        with open(os.path.join(common, "config"), encoding="utf-8", errors="surrogateescape") as file:
-            lines = file.read(_MOST_SETTINGS_BYTES).splitlines()
-    except OSError:
-        return None
-    for line in lines:
-        key, _, value = line.partition("=")
-        if key.strip().lower() == "worktree":
-            return os.path.realpath(os.path.join(common, value.strip().strip('"')))
-    return None
-
-
-def _line(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return file.readline(os.pathconf("/", "PC_PATH_MAX") + 100).rstrip("\r\n")
-    except OSError:
-        return ""
+        return Place(tree, os.path.join(cwd, named)) if is_file else None
+    return None if tree is None else Place(tree, os.path.join(tree, ".musician", "comms.db"))

@@ -7,7 +7,6 @@ needed.
 """
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from musician.hooks.answers import PLANNING, context
@@ -65,7 +64,7 @@ def _open_tasks(place: Place) -> str:
     from musician import service
     from musician.protocol.states import CLAIMABLE
 
-    rows = [row.task_id for row in service.tasks_of(place.store()) if row.state in CLAIMABLE]
+    rows = [row.task_id for row in service.tasks_of(place.store) if row.state in CLAIMABLE]
     return ", ".join(rows[:10]) or "none"
 
 
@@ -76,14 +75,13 @@ def _take_up(event: HookEvent, place: Place, reference: str) -> str:
     from musician.hooks.client import met
     from musician.protocol.names import parse_launch_prompt
     from musician.runtime.byhand.takeup import take_up
-    from musician.trees.root import Root, find_root
 
-    store = place.store()
+    store = place.store
     known = {row.task_id for row in service.tasks_of(store)}
     task_id = parse_launch_prompt(reference, known)
     service.task_row(store, task_id)  # an unknown task leaves no trace
-    settings = place.settings()
-    root = find_root(Path.cwd()) if place.root is None else Root(path=Path(place.root))
+    settings = place.settings
+    root = place.root
     work = partial(take_up, root, store, task_id, event.session_id, settings=settings)
     taken = anyio.run(work)
     service.meet_client(
@@ -129,10 +127,10 @@ def _unheard(place: Place, claim: "Claim") -> "tuple[MessageRow, ...]":
     from musician import service
     from musician.protocol.messages.kinds import MessageType
 
-    unread = service.unread(place.store(), claim.task_id)
+    unread = service.unread(place.store, claim.task_id)
     if unread and unread[0].message_type == MessageType.INSTRUCTION:
-        service.deliver(place.store(), claim, (unread[0].id,))
-        service.acknowledge(place.store(), claim, unread[0].id)
+        service.deliver(place.store, claim, (unread[0].id,))
+        service.acknowledge(place.store, claim, unread[0].id)
         unread = unread[1:]
     return unread
 
@@ -142,7 +140,7 @@ def _next(place: Place, root: "Root", taken: "TakenUp") -> str:
     from musician.protocol.musician.program import Check
     from musician.runtime.byhand.hand import Hand
 
-    hand = Hand(root=root, store=place.store(), claim=taken.claim, settings=place.settings())
+    hand = Hand(root=root, store=place.store, claim=taken.claim, settings=place.settings)
     item = next((each for each in hand.program.items if each.item == taken.next_item), None)
     if item is None:
         return "Everything is approved: call `complete`."

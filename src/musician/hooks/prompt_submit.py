@@ -25,5 +25,5 @@ def answer(event: "HookEvent", place: "Place") -> "Answer | None":
 
     claims = [claim_of(held, event.session_id or "") for held in place.played]
     lines = [where(place)]
-    lines += [pointers(place, claim, service.undelivered(place.store(), claim)) for claim in claims]
+    lines += [pointers(place, claim, service.undelivered(place.store, claim)) for claim in claims]
     return context(event.name, "\n".join(line for line in lines if line))

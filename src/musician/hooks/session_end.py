@@ -20,7 +20,7 @@ def answer(event: "HookEvent", place: "Place") -> "Answer | None":
         session_id = event.session_id or ""
         if place.played[0].warned_pct is None:  # claimed by another way, and never met
             here = met(transcript_path=event.transcript_path, source=None)
-            service.meet_client(place.store(), session_id, here)
+            service.meet_client(place.store, session_id, here)
         reason = event.text("reason") or "unknown"
-        note_down(place, service.end_client(place.store(), session_id, reason=reason))
+        note_down(place, service.end_client(place.store, session_id, reason=reason))
     return None

@@ -57,9 +57,9 @@ def _what_the_person_does(event: "HookEvent", place: "Place") -> "Answer":
 
 def _bounded(place: "Place") -> "dict[str, str]":
     """What keeps git in a task's tree from the repository around it, should the tree's own link be gone (D31)."""
-    if place.root is None:
+    if place.tree is None:
         return {}
-    ceilings = [os.environ.get("GIT_CEILING_DIRECTORIES", ""), os.path.join(place.root, ".musician", "trees")]
+    ceilings = [os.environ.get("GIT_CEILING_DIRECTORIES", ""), os.path.join(place.tree, ".musician", "trees")]
     return {"GIT_CEILING_DIRECTORIES": os.pathsep.join(filter(None, ceilings))}
 
 
@@ -101,9 +101,9 @@ def _come_back(event: "HookEvent", place: "Place", session_id: str) -> "list[str
 
     if place.played:
         here = met(transcript_path=event.transcript_path, source=event.text("source"))
-        service.meet_client(place.store(), session_id, here)
+        service.meet_client(place.store, session_id, here)
     for held in place.played:
-        service.beat(place.store(), claim_of(held, session_id))
+        service.beat(place.store, claim_of(held, session_id))
     return [text for text in (standing(place, session_id), lost(place)) if text]
 
 
@@ -116,7 +116,7 @@ def _follow(event: "HookEvent", place: "Place", session_id: str, source: str) ->
     here = met(transcript_path=event.transcript_path, source=source)
     moved: tuple[Claim, ...] = ()
     if source != "fork":
-        moved = service.rebind(place.store(), session_id, here, is_cleared=source in _GOES_ON)
+        moved = service.rebind(place.store, session_id, here, is_cleared=source in _GOES_ON)
     if moved:
         place.look(session_id)
         note_down(
@@ -124,7 +124,7 @@ def _follow(event: "HookEvent", place: "Place", session_id: str, source: str) ->
             tuple(
                 (claim.task_id, service.as_entry(row))
                 for claim in moved
-                for row in service.journal_of(place.store(), claim.task_id)
+                for row in service.journal_of(place.store, claim.task_id)
                 if row.claim_epoch == claim.epoch
             ),
         )
@@ -134,6 +134,6 @@ def _follow(event: "HookEvent", place: "Place", session_id: str, source: str) ->
         ]
     told = [
         f"{claim.task_id} stays with session {claim.session_id}: this one owns nothing"
-        for claim in service.claims_of_process(place.store(), here.identity, but=session_id)
+        for claim in service.claims_of_process(place.store, here.identity, but=session_id)
     ]
     return [*told, _FORKED] if source == "fork" else told

@@ -44,12 +44,12 @@ def standing(place: Place, session_id: str) -> str:
     if any(held.conducts for held in place.live):
         lines.append("You conduct here (task-00).")
     for held in place.played:
-        view = service.task_view(place.store(), held.task_id)
+        view = service.task_view(place.store, held.task_id)
         lines.append(f"You are {view.row.worked_by}, claim {held.epoch} of {held.task_id}.")
         begun = [row.item for row in view.journal if row.kind in (Kind.STARTED, Kind.LAUNCHED)]
         if begun:
             lines.append(f"Begun last: {begun[-1]}.")
-        unread = service.unread(place.store(), held.task_id)
+        unread = service.unread(place.store, held.task_id)
         lines.append(pointers(place, claim_of(held, session_id), unread))
     if place.played:
         lines.append(where(place))
@@ -69,7 +69,7 @@ def lost(place: Place) -> str:
 
 def is_free(place: Place, task_id: str) -> bool:
     """Whether a session may claim the task now, the one that had it before among them."""
-    row = service.task_row(place.store(), task_id)
+    row = service.task_row(place.store, task_id)
     return row.session_id is None and row.state in CLAIMABLE
 
 
@@ -78,7 +78,7 @@ def pointers(place: Place, claim: Claim, messages: tuple[MessageRow, ...]) -> st
     shown = messages[:MOST_POINTERS]
     if not shown:
         return ""
-    service.deliver(place.store(), claim, tuple(message.id for message in shown))
+    service.deliver(place.store, claim, tuple(message.id for message in shown))
     named = ", ".join(f"{message.id} ({message.message_type})" for message in shown)
     more = f" and {len(messages) - len(shown)} more" if len(messages) > len(shown) else ""
     return f"{claim.task_id}: message {named}{more} from the conductor: read with `inbox`"

@@ -10,15 +10,13 @@ if TYPE_CHECKING:
 
 def note_down(place: "Place", written: "Written") -> None:
     """What cannot be written there is told by the database all the same."""
-    if place.root is None:
+    if place.tree is None:
         return
-    from pathlib import Path
 
     from musician.protocol.journal import status_line
-    from musician.trees.root import Root
 
     for task_id, entry in written:
-        path = Root(path=Path(place.root)).status_file(task_id)
+        path = place.root.status_file(task_id)
         try:
             path.parent.mkdir(exist_ok=True)  # as a session of ours would that finds it tidied away
             with path.open("a", encoding="utf-8") as file:

@@ -10,7 +10,6 @@ while it waits leaves the task waiting as it is, with a heartbeat that nobody re
 
 import os
 import sys
-from pathlib import Path
 
 from musician import service
 from musician.hooks.answers import block, notice
@@ -22,7 +21,6 @@ from musician.protocol.errors import ClaimLost, DatabaseUnusable
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.rules.gate import CLIENT_CAP, Decision, Duty, Keep, Wait, decide, spent
 from musician.protocol.states import State
-from musician.trees.root import Root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +44,7 @@ def answer(event: "HookEvent", place: "Place") -> "Answer | None":
             from musician.hooks.stop_waiting import wait_for_conductor
 
             claim = _claim(event, place, decision.duty)
-            decision = wait_for_conductor(place.store(), claim, place.settings())
+            decision = wait_for_conductor(place.store, claim, place.settings)
         if isinstance(decision, Keep) and event.text("permission_mode") == "plan":
             return notice(
                 f"musician: {decision.duty.task_id} stays yours. It goes on once you leave plan mode (Shift+Tab)"
@@ -67,15 +65,15 @@ def _decided(event: "HookEvent", place: "Place") -> Decision:
     duties = [Duty(task_id=held.task_id, state=State(held.state)) for held in place.live if held.conducts]
     for held in place.played:
         claim = Claim(task_id=held.task_id, session_id=session_id, epoch=held.epoch)
-        duties.append(service.duty_of(place.store(), claim))
+        duties.append(service.duty_of(place.store, claim))
     return decide(duties, is_woken=_is_woken(event), has_tools=_has_tools(place))
 
 
 def _has_tools(place: "Place") -> bool:
     """Whether the tools' server lives: it holds the life lock of what its session plays (D2)."""
-    if place.root is None:
+    if place.tree is None:
         return True
-    locks = Root(path=Path(place.root)).locks_dir
+    locks = place.root.locks_dir
     return all(is_held(lock_path(locks, held.task_id)) for held in place.played)
 
 
@@ -86,7 +84,7 @@ def _count_subagents(event: "HookEvent", place: "Place") -> None:
         ids = frozenset(str(task.get("id")) for task in running if isinstance(task, dict))
         for held in place.played:
             claim = Claim(task_id=held.task_id, session_id=event.session_id or "", epoch=held.epoch)
-            service.end_subagents_but(place.store(), claim, ids)
+            service.end_subagents_but(place.store, claim, ids)
 
 
 def _is_woken(event: "HookEvent") -> bool:
@@ -113,12 +111,12 @@ def _kept(event: "HookEvent", place: "Place", keep: Keep) -> "Answer":
     if not why:
         return block(keep.reason)
     if not stops.is_repeat and keep.duty.task_id != CONDUCTOR:
-        note_down(place, service.let_go(place.store(), _claim(event, place, keep.duty), why))
+        note_down(place, service.let_go(place.store, _claim(event, place, keep.duty), why))
     return notice(f"musician: {keep.duty.task_id} is {keep.duty.state}, and its session was let stop: {why}")
 
 
 def _counted(event: "HookEvent", place: "Place") -> service.Stops:
-    store, session_id = place.store(), event.session_id or ""
+    store, session_id = place.store, event.session_id or ""
     if service.client_of(store, session_id) is None:
         from musician.hooks.client import met
 
@@ -137,7 +135,7 @@ def _claim(event: "HookEvent", place: "Place", duty: Duty) -> Claim:
 
 
 def _leave_trace(event: "HookEvent", place: "Place", problem: str) -> None:
-    folder = os.path.join(place.root or os.path.dirname(place.database), ".musician", "logs")
+    folder = os.path.join(place.tree or os.path.dirname(place.database), ".musician", "logs")
     try:
         os.makedirs(folder, exist_ok=True)
         with open(os.path.join(folder, "gate.log"), "a", encoding="utf-8") as file:

@@ -25,7 +25,7 @@ def answer(event: "HookEvent", place: "Place") -> "Answer | None":
 
     said = [event.text("error"), event.text("last_assistant_message")]
     text = ": ".join(part for part in said if part) or "unknown"
-    note_down(place, service.note_client_failure(place.store(), event.session_id or "", text))
+    note_down(place, service.note_client_failure(place.store, event.session_id or "", text))
     if not _is_full(event, place, text.lower()):
         return None
     from musician.hooks.leaving import leave_all

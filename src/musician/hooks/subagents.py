@@ -19,7 +19,7 @@ def answer(event: "HookEvent", place: "Place") -> "Answer | None":
         return None
     from musician import service
 
-    service.end_subagent(place.store(), event.agent_id)
+    service.end_subagent(place.store, event.agent_id)
     _note_down(place, f"subagent {event.agent_id} ({kind}) stopped")
     return None
 
@@ -32,7 +32,7 @@ def begin(event: "HookEvent", place: "Place") -> None:
 
     subagent = Subagent(agent_id=event.agent_id or "", kind=event.text("agent_type"))
     for held in place.played:
-        service.begin_subagent(place.store(), claim_of(held, event.session_id or ""), subagent)
+        service.begin_subagent(place.store, claim_of(held, event.session_id or ""), subagent)
     _note_down(place, f"{subagent} started")
 
 

@@ -73,13 +73,13 @@ def _show_life(event: "HookEvent", place: "Place", held: "Held", numbers: "Numbe
     session_id = event.session_id or ""
     if held.conducts:
         if _is_due(held, numbers):
-            service.beat_conductor(place.store(), Conducting(session_id=session_id, epoch=held.epoch))
+            service.beat_conductor(place.store, Conducting(session_id=session_id, epoch=held.epoch))
         return
     if held.warned_pct is None:  # claimed by another way than by hooks
         here = met(transcript_path=event.transcript_path, source=None)
-        service.meet_client(place.store(), session_id, here)
+        service.meet_client(place.store, session_id, here)
     if _is_due(held, numbers):
-        service.beat(place.store(), claim_of(held, session_id))
+        service.beat(place.store, claim_of(held, session_id))
 
 
 def _told(event: "HookEvent", place: "Place") -> "list[str]":
@@ -87,7 +87,7 @@ def _told(event: "HookEvent", place: "Place") -> "list[str]":
     from musician.hooks.standing import claim_of, pointers
 
     claims = [claim_of(held, event.session_id or "") for held in place.played if held.undelivered]
-    said = (pointers(place, claim, service.undelivered(place.store(), claim)) for claim in claims)
+    said = (pointers(place, claim, service.undelivered(place.store, claim)) for claim in claims)
     return [text for text in said if text]
 
 
@@ -105,14 +105,14 @@ def _weighed(event: "HookEvent", place: "Place", numbers: "Numbers", used_pct: "
     session_id = event.session_id or ""
     for held in place.played:
         if _is_news(held, numbers, used_pct):
-            service.measure_context(place.store(), claim_of(held, session_id), used_pct)
+            service.measure_context(place.store, claim_of(held, session_id), used_pct)
     reached, warned = _reached(used_pct, numbers), place.played[0].warned_pct or 0.0
     if reached == warned:
         return []
-    service.warn_client(place.store(), session_id, reached)
+    service.warn_client(place.store, session_id, reached)
     if warned < reached == numbers.thresholds_pct[-1]:
         told = f"its context is spent: {used_pct:.0f} % are used"
-        note_down(place, service.tell_conductor(place.store(), session_id, told))
+        note_down(place, service.tell_conductor(place.store, session_id, told))
     return [_asked(used_pct, reached, numbers)] if reached > warned else []
 
 

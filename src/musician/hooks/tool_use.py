@@ -121,9 +121,9 @@ def _interrupted(event: "HookEvent", place: "Place", tool: str, verb: str) -> "A
         from musician.protocol.errors import DatabaseUnusable
 
         claim = _claim(held, event)
-        urgent = service.urgent_messages(place.store(), claim)
+        urgent = service.urgent_messages(place.store, claim)
         try:
-            service.deliver(place.store(), claim, tuple(message.id for message in urgent))
+            service.deliver(place.store, claim, tuple(message.id for message in urgent))
         except DatabaseUnusable as error:  # whoever counts what was delivered misses this once
             _log(f"{event.name}: {error}")
         ids = ", ".join(str(message.id) for message in urgent[:_MOST_SHOWN_IDS])
@@ -153,7 +153,7 @@ def _after_the_end(event: "HookEvent", place: "Place", tool: str) -> "Answer | N
     from musician.hooks.standing import is_free
 
     for held in place.held:
-        if not held.conducts and service.was_taken(place.store(), _claim(held, event)):
+        if not held.conducts and service.was_taken(place.store, _claim(held, event)):
             text = f"This session's claim on {held.task_id} was taken over: nothing more is written by it. "
             if is_free(place, held.task_id):
                 return deny(
@@ -210,7 +210,7 @@ def _judged(event: "HookEvent", place: "Place", tool: str) -> "Answer | None":
         from musician import service
         from musician.hooks.status_file import note_down
 
-        store = place.store()
+        store = place.store
         granted = service.grants_of(store, *(held.task_id for held in place.played))
         refusal = _refusal(event, place, tool, granted)
         if refusal is not None and event.agent_id is None:
@@ -229,7 +229,7 @@ def _refusal(event: "HookEvent", place: "Place", tool: str, granted: "frozenset[
     if not isinstance(given, dict):
         return None
     cwd = event.cwd or os.getcwd()
-    root = place.root or cwd
+    root = place.tree or cwd
     where = Surroundings(
         cwd=cwd,
         root=root,
@@ -252,7 +252,7 @@ def _refusal(event: "HookEvent", place: "Place", tool: str, granted: "frozenset[
 
 def _tree(place: "Place", cwd: str) -> str:
     """The tree of the claim, wherever the session stands."""
-    return place.tree_of(place.played[0]) or place.root or cwd
+    return place.tree_of(place.played[0]) or place.tree or cwd
 
 
 def _aliases(cwd: str) -> "Mapping[str, str]":

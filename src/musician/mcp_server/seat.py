@@ -13,9 +13,9 @@ import threading
 from collections.abc import Mapping
 
 from musician import service
-from musician.mcp_server.place import Place
 from musician.processes.identity import ProcessIdentity, identify
 from musician.processes.vital import VitalSign, hold, lock_path
+from musician.project import Project
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimBlocked
 from musician.protocol.names import check_session_id
@@ -32,28 +32,29 @@ _HOSTED, _OPENED = "MUSICIAN_SESSION", "CLAUDE_CODE_SESSION_ID"
 class Seat:
     """One server's place at one task. All calls block."""
 
-    def __init__(self, environ: Mapping[str, str], place: Place) -> None:
+    def __init__(self, environ: Mapping[str, str], project: Project) -> None:
         self._born_as = environ.get(_HOSTED) or environ.get(_OPENED)
         self._is_opened = not environ.get(_HOSTED)
         self._attended = environ.get("CLAUDE_CODE_SESSION_ATTENDED") == "1"
         self._hosted = bool(environ.get("MUSICIAN_HOST"))
         self._client: ProcessIdentity = identify(os.getppid())
-        self._place = place
+        self._project = project
         self._signs: dict[str, VitalSign] = {}
         self._coming: set[str] = set()
-        self._signing = threading.Lock()
+        self._signing, self._opening = threading.Lock(), threading.Lock()
 
     @property
     def root(self) -> Root:
-        return self._place.root
+        return self._project.root
 
     @property
     def settings(self) -> Settings:
-        return self._place.settings
+        return self._project.settings
 
     @property
     def store(self) -> Store:
-        return self._place.store
+        with self._opening:
+            return self._project.store
 
     @property
     def session_id(self) -> str:

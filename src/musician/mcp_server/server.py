@@ -27,11 +27,11 @@ from mcp.server.stdio import stdio_server
 
 from musician import __version__
 from musician.mcp_server.errands import Errands
-from musician.mcp_server.place import Place
 from musician.mcp_server.tools import TOOLS
 from musician.mcp_server.wire import Wire
 from musician.processes.output import one_line
 from musician.processes.signals import stop_requested
+from musician.project import Project
 from musician.protocol.errors import BadField, CallerError, MusicianError
 from musician.protocol.names import CONDUCTOR
 from musician.runtime.wakeups import hang_bell, has_rung, rings
@@ -58,10 +58,10 @@ _TOOL_OF = {"exit": "handoff"}
 _COMMAND = re.compile(r"`musician ([a-z-]+)[^`]*`")
 
 
-def serve(environ: Mapping[str, str], folder: Path, *, named: str | None = None) -> int:
-    """Serve until the client has gone; the exit code. ``named`` is the database somebody named, if not the usual."""
+def serve(environ: Mapping[str, str], project: Project) -> int:
+    """Serve until the client has gone; the exit code."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="musician mcp: %(message)s")
-    service = _Service(environ, Place(environ, folder, named=named))
+    service = _Service(environ, project)
     try:
         anyio.run(service.run)
     finally:
@@ -72,8 +72,8 @@ def serve(environ: Mapping[str, str], folder: Path, *, named: str | None = None)
 class _Service:
     """One connection, and what it serves."""
 
-    def __init__(self, environ: Mapping[str, str], place: Place) -> None:
-        self._environ, self._place = environ, place
+    def __init__(self, environ: Mapping[str, str], project: Project) -> None:
+        self._environ, self._project = environ, project
         self._seat: Seat | None = None
         self._taking_seat = threading.Lock()
 
@@ -93,14 +93,14 @@ class _Service:
     def close(self) -> None:
         if self._seat is not None:
             self._seat.close()
-        self._place.close()
+        self._project.close()
 
     # -- requests ------------------------------------------------------------------------------------------------
 
     async def _list(
         self, _context: "ServerRequestContext[Any]", _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        tools = TOOLS.values() if await _in_thread(lambda: self._place.is_set_up) else ()
+        tools = TOOLS.values() if await _in_thread(lambda: self._project.is_set_up) else ()
         listed = [
             types.Tool(name=each.name, description=each.description, input_schema=each.schema)
             for each in tools
@@ -145,7 +145,7 @@ class _Service:
 
         with self._taking_seat:
             if self._seat is None:
-                self._seat = Seat(self._environ, self._place)
+                self._seat = Seat(self._environ, self._project)
             return self._seat
 
     # -- besides -------------------------------------------------------------------------------------------------
@@ -157,9 +157,9 @@ class _Service:
         """
         await self._asked.wait()
         seat = await _in_thread(self._take_seat)
-        while not await _in_thread(lambda: self._place.is_set_up):
+        while not await _in_thread(lambda: self._project.is_set_up):
             await anyio.sleep(WITHOUT_DATABASE_S)
-        with hang_bell(self._place.database, CONDUCTOR) as bell:
+        with hang_bell(Path(self._project.database), CONDUCTOR) as bell:
             while await _in_thread(partial(_look, seat)):
                 with anyio.move_on_after(seat.settings.waiting.background_poll_s):
                     await rings(bell)

@@ -189,7 +189,7 @@ def program(argv: Sequence[str]) -> int:  # noqa: ARG001  # as the hooks are cal
     if session_id is None or place is None or not place.exists:
         return 0
     try:
-        monitor = Monitor(place, session_id, place.store(), place.settings())
+        monitor = Monitor(place, session_id, place.store, place.settings)
         with _Ears(Path(place.database)) as ears:
             _watch(monitor, ears)
     except (MusicianError, BrokenPipeError) as error:

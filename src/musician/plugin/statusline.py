@@ -83,5 +83,5 @@ def _context(said: "Mapping[str, Any]", place: "Place") -> "list[str]":
         return []
     from musician.protocol.rules.budget import reading_from_tokens
 
-    reading = reading_from_tokens(sum(used), size, set_window=place.settings().context.window_tokens)
+    reading = reading_from_tokens(sum(used), size, set_window=place.settings.context.window_tokens)
     return [] if reading.used_pct is None else [f"context {reading.used_pct:.0f} %"]

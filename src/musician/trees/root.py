@@ -17,6 +17,7 @@ import psutil
 
 from musician.protocol.errors import GitFailed, NoRepository, TreeNotReady
 from musician.protocol.values import dataclass
+from musician.trees.finding import find_tree, git_dir, is_kept_from_cleaning
 from musician.trees.git import Git, git_dir_of
 
 _EXCLUDED = (b"/.musician/", b"/temp")
@@ -24,6 +25,9 @@ _PRIVATE_TO_GIT = frozenset({"umask", "false", "no", "off", "0", ""})
 """What ``core.sharedRepository`` says where the repository is one user's."""
 
 _OPEN_TO_ALL = frozenset({"all", "world", "everybody", "2"})
+
+_BOUNDS = frozenset({"GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM"})
+"""Variables that say where git stops looking."""
 
 _EXCLUDE_HEADING = b"# musician: what must not be committed\n"
 
@@ -114,12 +118,29 @@ def find_root(start: Path) -> Root:
     """
     if not start.is_dir():
         raise NoRepository(path=str(start), reason="no such folder", remedy="name an existing one")
+    return _told_by_files(start) or told_by_git(start)
+
+
+def _told_by_files(start: Path) -> Root | None:
+    """None where git would look at more than the files: at owners, file systems and its own surroundings."""
+    found = find_tree(str(start))
+    if found is None or _BOUNDS & os.environ.keys():
+        return None
+    main, standing = found
+    owners = {os.stat(each).st_uid for each in (main, standing, git_dir(main))}
+    if owners != {os.geteuid()} or start.stat().st_dev != os.stat(standing).st_dev:
+        return None
+    return Root(path=Path(main), standing=Path(standing))
+
+
+def told_by_git(start: Path) -> Root:
+    """As :func:`find_root`, whatever the files say."""
     try:
         common = _answer(start, "--git-common-dir")
         own = _answer(start, "--absolute-git-dir")
     except GitFailed as error:
         raise _unusable(start, error) from error
-    if common.parent.name == ".musician" and not (common / "config").exists():  # see keep_from_cleaning
+    if is_kept_from_cleaning(str(common.parent)):
         return find_root(common.parent.parent)
     standing, configured = _toplevel(start), _configured_tree(common)
     candidates = [standing] if own == common else []

@@ -45,6 +45,6 @@ def doctor(context: click.Context, app: App) -> None:
     Git, repository, settings, rights, database and what stands in it, clock, agents, Claude Code's plugin. Exit code 1
     if something must be mended.
     """
-    checks = CHECKS if app.db is not None or place.is_known(app) else CHECKS[:2]
+    checks = CHECKS if app.named is not None or place.is_known(app) else CHECKS[:2]
     if report(app, list(make_all(checks, app))):
         context.exit(FAILED)

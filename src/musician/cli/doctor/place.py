@@ -1,6 +1,7 @@
 """Where one stands: the repository, its settings and tree, and the disk below."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from musician.cli.context import App
 from musician.cli.doctor.check import ok, warn
@@ -33,7 +34,7 @@ def tree(app: App) -> Iterator[Finding]:
 
 
 def disk(app: App) -> Iterator[Finding]:
-    warnings = network_warnings(app.database)
+    warnings = network_warnings(Path(app.database))
     if warnings:
         found, _, remedy = warnings[0].partition("; ")
         yield warn(found, remedy)
