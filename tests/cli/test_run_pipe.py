@@ -164,7 +164,7 @@ def test_what_needs_a_person_is_said_with_commands_that_work(
     assert "greeter waits for you: 0 of 1 task complete" in done.out
     assert done.out.rstrip().endswith("Then run the same command again: musician run PLAN.md")
     commands = [line.strip() for line in done.out.splitlines() if line.startswith("    musician review")]
-    assert len(commands) == 3
+    assert len(commands) == 4
     approve = re.split(r"  +", commands[1])[0].removeprefix("musician ")
     assert shell(f"$MUSICIAN {approve}").code == 0
     again = program("run", "PLAN.md")

@@ -25,6 +25,7 @@ _MOST_JOINED_CHARS = 200
 
 _LOOK = ("musician review show {task}", "look at what it says")
 _SEND_BACK = ('musician review reject {task} "what is wrong"', "send it back")
+_FIX = ('musician review fix {task} "what to do"', "say how to go on")
 _STOP = ("musician handoff {task}", "end its session; a fresh one goes on")
 _OTHERWISE = (
     ("musician review show {task}", "look at it"),
@@ -33,8 +34,13 @@ _OTHERWISE = (
 
 ANSWERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
     {
-        "review": (_LOOK, ("musician review approve {task}", "take it"), _SEND_BACK),
-        "error": (_LOOK, ('musician review fix {task} "what to do"', "say how to go on"), _STOP),
+        "review": (_LOOK, ("musician review approve {task}", "take it"), _SEND_BACK, _FIX),
+        "error": (
+            _LOOK,
+            _FIX,
+            ('musician review reject {task} "what is wrong"', "have its session hand off"),
+            _STOP,
+        ),
         "conflict": (
             (
                 "git -C .musician/trees/{plan}/{task} merge musician/{plan}/_integration",

@@ -22,6 +22,12 @@ from musician.trees.looking import ChangedFile, Work, work_of
 _MOST_QUESTION_CHARS = 500
 _MOST_FILES = 20
 
+_VERBS = {
+    State.REVIEW_APPROVED: "approve {}",
+    State.REVIEW_FAILED: "reject {} TEXT",
+    State.FIX_PROPOSED: "fix {} TEXT",
+}
+
 _message_option = click.option(
     "--message",
     "message_id",
@@ -105,6 +111,7 @@ def show_command(app: App, task_id: str) -> None:
         "deviations": [fields(row) for row in open_deviations],
         "findings": [fields(row) for row in findings],
         "needs_human": [fields(ask) for ask in view.open_asks],
+        "verdicts": [verb.split()[0] for state, verb in _VERBS.items() if state in view.open_verdicts],
         "work": None if work is None else _work_document(work),
     }
     deviations = [
@@ -164,11 +171,9 @@ def _extent(file: ChangedFile) -> str:
 
 
 def _how_to_answer(view: TaskView) -> list[str]:
-    if view.row.state not in WAITING:
-        return []
-    name = view.row.task_id
-    verbs = f"musician review approve {name} | reject {name} TEXT | fix {name} TEXT"
-    return [f"answer it: {verbs}"]
+    """The verdicts that are accepted now, and no other."""
+    verbs = [verb.format(view.row.task_id) for state, verb in _VERBS.items() if state in view.open_verdicts]
+    return [f"answer it: musician review {' | '.join(verbs)}"] if verbs else []
 
 
 def _said(message: MessageRow | None) -> list[str]:

@@ -163,6 +163,7 @@ CONDUCTOR_TABLE: tuple[Transition, ...] = (
     *_rows((State.WORKING,), Event.FINISH, State.COMPLETE, Actor.CONDUCTOR),
 )
 
+_ANSWERING = frozenset({Event.APPROVE, Event.REJECT, Event.PROPOSE_FIX, Event.REOPEN})
 _INDEX = {(row.source, row.event): row for row in TABLE}
 _CONDUCTOR_INDEX = {(row.source, row.event): row for row in CONDUCTOR_TABLE}
 
@@ -186,3 +187,25 @@ def targets(source: State | None, *, conductor: bool = False) -> frozenset[State
     """Every state that may follow ``source``, whoever acts: what the database lets a raw writer do (D6)."""
     index = _CONDUCTOR_INDEX if conductor else _INDEX
     return frozenset(row.target for (state, _), row in index.items() if state is source)
+
+
+def is_failure(message_type: str | None, came_from: State | None) -> bool:
+    """Whether a report is of work that failed, and not of a wait that timed out."""
+    return message_type == MessageType.ERROR and came_from is State.WORKING
+
+
+def open_verdicts(state: State, *, message_type: str | None, came_from: State | None) -> tuple[State, ...]:
+    """The verdicts that are accepted of a person in ``state``, which was reached from ``came_from`` by such a message.
+
+    What has no message yet cannot be judged (D5), and a failure has submitted nothing that an approval could cover. A
+    context warning is approved as proposed (D15), and one who only waited too long goes on waiting (D11). Of a task
+    that was left a fix opens it again.
+    """
+    return tuple(
+        row.target
+        for row in TABLE
+        if row.source is state
+        and row.event in _ANSWERING
+        and (row.guard is not Guard.LATEST_SUBMISSION or message_type is not None)
+        and (row.event is not Event.APPROVE or not is_failure(message_type, came_from))
+    )

@@ -6,7 +6,7 @@ from musician.protocol.journal import JUDGED_BY_PERSON, Entry, Kind
 from musician.protocol.messages.kinds import VERDICT_OF, MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import VERDICTS, State
-from musician.protocol.transitions import Actor, Event, find, verdict_event
+from musician.protocol.transitions import Actor, Event, find, open_verdicts, verdict_event
 from musician.service.rowwork import latest_change, load_played, move_by_conductor, say, write_entries
 from musician.store.port import Store, Tx
 from musician.store.queries.messages import Messages
@@ -41,8 +41,13 @@ def judge(
         find(row.state, verdict_event(verdict), task_id=task_id, actor=Actor.CONDUCTOR)
         latest = _latest(tx, task_id)
         latest_id = latest.message_id
-        if by_person and verdict is State.REVIEW_APPROVED and row.state is State.ERROR:
-            _check_answerable(latest)
+        answers = open_verdicts(row.state, message_type=latest.message_type, came_from=latest.from_state)
+        if by_person and verdict not in answers:
+            raise EvidenceMissing(
+                task_id=task_id,
+                missing="it reports a failure, and has submitted nothing that could be approved",
+                remedy=f"say what to do differently: `musician review fix {task_id} TEXT`",
+            )
         if submission_id is not None and submission_id != latest_id:
             raise StaleVerdict(task_id=task_id, judged=submission_id, latest=latest_id or 0)
         message_id = say(tx, task_id, CONDUCTOR, VERDICT_OF[verdict], text)
@@ -89,16 +94,6 @@ def grant_retries(store: Store, task_id: str, more: int) -> None:
         load_played(tx, task_id)
         tx.run(Tasks.grant_retries, task_id=task_id, more=more)
         tx.ring(task_id)
-
-
-def _check_answerable(report: HistoryRow) -> None:
-    """A context warning is approved as proposed (D15), and one who only waited too long goes on waiting (D11)."""
-    if report.message_type == MessageType.ERROR and report.from_state is State.WORKING:
-        raise EvidenceMissing(
-            task_id=report.task_id,
-            missing="it reports a failure, and has submitted nothing that could be approved",
-            remedy=f"say what to do differently: `musician review fix {report.task_id} TEXT`",
-        )
 
 
 def _latest(tx: Tx, task_id: str) -> HistoryRow:

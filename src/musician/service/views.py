@@ -1,8 +1,8 @@
 """Looking at the database: whole answers from one snapshot."""
 
-from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
+from musician.protocol.transitions import is_failure, open_verdicts
 from musician.protocol.values import dataclass
 from musician.service.pausing import pause_in
 from musician.service.rowwork import load_task
@@ -62,11 +62,13 @@ class TaskView:
     @property
     def error_count(self) -> int:
         """Failures at work over all sessions; a wait that timed out is none (D3)."""
-        return sum(
-            1
-            for change in self.history
-            if change.message_type == MessageType.ERROR and change.from_state is State.WORKING
-        )
+        return sum(is_failure(change.message_type, change.from_state) for change in self.history)
+
+    @property
+    def open_verdicts(self) -> tuple[State, ...]:
+        """What a person may answer now."""
+        last = self.history[-1]
+        return open_verdicts(self.row.state, message_type=last.message_type, came_from=last.from_state)
 
     @property
     def open_asks(self) -> tuple[HumanRow, ...]:
