@@ -8,18 +8,25 @@ from pathlib import Path
 import anyio
 import pytest
 
-from musician.agents.port import AgentEvent, Outcome, OutcomeKind, Piece, PieceKind, Stage
-from musician.agents.shell import MAX_FEEDBACK_BYTES, MAX_TAIL_LINES, ShellAgent
+from musician.agents.hearing import MAX_TAIL_LINES, logged
+from musician.agents.port import AgentEvent, Piece, PieceKind, Stage, nobody_asks
+from musician.agents.shell import MAX_FEEDBACK_BYTES, ShellAgent
 from musician.processes.identity import ProcessIdentity, is_running
 from musician.protocol.musician.inputs import (
     ContextTold,
     DeviationTold,
     PartialTold,
+    PieceEnded,
+    PieceEnding,
     QuestionTold,
     SelfCorrectionTold,
 )
 from musician.protocol.rules.deviations import Severity
-from musician.testing.waiting import HANG_S
+from musician.testing.waiting import HANG_S, until
+
+
+def ended(ending: PieceEnding, detail: str = "") -> PieceEnded:
+    return PieceEnded(item="step 2", ending=ending, detail=detail)
 
 
 class Theatre:
@@ -40,28 +47,30 @@ class Theatre:
         feedback: str = "",
         env: dict[str, str] | None = None,
         time_limit_s: float = 60,
-    ) -> Outcome:
+    ) -> PieceEnded:
         piece = Piece(
             kind=kind,
             task_id="task-01",
-            label="step 2",
+            item="step 2",
             title="Write it",
             prose="",
             scripts=scripts,
             feedback=feedback,
-        )
-        stage = Stage(
-            tree=self.tree,
-            log=self.log,
-            env=env or {},
             time_limit_s=time_limit_s,
-            on_process=self._on_process,
-            on_event=self._on_event,
         )
-        return await ShellAgent().play(piece, stage)
+        stage = Stage(tree=self.tree, env=env or {}, on_process=self._on_process, may=nobody_asks)
+        with logged(self.log, piece, self._on_event) as tell:
+            async with ShellAgent().open(stage) as session:
+                return await session.play(piece, tell)
 
-    def perform(self, *scripts: str, **how: object) -> Outcome:
+    def perform(self, *scripts: str, **how: object) -> PieceEnded:
         return anyio.run(partial(self.play, *scripts, **how))  # type: ignore[arg-type]
+
+    def tail(self, script: str, **how: object) -> str:
+        """The end of what a subagent's piece prints, and tells its musician."""
+        told = self.perform(script, kind=PieceKind.AGENT, **how)
+        assert told.ending is PieceEnding.DONE
+        return told.detail
 
     async def _on_process(self, identity: ProcessIdentity) -> None:
         assert is_running(identity)
@@ -79,17 +88,16 @@ def theatre(tmp_path: Path) -> Theatre:
 
 def test_blocks_are_run_in_order_in_the_tree_each_by_its_own_bash(theatre: Theatre) -> None:
     outcome = theatre.perform("x=1; pwd > one", 'echo "${x-unset} $(cat one)" > two')
-    assert outcome == Outcome(kind=OutcomeKind.DONE, tail="")
+    assert outcome == ended(PieceEnding.DONE)
     assert (theatre.tree / "two").read_text() == f"unset {theatre.tree}\n"
     assert len(theatre.processes) == 2
-    assert not any(is_running(identity) for identity in theatre.processes)
+    until(lambda: not any(is_running(identity) for identity in theatre.processes))
 
 
 def test_the_first_failing_block_ends_the_piece_with_its_last_words(theatre: Theatre) -> None:
     outcome = theatre.perform("true", "echo so\necho it failed\necho ::context 12%\nexit 3", "touch never")
-    assert outcome.kind is OutcomeKind.FAILED
+    assert outcome.ending is PieceEnding.FAILED
     assert outcome.detail == "block 2 ended with exit code 3: it failed"
-    assert outcome.tail == "so\nit failed\n::context 12%"
     assert not (theatre.tree / "never").exists()
 
 
@@ -100,7 +108,7 @@ def test_a_silent_failure_has_no_last_words_of_another_block(theatre: Theatre) -
 
 @pytest.mark.parametrize("script", ["false\ntouch never", "echo $no_such_variable\ntouch never"])
 def test_a_failing_command_and_an_unset_variable_end_a_block(theatre: Theatre, script: str) -> None:
-    assert theatre.perform(script).kind is OutcomeKind.FAILED
+    assert theatre.perform(script).ending is PieceEnding.FAILED
     assert not (theatre.tree / "never").exists()
 
 
@@ -112,8 +120,7 @@ def test_an_error_message_names_the_block_and_its_line(theatre: Theatre) -> None
 
 
 def test_a_script_may_be_longer_than_an_argument(theatre: Theatre) -> None:
-    outcome = theatre.perform(f"{': filler é' * 40_000}\necho end")
-    assert outcome == Outcome(kind=OutcomeKind.DONE, tail="end")
+    assert theatre.tail(f"{': filler é' * 40_000}\necho end") == "end"
 
 
 @pytest.mark.parametrize(
@@ -125,7 +132,7 @@ def test_a_script_may_be_longer_than_an_argument(theatre: Theatre) -> None:
     ],
 )
 def test_a_piece_of_prose_alone_cannot_be_played(theatre: Theatre, kind: PieceKind, detail: str) -> None:
-    assert theatre.perform(kind=kind) == Outcome(kind=OutcomeKind.UNPLAYABLE, detail=detail)
+    assert theatre.perform(kind=kind) == ended(PieceEnding.UNPLAYABLE, detail)
 
 
 def test_tags_are_told_in_order(theatre: Theatre) -> None:
@@ -160,8 +167,8 @@ def test_a_malformed_tag_is_complained_of_in_the_log_and_an_admission_is_heard_a
     theatre: Theatre,
 ) -> None:
     assert (
-        theatre.perform("echo ::context lots; echo ::deviation Huge thing; printf end").kind
-        is OutcomeKind.DONE
+        theatre.perform("echo ::context lots; echo ::deviation Huge thing; printf end").ending
+        is PieceEnding.DONE
     )
     assert theatre.events == [DeviationTold(severity=Severity.HIGH, text="Huge thing")]
     log = theatre.log.read_text()
@@ -183,8 +190,7 @@ def test_the_log_is_appended_to_with_a_header_per_piece(theatre: Theatre) -> Non
 
 
 def test_the_tail_is_the_last_lines_bounded_and_printable(theatre: Theatre) -> None:
-    outcome = theatre.perform("seq 1000; printf '\\tx\\x1b[31m%04000d\\n' 0")
-    lines = outcome.tail.split("\n")
+    lines = theatre.tail("seq 1000; printf '\\tx\\x1b[31m%04000d\\n' 0").split("\n")
     assert len(lines) == MAX_TAIL_LINES
     assert lines[-2] == "1000"
     assert lines[-1].startswith("\tx [31m000")
@@ -195,39 +201,40 @@ def test_out_of_time_is_lost_and_nothing_runs_on(theatre: Theatre) -> None:
     began_s = time.monotonic()
     outcome = theatre.perform("echo begun; sleep 300", "touch never", time_limit_s=1)
     assert time.monotonic() - began_s < 30
-    assert outcome.kind is OutcomeKind.LOST
+    assert outcome.ending is PieceEnding.LOST
     assert outcome.detail == "block 1 ran out of time (1 s for the piece)"
-    assert outcome.tail == "begun"
+    assert theatre.log.read_text().endswith("begun\n")
     assert not (theatre.tree / "never").exists()
     assert not is_running(theatre.processes[0])
 
 
 def test_the_time_limit_is_for_the_whole_piece(theatre: Theatre) -> None:
     outcome = theatre.perform("true", time_limit_s=0)
-    assert outcome.kind is OutcomeKind.LOST
+    assert outcome.ending is PieceEnding.LOST
     assert theatre.processes == []
 
 
 @pytest.mark.parametrize(
     ("name", "kind", "words"),
     [
-        ("KILL", OutcomeKind.LOST, "was ended by SIGKILL"),
-        ("TERM", OutcomeKind.LOST, "was ended by SIGTERM"),
-        ("SEGV", OutcomeKind.FAILED, "ended with exit code 139"),
+        ("KILL", PieceEnding.LOST, "was ended by SIGKILL"),
+        ("TERM", PieceEnding.LOST, "was ended by SIGTERM"),
+        ("SEGV", PieceEnding.FAILED, "ended with exit code 139"),
     ],
 )
 def test_a_block_that_was_killed_is_lost_one_that_crashes_fails(
-    theatre: Theatre, name: str, kind: OutcomeKind, words: str
+    theatre: Theatre, name: str, kind: PieceEnding, words: str
 ) -> None:
     outcome = theatre.perform(f"ulimit -c 0; kill -{name} $$; sleep 300")
-    assert outcome == Outcome(kind=kind, detail=f"block 1 {words}")
+    assert outcome == ended(kind, f"block 1 {words}")
 
 
-def test_a_log_that_cannot_be_written_is_lost(theatre: Theatre, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    theatre.log = tmp_path / "file" / "task.log"
+def test_scripts_that_cannot_be_written_are_lost(
+    theatre: Theatre, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
     outcome = theatre.perform("touch never")
-    assert outcome.kind is OutcomeKind.LOST
+    assert outcome.ending is PieceEnding.LOST
     assert "it could not be played" in outcome.detail
     assert not (theatre.tree / "never").exists()
 
@@ -236,14 +243,14 @@ def test_feedback_reaches_a_rework_block_and_a_step_may_name_it_too(theatre: The
     script = 'printf %s "$MUSICIAN_FEEDBACK" > text; cat "$MUSICIAN_FEEDBACK_FILE" > file'
     theatre.perform(script, kind=PieceKind.REWORK, feedback='it\'s "red"\n$x é\0')
     assert (theatre.tree / "text").read_text() == (theatre.tree / "file").read_text() == 'it\'s "red"\n$x é'
-    assert theatre.perform(script).kind is OutcomeKind.DONE
+    assert theatre.perform(script).ending is PieceEnding.DONE
     assert (theatre.tree / "text").read_text() == (theatre.tree / "file").read_text() == ""
 
 
 def test_feedback_of_any_size_is_whole_in_its_file(theatre: Theatre) -> None:
     script = 'printf %s "$MUSICIAN_FEEDBACK" > text; cat "$MUSICIAN_FEEDBACK_FILE" > file'
     feedback = "é" * 300_001
-    assert theatre.perform(script, feedback=feedback).kind is OutcomeKind.DONE
+    assert theatre.perform(script, feedback=feedback).ending is PieceEnding.DONE
     assert (theatre.tree / "file").read_text() == feedback
     assert (theatre.tree / "text").read_text() == "é" * (MAX_FEEDBACK_BYTES // 2)
 
@@ -255,8 +262,7 @@ def test_the_environment_is_ours_and_the_stages_without_the_lease_and_no_input(
     monkeypatch.setenv("BOTH", "ours")
     monkeypatch.setenv("MUSICIAN_LEASE", "1")
     script = 'cat; echo "$OURS $BOTH $STAGE ${MUSICIAN_LEASE-none}"'
-    outcome = theatre.perform(script, env={"BOTH": "stage", "STAGE": "stage"})
-    assert outcome == Outcome(kind=OutcomeKind.DONE, tail="ours stage stage none")
+    assert theatre.tail(script, env={"BOTH": "stage", "STAGE": "stage"}) == "ours stage stage none"
 
 
 def test_nothing_is_left_in_the_tree_or_the_temporary_folder(
@@ -265,6 +271,5 @@ def test_nothing_is_left_in_the_tree_or_the_temporary_folder(
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
-    outcome = theatre.perform("echo $0")
-    assert outcome.tail.startswith(f"{scratch}/")
+    assert theatre.tail("echo $0").startswith(f"{scratch}/")
     assert list(scratch.iterdir()) == list(theatre.tree.iterdir()) == []

@@ -2,8 +2,8 @@
 
 Where do we …
 
-- say what an agent is asked and what it tells? ``port``
-- read ``::context 58%`` and the like from an agent's output? ``tags``
+- say what an agent is asked, what it tells, and what every one keeps? ``port``
+- hear what it prints, and keep it in the log? ``hearing``; read ``::context 58%`` and the like in it? ``tags``
 - run a step's own blocks? ``shell``
 - pick the agent a task names? ``registry``
 """

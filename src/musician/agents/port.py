@@ -1,11 +1,21 @@
-"""What an agent is asked to play, and what it tells while it plays.
+"""What an agent is: it opens a session, and the session plays piece after piece (DESIGN 6).
 
 The port knows nothing of tasks' states. A *piece* is one bounded thing to do in one working tree: a step, a
-subagent's piece, or the rework a failed checkpoint or a review asks for. The agent plays it, reports events as
-they happen, and comes back with an outcome. Cancelling the call ends the agent and everything it started.
+subagent's piece, or the rework a failed checkpoint or a review asks for. What a session tells while it plays is a
+stream of events, and so is how a piece ended: as far as they concern the musician's engine they *are* its inputs.
+
+Whoever implements it keeps this (``tests/agents/test_contract.py`` plays it with each):
+
+- One piece plays at a time. Its events reach ``tell`` one after the other, all of them before ``play`` returns.
+- Interrupting ends the piece, not the session: ``play`` returns STOPPED, or how the piece ended if it was over.
+  STOPPED is returned for nothing else, and an interrupt that comes between two pieces does nothing.
+- What a provider does is an outcome, never an error: LIMITED and REFUSED are no failures of the work.
+- After LOST, and after a call of ``play`` that was cancelled or raised, the session is over; another may be opened.
+- Leaving the session ends the agent and everything it started. Nothing is executed before ``on_process`` is done.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
@@ -17,6 +27,7 @@ from musician.protocol.musician.inputs import (
     ContextTold,
     DeviationTold,
     PartialTold,
+    PieceEnded,
     QuestionTold,
     SelfCorrectionTold,
 )
@@ -36,16 +47,38 @@ class Piece:
     """One bounded thing to do.
 
     ``scripts`` are what the plan gives the shell agent (each run by ``bash -eu``, in order); ``prose`` is what a
-    model reads; ``feedback`` is why a rework is asked for, "" otherwise.
+    model reads; ``feedback`` is why a rework is asked for, "" otherwise. What takes longer than its time is LOST.
     """
 
     kind: PieceKind
     task_id: str
-    label: str
+    item: str
     title: str
     prose: str
     scripts: tuple[str, ...]
     feedback: str = ""
+    time_limit_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What it printed or said, as it came; kept in the log."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolUsed:
+    name: str
+    what: str
+    """What it was used for, in one line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Complained:
+    """What is wrong with something that it told; for the log."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,58 +106,61 @@ class DeviationRuled:
     number: int
 
 
-AgentEvent = (
-    ContextTold
-    | DeviationTold
-    | SelfCorrectionTold
-    | QuestionTold
-    | PartialTold
-    | AnswerTold
-    | ProposalMade
-    | VerdictGiven
-    | DeviationRuled
-)
+Told = ContextTold | DeviationTold | SelfCorrectionTold | QuestionTold | PartialTold | AnswerTold
 """What the engine is told stands here as it is told."""
 
+AgentEvent = Told | Said | ToolUsed | Complained | ProposalMade | VerdictGiven | DeviationRuled
 
-class OutcomeKind(StrEnum):
-    DONE = "done"
-    FAILED = "failed"
-    """It said no: an explanation is in ``detail``."""
-    LOST = "lost"
-    """It vanished or ran out of time; nothing is known."""
-    UNPLAYABLE = "unplayable"
-    """The plan gives this agent nothing to play it with: to ask again changes nothing before the plan is changed."""
+Tell = Callable[[AgentEvent], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """How a piece ended. ``detail`` is one line that does not name the piece; ``tail`` is the last lines of output, of
-    a subagent what it says that it did.
-    """
+class ToolCall:
+    """What an agent asks leave for."""
 
-    kind: OutcomeKind
-    detail: str = ""
-    tail: str = ""
+    name: str
+    given: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """Where a piece is played: the tree, the log its output is appended to, the environment it adds.
+    """Where a session plays: the tree, and the environment it adds.
 
+    ``token`` is that of the session to go on with; one that cannot be gone on with is forgotten, and a new one begun.
     ``on_process`` is awaited after a process exists and *before* it executes anything of the agent's (D23: the
-    identity is recorded first); ``on_event`` for each event, in order.
+    identity is recorded first). ``may`` says why a tool call is refused, "" where it is not (D21).
     """
 
     tree: Path
-    log: Path
     env: Mapping[str, str] = field(default_factory=dict)
-    time_limit_s: float
+    token: str = ""
     on_process: Callable[[ProcessIdentity], Awaitable[None]]
-    on_event: Callable[[AgentEvent], Awaitable[None]]
+    may: Callable[[ToolCall], Awaitable[str]]
+
+
+class AgentSession(Protocol):
+    @property
+    def token(self) -> str:
+        """By which it can be gone on with after its process is gone; "" where it cannot."""
+        ...
+
+    async def play(self, piece: Piece, tell: Tell) -> PieceEnded: ...
+
+    async def steer(self, text: str) -> bool:
+        """Say something to the piece that plays; False where that will not hear it."""
+        ...
+
+    async def interrupt(self) -> None:
+        """Have the piece that plays end soon."""
+        ...
 
 
 class Agent(Protocol):
-    """Plays pieces. One instance serves one session."""
+    """One instance serves one musician."""
 
-    async def play(self, piece: Piece, stage: Stage) -> Outcome: ...
+    def open(self, stage: Stage) -> AbstractAsyncContextManager[AgentSession]: ...
+
+
+async def nobody_asks(call: ToolCall) -> str:
+    """For a stage whose agent has nothing to ask leave for."""
+    return f"nobody answers for {call.name} here"

@@ -2,38 +2,36 @@
 
 A piece's scripts are run in order by ``bash -eu``, each from a file outside the tree, so that a script may
 be of any length and its error messages name a file and a line. The first that fails ends the piece. The
-agent knows nothing of tasks' states and believes nothing: what a script prints is kept in the log, tags in
-it are told as they come, and the exit code alone says whether the piece is done.
+agent knows nothing of tasks' states and believes nothing: what a script prints is told as it comes, tags in it
+too, and the exit code alone says whether the piece is done.
 
 A script that fails has said no (FAILED). One that was killed or ran out of time has not said anything (LOST). Where
-the plan has no script there is nothing to run (UNPLAYABLE).
+the plan has no script there is nothing to run (UNPLAYABLE). A script hears nothing while it runs: it cannot be steered.
 """
 
 import os
 import signal
-from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
 
-from musician.agents.port import Outcome, OutcomeKind, Piece, PieceKind, Stage
-from musician.agents.tags import Line, LineReader
-from musician.processes.output import OutputLog, one_line, printable
+from musician.agents.hearing import Hearing
+from musician.agents.port import AgentSession, Piece, PieceKind, Stage, Tell
+from musician.processes.output import one_line
 from musician.processes.scratch import ScratchFolder
 from musician.processes.spawn import run_program
+from musician.protocol.musician.inputs import PieceEnded, PieceEnding
 
 MAX_FEEDBACK_BYTES = 32 * 1024
 """In $MUSICIAN_FEEDBACK (the kernel takes 128 KiB); $MUSICIAN_FEEDBACK_FILE names a file with all of it."""
 
-MAX_TAIL_LINES = 20
-_MAX_TAIL_LINE_CHARS = 400
 _MAX_DETAIL_CHARS = 300
-_MAX_COMPLAINTS = 20
 _KILLED = {
     128 + number: number.name for number in (signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM)
 }
 """Exit codes of what somebody else ended; any other signal is the script's own failure."""
-
 
 _MISSING = {
     PieceKind.REWORK: "the plan has no `rework` block for it",
@@ -42,108 +40,102 @@ _MISSING = {
 
 
 class ShellAgent:
-    """Implements :class:`musician.agents.port.Agent`. It keeps nothing from piece to piece."""
+    """Implements :class:`musician.agents.port.Agent`."""
 
-    async def play(self, piece: Piece, stage: Stage) -> Outcome:
-        """Run the piece's scripts; cancelling ends them and everything they started."""
+    @asynccontextmanager
+    async def open(self, stage: Stage) -> AsyncIterator[AgentSession]:
+        yield _ShellSession(stage)
+
+
+class _ShellSession:
+    """It keeps nothing from piece to piece: there is nothing to close, nor to go on with."""
+
+    token = ""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._playing = anyio.CancelScope()
+
+    async def play(self, piece: Piece, tell: Tell) -> PieceEnded:
         if not piece.scripts:
             what = _MISSING.get(piece.kind, "the plan has no `run` block for it")
-            return Outcome(kind=OutcomeKind.UNPLAYABLE, detail=what)
-        try:
-            with (
-                OutputLog(stage.log) as log,
-                ScratchFolder("play") as folder,
-            ):
-                log.remark(f"== {piece.label}: {one_line(piece.title, _MAX_DETAIL_CHARS)}")
-                return await _Performance(piece, stage, log, Path(folder)).play()
-        except OSError as error:
-            return Outcome(kind=OutcomeKind.LOST, detail=f"it could not be played: {error}")
+            return PieceEnded(item=piece.item, ending=PieceEnding.UNPLAYABLE, detail=what)
+        with anyio.CancelScope() as self._playing:
+            try:
+                with ScratchFolder("play") as folder:
+                    return await _Performance(piece, self._stage, tell, Path(folder)).play()
+            except OSError as error:
+                what = f"it could not be played: {error}"
+                return PieceEnded(item=piece.item, ending=PieceEnding.LOST, detail=what)
+        return PieceEnded(item=piece.item, ending=PieceEnding.STOPPED)
+
+    async def steer(self, _text: str) -> bool:
+        return False
+
+    async def interrupt(self) -> None:
+        self._playing.cancel()
 
 
 class _Performance:
-    """One piece being played: what was heard so far."""
+    """One piece being played."""
 
-    def __init__(self, piece: Piece, stage: Stage, log: OutputLog, folder: Path) -> None:
-        self._piece, self._stage, self._log, self._folder = piece, stage, log, folder
-        self._reader = LineReader()
-        self._tail: deque[str] = deque(maxlen=MAX_TAIL_LINES)
-        self._last_words = ""
-        self._complaints: list[str] = []
+    def __init__(self, piece: Piece, stage: Stage, tell: Tell, folder: Path) -> None:
+        self._piece, self._stage, self._folder = piece, stage, folder
+        self._hearing = Hearing(tell)
 
-    async def play(self) -> Outcome:
+    async def play(self) -> PieceEnded:
         env = _environment(self._piece, self._stage, self._folder)
-        deadline_s = anyio.current_time() + self._stage.time_limit_s
+        deadline_s = anyio.current_time() + self._piece.time_limit_s
         for number, script in enumerate(self._piece.scripts, start=1):
             failure = await self._run(number, script, env, deadline_s - anyio.current_time())
             if failure is not None:
-                kind, what = failure
+                ending, what = failure
                 detail = one_line(f"block {number} {what}", _MAX_DETAIL_CHARS)
-                return Outcome(kind=kind, detail=detail, tail=self._tail_text())
-        return Outcome(kind=OutcomeKind.DONE, tail=self._tail_text())
+                return PieceEnded(item=self._piece.item, ending=ending, detail=detail)
+        told = self._hearing.tail() if self._piece.kind is PieceKind.AGENT else ""
+        return PieceEnded(item=self._piece.item, ending=PieceEnding.DONE, detail=told)
 
     async def _run(
         self, number: int, script: str, env: dict[str, str], time_limit_s: float
-    ) -> tuple[OutcomeKind, str] | None:
+    ) -> tuple[PieceEnding, str] | None:
         """None if the script ended well, else what to make of it and what happened."""
         if time_limit_s <= 0:
             return self._out_of_time
         path = self._folder / f"block-{number}.sh"
         path.write_text(script, encoding="utf-8", errors="surrogateescape")
-        self._last_words = ""
+        self._hearing.last_words = ""
         ended = await run_program(
             ["bash", "-eu", str(path)],
             cwd=self._stage.tree,
             env=env,
-            on_output=self._hear,
+            on_output=self._hearing.hear,
             time_limit_s=time_limit_s,
             on_process=self._stage.on_process,
         )
-        await self._tell(self._reader.close())
-        self._write_complaints()
+        await self._hearing.close()
         if ended.timed_out:
             return self._out_of_time
         if ended.returncode == 0:
             return None
-        words = f": {self._last_words}" if self._last_words else ""
+        words = f": {self._hearing.last_words}" if self._hearing.last_words else ""
         if ended.returncode in _KILLED:
-            return OutcomeKind.LOST, f"was ended by {_KILLED[ended.returncode]}{words}"
-        return OutcomeKind.FAILED, f"ended with exit code {ended.returncode}{words}"
+            return PieceEnding.LOST, f"was ended by {_KILLED[ended.returncode]}{words}"
+        return PieceEnding.FAILED, f"ended with exit code {ended.returncode}{words}"
 
     @property
-    def _out_of_time(self) -> tuple[OutcomeKind, str]:
-        return OutcomeKind.LOST, f"ran out of time ({self._stage.time_limit_s:g} s for the piece)"
-
-    async def _hear(self, data: bytes) -> None:
-        self._log.write(data)
-        await self._tell(self._reader.feed(data))
-
-    async def _tell(self, lines: list[Line]) -> None:
-        for line in lines:
-            self._tail.append(line.text[:_MAX_TAIL_LINE_CHARS])
-            if line.text and not line.is_tag:
-                self._last_words = line.text
-            if line.complaint is not None and len(self._complaints) < _MAX_COMPLAINTS:
-                self._complaints.append(line.complaint)
-            if line.event is not None:
-                await self._stage.on_event(line.event)
-
-    def _write_complaints(self) -> None:
-        for complaint in self._complaints:
-            self._log.remark(f"[musician: {complaint}]")
-        self._complaints.clear()
-
-    def _tail_text(self) -> str:
-        return printable("\n".join(self._tail))
+    def _out_of_time(self) -> tuple[PieceEnding, str]:
+        return PieceEnding.LOST, f"ran out of time ({self._piece.time_limit_s:g} s for the piece)"
 
 
 def _environment(piece: Piece, stage: Stage, folder: Path) -> dict[str, str]:
-    """The whole environment of a script: ours, the stage's, and the feedback."""
+    """The whole environment of a script: ours, the stage's, what is played, and the feedback."""
     feedback = piece.feedback.replace("\0", "").encode("utf-8", "replace")
     path = folder / "feedback.txt"
     path.write_bytes(feedback)
     return {
         **os.environ,
         **stage.env,
+        "MUSICIAN_ITEM": piece.item,
         "MUSICIAN_FEEDBACK": feedback[:MAX_FEEDBACK_BYTES].decode("utf-8", "ignore"),
         "MUSICIAN_FEEDBACK_FILE": str(path),
     }

@@ -15,6 +15,7 @@ Where do we …
 - play the model? ``model_server``
 - give a client surroundings of its own? ``client_home``
 - run it with ``-p``? ``print_client``; in a terminal? ``terminal_client``; through the SDK? ``hosted_client``
+- play a musician with an agent that is a script? ``scripted_agent``
 - wait for what gives no event? ``waiting``
 
 ``hosted_client`` needs ``musician[claude]``, which brings the client too; the terminal needs ``tmux``.

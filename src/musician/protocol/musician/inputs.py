@@ -45,6 +45,10 @@ class PieceEnding(StrEnum):
     """Nothing was played, nor would be another time: the plan lacks what the agent needs."""
     STOPPED = "stopped"
     """Because the engine said so."""
+    LIMITED = "limited"
+    """Its provider gives it nothing for a while: no failure of the work (D3)."""
+    REFUSED = "refused"
+    """Its provider gives it nothing before a person has acted: a login that expired, an account that is empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +56,7 @@ class PieceEnded:
     """``commit_id`` is where git keeps a finished piece, None where nothing changed or there is no worktree.
 
     ``detail`` is why it failed, or what a subagent that is done told of its work. ``left`` is what a failed one has
-    changed.
+    changed. ``wait_s`` is how long a limit holds, None where its provider does not say.
     """
 
     item: str
@@ -60,6 +64,7 @@ class PieceEnded:
     detail: str = ""
     commit_id: str | None = None
     left: Extent = field(default_factory=Extent)
+    wait_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,12 +14,14 @@ import anyio
 from anyio.to_thread import run_sync
 
 from musician.agents import port
+from musician.agents.hearing import logged
 from musician.agents.registry import make_agent
 from musician.plans.model import TaskSpec
 from musician.processes.output import one_line
 from musician.processes.scratch import ScratchFolder
 from musician.protocol.conductor.opinion import Judgement, Opinion, form_opinion
 from musician.protocol.errors import MusicianError
+from musician.protocol.musician.inputs import PieceEnding
 from musician.protocol.rules.review import needs_a_judge
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
@@ -75,27 +77,31 @@ async def ask_reviewer(
             env |= {"MUSICIAN_TASK": task.task_id, "MUSICIAN_BASE": base, **python_environment()}
             stage = port.Stage(
                 tree=place / "tree",
-                log=root.logs_dir / f"{task.task_id}.reviewer.log",
                 env={
                     **env,
                     "MUSICIAN_TREE": str(place / "tree"),
                     "MUSICIAN_CHECKPOINT": str(found.checkpoint),
                 },
-                time_limit_s=settings.time.review_limit_s,
                 on_process=nobody_records,
-                on_event=heard.hear,
+                may=port.nobody_asks,
             )
-            outcome = await make_agent(agent).play(_piece(task, found.checkpoint, text, shown), stage)
+            piece = _piece(task, found.checkpoint, text, shown, settings.time.review_limit_s)
+            log = root.logs_dir / f"{task.task_id}.reviewer.log"
+            with logged(log, piece, heard.hear) as tell:
+                async with make_agent(agent).open(stage) as session:
+                    ended = await session.play(piece, tell)
         finally:
             with anyio.CancelScope(shield=True):
                 await run_sync(folder.cleanup)
     except (MusicianError, OSError) as error:
         return form_opinion((), trouble=one_line(str(error), _MOST_TROUBLE_CHARS))
-    trouble = "" if outcome.kind is port.OutcomeKind.DONE else outcome.detail or outcome.kind
+    trouble = "" if ended.ending is PieceEnding.DONE else ended.detail or ended.ending
     return form_opinion(heard.verdicts, ruled=heard.ruled, shown=len(shown), trouble=trouble)
 
 
-def _piece(task: TaskSpec, checkpoint: int, text: str, shown: tuple[str, ...]) -> port.Piece:
+def _piece(
+    task: TaskSpec, checkpoint: int, text: str, shown: tuple[str, ...], time_limit_s: float
+) -> port.Piece:
     asked = (
         f"Judge what was submitted at checkpoint {checkpoint} of {task.task_id}: {task.title}. Change nothing. Answer"
         " with a line `::verdict approve`, or one `::verdict reject POINT` or `::verdict fix POINT` for each point, and"
@@ -104,11 +110,12 @@ def _piece(task: TaskSpec, checkpoint: int, text: str, shown: tuple[str, ...]) -
     return port.Piece(
         kind=port.PieceKind.REVIEW,
         task_id=task.task_id,
-        label=f"review of checkpoint {checkpoint}",
+        item=f"review of checkpoint {checkpoint}",
         title=task.title,
         prose="\n\n".join(filter(None, (asked, task.overview, text, _listed(shown)))),
         scripts=() if task.reviewer is None else (task.reviewer,),
         feedback=text,
+        time_limit_s=time_limit_s,
     )
 
 

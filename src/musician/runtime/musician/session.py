@@ -19,6 +19,7 @@ from anyio.to_thread import run_sync
 
 from musician import service
 from musician.agents import port
+from musician.agents.hearing import logged
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
 from musician.protocol.claim import Claim
@@ -35,6 +36,7 @@ from musician.protocol.states import State
 from musician.protocol.values import dataclass, replace
 from musician.runtime.baselines import Baselines
 from musician.runtime.checkpoint import run_checkpoint
+from musician.runtime.musician.engaged import Engaged
 from musician.runtime.musician.watching import Watcher
 from musician.runtime.noticing import noticed
 from musician.runtime.papers import Papers
@@ -47,11 +49,6 @@ from musician.runtime.tasktree import TaskTree, key_outputs
 from musician.runtime.world import WORLD, Verify
 from musician.store.port import Store
 
-_OUTCOMES = {
-    port.OutcomeKind.FAILED: i.PieceEnding.FAILED,
-    port.OutcomeKind.LOST: i.PieceEnding.LOST,
-    port.OutcomeKind.UNPLAYABLE: i.PieceEnding.UNPLAYABLE,
-}
 _MOST_TROUBLE_CHARS = 500
 _MOST_TOLD_CHARS = 4000
 """Of what a subagent told at its end, kept to be held against what is found (D19)."""
@@ -79,6 +76,8 @@ class Session:
     verify: Verify = WORLD.verify_checkpoint
     _send: MemoryObjectSendStream[i.Input] = field(init=False)
     _receive: MemoryObjectReceiveStream[i.Input] = field(init=False)
+    _group: anyio.abc.TaskGroup = field(init=False)
+    _engaged: Engaged = field(init=False)
     _playing: anyio.CancelScope | None = None
     _watcher: Watcher = field(init=False)
     _end: r.End | None = None
@@ -86,6 +85,7 @@ class Session:
 
     def __post_init__(self) -> None:
         self._send, self._receive = anyio.create_memory_object_stream[i.Input](math.inf)
+        self._engaged = Engaged(agent=self.agent, stage=self._stage)
         self._watcher = Watcher(
             store=self.store, claim=self.claim, settings=self.settings, tell=self._send.send
         )
@@ -98,16 +98,16 @@ class Session:
         """Play to the end of the session. ``last_seen_id``: messages up to it were handed over with ``started``."""
         self._watcher.last_seen_id = last_seen_id
         with self._send, self._receive:
-            async with anyio.create_task_group() as group:
-                await self._take(started, group)
+            async with anyio.create_task_group() as self._group:
+                await self._take(started)
                 if self._end is None:
-                    group.start_soon(self._watcher.run)
+                    self._group.start_soon(self._watcher.run)
                     async for given in self._receive:
                         if not self._is_overtaken(given):
-                            await self._take(given, group)
+                            await self._take(given)
                         if self._end is not None:
                             break
-                group.cancel_scope.cancel()
+                self._group.cancel_scope.cancel()
         assert self._end is not None  # noqa: S101  # the queue stays open until the end
         return self._end
 
@@ -117,7 +117,7 @@ class Session:
             return True
         return isinstance(given, i.VerdictArrived | i.WaitTimedOut) and not takes(self.state, given)
 
-    async def _take(self, given: i.Input, group: anyio.abc.TaskGroup) -> None:
+    async def _take(self, given: i.Input) -> None:
         """One turn: decide, store, act. The new state counts only once its records are stored."""
         if isinstance(given, i.MessageArrived):  # the watcher may have seen it before the question was asked
             given = replace(given, is_answer=given.message_id > self._asked_id)
@@ -136,39 +136,39 @@ class Session:
         except ClaimLost:
             if isinstance(given, i.ClaimWasLost):
                 raise
-            await self._take(i.ClaimWasLost(), group)
+            await self._take(i.ClaimWasLost())
             return
         except IllegalEvent as refused:
             # The exit was requested since the watcher's last look; a session that leaves takes what happened.
             if refused.state != State.EXIT_REQUESTED or isinstance(given, i.ExitWasRequested):
                 raise
-            await self._take(i.ExitWasRequested(text="", message_id=0), group)
+            await self._take(i.ExitWasRequested(text="", message_id=0))
             if takes(self.state, given):
-                await self._take(given, group)
+                await self._take(given)
             return
         self.state = state
         self._watcher.pause(state.mode in _PAUSED)
         for act in ready.acts:
-            await self._act(act, group)
+            await self._act(act)
 
-    async def _act(self, act: r.Act, group: anyio.abc.TaskGroup) -> None:
+    async def _act(self, act: r.Act) -> None:
         match act:
             case r.PlayPiece():
-                self._begin(group, partial(self._play, act))
+                self._begin(partial(self._play, act))
             case r.ReworkPiece():
-                self._begin(group, partial(self._rework, act))
+                self._begin(partial(self._rework, act))
             case r.Verify():
-                self._begin(group, partial(self._verify, act))
+                self._begin(partial(self._verify, act))
             case r.StopPiece():
                 if self._playing is not None:
-                    self._playing.cancel()
+                    self._engaged.interrupt(self._group, self._playing)
             case r.End():
                 self._end = act
 
-    def _begin(self, group: anyio.abc.TaskGroup, work: Work) -> None:
+    def _begin(self, work: Work) -> None:
         # The scope exists before the task runs, so that a stop which comes first is not lost.
         self._playing = anyio.CancelScope()
-        group.start_soon(self._busy, self._playing, work)
+        self._group.start_soon(self._busy, self._playing, work)
 
     async def _busy(self, scope: anyio.CancelScope, work: Work) -> None:
         """Run one piece or verification; tell how it ended, once and last."""
@@ -285,24 +285,25 @@ class Session:
         piece = port.Piece(
             kind=kind,
             task_id=self.claim.task_id,
-            label=item,
+            item=item,
             title=title,
             prose=prose,
             scripts=scripts,
             feedback=feedback,
+            time_limit_s=self.settings.time.step_limit_s,
         )
-        outcome = await self.agent.play(piece, self._stage(item))
-        by_subagent = kind is port.PieceKind.AGENT
-        if outcome.kind is not port.OutcomeKind.DONE:
+        with logged(self.log, piece, self._heard) as tell:
+            ended = await self._engaged.play(piece, tell, self._group)
+        if ended.ending is not i.PieceEnding.DONE:
+            by_subagent = kind is port.PieceKind.AGENT
             left = await run_sync(self.tree.attempted) if by_subagent else Extent()
-            detail = outcome.detail
-            if outcome.kind is port.OutcomeKind.UNPLAYABLE:
+            detail = ended.detail
+            if ended.ending is i.PieceEnding.UNPLAYABLE:
                 detail += f"; add one at {await run_sync(self._place)}"
-            return i.PieceEnded(item=item, ending=_OUTCOMES[outcome.kind], detail=detail, left=left)
+            return replace(ended, detail=detail, left=left)
         with anyio.CancelScope(shield=True):  # done is done: a stop that comes now finds it kept
             commit = await run_sync(partial(self.tree.keep, item, title))
-        told = outcome.tail[-_MOST_TOLD_CHARS:] if by_subagent else ""
-        return i.PieceEnded(item=item, ending=i.PieceEnding.DONE, detail=told, commit_id=commit)
+        return replace(ended, detail=ended.detail[-_MOST_TOLD_CHARS:], commit_id=commit)
 
     def _place(self) -> str:
         """Where in the plan that is which is played, or mended, now."""
@@ -376,14 +377,12 @@ class Session:
         entry = Entry(kind=Kind.SETTING_UP, text=one_line(command, _MOST_TROUBLE_CHARS))
         await run_sync(partial(self.recorder.store_record, r.Write(entries=(entry,))))
 
-    def _stage(self, item: str) -> port.Stage:
+    def _stage(self) -> port.Stage:
         return port.Stage(
             tree=self.tree.path,
-            log=self.log,
-            env=self._environment_for(item),
-            time_limit_s=self.settings.time.step_limit_s,
+            env=self.environment,
             on_process=self._record_agent,
-            on_event=self._heard,
+            may=port.nobody_asks,
         )
 
     def _environment_for(self, item: str) -> dict[str, str]:
@@ -393,13 +392,9 @@ class Session:
         await run_sync(partial(service.record_process, self.store, self.claim, "agent", identity))
 
     async def _heard(self, event: port.AgentEvent) -> None:
-        match event:
-            case port.ProposalMade():  # kept at once: the engine has nothing to decide
-                desk = Desk(root=self.papers.root, store=self.store)
-                await run_sync(partial(keep_made, desk, self.claim, self.tree.path, event))
-            case (
-                port.VerdictGiven() | port.DeviationRuled()
-            ):  # a reviewer's: of one that plays it means nothing
-                pass
-            case _:
-                await self._send.send(event)
+        """What only a reviewer says means nothing of one that plays."""
+        if isinstance(event, port.ProposalMade):  # kept at once: the engine has nothing to decide
+            desk = Desk(root=self.papers.root, store=self.store)
+            await run_sync(partial(keep_made, desk, self.claim, self.tree.path, event))
+        elif isinstance(event, port.Told):
+            await self._send.send(event)

@@ -1,0 +1,82 @@
+"""The agent's session, kept open from piece to piece.
+
+It is opened when the first piece is played, by a task of its own, which closes it too. One that is over (its agent was
+lost, or did not heed an interrupt) is closed at once; the next piece is played in a new one, which is given the token
+of the last.
+"""
+
+from collections.abc import Callable
+from dataclasses import field
+
+import anyio
+import anyio.abc
+
+from musician.agents.port import Agent, AgentSession, Piece, Stage, Tell
+from musician.protocol.musician.inputs import PieceEnded, PieceEnding
+from musician.protocol.values import dataclass, replace
+
+INTERRUPT_LIMIT_S = 5.0
+"""An agent that has not ended its piece by then is ended itself."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Engaged:
+    """All calls belong to one event loop; ``group`` lives as long as the session may be open."""
+
+    agent: Agent
+    stage: Callable[[], Stage]
+    token: str = ""
+    """Of the session that plays or played last."""
+    _session: AgentSession | None = None
+    _leaving: anyio.Event = field(default_factory=anyio.Event)
+    _over: anyio.Event | None = None
+    """Set when the piece that plays is over; None while none plays."""
+    _interrupted: bool = False
+
+    async def play(self, piece: Piece, tell: Tell, group: anyio.abc.TaskGroup) -> PieceEnded:
+        session = self._session or await group.start(self._hold)
+        over = self._over = anyio.Event()
+        self._interrupted = is_over = False
+        try:
+            ended: PieceEnded = await session.play(piece, tell)
+            is_over = ended.ending is not PieceEnding.LOST
+        finally:
+            self.token = session.token
+            self._over = None
+            over.set()
+            if not is_over:
+                self._leave()
+        if ended.ending is PieceEnding.STOPPED and not self._interrupted:
+            return replace(ended, ending=PieceEnding.LOST, detail="it stopped, and nobody had told it to")
+        return ended
+
+    async def steer(self, text: str) -> bool:
+        """Say something to the piece that plays; False where it does not hear it."""
+        return self._session is not None and self._over is not None and await self._session.steer(text)
+
+    def interrupt(self, group: anyio.abc.TaskGroup, scope: anyio.CancelScope) -> None:
+        """Have the piece that plays end; by cancelling ``scope``, around it, where none plays or it does not heed."""
+        if self._over is None:
+            scope.cancel()
+        else:
+            self._interrupted = True
+            group.start_soon(self._interrupt, self._over, scope)
+
+    async def _interrupt(self, over: anyio.Event, scope: anyio.CancelScope) -> None:
+        with anyio.move_on_after(INTERRUPT_LIMIT_S):
+            if self._session is not None and not over.is_set():
+                await self._session.interrupt()
+            await over.wait()
+        if not over.is_set():
+            scope.cancel()
+
+    async def _hold(self, *, task_status: anyio.abc.TaskStatus[AgentSession]) -> None:
+        leaving = self._leaving = anyio.Event()
+        async with self.agent.open(replace(self.stage(), token=self.token)) as session:
+            self._session = session
+            task_status.started(session)
+            await leaving.wait()
+
+    def _leave(self) -> None:
+        self._session = None
+        self._leaving.set()

@@ -1,0 +1,359 @@
+"""What every agent keeps, played with each (``musician.agents.port``). What one cannot do it declares."""
+
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+import pytest
+
+from musician.agents.port import (
+    Agent,
+    AgentEvent,
+    AgentSession,
+    Piece,
+    PieceKind,
+    Said,
+    Stage,
+    ToolCall,
+    ToolUsed,
+)
+from musician.agents.shell import ShellAgent
+from musician.processes.identity import ProcessIdentity, is_running
+from musician.protocol.musician.inputs import (
+    ContextTold,
+    DeviationTold,
+    PieceEnded,
+    PieceEnding,
+    QuestionTold,
+)
+from musician.protocol.rules.deviations import Severity
+from musician.testing import scripted_agent as scripted
+from musician.testing.scripted_agent import ScriptedAgent
+from musician.testing.waiting import HANG_S, until
+
+SHELL = {
+    "work": "echo ::context 40%; echo hello; echo ::deviation Medium other; echo '::question which?'; echo x > made",
+    "fail": "echo why not; exit 3",
+    "wait": "echo begun; sleep 301 & echo $! > child; sleep 300",
+    "hang": "trap '' INT TERM; echo begun; while true; do sleep 1 || true; done",
+    "vanish": "echo going; kill -KILL $$",
+    "environment": 'echo "$STAGE" > made',
+}
+SCRIPTED = {
+    "work": [
+        scripted.say("::context 40%\nhello\n::deviation Medium other\n::question which?"),
+        scripted.run("echo x > made"),
+    ],
+    "fail": [scripted.say("why not"), scripted.end(PieceEnding.FAILED, "why not")],
+    "wait": [scripted.say("begun"), scripted.run("sleep 301 & echo $! > child; sleep 300")],
+    "hang": [scripted.say("begun"), scripted.HANG],
+    "vanish": [scripted.CRASH],
+    "environment": [scripted.run('echo "$STAGE" > made')],
+    "hear": [scripted.say("begun"), scripted.HEAR],
+    "ask": [scripted.ask("Bash", command="git push"), scripted.ask("Bash", command="ls")],
+    "use a tool": [scripted.USE_TOOL],
+    "recall": [scripted.RECALL],
+    "limit": [scripted.end(PieceEnding.LIMITED, "rate limit", 90)],
+    "refuse": [scripted.end(PieceEnding.REFUSED, "no credit")],
+}
+"""The one story in each agent's words, by the item that is played."""
+
+CANNOT = {
+    "shell": {"steer", "ask leave", "use tools", "go on by its token", "tell of its provider"},
+    "scripted": set(),
+}
+
+
+@dataclass
+class Theatre:
+    """One agent, and everything it told."""
+
+    name: str
+    folder: Path
+    agent: Agent
+    events: list[AgentEvent] = field(default_factory=list)
+    processes: list[ProcessIdentity] = field(default_factory=list)
+    asked: list[ToolCall] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.tree = self.folder / "my tree (é) $x"
+        self.tree.mkdir()
+
+    def needs(self, ability: str) -> None:
+        if ability in CANNOT[self.name]:
+            pytest.skip(f"declared: {self.name} cannot {ability}")
+
+    @asynccontextmanager
+    async def session(self, token: str = "") -> AsyncIterator[AgentSession]:
+        stage = Stage(
+            tree=self.tree, env={"STAGE": "stage"}, token=token, on_process=self.on_process, may=self.may
+        )
+        async with self.agent.open(stage) as session:
+            yield session
+
+    async def play(self, session: AgentSession, item: str, time_limit_s: float = HANG_S) -> PieceEnded:
+        piece = Piece(
+            kind=PieceKind.STEP,
+            task_id="task-01",
+            item=item,
+            title="A title",
+            prose="",
+            scripts=(SHELL.get(item, ""),),
+            time_limit_s=time_limit_s,
+        )
+        return await session.play(piece, self.tell)
+
+    async def tell(self, event: AgentEvent) -> None:
+        await anyio.lowlevel.checkpoint()
+        self.events.append(event)
+
+    async def may(self, call: ToolCall) -> str:
+        self.asked.append(call)
+        return "a musician publishes nothing" if "push" in str(call.given) else ""
+
+    async def on_process(self, identity: ProcessIdentity) -> None:
+        self.processes.append(identity)
+
+    @property
+    def text(self) -> str:
+        return b"".join(event.data for event in self.events if isinstance(event, Said)).decode()
+
+    async def until_said(self, text: str) -> None:
+        with anyio.fail_after(HANG_S):
+            while text not in self.text:
+                await anyio.sleep(0.01)
+
+    def nothing_runs(self) -> None:
+        assert self.processes
+        until(lambda: not any(is_running(identity) for identity in self.processes))
+
+
+@pytest.fixture(params=["shell", "scripted"])
+def theatre(request: pytest.FixtureRequest, tmp_path: Path) -> Theatre:
+    agents: dict[str, Callable[[], Agent]] = {
+        "shell": ShellAgent,
+        "scripted": lambda: ScriptedAgent(tmp_path / "script", SCRIPTED),
+    }
+    return Theatre(name=request.param, folder=tmp_path, agent=agents[request.param]())
+
+
+def test_its_events_come_in_order_and_before_the_end(theatre: Theatre) -> None:
+    async def story() -> PieceEnded:
+        async with theatre.session() as session:
+            return await theatre.play(session, "work")
+
+    assert anyio.run(story) == PieceEnded(item="work", ending=PieceEnding.DONE)
+    assert [event for event in theatre.events if not isinstance(event, Said)] == [
+        ContextTold(used_pct=40.0),
+        DeviationTold(severity=Severity.MEDIUM, text="other"),
+        QuestionTold(text="which?"),
+    ]
+    assert "hello\n" in theatre.text
+    assert (theatre.tree / "made").exists()
+    theatre.nothing_runs()
+
+
+def test_a_session_plays_piece_after_piece_and_a_failure_does_not_end_it(theatre: Theatre) -> None:
+    async def story() -> list[PieceEnded]:
+        async with theatre.session() as session:
+            return [await theatre.play(session, item) for item in ("fail", "environment")]
+
+    failed, done = anyio.run(story)
+    assert failed.ending is PieceEnding.FAILED
+    assert "why not" in failed.detail
+    assert done.ending is PieceEnding.DONE
+    assert (theatre.tree / "made").read_text() == "stage\n"
+
+
+def test_an_interrupt_ends_the_piece_and_all_it_runs_but_not_the_session(theatre: Theatre) -> None:
+    """One that comes while nothing plays does nothing."""
+
+    async def story() -> list[PieceEnded]:
+        ended = []
+
+        async def wait(session: AgentSession) -> None:
+            ended.append(await theatre.play(session, "wait"))
+
+        async with theatre.session() as session:
+            await session.interrupt()
+            with anyio.fail_after(HANG_S):
+                async with anyio.create_task_group() as group:
+                    group.start_soon(wait, session)
+                    await theatre.until_said("begun")
+                    while not (theatre.tree / "child").exists():
+                        await anyio.sleep(0.01)
+                    await session.interrupt()
+            await session.interrupt()
+            child = int((theatre.tree / "child").read_text())
+            until(lambda: not _lives(child))
+            ended.append(await theatre.play(session, "work"))
+        return ended
+
+    stopped, done = anyio.run(story)
+    assert stopped == PieceEnded(item="wait", ending=PieceEnding.STOPPED)
+    assert done.ending is PieceEnding.DONE
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return "(sleep) Z" not in Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("item", ["wait", "hang"])
+def test_cancelled_nothing_of_it_is_left(theatre: Theatre, item: str) -> None:
+    async def story() -> None:
+        async with theatre.session() as session, anyio.create_task_group() as group:
+            group.start_soon(theatre.play, session, item)
+            await theatre.until_said("begun")
+            group.cancel_scope.cancel()
+
+    anyio.run(story)
+    theatre.nothing_runs()
+
+
+def test_what_takes_longer_than_its_time_is_lost(theatre: Theatre) -> None:
+    async def story() -> PieceEnded:
+        async with theatre.session() as session:
+            return await theatre.play(session, "hang", time_limit_s=2)
+
+    ended = anyio.run(story)
+    assert ended.ending is PieceEnding.LOST
+    assert "ran out of time (2 s for the piece)" in ended.detail
+    theatre.nothing_runs()
+
+
+def test_one_that_vanishes_is_lost_and_another_session_may_be_opened(theatre: Theatre) -> None:
+    async def story() -> list[PieceEnded]:
+        ended = []
+        for item in ("vanish", "work"):
+            async with theatre.session() as session:
+                ended.append(await theatre.play(session, item))
+        return ended
+
+    lost, done = anyio.run(story)
+    assert lost.ending is PieceEnding.LOST
+    assert lost.detail
+    assert done.ending is PieceEnding.DONE
+
+
+def test_nothing_is_executed_before_its_process_is_recorded(theatre: Theatre) -> None:
+    async def unrecorded(_: ProcessIdentity) -> None:
+        raise LookupError("no database")
+
+    async def story() -> None:
+        theatre.on_process = unrecorded  # type: ignore[method-assign, assignment]
+        async with theatre.session() as session:
+            await theatre.play(session, "work")
+
+    with pytest.raises(LookupError):
+        anyio.run(story)
+    assert not (theatre.tree / "made").exists()
+    assert theatre.events == []
+
+
+def test_what_is_said_to_it_while_it_plays_is_heard_by_the_piece(theatre: Theatre) -> None:
+    async def story() -> list[bool]:
+        async with theatre.session() as session:
+            before = await session.steer("too early")
+            async with anyio.create_task_group() as group:
+                group.start_soon(theatre.play, session, "hear")
+                await theatre.until_said("begun")
+                while_playing = await session.steer("use the other one")
+            return [before, while_playing, await session.steer("too late")]
+
+    theatre.needs("steer")
+    assert anyio.run(story) == [False, True, False]
+    assert "heard: use the other one" in theatre.text
+
+
+def test_what_cannot_be_steered_says_so(theatre: Theatre) -> None:
+    async def story() -> bool:
+        async with theatre.session() as session, anyio.create_task_group() as group:
+            group.start_soon(theatre.play, session, "wait")
+            await theatre.until_said("begun")
+            is_heard = await session.steer("use the other one")
+            await session.interrupt()
+        return is_heard
+
+    assert anyio.run(story) is ("steer" not in CANNOT[theatre.name])
+
+
+def test_it_asks_leave_and_heeds_the_answer(theatre: Theatre) -> None:
+    theatre.needs("ask leave")
+
+    async def story() -> None:
+        async with theatre.session() as session:
+            await theatre.play(session, "ask")
+
+    anyio.run(story)
+    assert theatre.asked == [
+        ToolCall(name="Bash", given={"command": "git push"}),
+        ToolCall(name="Bash", given={"command": "ls"}),
+    ]
+    assert theatre.text == "leave: a musician publishes nothing\nleave: given\n"
+
+
+def test_its_tools_are_told(theatre: Theatre) -> None:
+    theatre.needs("use tools")
+
+    async def story() -> None:
+        async with theatre.session() as session:
+            await theatre.play(session, "use a tool")
+
+    anyio.run(story)
+    assert theatre.events == [ToolUsed(name="Bash", what="ls")]
+
+
+def test_what_its_provider_does_is_an_outcome(theatre: Theatre) -> None:
+    theatre.needs("tell of its provider")
+
+    async def story() -> list[PieceEnded]:
+        async with theatre.session() as session:
+            return [await theatre.play(session, item) for item in ("limit", "refuse", "work")]
+
+    limited, refused, done = anyio.run(story)
+    assert limited == PieceEnded(item="limit", ending=PieceEnding.LIMITED, detail="rate limit", wait_s=90)
+    assert refused == PieceEnded(item="refuse", ending=PieceEnding.REFUSED, detail="no credit")
+    assert done.ending is PieceEnding.DONE
+
+
+def test_it_is_gone_on_with_by_its_token_after_its_process_was_killed(theatre: Theatre) -> None:
+    theatre.needs("go on by its token")
+
+    async def lose(session: AgentSession) -> None:
+        assert (await theatre.play(session, "wait")).ending is PieceEnding.LOST
+
+    async def story() -> tuple[str, str, str]:
+        async with theatre.session() as session:
+            await theatre.play(session, "work")
+            first = session.token
+            async with anyio.create_task_group() as group:
+                group.start_soon(lose, session)
+                await theatre.until_said("begun")
+                os.kill(theatre.processes[-1].pid, signal.SIGKILL)
+        async with theatre.session(first) as session:
+            await theatre.play(session, "recall")
+            second = session.token
+        async with theatre.session("nobody knows it") as session:
+            return first, second, session.token
+
+    first, second, unknown = anyio.run(story)
+    assert first == second
+    assert theatre.text.endswith("played: work, wait, recall\n")
+    assert unknown
+    assert unknown != first
+
+
+def test_what_has_no_token_cannot_be_gone_on_with(theatre: Theatre) -> None:
+    async def story() -> str:
+        async with theatre.session() as session:
+            await theatre.play(session, "work")
+            return session.token
+
+    assert bool(anyio.run(story)) is ("go on by its token" not in CANNOT[theatre.name])
