@@ -218,6 +218,8 @@ def act_of(act: r.Act) -> str:
             return f"verify {act.check.item}"
         case r.StopPiece():
             return "stop what runs"
+        case r.Steer():
+            return f"say to what runs: {act.text}"
         case r.End():
             return f"end, {act.kind}: {act.reason}"
 

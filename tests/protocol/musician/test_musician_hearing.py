@@ -32,14 +32,14 @@ def test_what_was_said_of_this_session_s_context_is_no_advice_to_its_successor()
 
 def test_a_normal_message_is_delivered_at_the_next_boundary() -> None:
     story = Story().note()
-    assert story.names() == []
+    assert story.names() == ["Steer"]
     assert story.done().only(r.PlayPiece).advice == "use v2"
 
 
 def test_a_message_is_acknowledged_once_and_only_when_a_piece_that_heard_it_is_done() -> None:
     story = Story().note(message_id=11)
     assert "Acknowledge" not in story.done().names()
-    assert story.note("and v3", message_id=12).names() == []
+    assert story.note("and v3", message_id=12).names() == ["Steer"]
     story.done()
     assert story.only(r.Acknowledge).message_id == 11
     story.verified().approved(message_id=13)
@@ -113,6 +113,48 @@ def test_a_rework_that_was_stopped_is_begun_anew_with_its_feedback_and_the_messa
 def test_a_message_while_a_verdict_is_awaited_starts_nothing() -> None:
     assert submitted().note().names() == []
     assert submitted().note(urgent=True).names() == []
+
+
+# -- steering -----------------------------------------------------------------------------------------------------
+
+
+def test_a_note_is_said_to_the_piece_that_plays_and_settled_with_it_once_it_is_heard() -> None:
+    story = Story().note("use v2", message_id=11)
+    assert story.acts == (r.Steer(text="use v2", message_id=11),)
+    story.tell(i.Steered(message_id=11)).done()
+    assert story.only(r.Acknowledge).message_id == 11
+    assert story.only(r.PlayPiece).advice == ""
+
+
+def test_a_note_that_the_piece_did_not_hear_is_the_next_ones() -> None:
+    assert Story().note("use v2").done().only(r.PlayPiece).advice == "use v2"
+
+
+def test_a_rework_is_steered_and_a_verification_is_not() -> None:
+    assert submitted().judged(State.REVIEW_FAILED, "too broad").note().names() == ["Steer"]
+    assert at_checkpoint().note().names() == []
+
+
+def test_notes_are_settled_in_order_and_what_was_heard_out_of_it_is_said_again() -> None:
+    story = Story().note("one", message_id=11).note("two", message_id=12)
+    assert story.tell(i.Steered(message_id=12)).done().only(r.PlayPiece).advice == "one\n\ntwo"
+    story = Story().note("one", message_id=11).tell(i.PauseLifted(message_id=12)).note("two", message_id=13)
+    story.tell(i.Steered(message_id=11)).tell(i.Steered(message_id=13)).done()
+    assert story.only(r.Acknowledge).message_id == 13
+    assert not story.state.heard
+
+
+def test_what_was_heard_by_a_piece_that_failed_is_said_to_the_next_attempt() -> None:
+    story = Story().done().note("use v2").tell(i.Steered(message_id=11)).lost()
+    assert "use v2" in story.only(r.PlayPiece).advice
+
+
+def test_a_word_that_nobody_waits_to_have_heard_counts_for_nothing() -> None:
+    assert Story().tell(i.Steered(message_id=99)).state.carried == 0
+
+
+def test_correction_steps_are_played_and_not_said() -> None:
+    assert "Steer" not in Story().note("CORRECTIONS, before anything else:\n1. write it anew").names()
 
 
 # -- questions ----------------------------------------------------------------------------------------------------

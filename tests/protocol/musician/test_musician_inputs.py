@@ -53,15 +53,16 @@ def ended(item: str, ending: i.PieceEnding) -> i.PieceEnded:
     return i.PieceEnded(item=item, ending=ending, detail="d")
 
 
-DONE, FAILED, LOST, UNPLAYABLE, STOPPED = i.PieceEnding
+DONE, STOPPED = i.PieceEnding.DONE, i.PieceEnding.STOPPED
+BADLY = [each for each in i.PieceEnding if each not in (DONE, STOPPED)]
 TAKEN: list[tuple[i.Input, list[str]]] = [
     (i.Started(progress=Progress(), errors_so_far=0, retry_limit=5, report_path=""), ["new"]),
-    *((ended("step 1", each), STEPS) for each in (DONE, FAILED, LOST, UNPLAYABLE)),
-    *((ended("rework 1.1", each), REWORKS) for each in (DONE, FAILED, LOST, UNPLAYABLE)),
+    *((ended("step 1", each), STEPS) for each in (DONE, *BADLY)),
+    *((ended("rework 1.1", each), REWORKS) for each in (DONE, *BADLY)),
     (ended("checkpoint 1", DONE), []),
-    *((ended("checkpoint 1", each), CHECKS) for each in (FAILED, LOST, UNPLAYABLE)),
+    *((ended("checkpoint 1", each), CHECKS) for each in BADLY),
     *((ended(item, STOPPED), STOPPING) for item in ("step 1", "checkpoint 1", "rework 1.1", "")),
-    *((ended("step 9", each), []) for each in (DONE, FAILED, LOST, UNPLAYABLE)),
+    *((ended("step 9", each), []) for each in (DONE, *BADLY)),
     *(
         (
             i.VerificationEnded(
@@ -90,6 +91,7 @@ TAKEN: list[tuple[i.Input, list[str]]] = [
         for state in State
     ),
     *((i.MessageArrived(message_id=1, text="t", urgent=urgent), STARTED) for urgent in (False, True)),
+    (i.Steered(message_id=1), STARTED),
     (i.PauseAsked(text="t"), STARTED),
     (i.PauseLifted(), STARTED),
     (i.ExitWasRequested(text="t"), STARTED),

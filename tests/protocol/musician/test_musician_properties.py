@@ -52,6 +52,7 @@ class World:
     """A store and a driver, as far as the engine can tell: it refuses what the state machine refuses."""
 
     def __init__(self, program: Program, journal: list[Entry], *, retry_limit: int = 5) -> None:
+        self.steered: list[int] = []
         self.engine = MusicianState(program=program, settings=Settings())
         self.state = State.WORKING
         self.journal = journal
@@ -128,6 +129,9 @@ class World:
                 assert self.is_running
                 assert not self.is_told_to_stop
                 self.is_told_to_stop = True
+            case r.Steer(message_id=message_id):
+                assert self.is_running, "who hears it plays"
+                self.steered.append(message_id)
             case r.End():
                 self.ended = act
 
@@ -139,6 +143,7 @@ class World:
             st.builds(i.ContextTold, used_pct=st.none() | st.floats(0, 90)),
             st.just(i.StopAsked(reason="SIGTERM")),
             st.just(i.ClaimWasLost()),
+            *(st.just(i.Steered(message_id=each)) for each in self.steered),
             st.builds(self.message, text, st.booleans()),
             st.builds(self.exit_request, text),
             st.builds(self.pause),

@@ -21,7 +21,9 @@ from musician.protocol.values import replace
 
 
 def message(turn: Turn, given: i.MessageArrived) -> None:
-    """A note is heard at the next boundary; an emergency makes that boundary here."""
+    """A note is said to the piece that runs, and heard at the next boundary if that does not hear it; an emergency
+    makes that boundary here. Correction steps are played by themselves.
+    """
     orders = turn.orders(given.text, given.message_id)
     if orders:
         turn.write(*orders)
@@ -32,6 +34,8 @@ def message(turn: Turn, given: i.MessageArrived) -> None:
             go_on(turn)
     elif given.urgent and turn.state.mode in BUSY:
         turn.stop_what_runs()
+    elif turn.state.mode in (Mode.PLAYING, Mode.REWORKING) and not orders:
+        turn.acts.append(r.Steer(text=given.text, message_id=given.message_id))
 
 
 def pause_asked(turn: Turn, given: i.PauseAsked) -> None:

@@ -69,6 +69,7 @@ _ACCEPTS: dict[type[object], frozenset[Mode]] = {
     i.AnswerTold: _RUNNING,
     i.VerdictArrived: frozenset({Mode.AWAITING_VERDICT}),
     i.MessageArrived: _STARTED,
+    i.Steered: _STARTED,
     i.PauseAsked: _STARTED,
     i.PauseLifted: _STARTED,
     i.ExitWasRequested: _STARTED,
@@ -125,6 +126,8 @@ def _take(turn: Turn, given: i.Input) -> None:
             judged(turn, given)
         case i.MessageArrived():
             message(turn, given)
+        case i.Steered():
+            turn.carry(given.message_id)
         case i.PauseAsked():
             pause_asked(turn, given)
         case i.PauseLifted():

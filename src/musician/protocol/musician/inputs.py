@@ -143,6 +143,13 @@ class MessageArrived:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Steered:
+    """The piece that runs, or ran when it was said, has heard a message of the conductor's."""
+
+    message_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PauseAsked:
     """To stand still from the next boundary on; ``text`` says what for (PLAN-21)."""
 
@@ -217,6 +224,7 @@ Input = (
     | VerificationEnded
     | VerdictArrived
     | MessageArrived
+    | Steered
     | PauseAsked
     | PauseLifted
     | ExitWasRequested

@@ -121,6 +121,14 @@ class StopPiece:
     """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steer:
+    """Say what the conductor said to the piece that runs; ``Steered`` follows if that has heard it."""
+
+    text: str
+    message_id: int
+
+
 class EndKind(StrEnum):
     COMPLETE = "complete"
     EXITED = "exited"
@@ -136,7 +144,7 @@ class End:
     reason: str
 
 
-Act = PlayPiece | ReworkPiece | Verify | StopPiece | End
+Act = PlayPiece | ReworkPiece | Verify | StopPiece | Steer | End
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,6 +42,14 @@ class Turn:
     def hear(self, word: Word) -> None:
         self.set(heard=(*self.state.heard, word))
 
+    def carry(self, message_id: int) -> None:
+        """The running piece has heard this word too; it counts once those before it are heard: they go in order."""
+        heard, carried = self.state.heard, self.state.carried
+        while carried < len(heard) and not heard[carried].text:
+            carried += 1
+        if carried < len(heard) and heard[carried].message_id == message_id:
+            self.set(carried=carried + 1)
+
     def settle(self, count: int) -> None:
         """So many of the conductor's words, from the first, are dealt with; each is acknowledged once (D12)."""
         heard = self.state.heard

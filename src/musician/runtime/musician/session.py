@@ -162,8 +162,14 @@ class Session:
             case r.StopPiece():
                 if self._playing is not None:
                     self._engaged.interrupt(self._group, self._playing)
+            case r.Steer():
+                self._group.start_soon(self._steer, act)
             case r.End():
                 self._end = act
+
+    async def _steer(self, act: r.Steer) -> None:
+        if await self._engaged.steer(act.text):
+            await self._send.send(i.Steered(message_id=act.message_id))
 
     def _begin(self, work: Work) -> None:
         # The scope exists before the task runs, so that a stop which comes first is not lost.
