@@ -214,6 +214,8 @@ def act_of(act: r.Act) -> str:
             return f"play {act.play.item}{attempt}" + _told_to("advice", act.advice)
         case r.ReworkPiece():
             return f"{act.item} for {act.check.item}" + _told_to("feedback", act.feedback)
+        case r.KeepPiece():
+            return f"keep {act.play.item}"
         case r.Verify():
             return f"verify {act.check.item}"
         case r.StopPiece():

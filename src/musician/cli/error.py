@@ -39,7 +39,7 @@ def error(
         raise click.UsageError("say what failed, or --context-warning")
     hand = hand_of(app, task_id, session, epoch)
     if text is None:
-        message_id = hand.warn(context_pct, if_due=False)
+        message_id: int | None = hand.warn(context_pct)
     else:
         message_id = hand.report(text, report=report, context_pct=context_pct)
         if message_id is None:

@@ -83,7 +83,7 @@ def error(seat: Seat, *, text: str = "") -> str:
     hand = seat.hand
     used_pct = seat.context_pct(hand.claim)
     if not text.strip():
-        return f"warned by message {hand.warn(used_pct, if_due=False)}. {END_YOUR_TURN}"
+        return f"warned by message {hand.warn(used_pct)}. {END_YOUR_TURN}"
     message_id = hand.report(text, report=None, context_pct=used_pct)
     if message_id is None:
         seat.let_go(hand.claim.task_id)

@@ -31,7 +31,7 @@ def program_in(root: Root, row: TaskRow) -> Program:
         return program_of(load_task_file(root, row.task_id, row.instruction_path or ""))
     except InvalidPlan:
         only = Check(item="checkpoint 1", number=1, of=1, title="final", commands=(), rework=(), final=True)
-        return Program(task_id=row.task_id, title=row.title or row.task_id, items=(only,))
+        return Program(task_id=row.task_id, title=row.title or row.task_id, items=(only,), is_read=False)
 
 
 def place_in_plan(

@@ -25,9 +25,9 @@ from musician.protocol.values import replace
 
 
 def go_on(turn: Turn) -> None:
-    """At a boundary: leave, wait, pause, warn, or begin what is next."""
+    """At a boundary: leave, wait, pause, warn, or begin what is next; who chooses is left to."""
     state = turn.state
-    if state.leave_reason:
+    if state.leave_reason and not state.chooses:
         leave(turn)
     elif state.question_open:
         turn.write(turn.entry(Kind.NOTE, text=AWAITS_ANSWER))
@@ -35,6 +35,8 @@ def go_on(turn: Turn) -> None:
     elif state.pause and state.next_item is not None:
         turn.write(turn.entry(Kind.PAUSED, text=state.pause))
         turn.set(mode=Mode.PAUSED, timeouts=0)
+    elif state.chooses:
+        turn.set(mode=Mode.CHOOSING)
     elif not warn_if_tight(turn):
         _begin_next(turn)
 
@@ -92,7 +94,7 @@ def _begin_next(turn: Turn) -> None:
         turn.write(done, *turn.counted(turn.state.program.done_with(item, turn.state.progress)))
         go_on(turn)
     elif isinstance(item, Play):
-        _play(turn, item)
+        play(turn, item)
     elif turn.state.mends_next:
         _rework(turn, item)
     else:
@@ -100,7 +102,7 @@ def _begin_next(turn: Turn) -> None:
         turn.acts.append(r.Verify(check=item))
 
 
-def _play(turn: Turn, item: Play) -> None:
+def play(turn: Turn, item: Play) -> None:
     attempts = turn.state.attempts if item.is_agent else Attempts()
     if attempts.absorbed:
         item = replace(item, is_agent=False)

@@ -24,6 +24,7 @@ session's own beginning and end).
 
 from musician.protocol.errors import UnexpectedInput
 from musician.protocol.journal import Kind
+from musician.protocol.musician import choosing
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.answers import (
@@ -34,37 +35,29 @@ from musician.protocol.musician.answers import (
     pause_lifted,
     timed_out,
 )
-from musician.protocol.musician.boundary import (
-    finish,
-    go_on,
-    leave,
-    leave_soon,
-    stance_of,
-    warn,
-    warn_if_tight,
-)
+from musician.protocol.musician.boundary import go_on, leave, leave_soon
 from musician.protocol.musician.playing import measure, piece_ended, told, verification_ended
 from musician.protocol.musician.program import Check
 from musician.protocol.musician.state import BUSY, Mode, MusicianState, Word
 from musician.protocol.musician.turn import Turn
 from musician.protocol.musician.writing import leaving, question, resumption_question
 from musician.protocol.resumption.handoff import ENDED_WAITING
-from musician.protocol.rules.budget import WARNING_STANCES, Stance
 from musician.protocol.states import VERDICTS, State
 from musician.protocol.values import replace
 
 _RUNNING = BUSY | {Mode.STOPPING}
 _STARTED = frozenset(Mode) - {Mode.NEW, Mode.ENDED}
-_BY_HAND = frozenset({Mode.PLAYING, Mode.AWAITING_VERDICT, Mode.AWAITING_ANSWER, Mode.PAUSED})
-"""Where a session that is played by hand can be: what it runs itself the engine does not see."""
+_CHOOSING = frozenset({Mode.CHOOSING})
+_BY_HAND = _CHOOSING | {Mode.AWAITING_VERDICT}
+"""Where a session that is played by hand can be between two verbs: what it runs itself the engine does not see."""
 _ACCEPTS: dict[type[object], frozenset[Mode]] = {
     i.Started: frozenset({Mode.NEW}),
     i.PieceEnded: _RUNNING,
     i.VerificationEnded: frozenset({Mode.VERIFYING, Mode.STOPPING}),
     i.ContextTold: _STARTED,
-    i.DeviationTold: _RUNNING,
-    i.SelfCorrectionTold: _RUNNING,
-    i.QuestionTold: _RUNNING,
+    i.DeviationTold: _RUNNING | _BY_HAND,
+    i.SelfCorrectionTold: _RUNNING | _BY_HAND,
+    i.QuestionTold: _RUNNING | _BY_HAND,
     i.PartialTold: _RUNNING,
     i.AnswerTold: _RUNNING,
     i.VerdictArrived: frozenset({Mode.AWAITING_VERDICT}),
@@ -76,9 +69,15 @@ _ACCEPTS: dict[type[object], frozenset[Mode]] = {
     i.WaitTimedOut: frozenset({Mode.AWAITING_VERDICT, Mode.AWAITING_ANSWER, Mode.PAUSED}),
     i.StopAsked: _STARTED,
     i.ClaimWasLost: _STARTED | {Mode.NEW},
+    i.BeginningChosen: _CHOOSING,
+    i.EndingChosen: _BY_HAND,
+    i.CorrectionChosen: _CHOOSING,
+    i.SkippingChosen: _CHOOSING,
+    i.CheckpointChosen: _CHOOSING,
+    i.FailureChosen: _BY_HAND,
     i.LeavingChosen: _BY_HAND,
     i.WarningChosen: _BY_HAND,
-    i.CompletionChosen: _BY_HAND,
+    i.CompletionChosen: _CHOOSING,
 }
 
 
@@ -141,10 +140,22 @@ def _take(turn: Turn, given: i.Input) -> None:
         case i.LeavingChosen():
             turn.set(leave_reason=given.reason)
             leave(turn, handoff=given.handoff, notes=given.notes)
+        case i.BeginningChosen():
+            choosing.begin(turn, given)
+        case i.EndingChosen():
+            choosing.end(turn, given)
+        case i.CorrectionChosen():
+            choosing.correct(turn)
+        case i.SkippingChosen():
+            choosing.skip(turn, given)
+        case i.CheckpointChosen():
+            choosing.submit(turn, given)
+        case i.FailureChosen():
+            choosing.fail(turn, given)
         case i.WarningChosen():
-            _warn(turn, given)
+            choosing.warn_of_context(turn)
         case i.CompletionChosen():
-            finish(turn)
+            choosing.complete(turn)
         case _:
             _lose(turn, given)
 
@@ -184,15 +195,6 @@ def _stop(turn: Turn, reason: str) -> None:
         turn.end(r.EndKind.WAITING, reason)
     else:
         leave_soon(turn, reason, at_once=True)
-
-
-def _warn(turn: Turn, given: i.WarningChosen) -> None:
-    """Asked to warn, a session that need not is taken for one that is in doubt."""
-    if given.if_due:
-        warn_if_tight(turn)
-    else:
-        stance = stance_of(turn.state)
-        warn(turn, stance if stance in WARNING_STANCES else Stance.ASK)
 
 
 def _lose(turn: Turn, _: i.ClaimWasLost) -> None:

@@ -201,10 +201,53 @@ class LeavingChosen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WarningChosen:
-    """A session that is played by hand warns of its context. ``if_due``: only where a driven one would."""
+class BeginningChosen:
+    """A session that is played by hand begins an item."""
 
-    if_due: bool
+    item: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndingChosen:
+    """A session that is played by hand says that an item is done."""
+
+    item: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectionChosen:
+    """A session that is played by hand says that the conductor's next correction step is done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkippingChosen:
+    """A session that is played by hand leaves an item out."""
+
+    item: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointChosen:
+    """A session that is played by hand wants a checkpoint verified and submitted; ``number`` None: the next.
+
+    ``is_overtaken``: what stands approved is no longer what is there, and is submitted again (D28).
+    """
+
+    number: int | None
+    is_overtaken: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureChosen:
+    """A session that is played by hand reports a failure."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarningChosen:
+    """A session that is played by hand warns of its context."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,6 +274,12 @@ Input = (
     | WaitTimedOut
     | StopAsked
     | ClaimWasLost
+    | BeginningChosen
+    | EndingChosen
+    | CorrectionChosen
+    | SkippingChosen
+    | CheckpointChosen
+    | FailureChosen
     | LeavingChosen
     | WarningChosen
     | CompletionChosen

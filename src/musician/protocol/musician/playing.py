@@ -6,6 +6,7 @@ from musician.protocol.journal import Entry, Kind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.boundary import go_on, leave_soon, report_failure, wait_for
+from musician.protocol.musician.choosing import absorbed
 from musician.protocol.musician.program import Check, Play
 from musician.protocol.musician.state import Mode, Waiting, Word
 from musician.protocol.musician.turn import Turn
@@ -74,6 +75,8 @@ def _note_done(turn: Turn, given: i.PieceEnded) -> None:
     also: tuple[Entry, ...] = ()
     if isinstance(current, Play) and kind is not Kind.REWORKED:
         also = turn.counted(turn.state.program.done_with(current, turn.state.progress))
+        if turn.state.chooses:
+            also += turn.counted(absorbed(turn.state, given.item))
     turn.write(done, *also)
     turn.set(attempts=Attempts())
     turn.settle(turn.state.carried)

@@ -59,11 +59,15 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """Items in the order they are played; the last is the final checkpoint."""
+    """Items in the order they are played; the last is the final checkpoint.
+
+    Not ``is_read``: nobody can read what the task has, and it may have anything.
+    """
 
     task_id: str
     title: str
     items: tuple[Play | Check, ...]
+    is_read: bool = True
 
     def __post_init__(self) -> None:
         checks = [item for item in self.items if isinstance(item, Check)]
@@ -103,7 +107,16 @@ class Program:
     def knows(self, item: str) -> bool:
         """Whether the task has such a step; a musician may hand out pieces of one that the plan has not written."""
         step = item.partition(" agent ")[0]
-        return any(isinstance(each, Play) and step == f"step {each.step}" for each in self.items)
+        return not self.is_read or any(
+            isinstance(each, Play) and step == f"step {each.step}" for each in self.items
+        )
+
+    def play(self, item: str) -> Play:
+        """The item of that name; one that is made up where the plan has not written it."""
+        named = (each for each in self.items if isinstance(each, Play) and each.item == item)
+        return next(
+            named, Play(item=item, title="", prose="", scripts=(), step=0, is_agent=" agent " in item)
+        )
 
     def pieces_of(self, item: str) -> tuple[Play, ...]:
         """The pieces for subagents that a step has; () for anything else."""

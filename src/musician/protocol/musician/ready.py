@@ -110,6 +110,13 @@ class ReworkPiece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeepPiece:
+    """Played by hand, it is said to be done: keep what is in the tree, or undo what it takes back."""
+
+    play: Play
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verify:
     check: Check
 
@@ -144,7 +151,7 @@ class End:
     reason: str
 
 
-Act = PlayPiece | ReworkPiece | Verify | StopPiece | Steer | End
+Act = PlayPiece | ReworkPiece | KeepPiece | Verify | StopPiece | Steer | End
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

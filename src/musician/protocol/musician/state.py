@@ -22,6 +22,8 @@ class Mode(StrEnum):
     AWAITING_ANSWER = "awaiting answer"
     PAUSED = "paused"
     """The whole phase stands still for another task's checkpoint (PLAN-21)."""
+    CHOOSING = "choosing"
+    """At a boundary of a session that is played by hand: it says what it begins (D30)."""
     STOPPING = "stopping"
     """What ran was told to end, and has not said yet how it did."""
     ENDED = "ended"
@@ -100,6 +102,12 @@ class MusicianState:
     granted_pieces: int | None = None
     """Pieces left to play before the agreed handoff; None where it is not pieces that were agreed on."""
     hand_off_at_checkpoint: bool = False
+    chooses: bool = False
+    """Played by hand: nothing begins by itself."""
+    begun: frozenset[str] = frozenset()
+    """What a session that chooses has begun and not ended: a step, and pieces of it."""
+    answer: str | None = None
+    """What the conductor answered such a session that has not gone back to work; None: nothing, or it has."""
     leave_reason: str = ""
     """Set as soon as the session is to end; it leaves at the next boundary."""
 

@@ -5,7 +5,7 @@ database, and whose records are stored in their order, into the same journal and
 program still runs the verification and fills in the submission; nobody's word stands for a run (D14, D16).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from musician import service
 from musician.plans.model import TaskSpec
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.claim import Claim
-from musician.protocol.errors import BadField, EvidenceMissing, InvalidPlan
+from musician.protocol.errors import InvalidPlan
 from musician.protocol.journal import Entry, Kind, Progress
 from musician.protocol.messages.types import ErrorReport
 from musician.protocol.musician import inputs as i
@@ -23,10 +23,9 @@ from musician.protocol.musician import ready as r
 from musician.protocol.musician.boundary import stance_of
 from musician.protocol.musician.engine import step
 from musician.protocol.musician.program import Play, Program
-from musician.protocol.musician.state import Mode, MusicianState
+from musician.protocol.musician.state import MusicianState
 from musician.protocol.musician.writing import context_advice
 from musician.protocol.rules.budget import WARNING_STANCES, Stance
-from musician.protocol.rules.deviations import SKIPPED_BY_ITSELF
 from musician.protocol.settings import Settings
 from musician.protocol.states import VERDICTS, WAITING, State
 from musician.protocol.transitions import Actor, Event, find
@@ -47,6 +46,16 @@ from musician.store.rows import MessageRow
 from musician.trees.git import Git
 from musician.trees.root import Root
 
+_EVENTS = {
+    i.BeginningChosen: Event.RESUME,
+    i.CorrectionChosen: Event.RESUME,
+    i.SkippingChosen: Event.RESUME,
+    i.CheckpointChosen: Event.SUBMIT,
+    i.FailureChosen: Event.REPORT,
+    i.CompletionChosen: Event.COMPLETE,
+}
+"""What a choice is in the table of states; at work there is nothing to resume."""
+
 
 class Hand:
     """One claim with its task, tree and files, each opened when it is needed. All calls block."""
@@ -55,6 +64,7 @@ class Hand:
         self.root, self.store, self.claim = root, store, claim
         self.settings = settings_of_task(store, claim.task_id, settings)
         self.papers = Papers(root, claim.task_id)
+        self._has_told_news = False
 
     # -- what there is ------------------------------------------------------------------------------------------
 
@@ -114,8 +124,8 @@ class Hand:
 
     def tell(self, told: i.DeviationTold | i.SelfCorrectionTold, context_pct: float | None) -> str:
         """Something was told of what is played; the item it was told of, "" between two."""
-        state = self.state(context_pct)
-        self.store_records(step(replace(state, mode=Mode.PLAYING), told)[1].records)
+        state, ready = self.choose(told, context_pct)
+        self.store_records(ready.records)
         return state.item
 
     def start(self, item: str, context_pct: float | None) -> None:
@@ -124,55 +134,13 @@ class Hand:
         Not while all of the phase pause: that the session has come to this boundary is written down then (PLAN-21).
         """
         self.stand_still()
-        missing = "its question to the conductor is not answered" if self.open_question else self.view.pause
-        if missing:
-            raise EvidenceMissing(
-                task_id=self.claim.task_id,
-                missing=missing,
-                remedy=f"`musician wait {self.claim.task_id}`, then read its inbox",
-            )
-        self.check_corrected()
-        self._check_known(item)
-        self._check_context(context_pct)
-        if self.view.row.state is not State.WORKING:  # what waits for its answer hears that first
-            find(self.view.row.state, Event.RESUME, task_id=self.claim.task_id, actor=Actor.OWNER)
-        if not self.progress.is_done(item):  # what is done is begun again to mend it
-            self.check_in_order(item)
+        _, ready = self.choose(i.BeginningChosen(item=item), context_pct)
         pieces.begin(self.root, self.store, self.claim, self.tree, item)
-        kind = Kind.LAUNCHED if "agent" in item else Kind.STARTED
-        self._go_on(*self.news(), Entry(kind=kind, item=item, context_pct=context_pct))
+        self.store_records(ready.records)
 
     def skip(self, item: str, why: str, context_pct: float | None) -> None:
         """An item is left out, for a reason that whoever judges the next submission rules (D29)."""
-        self._check_known(item)
-        if self.progress.is_done(item):
-            raise BadField(field="item", value=item, reason="it is done already")
-        skipped = Entry(
-            kind=Kind.SKIPPED, item=item, text=why, severity=SKIPPED_BY_ITSELF, context_pct=context_pct
-        )
-        self._go_on(*self.news(), skipped)
-
-    def _check_known(self, item: str) -> None:
-        """Only what the task has can be played; nobody can tell of one whose instructions cannot be read (D29)."""
-        try:
-            _ = self.task
-        except InvalidPlan:
-            return
-        if not self.program.knows(item):
-            steps = dict.fromkeys(
-                f"step {each.step}" for each in self.program.items if isinstance(each, Play)
-            )
-            raise BadField(field="item", value=item, reason=f"the task has {', '.join(steps) or 'no step'}")
-
-    def _has_begun(self, item: str) -> bool:
-        """Whether this claim has started an item, or has it done already."""
-        begun = any(
-            row.item == item
-            and row.claim_epoch == self.claim.epoch
-            and row.kind in (Kind.STARTED, Kind.LAUNCHED)
-            for row in self.view.journal
-        )
-        return begun or self.progress.is_done(item)
+        self.store_records(self.choose(i.SkippingChosen(item=item, why=why), context_pct)[1].records)
 
     def correct(self, context_pct: float | None) -> tuple[str, str | None]:
         """The conductor's next correction step is done: which, and its commit's id (D17).
@@ -180,62 +148,15 @@ class Hand:
         What is in the tree is committed as that step; a revert is done here, with git, in a tree without
         unfinished work.
         """
-        play = self.program.next_item(self.progress)
-        if not isinstance(play, Play) or play.correction is None:
-            raise EvidenceMissing(
-                task_id=self.claim.task_id,
-                missing="no correction step waits to be done",
-                remedy=f"`musician status {self.claim.task_id}` says where it stands",
-            )
+        state, ready = self.choose(i.CorrectionChosen(), context_pct)
         service.beat(self.store, self.claim)  # a lost claim commits nothing
-        tree = self.tree
-        commit = None
+        play, commit = state.current, None
+        assert isinstance(play, Play)  # noqa: S101  # else the engine has refused
         if not play.is_skip:
-            commit = tree.undo(play.undoes, play.item) if play.undoes else tree.keep(play.item, play.title)
-        done = Entry(kind=Kind.COMPLETED, item=play.item, context_pct=context_pct, commit_id=commit)
-        self._go_on(*self.news(), done, *self.program.done_with(play, self.progress))
+            undoes, tree = play.undoes, self.tree
+            commit = tree.undo(undoes, play.item) if undoes else tree.keep(play.item, play.title)
+        self.store_records([*ready.records, *_done(state, play.item, commit)])
         return play.item, commit
-
-    def _go_on(self, *entries: Entry) -> None:
-        """Write down at work; after a verdict that is going back to work."""
-        write = service.record if self.view.row.state is State.WORKING else service.resume
-        write(self.store, self.claim, *entries)
-        self._note_in_files(entries)
-
-    def check_in_order(self, item: str) -> None:
-        """Nothing is begun, or submitted, while something before it is open (D29)."""
-        missing = self.program.open_before(item, self.progress)
-        if missing:
-            task_id, first = self.claim.task_id, missing[0]
-            number = first.removeprefix("step ")
-            remedy = f"submit it first: `musician checkpoint {task_id}`"
-            if first.startswith("step "):
-                remedy = (
-                    f"play it; or leave it out, and say why: `musician step {task_id} skipped {number} WHY`"
-                )
-            raise EvidenceMissing(
-                task_id=task_id,
-                missing=f"before {item} comes what is not done yet: {', '.join(missing)}",
-                remedy=remedy.replace(" agent ", " --agent ") if " agent " in first else remedy,
-            )
-
-    def check_corrected(self) -> None:
-        for first in self.progress.corrections[:1]:
-            raise EvidenceMissing(
-                task_id=self.claim.task_id,
-                missing=f"{first.item} comes before anything else: {first.title}",
-                remedy=f"`musician correction {self.claim.task_id}` once that is done; it does a revert itself",
-            )
-
-    def _check_context(self, context_pct: float | None) -> None:
-        """From the exit threshold on nothing is begun, whatever was granted (D35)."""
-        used_pct, exit_pct = self.state(context_pct).used_pct, self.settings.context.exit_from_pct
-        if used_pct is not None and used_pct >= exit_pct:
-            raise EvidenceMissing(
-                task_id=self.claim.task_id,
-                missing=f"{used_pct:.0f} % of the context is used, and from {exit_pct:.0f} % on nothing is begun",
-                remedy=f"hand off: `musician exit {self.claim.task_id} --reason context`",
-            )
 
     def stand_still(self) -> None:
         """The session is at a boundary; where all of its phase pause, that it does so too is written down, once."""
@@ -251,16 +172,9 @@ class Hand:
         ``claims`` is what a subagent told of its piece; the next checkpoint holds it against what it finds (D19).
         """
         service.beat(self.store, self.claim)  # a lost claim commits nothing
-        self._check_known(item)
-        if not self._has_begun(item):
-            raise EvidenceMissing(
-                task_id=self.claim.task_id,
-                missing=f"{item} was not started",
-                remedy=f"start it first (`musician step {self.claim.task_id} start N`), then play it",
-            )
+        state, _ = self.choose(i.EndingChosen(item=item), context_pct)
         if commit:
-            titles = {each.item: each.title for each in self.program.items}
-            self.tree.keep(item, titles.get(item, ""))
+            self.tree.keep(item, self.program.play(item).title)
         commit_id, found = pieces.end(
             self.root,
             self.store,
@@ -270,62 +184,43 @@ class Hand:
             plan_id=self.view.row.plan_id,
             commits=commit,
         )
-        kind = Kind.RETURNED if "agent" in item else Kind.COMPLETED
         besides = noticed(self.root, self.store, self.claim.task_id, item, self.tree)
-        done = Entry(kind=kind, item=item, text=claims, context_pct=context_pct, commit_id=commit_id)
-        self.note(*besides, *found, done, *self._absorbed_with(item))
+        seen = [r.Write(entries=(*besides, *found))] if besides or found else []
+        self.store_records([*seen, *_done(state, item, commit_id, claims)])
         return commit_id
-
-    def _absorbed_with(self, item: str) -> Iterator[Entry]:
-        """The pieces of a step that was played as a whole, without a subagent."""
-        launched = {row.item for row in self.view.journal if row.kind == Kind.LAUNCHED}
-        for piece in self.program.pieces_of(item):
-            if piece.item not in launched and not self.progress.is_done(piece.item):
-                yield Entry(kind=Kind.COMPLETED, item=piece.item, text="by the musician, with its step")
 
     def ask(self, text: str, *, context_pct: float | None) -> int:
         """Ask the conductor something, to be answered before the next item is begun (D21); the message's id."""
-        state = replace(self.state(context_pct), mode=Mode.PLAYING)
-        return self.store_records(step(state, i.QuestionTold(text=text))[1].records) or 0
+        return self.store_records(self.choose(i.QuestionTold(text=text), context_pct)[1].records) or 0
 
     def report(self, text: str, *, report: str | None, context_pct: float | None) -> int | None:
         """Report a failure and wait for the answer; the message's id.
 
-        None: it was the last that the task is allowed, and the session has handed off (D3). The engine decides.
-        What waits for an answer does not fail meanwhile, and is no retry.
+        None: it was the last that the task is allowed, and the session has handed off (D3).
         """
-        if (
-            self.view.row.state not in VERDICTS
-        ):  # with one the session goes back to work, as by starting a step
-            find(self.view.row.state, Event.REPORT, task_id=self.claim.task_id, actor=Actor.OWNER)
-        state = self.state(context_pct)
-        item = state.item or self.claim.task_id
-        # Of a subagent's piece too: who plays by hand has tried again by itself before it reports.
-        played = Play(item=item, title="", prose="", scripts=(), step=0)
-        failed = i.PieceEnded(item=item, ending=i.PieceEnding.FAILED, detail=text)
-        records = step(replace(state, mode=Mode.PLAYING, current=played), failed)[1].records
+        records = self.choose(i.FailureChosen(text=text), context_pct)[1].records
         return self.store_records(records, report=report)
 
-    def warn(self, context_pct: float | None, *, if_due: bool) -> int | None:
-        """Report a context warning with the program's estimate, and wait; the message's id, None if it is not due.
+    def warn(self, context_pct: float | None) -> int:
+        """Report a context warning with the program's estimate, and wait; the message's id."""
+        return self.store_records(self.choose(i.WarningChosen(), context_pct)[1].records) or 0
 
-        :class:`BadField` without a reading: a warning says how much is used (D12).
-        """
-        state = self.state(context_pct)
-        if state.used_pct is None and not if_due:
-            raise BadField(
-                field="context", value="", reason="a context warning says how much is used: --context PCT"
-            )
-        return self.store_records(step(state, i.WarningChosen(if_due=if_due))[1].records)
+    def choose(self, given: i.Input, context_pct: float | None) -> tuple[MusicianState, r.Ready]:
+        """What the engine answers; nothing is stored yet. Whether the state of the row allows it the table says."""
+        event, state = _EVENTS.get(type(given)), self.view.row.state
+        is_at_work = state is State.WORKING or (event is Event.REPORT and state in VERDICTS)
+        if event is not None and not (is_at_work and event in (Event.RESUME, Event.REPORT)):
+            find(state, event, task_id=self.claim.task_id, actor=Actor.OWNER)
+        return step(self.state(context_pct), given)
 
     def store_records(self, records: Iterable[r.Record], *, report: str | None = None) -> int | None:
         """What the engine wants stored, the conductor's news first; the id of what awaits an answer."""
-        news, message_id = self.news(), None
+        news, message_id = () if self._has_told_news else self.news(), None
         service.beat(self.store, self.claim)  # nothing to store is no word of a claim that is lost either
         for record in records:
             if not isinstance(record, r.Acknowledge):
                 record = replace(record, entries=(*news, *record.entries))
-                news = ()
+                news, self._has_told_news = (), True
             if (
                 isinstance(record, r.Report)
                 and isinstance(record.message, ErrorReport)
@@ -353,18 +248,16 @@ class Hand:
         """Exit; where the HANDOFF is: the session's own, or the program's with the session's ``notes``."""
         service.beat(self.store, self.claim)  # before anything is set aside
         end_what_runs(self.store, self.view, self.tree.path, self.settings)
+        self.note()  # what the conductor decided is heard first: the HANDOFF tells of it
         chosen = i.LeavingChosen(reason=reason, handoff=handoff or "", notes=notes)
-        for record in step(self.state(context_pct), chosen)[1].records:
-            self.store_record(record)  # a verdict that it has not heard is its successor's (D7)
+        self.store_records(self.choose(chosen, context_pct)[1].records)
         return self.papers.relative(self.papers.handoff)
 
     def finish(self) -> str:
         """Complete; where the report is. The completion must stand approved."""
         service.beat(self.store, self.claim)
         check_alone(self.store, self.claim, self.tree)
-        find(self.view.row.state, Event.COMPLETE, task_id=self.claim.task_id, actor=Actor.OWNER)
-        self.check_corrected()
-        self.store_records(step(self.state(None), i.CompletionChosen())[1].records)
+        self.store_records(self.choose(i.CompletionChosen(), None)[1].records)
         return self.papers.relative(self.papers.completion)
 
     # -- what all of them need ----------------------------------------------------------------------------------
@@ -377,6 +270,7 @@ class Hand:
             self.settings,
             epoch=self.claim.epoch,
             news=self.news(),
+            said=self._said,
             is_asking=bool(self.open_question),
             used_pct=context_pct,
             report_path=self.papers.relative(self.papers.completion),
@@ -404,10 +298,6 @@ class Hand:
         )
         return recorder.store_record(record)
 
-    def _note_in_files(self, entries: Iterable[Entry]) -> None:
-        self.papers.begin()
-        self.papers.note(entries)
-
     @property
     def log(self) -> Path:
         return self.root.logs_dir / f"{self.claim.task_id}.agent.log"
@@ -423,3 +313,8 @@ class Hand:
     async def record_process(self, identity: ProcessIdentity) -> None:
         record = partial(service.record_process, self.store, self.claim, "agent", identity)
         await run_sync(record)
+
+
+def _done(state: MusicianState, item: str, commit_id: str | None, detail: str = "") -> tuple[r.Record, ...]:
+    ended = i.PieceEnded(item=item, ending=i.PieceEnding.DONE, detail=detail, commit_id=commit_id)
+    return step(state, ended)[1].records

@@ -12,9 +12,16 @@ from musician.protocol.musician.program import Check, Play, Program
 from musician.protocol.musician.since import Since
 from musician.protocol.musician.state import Mode, MusicianState, Waiting
 from musician.protocol.settings import Settings
-from musician.protocol.states import State
+from musician.protocol.states import VERDICTS, WAITING, State
+from musician.store.rows import MessageRow
 
-_REPORTED = {Kind.CONTEXT: Waiting.CONTEXT, Kind.ERROR: Waiting.ERROR}
+_TOLD = {
+    Kind.CONTEXT: Waiting.CONTEXT,
+    Kind.ERROR: Waiting.ERROR,
+    Kind.SUBMITTED: Waiting.SUBMISSION,
+}
+_BEGINNINGS = frozenset({Kind.STARTED, Kind.LAUNCHED, Kind.SUBMITTED})
+_ENDS = frozenset({Kind.COMPLETED, Kind.RETURNED, Kind.RECONCILED, Kind.SKIPPED, Kind.APPROVED})
 
 
 def rebuilt(
@@ -24,11 +31,12 @@ def rebuilt(
     *,
     epoch: int,
     news: Iterable[Entry] = (),
+    said: Iterable[MessageRow] = (),
     is_asking: bool = False,
     used_pct: float | None = None,
     report_path: str = "",
 ) -> MusicianState:
-    """The state of the claim ``epoch``. ``news`` is what the journal has not heard of yet.
+    """The state of the claim ``epoch``. ``news`` is what the journal has not heard of yet, ``said`` all messages.
 
     ``is_asking``: a question of the task's is open. ``used_pct`` None is the claim's own last reading: a successor's
     context is a fresh one.
@@ -36,15 +44,16 @@ def rebuilt(
     before = [row for row in view.journal if row.claim_epoch != epoch]
     own = [service.as_entry(row) for row in view.journal if row.claim_epoch == epoch] + list(news)
     entries = [*map(service.as_entry, view.journal), *news]
-    progress = Progress().after(entries)
     readings = [entry.context_pct for entry in own if entry.context_pct is not None]
-    waiting, current = _waiting(view, own), _current(program, progress, own)
+    state, begun = view.row.state, _begun(own)
+    waiting, answer = _waiting(state, own), _answer(view, said)
+    warned = _last(own, Kind.CONTEXT, Kind.APPROVED) if waiting is not Waiting.CONTEXT else None
     return MusicianState(
         program=program,
         settings=settings,
-        mode=_mode(waiting, is_begun=current is not None, is_asking=is_asking, pauses=bool(view.pause)),
-        progress=progress,
-        current=current,
+        mode=Mode.AWAITING_VERDICT if state in WAITING else Mode.CHOOSING,
+        progress=Progress().after(entries),
+        current=_named(program, begun[-1]) if begun else None,
         used_pct=used_pct if used_pct is not None or not readings else readings[-1],
         errors=view.error_count,
         retry_limit=view.row.retry_limit,
@@ -54,7 +63,11 @@ def rebuilt(
         waiting=waiting,
         question_open=is_asking,
         pause=view.pause,
-        granted=waiting is not Waiting.CONTEXT and _last(own, Kind.CONTEXT, Kind.APPROVED) is Kind.CONTEXT,
+        granted=warned is Kind.CONTEXT or (waiting is Waiting.CONTEXT and answer is not None),
+        chooses=True,
+        begun=frozenset(begun),
+        answer=answer,
+        leave_reason=_leave_reason(state, waiting, own),
     )
 
 
@@ -62,31 +75,42 @@ def _last(entries: list[Entry], *kinds: Kind) -> Kind | None:
     return next((entry.kind for entry in reversed(entries) if entry.kind in kinds), None)
 
 
-def _waiting(view: service.TaskView, own: list[Entry]) -> Waiting | None:
-    """What the conductor was told last and has not answered; the row says whether it has."""
-    if view.row.state is State.NEEDS_REVIEW:
+def _waiting(state: State, own: list[Entry]) -> Waiting | None:
+    """What the conductor was told last, while it has not answered or the answer is not acted on."""
+    if state is State.NEEDS_REVIEW:
         return Waiting.SUBMISSION
-    if view.row.state is State.ERROR:  # of a wait that timed out the journal has neither
-        return _REPORTED.get(_last(own, Kind.SUBMITTED, *_REPORTED) or Kind.ERROR, Waiting.ERROR)
+    if state is State.ERROR or state in VERDICTS:  # of a wait that timed out the journal has neither
+        return _TOLD.get(_last(own, *_TOLD) or Kind.ERROR, Waiting.ERROR)
     return None
 
 
-def _current(program: Program, progress: Progress, own: list[Entry]) -> Play | Check | None:
-    """What the claim has begun and not ended, or has submitted; None at a boundary."""
-    begun = (Kind.STARTED, Kind.LAUNCHED, Kind.SUBMITTED)
-    item = next((entry.item for entry in reversed(own) if entry.kind in begun), "")
-    if not item or progress.is_done(item):
+def _answer(view: service.TaskView, said: Iterable[MessageRow]) -> str | None:
+    """The verdict that the session has not gone back to work after; the row's state says that there is one."""
+    if view.row.state not in VERDICTS:
         return None
-    named = (each for each in program.ahead(progress) if each.item == item)
-    made_up = Play(item=item, title="", prose="", scripts=(), step=0, is_agent=" agent " in item)
-    return next(named, made_up)
+    answer_id = view.history[-1].message_id
+    return next((message.message for message in said if message.id == answer_id), "")
 
 
-def _mode(waiting: Waiting | None, *, is_begun: bool, is_asking: bool, pauses: bool) -> Mode:
-    if waiting is not None:
-        return Mode.AWAITING_VERDICT
-    if is_begun:
-        return Mode.PLAYING
-    if is_asking:
-        return Mode.AWAITING_ANSWER
-    return Mode.PAUSED if pauses else Mode.PLAYING
+def _leave_reason(state: State, waiting: Waiting | None, own: list[Entry]) -> str:
+    """What was agreed of its context, and has come (D15)."""
+    if waiting is Waiting.CONTEXT:
+        return "the conductor has decided on a handoff now" if state is State.REVIEW_FAILED else ""
+    agreed = any(entry.kind is Kind.CONTEXT for entry in own)
+    reached = agreed and _last(own, Kind.CONTEXT, Kind.APPROVED) is Kind.APPROVED
+    return "a handoff at this checkpoint was agreed" if reached else ""
+
+
+def _begun(own: list[Entry]) -> list[str]:
+    """What the claim has begun and not ended, or has submitted, in this order; empty at a boundary."""
+    begun: list[str] = []
+    for entry in own:
+        if entry.kind in _BEGINNINGS or entry.kind in _ENDS:
+            begun = [item for item in begun if item != entry.item]
+        if entry.kind in _BEGINNINGS:
+            begun.append(entry.item)
+    return begun
+
+
+def _named(program: Program, item: str) -> Play | Check:
+    return next((each for each in program.items if each.item == item), program.play(item))

@@ -9,10 +9,9 @@ from musician.protocol.errors import EvidenceMissing, NotGreen
 from musician.protocol.messages.feedback import answer_text, numbered_answers
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.engine import step
-from musician.protocol.musician.inputs import VerificationEnded
+from musician.protocol.musician.inputs import CheckpointChosen, VerificationEnded
 from musician.protocol.musician.program import Check
-from musician.protocol.musician.state import Mode
-from musician.protocol.transitions import Actor, Event, find
+from musician.protocol.musician.state import MusicianState
 from musician.protocol.values import replace
 from musician.runtime.belongings import check_alone
 from musician.runtime.byhand.hand import Hand
@@ -38,21 +37,17 @@ async def submit_checkpoint(
     :class:`NotGreen` if the verification is red; that is noted, and nothing is submitted.
     """
     await run_sync(partial(service.beat, hand.store, hand.claim))
-    find(hand.view.row.state, Event.SUBMIT, task_id=hand.claim.task_id, actor=Actor.OWNER)
-    hand.check_corrected()
     await run_sync(lambda: check_alone(hand.store, hand.claim, hand.tree))
-    await run_sync(partial(_weigh, hand, context_pct))
     _ = hand.task  # a task nobody can read has no checkpoint to verify
-    check = _check(hand, number)
-    hand.check_in_order(check.item)
+    state, check = await run_sync(partial(_begun, hand, number, context_pct))
     with raising_one():
         async with beating(hand.store, hand.claim, hand.settings):
             await run_sync(partial(hand.tree.keep, f"work for {check.item}", check.title))
             await _set_up(hand)
             found = await _verify(hand, check)
     records = [
-        _in_own_words(hand, record, summary, smoothness) if isinstance(record, r.Submit) else record
-        for record in await _records(hand, check, found, context_pct)
+        _in_own_words(state, record, summary, smoothness) if isinstance(record, r.Submit) else record
+        for record in await _records(hand, state, found)
     ]
     message_id = await run_sync(partial(hand.store_records, records))
     if any(isinstance(record, r.Submit) for record in records):
@@ -67,17 +62,19 @@ async def submit_checkpoint(
     )
 
 
-def _in_own_words(hand: Hand, record: r.Submit, summary: str | None, smoothness: int | None) -> r.Submit:
+def _in_own_words(
+    state: MusicianState, record: r.Submit, summary: str | None, smoothness: int | None
+) -> r.Submit:
     message = record.message
     score = max(message.smoothness or 0, smoothness or 0)
     return replace(
-        record, message=replace(message, smoothness=score, summary=_summary(hand, summary, message.summary))
+        record, message=replace(message, smoothness=score, summary=_summary(state, summary, message.summary))
     )
 
 
-def _summary(hand: Hand, own: str | None, filled_in: str) -> str:
+def _summary(state: MusicianState, own: str | None, filled_in: str) -> str:
     """In the session's own words, which may answer what was sent back by its numbers; what they leave is added."""
-    since = hand.state(None).since
+    since = state.since
     if own is None or not since.points:
         return own or filled_in
     answers = numbered_answers(own)
@@ -86,17 +83,19 @@ def _summary(hand: Hand, own: str | None, filled_in: str) -> str:
     return f"{own}\n{answer_text(since.points, answers, since.mended_in)}"
 
 
-def _check(hand: Hand, number: int | None) -> Check:
-    checks = [item for item in hand.program.items if isinstance(item, Check)]
-    for check in checks:
-        if check.number == number or (number is None and check.item not in hand.progress.approved):
-            return check
-    if number is None and _is_overtaken(hand):
-        return checks[-1]
+def _begun(hand: Hand, number: int | None, context_pct: float | None) -> tuple[MusicianState, Check]:
+    """The engine's state with the checkpoint that is verified now; a context check goes before it (REF-4, D15)."""
+    is_overtaken = number is None and hand.program.next_item(hand.progress) is None and _is_overtaken(hand)
+    chosen = CheckpointChosen(number=number, is_overtaken=is_overtaken)
+    state, ready = hand.choose(chosen, context_pct)
+    message_id = hand.store_records(ready.records)
+    for act in ready.acts:
+        if isinstance(act, r.Verify):
+            return state, act.check
     raise EvidenceMissing(
         task_id=hand.claim.task_id,
-        missing="every checkpoint stands approved" if number is None else f"there is no checkpoint {number}",
-        remedy="`musician complete` is next" if number is None else f"there are 1 to {len(checks)}",
+        missing=f"its context comes first: the conductor is warned by message {message_id}",
+        remedy=f"`musician wait {hand.claim.task_id}`, then do as it says",
     )
 
 
@@ -141,10 +140,9 @@ async def _verify(hand: Hand, check: Check) -> Found:
     )
 
 
-async def _records(hand: Hand, check: Check, found: Found, context_pct: float | None) -> tuple[r.Record, ...]:
+async def _records(hand: Hand, state: MusicianState, found: Found) -> tuple[r.Record, ...]:
     """What the engine wants stored of a checkpoint."""
     changes = await run_sync(hand.tree.changes)
-    state = replace(hand.state(context_pct), mode=Mode.VERIFYING, current=check)
     ended = VerificationEnded(
         outcome=found.outcome,
         verification_id=found.verification_id,
@@ -155,14 +153,3 @@ async def _records(hand: Hand, check: Check, found: Found, context_pct: float | 
         findings=found.result.to_judge(),
     )
     return step(state, ended)[1].records
-
-
-def _weigh(hand: Hand, context_pct: float | None) -> None:
-    """A context check goes before the checkpoint it falls together with (REF-4, D15)."""
-    message_id = hand.warn(context_pct, if_due=True)
-    if message_id is not None:
-        raise EvidenceMissing(
-            task_id=hand.claim.task_id,
-            missing=f"its context comes first: the conductor is warned by message {message_id}",
-            remedy=f"`musician wait {hand.claim.task_id}`, then do as it says",
-        )

@@ -1,0 +1,195 @@
+"""What a session that is played by hand chooses to do (D30).
+
+Theory. A driven session begins what is next by itself. One that is played by hand is told nothing: it says what it
+begins and what it has ended, and stands at a boundary in between. Here is decided whether that can be, by the same
+rules; what cannot is raised as an error that names the command to give, and changes nothing.
+"""
+
+from musician.protocol.errors import BadField, EvidenceMissing
+from musician.protocol.journal import Entry, Kind
+from musician.protocol.musician import inputs as i
+from musician.protocol.musician import ready as r
+from musician.protocol.musician.boundary import finish, play, report_failure, stance_of, warn, warn_if_tight
+from musician.protocol.musician.program import Check, Play
+from musician.protocol.musician.state import Mode, MusicianState, Waiting
+from musician.protocol.musician.turn import Turn
+from musician.protocol.rules.budget import WARNING_STANCES, Stance
+from musician.protocol.rules.deviations import SKIPPED_BY_ITSELF
+
+
+def begin(turn: Turn, given: i.BeginningChosen) -> None:
+    """An item is begun; after a verdict that is going back to work."""
+    _check_free(turn.state)
+    _check_corrected(turn.state)
+    _check_known(turn.state, given.item)
+    _check_context(turn.state)
+    if not turn.state.progress.is_done(given.item):  # what is done is begun again to mend it
+        _check_in_order(turn.state, given.item)
+    _go_back_to_work(turn)
+    play(turn, turn.state.program.play(given.item))
+
+
+def end(turn: Turn, given: i.EndingChosen) -> None:
+    """An item is done, once it is kept."""
+    state = turn.state
+    _check_known(state, given.item)
+    if given.item not in state.begun and not state.progress.is_done(given.item):
+        raise _refusal(
+            state,
+            f"{given.item} was not started",
+            "start it first (`musician step {task} start N`), then play it",
+        )
+    _keep(turn, state.program.play(given.item))
+
+
+def correct(turn: Turn) -> None:
+    """The conductor's next correction step is done, once it is kept (D17)."""
+    following = turn.state.next_item
+    if not isinstance(following, Play) or following.correction is None:
+        raise _refusal(
+            turn.state,
+            "no correction step waits to be done",
+            "`musician status {task}` says where it stands",
+        )
+    _go_back_to_work(turn)
+    _keep(turn, following)
+
+
+def skip(turn: Turn, given: i.SkippingChosen) -> None:
+    """An item is left out, for a reason that whoever judges the next submission rules (D29)."""
+    _check_known(turn.state, given.item)
+    if turn.state.progress.is_done(given.item):
+        raise BadField(field="item", value=given.item, reason="it is done already")
+    _go_back_to_work(turn)
+    turn.write(turn.entry(Kind.SKIPPED, given.item, given.why, severity=SKIPPED_BY_ITSELF))
+
+
+def submit(turn: Turn, given: i.CheckpointChosen) -> None:
+    """A checkpoint is verified; its context check goes before it (REF-4, D15)."""
+    _check_free(turn.state)
+    _check_corrected(turn.state)
+    check = _check(turn.state, given)
+    _check_in_order(turn.state, check.item)
+    _go_back_to_work(turn)
+    if not warn_if_tight(turn):
+        turn.set(mode=Mode.VERIFYING, current=check)
+        turn.acts.append(r.Verify(check=check))
+
+
+def fail(turn: Turn, given: i.FailureChosen) -> None:
+    """Who plays by hand has tried again by itself before it reports, of a subagent's piece too."""
+    _go_back_to_work(turn)
+    item = turn.state.item or turn.state.program.task_id
+    turn.write(turn.entry(Kind.FAILED, item, given.text))
+    report_failure(turn, item, given.text)
+
+
+def warn_of_context(turn: Turn) -> None:
+    """A session that need not warn, and does, is taken for one that is in doubt."""
+    if turn.state.used_pct is None:
+        raise BadField(
+            field="context", value="", reason="a context warning says how much is used: --context PCT"
+        )
+    _go_back_to_work(turn)
+    stance = stance_of(turn.state)
+    warn(turn, stance if stance in WARNING_STANCES else Stance.ASK)
+
+
+def complete(turn: Turn) -> None:
+    _check_corrected(turn.state)
+    finish(turn)
+
+
+def absorbed(state: MusicianState, item: str) -> tuple[Entry, ...]:
+    """The pieces of a step that was played as a whole, without a subagent."""
+    return tuple(
+        Entry(kind=Kind.COMPLETED, item=piece.item, text="by the musician, with its step")
+        for piece in state.program.pieces_of(item)
+        if piece.item not in state.begun and not state.progress.is_done(piece.item)
+    )
+
+
+def _keep(turn: Turn, piece: Play) -> None:
+    turn.set(mode=Mode.PLAYING, current=piece)
+    turn.acts.append(r.KeepPiece(play=piece))
+
+
+def _go_back_to_work(turn: Turn) -> None:
+    """What the conductor answered is acted on: the row's state says so from now on."""
+    answer = turn.state.answer
+    if answer is not None:
+        reported = turn.state.waiting in (Waiting.ERROR, Waiting.CONTEXT)
+        said = (turn.entry(Kind.NOTE, text=f"conductor: {answer}"),) if reported else ()
+        turn.records.append(r.Resume(entries=said))
+        turn.set(answer=None, waiting=None)
+
+
+# -- what cannot be -----------------------------------------------------------------------------------------------
+
+
+def _refusal(state: MusicianState, missing: str, remedy: str) -> EvidenceMissing:
+    task_id = state.program.task_id
+    return EvidenceMissing(task_id=task_id, missing=missing, remedy=remedy.replace("{task}", task_id))
+
+
+def _check_free(state: MusicianState) -> None:
+    """Nothing is begun by who is to leave, has asked, or stands still with its phase (D11, D15, PLAN-21)."""
+    if state.leave_reason:
+        raise _refusal(state, state.leave_reason, "hand off: `musician exit {task} --reason context`")
+    missing = "its question to the conductor is not answered" if state.question_open else state.pause
+    if missing:
+        raise _refusal(state, missing, "`musician wait {task}`, then read its inbox")
+
+
+def _check_corrected(state: MusicianState) -> None:
+    for first in state.progress.corrections[:1]:
+        raise _refusal(
+            state,
+            f"{first.item} comes before anything else: {first.title}",
+            "`musician correction {task}` once that is done; it does a revert itself",
+        )
+
+
+def _check_known(state: MusicianState, item: str) -> None:
+    """Only what the task has can be played (D29)."""
+    if not state.program.knows(item):
+        steps = dict.fromkeys(f"step {each.step}" for each in state.program.items if isinstance(each, Play))
+        raise BadField(field="item", value=item, reason=f"the task has {', '.join(steps) or 'no step'}")
+
+
+def _check_context(state: MusicianState) -> None:
+    """From the exit threshold on nothing is begun, whatever was granted (D35)."""
+    exit_pct = state.settings.context.exit_from_pct
+    if state.used_pct is not None and state.used_pct >= exit_pct:
+        raise _refusal(
+            state,
+            f"{state.used_pct:.0f} % of the context is used, and from {exit_pct:.0f} % on nothing is begun",
+            "hand off: `musician exit {task} --reason context`",
+        )
+
+
+def _check_in_order(state: MusicianState, item: str) -> None:
+    """Nothing is begun, or submitted, while something before it is open (D29)."""
+    missing = state.program.open_before(item, state.progress)
+    if not missing:
+        return
+    first = missing[0]
+    number = first.removeprefix("step ").replace(" agent ", " --agent ")
+    remedy = "submit it first: `musician checkpoint {task}`"
+    if first.startswith("step "):
+        remedy = f"play it; or leave it out, and say why: `musician step {{task}} skipped {number} WHY`"
+    raise _refusal(state, f"before {item} comes what is not done yet: {', '.join(missing)}", remedy)
+
+
+def _check(state: MusicianState, given: i.CheckpointChosen) -> Check:
+    checks = [item for item in state.program.items if isinstance(item, Check)]
+    for check in checks:
+        if check.number == given.number or (
+            given.number is None and check.item not in state.progress.approved
+        ):
+            return check
+    if given.number is not None:
+        raise _refusal(state, f"there is no checkpoint {given.number}", f"there are 1 to {len(checks)}")
+    if not given.is_overtaken:
+        raise _refusal(state, "every checkpoint stands approved", "`musician complete` is next")
+    return checks[-1]

@@ -1,0 +1,210 @@
+"""A session that is played by hand says what it begins and ends; the rules are a driven one's (D30)."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from musician.protocol.errors import BadField, EvidenceMissing
+from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.messages.corrections import with_corrections
+from musician.protocol.musician import inputs as i
+from musician.protocol.musician import ready as r
+from musician.protocol.musician.engine import step
+from musician.protocol.musician.program import Play, Program, ordered
+from musician.protocol.musician.state import Mode, MusicianState, Waiting
+from musician.protocol.rules.review import Verification
+from musician.protocol.settings import Settings
+from tests.protocol.musician.story import check, play
+
+PROGRAM = Program(
+    task_id="task-01",
+    title="Greet",
+    items=(
+        play("step 1"),
+        replace(play("step 2 agent 1", is_agent=True), step=2),
+        check(1),
+        replace(play("step 3"), step=3),
+        check(2),
+    ),
+)
+BEGUN = frozenset({"step 1"})
+PLAYED = Progress(completed=("step 1", "step 2 agent 1"))
+AT = MusicianState(program=PROGRAM, settings=Settings(), mode=Mode.CHOOSING, chooses=True)
+WHOLE = Program(
+    task_id="task-01",
+    title="",
+    items=(play("step 1"), play("step 1 agent 1", is_agent=True), check(1, of=1)),
+)
+
+
+def chosen(given: i.Input, **at: object) -> tuple[MusicianState, r.Ready]:
+    return step(replace(AT, **at), given)  # type: ignore[arg-type]
+
+
+def kinds(ready: r.Ready) -> list[tuple[str, list[Kind]]]:
+    return [
+        (type(record).__name__, [entry.kind for entry in getattr(record, "entries", ())])
+        for record in ready.records
+    ]
+
+
+def ordered_to(text: str) -> Progress:
+    return Progress().after(ordered(Progress(), with_corrections("not so", [text]), 7))
+
+
+def test_a_step_is_begun_kept_and_done_and_then_nothing_begins_by_itself() -> None:
+    begun, ready = chosen(i.BeginningChosen(item="step 1"))
+    assert (begun.mode, kinds(ready)) == (Mode.PLAYING, [("Write", [Kind.STARTED])])
+    keeping, ready = chosen(i.EndingChosen(item="step 1"), begun=BEGUN)
+    assert [type(act) for act in ready.acts] == [r.KeepPiece]
+    done, ready = step(keeping, i.PieceEnded(item="step 1", ending=i.PieceEnding.DONE, commit_id="c1"))
+    assert (done.mode, kinds(ready), ready.acts) == (Mode.CHOOSING, [("Write", [Kind.COMPLETED])], ())
+
+
+def test_what_is_done_may_be_begun_and_ended_again_to_mend_it() -> None:
+    assert kinds(chosen(i.BeginningChosen(item="step 1"), progress=PLAYED)[1])
+    assert chosen(i.EndingChosen(item="step 1"), progress=PLAYED)[1].acts
+
+
+def test_a_piece_that_the_plan_has_not_written_is_a_subagents() -> None:
+    _, ready = chosen(i.BeginningChosen(item="step 1 agent 9"))
+    assert kinds(ready) == [("Write", [Kind.LAUNCHED])]
+
+
+def test_a_step_that_is_played_as_a_whole_is_done_with_its_pieces() -> None:
+    keeping, _ = chosen(i.EndingChosen(item="step 1"), program=WHOLE, begun=BEGUN)
+    _, ready = step(keeping, i.PieceEnded(item="step 1", ending=i.PieceEnding.DONE))
+    assert kinds(ready) == [("Write", [Kind.COMPLETED, Kind.COMPLETED])]
+
+
+@pytest.mark.parametrize(
+    ("waiting", "said"),
+    [(Waiting.SUBMISSION, []), (Waiting.ERROR, [Kind.NOTE]), (Waiting.CONTEXT, [Kind.NOTE])],
+)
+def test_what_is_begun_after_an_answer_goes_back_to_work_first(waiting: Waiting, said: list[Kind]) -> None:
+    """D30.2"""
+    _, ready = chosen(i.BeginningChosen(item="step 1"), waiting=waiting, answer="try v2")
+    assert kinds(ready) == [("Resume", said), ("Write", [Kind.STARTED])]
+
+
+CANNOT: dict[str, tuple[i.Input, dict[str, object], str]] = {
+    "while it has asked": (i.BeginningChosen(item="step 1"), {"question_open": True}, "is not answered"),
+    "while all pause": (i.BeginningChosen(item="step 1"), {"pause": "all pause"}, "all pause"),
+    "when a handoff was agreed": (i.BeginningChosen(item="step 1"), {"leave_reason": "agreed"}, "agreed"),
+    "before a correction": (
+        i.BeginningChosen(item="step 1"),
+        {"progress": ordered_to("use v2")},
+        "comes before anything else",
+    ),
+    "out of order": (i.BeginningChosen(item="step 3"), {}, "before step 3 comes what is not done yet"),
+    "before a checkpoint": (i.BeginningChosen(item="step 3"), {"progress": PLAYED}, "checkpoint 1"),
+    "with no context left": (i.BeginningChosen(item="step 1"), {"used_pct": 75.0}, "nothing is begun"),
+    "not begun": (i.EndingChosen(item="step 1"), {}, "was not started"),
+    "no correction": (i.CorrectionChosen(), {}, "no correction step waits"),
+    "a checkpoint too early": (i.CheckpointChosen(number=1), {}, "before checkpoint 1 comes"),
+    "no such checkpoint": (i.CheckpointChosen(number=9), {}, "there is no checkpoint 9"),
+    "all approved": (
+        i.CheckpointChosen(number=None),
+        {"progress": replace(PLAYED, approved=frozenset({"checkpoint 1", "checkpoint 2"}))},
+        "every checkpoint stands approved",
+    ),
+    "complete before a correction": (i.CompletionChosen(), {"progress": ordered_to("x")}, "comes before"),
+}
+
+
+@pytest.mark.parametrize("why", CANNOT)
+def test_what_cannot_be_is_refused_with_a_way_out(why: str) -> None:
+    """D30.2"""
+    given, at, missing = CANNOT[why]
+    with pytest.raises(EvidenceMissing, match=missing) as refused:
+        chosen(given, **at)
+    assert refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    "given", [i.BeginningChosen, i.EndingChosen, lambda item: i.SkippingChosen(item=item, why="")]
+)
+def test_only_what_the_task_has_is_played(given: Callable[..., i.Input]) -> None:
+    with pytest.raises(BadField, match="the task has step 1"):
+        chosen(given(item="step 99"))
+
+
+def test_what_nobody_can_read_may_have_anything() -> None:
+    unread = Program(task_id="task-01", title="", items=(check(1, of=1),), is_read=False)
+    assert kinds(chosen(i.BeginningChosen(item="step 99"), program=unread)[1])
+
+
+def test_an_item_is_left_out_as_a_deviation_unless_it_is_done() -> None:
+    given = i.SkippingChosen(item="step 1", why="not needed")
+    assert kinds(chosen(given)[1]) == [("Write", [Kind.SKIPPED])]
+    with pytest.raises(BadField, match="done already"):
+        chosen(given, progress=PLAYED)
+
+
+def test_a_correction_is_done_once_it_is_kept() -> None:
+    state, ready = chosen(i.CorrectionChosen(), progress=ordered_to("use v2"))
+    assert isinstance(state.current, Play)
+    assert [type(act) for act in ready.acts] == [r.KeepPiece]
+    done, ready = step(state, i.PieceEnded(item=state.item, ending=i.PieceEnding.DONE))
+    assert (kinds(ready), done.progress.corrections) == ([("Write", [Kind.COMPLETED])], ())
+
+
+def test_the_next_checkpoint_is_verified_and_submitted() -> None:
+    state, ready = chosen(i.CheckpointChosen(number=None), progress=PLAYED)
+    assert ready.acts == (r.Verify(check=check(1)),)
+    green = i.VerificationEnded(
+        outcome=Verification.GREEN,
+        verification_id=7,
+        tests="3 passed",
+        failing="",
+        files_modified=2,
+        key_outputs=(),
+    )
+    assert kinds(step(state, green)[1]) == [("Submit", [Kind.VERIFIED, Kind.SUBMITTED])]
+    red = replace(green, outcome=Verification.RED, failing="test_x fails")
+    stands, ready = step(state, red)
+    assert (stands.mode, ready.acts) == (Mode.CHOOSING, ())
+
+
+def test_what_stands_approved_and_is_not_what_is_there_is_submitted_again() -> None:
+    progress = replace(
+        PLAYED, completed=(*PLAYED.completed, "step 3"), approved=frozenset({"checkpoint 1", "checkpoint 2"})
+    )
+    _, ready = chosen(i.CheckpointChosen(number=None, is_overtaken=True), progress=progress)
+    assert ready.acts == (r.Verify(check=check(2)),)
+
+
+def test_a_context_check_goes_before_the_checkpoint_it_falls_together_with() -> None:
+    state, ready = chosen(i.CheckpointChosen(number=None), progress=PLAYED, used_pct=70.0)
+    assert (state.waiting, kinds(ready), ready.acts) == (Waiting.CONTEXT, [("Report", [Kind.CONTEXT])], ())
+
+
+def test_a_failure_is_the_items_or_the_tasks() -> None:
+    for current, item in ((play("step 1"), "step 1"), (None, "task-01")):
+        _, ready = chosen(i.FailureChosen(text="broke"), current=current)
+        assert kinds(ready) == [("Write", [Kind.FAILED]), ("Report", [Kind.ERROR])]
+        (entry,) = ready.records[0].entries  # type: ignore[union-attr]
+        assert isinstance(entry, Entry)
+        assert entry.item == item
+
+
+def test_a_warning_says_how_much_is_used_and_what_is_in_doubt() -> None:
+    with pytest.raises(BadField, match="how much is used"):
+        chosen(i.WarningChosen())
+    for used_pct in (20.0, 70.0):
+        state, ready = chosen(i.WarningChosen(), used_pct=used_pct)
+        assert (state.waiting, kinds(ready)) == (Waiting.CONTEXT, [("Report", [Kind.CONTEXT])])
+
+
+def test_the_last_failure_leaves_and_completion_ends() -> None:
+    state, _ = chosen(i.FailureChosen(text="broke"), errors=4)
+    assert state.mode is Mode.ENDED
+    assert chosen(i.CompletionChosen())[0].mode is Mode.ENDED
+
+
+def test_a_question_and_a_pause_are_stood_still_for_once_a_step_is_done() -> None:
+    for at, kind in (({"question_open": True}, Kind.NOTE), ({"pause": "all pause"}, Kind.PAUSED)):
+        keeping, _ = chosen(i.EndingChosen(item="step 1"), begun=BEGUN, **at)
+        _, ready = step(keeping, i.PieceEnded(item="step 1", ending=i.PieceEnding.DONE))
+        assert kinds(ready) == [("Write", [Kind.COMPLETED]), ("Write", [kind])]
