@@ -16,9 +16,7 @@ from musician import service
 from musician.mcp_server.server import EXIT_WITHIN_S
 from musician.mcp_server.tools import TOOLS
 from musician.processes.vital import is_held
-from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
-from musician.store.bell import ring
 from musician.testing import until
 from musician.testing.waiting import HANG_S
 
@@ -171,24 +169,26 @@ def test_a_message_is_acknowledged_after_it_was_written(shared: tuple[Any, Any])
     until(lambda: project.view().unread == 0)
 
 
-def test_a_claim_that_a_hook_makes_gets_its_life_lock_when_the_bell_rings(
-    project: Any, served: Served, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("by", ["a hook", "raw sql"])
+def test_a_claim_that_is_made_elsewhere_gets_its_life_lock_long_before_the_slow_look(
+    project: Any, served: Served, by: str
 ) -> None:
-    """D2.5: long before the slow look; and a killed client's lock is free at once."""
+    """D2.5, D11.9: and a killed client's lock is free at once."""
+    project.root.config.write_text(
+        "[heartbeat]\nrefresh_after_s = 100\n[waiting]\nbackground_poll_s = 400\npause_poll_s = 400\n"
+    )
     server = served(project.folder, CLAUDE_CODE_SESSION_ID="s1")
     server.begin()
     server.ask("tools/list")
     server.call("conductor_health")
     assert not is_held(project.lock)
-    service.claim(project.store, "task-01", "s1", settings=project.settings)
-    # The bells of a server hang where its environment says; ours may be elsewhere.
-    monkeypatch.setenv("XDG_RUNTIME_DIR", server.bells)
-
-    def is_taken_up() -> bool:
-        ring(project.store.path, [CONDUCTOR])
-        return is_held(project.lock)
-
-    until(is_taken_up)
+    if by == "a hook":
+        service.claim(project.store, "task-01", "s1", settings=project.settings)
+    else:
+        project.store.connection.execute(
+            "UPDATE orchestration_tasks SET state = 'working', session_id = 's1' WHERE task_id = 'task-01'"
+        )
+    until(lambda: is_held(project.lock))
     server.process.kill()
     server.process.wait()
     assert not is_held(project.lock)

@@ -195,7 +195,10 @@ def start(
     with tempfile.TemporaryDirectory(prefix="bells-", dir="/tmp") as bells:
 
         def started() -> Started:
-            code = "import sys; from musician.plugin.monitor import program; sys.exit(program([]))"
+            code = (
+                "import sys; from musician.plugin import monitor;"
+                f" monitor.POLL_S = {HANG_S + 100}; sys.exit(monitor.program([]))"
+            )
             env = {**os.environ, "CLAUDE_CODE_SESSION_ID": "s1", "XDG_RUNTIME_DIR": bells}
             monitor = f"exec {shlex.quote(sys.executable)} -c {shlex.quote(code)}"
             argv = [sys.executable, "-c", CLIENT, monitor]
@@ -211,12 +214,23 @@ def start(
                 each.client.kill()
 
 
-def test_a_bell_wakes_it_and_it_ends_with_its_client(start: Start, store: SqliteStore, claim: Claim) -> None:
-    """D11."""
+@pytest.mark.parametrize("rings", [True, False])
+def test_a_bell_wakes_it_and_it_ends_with_its_client(
+    start: Start, store: SqliteStore, claim: Claim, *, rings: bool
+) -> None:
+    """D11, D11.9: and plain SQL does; no slow look comes within the test's life."""
     reported(store, claim)
     running = start()
     pid = int(running.line())
-    message = service.send(store, "task-03", "mind the accents")
+    if rings:
+        service.send(store, "task-03", "mind the accents")
+    else:
+        raw(
+            store,
+            "INSERT INTO orchestration_messages (task_id, from_session, message_type, message)"
+            " VALUES ('task-03', 'task-00', 'note', 'by hand')",
+        )
+    message = service.unread(store, "task-03")[-1].id
     assert running.line() == f"task-03 is error: message {message}, call inbox\n"
     ended = os.pidfd_open(pid)
     running.end_client()

@@ -5,7 +5,7 @@ successor that was written down for its own id, or what its own parent process, 
 time, runs now. Never anybody else's: a session that is none of these is refused (B05).
 
 While the server lives it holds the life lock of each claim it acts for, so that a client that is killed is known to be
-dead at once. A claim that another process of the client has made, as a hook does, is taken up when the bell rings.
+dead at once. A claim that another process of the client has made, as a hook does, is taken up once it is heard of.
 """
 
 import os

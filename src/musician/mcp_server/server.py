@@ -15,8 +15,8 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import anyio
@@ -33,13 +33,12 @@ from musician.processes.output import one_line
 from musician.processes.signals import stop_requested
 from musician.project import Project
 from musician.protocol.errors import BadField, CallerError, MusicianError
-from musician.protocol.names import CONDUCTOR
-from musician.runtime.wakeups import hang_bell, has_rung, rings
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
     from musician.mcp_server.seat import Seat
+    from musician.store.port import Store
 
 T = TypeVar("T")
 
@@ -48,8 +47,8 @@ EXIT_WITHIN_S = 1.0
 """After the end of input, at the latest."""
 
 MOST_REFUSAL_CHARS = 1000
-WITHOUT_DATABASE_S = 15.0
-"""How often a server in a repository that is not set up looks whether it is by now."""
+LOOK_EVERY_S = 15.0
+"""How often a server that cannot read the database and its settings tries again."""
 
 _WAIT = re.compile(r"`musician wait [^`]*`")
 _TOOL_OF = {"exit": "handoff"}
@@ -151,19 +150,14 @@ class _Service:
     # -- besides -------------------------------------------------------------------------------------------------
 
     async def _watch(self) -> None:
-        """Hold the life locks of what the session owns, from whatever moment on it does (D2).
-
-        The bell rings for whatever concerns the conductor, every claim included.
-        """
+        """Hold the life locks of what the session owns, from whatever moment on it does (D2)."""
         await self._asked.wait()
         seat = await _in_thread(self._take_seat)
-        while not await _in_thread(lambda: self._project.is_set_up):
-            await anyio.sleep(WITHOUT_DATABASE_S)
-        with hang_bell(Path(self._project.database), CONDUCTOR) as bell:
-            while await _in_thread(partial(_look, seat)):
-                with anyio.move_on_after(seat.settings.waiting.background_poll_s):
-                    await rings(bell)
-                has_rung(bell)
+        while (store := await _in_thread(partial(_opened, seat))) is None:
+            await anyio.sleep(LOOK_EVERY_S)
+        with store.listen() as ear:
+            while (pause_s := await _in_thread(partial(_look, seat))) is not None:
+                await ear.heard(pause_s)
 
     async def _stop_on_signal(self) -> None:
         await stop_requested()
@@ -176,16 +170,24 @@ class _Service:
         watchdog.start()
 
 
-def _look(seat: "Seat") -> bool:
-    """Whether to look again; a session that is none will never own anything (D8)."""
+def _opened(seat: "Seat") -> "Store | None":
+    """None where nothing is set up so far, or it cannot be used now."""
+    with suppress(MusicianError, OSError):
+        return seat.store
+    return None
+
+
+def _look(seat: "Seat") -> float | None:
+    """How long until the next look at the latest; None for a session that is none: it will never own anything (D8)."""
     try:
         seat.take_up()
         seat.beat(delegated=True)
+        return seat.settings.waiting.background_poll_s
     except CallerError:
-        return False
+        return None
     except (MusicianError, OSError) as error:
         logging.warning("the life lock is not looked after: %s", error)
-    return True
+        return LOOK_EVERY_S
 
 
 async def _acknowledge(once_delivered: Callable[[], object]) -> None:

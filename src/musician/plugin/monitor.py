@@ -6,25 +6,21 @@ session that is at work is left to them; it is told here only of what they have 
 as in one long tool call or after an interruption.
 
 It is the watcher of such a session: it refreshes the heartbeat, for it lives exactly as long as the client does, and
-follows a claim to the id that ``/clear`` gave the conversation. It wakes on the bell and looks by itself now and then,
-for writers who do not ring.
+follows a claim to the id that ``/clear`` gave the conversation.
 """
 
 import os
-import select
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import field
-from pathlib import Path
-from typing import Self
 
 import apsw
 
 from musician import service
 from musician.hooks.event import session_of
 from musician.hooks.place import Held, Place, find_database
+from musician.processes.parent import Parent
 from musician.protocol.claim import Claim
 from musician.protocol.errors import MusicianError
 from musician.protocol.names import CONDUCTOR
@@ -32,7 +28,6 @@ from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.settings import Settings
 from musician.protocol.states import TERMINAL, VERDICTS, WAITING, State
 from musician.protocol.values import dataclass
-from musician.store.bell import Bell
 from musician.store.port import Store
 
 PATIENCE_S = 60.0
@@ -40,6 +35,9 @@ PATIENCE_S = 60.0
 
 POLL_S = 5.0
 """How often it looks by itself."""
+
+_INIT = 1
+"""Whose child it is when its client had ended before it began."""
 
 _CALLING = VERDICTS | {State.EXIT_REQUESTED}
 """States that the conductor sets and a session has to act on."""
@@ -133,55 +131,6 @@ class Monitor:
         return f"{held.task_id} is {held.state}: the conductor shows no life, call conductor_health"
 
 
-class _Ears:
-    """What wakes the monitor: the bells of the session's tasks, and the end of the client."""
-
-    def __init__(self, database: Path) -> None:
-        self._database = database
-        self._parent = os.getppid()
-        self._bells: dict[str, Bell | None] = {}
-        self._end: int | None = None
-        if hasattr(os, "pidfd_open"):
-            with suppress(OSError):
-                self._end = os.pidfd_open(self._parent)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.listen_for(frozenset())
-        if self._end is not None:
-            os.close(self._end)
-
-    @property
-    def client_is_gone(self) -> bool:
-        return os.getppid() != self._parent or self._parent == 1
-
-    def listen_for(self, tasks: frozenset[str]) -> bool:
-        """Whether a bell was hung that was not there before: then look again, for it may have rung in between."""
-        for task_id in self._bells.keys() - tasks:
-            bell = self._bells.pop(task_id)
-            if bell is not None:
-                bell.close()
-        fresh = tasks - self._bells.keys()
-        for task_id in fresh:
-            self._bells[task_id] = None
-            with suppress(OSError):  # no private folder for one: the slow look stands alone
-                self._bells[task_id] = Bell(self._database, task_id)
-        return bool(fresh)
-
-    def wait(self) -> None:
-        poll = select.poll()
-        bells = [bell for bell in self._bells.values() if bell is not None]
-        for bell in bells:
-            poll.register(bell, select.POLLIN)
-        if self._end is not None:
-            poll.register(self._end, select.POLLIN)
-        poll.poll(POLL_S * 1000)
-        for bell in bells:
-            bell.drain()
-
-
 def program(argv: Sequence[str]) -> int:  # noqa: ARG001  # as the hooks are called
     """Print a line whenever the session of the environment is called for, until its client ends. Always 0."""
     session_id = session_of(os.environ.get("CLAUDE_CODE_SESSION_ID"))
@@ -190,8 +139,8 @@ def program(argv: Sequence[str]) -> int:  # noqa: ARG001  # as the hooks are cal
         return 0
     try:
         monitor = Monitor(place, session_id, place.store, place.settings)
-        with _Ears(Path(place.database)) as ears:
-            _watch(monitor, ears)
+        with Parent() as client:
+            _watch(monitor, client)
     except (MusicianError, BrokenPipeError) as error:
         sys.stderr.write(f"musician monitor: {error}\n")
     finally:
@@ -199,15 +148,22 @@ def program(argv: Sequence[str]) -> int:  # noqa: ARG001  # as the hooks are cal
     return 0
 
 
-def _watch(monitor: Monitor, ears: _Ears) -> None:
-    while not ears.client_is_gone:
-        try:
-            lines = monitor.look(time.monotonic())
-        except (MusicianError, apsw.Error) as error:  # locked, or lost between two looks: look again
-            sys.stderr.write(f"musician monitor: {error}\n")
-            lines = []
-        for line in lines:
-            sys.stdout.write(line + "\n")
-        sys.stdout.flush()
-        if not ears.listen_for(monitor.tasks):
-            ears.wait()
+def _watch(monitor: Monitor, client: Parent) -> None:
+    while not client.is_gone and client.pid != _INIT:
+        tasks = monitor.tasks
+        with monitor.store.listen(*tasks) as ear:
+            while _look(monitor) == tasks and not client.is_gone:
+                ear.wait(POLL_S, besides=client.end)
+
+
+def _look(monitor: Monitor) -> frozenset[str]:
+    """Print what is due; the tasks that are the session's now."""
+    try:
+        lines = monitor.look(time.monotonic())
+    except (MusicianError, apsw.Error) as error:  # locked, or lost between two looks: look again
+        sys.stderr.write(f"musician monitor: {error}\n")
+        lines = []
+    for line in lines:
+        sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+    return monitor.tasks

@@ -21,7 +21,6 @@ from musician.protocol.conductor.acts import Launch
 from musician.protocol.conductor.engine import decide
 from musician.protocol.errors import ClaimBlocked
 from musician.protocol.musician.ready import End
-from musician.protocol.names import CONDUCTOR
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.runtime.conductor.facts import Gatherer, Memory
@@ -29,15 +28,14 @@ from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.musician.work import play_task
 from musician.runtime.plantrees import GitPlanTrees
 from musician.runtime.tasks import raising_one
-from musician.runtime.wakeups import hang_bell, has_rung, rings
 from musician.service.plans import plans_of
-from musician.store.bell import Bell
+from musician.store.listening import Listener
 from musician.store.port import Store
 from musician.store.rows import PlanRow
 from musician.trees.root import Root
 
 LOOK_EVERY_S = 5.0
-"""The slow look behind the bell."""
+"""At the latest: who has died, for one, stands in no row."""
 
 INTERRUPTED = "interrupted"
 """How the reason of a session begins that a signal ended."""
@@ -70,9 +68,8 @@ async def work_on(
         play_task, root, store, settings=settings, agent=agent, quiet=True, owns_process=owns_process
     )
     idle_since_s = anyio.current_time()
-    with hang_bell(store.path, CONDUCTOR) as bell:
+    with store.listen() as ear:
         while True:
-            has_rung(bell)
             candidates = await anyio.to_thread.run_sync(partial(claimable, root, store, settings))
             found = await _play_first(candidates, play)
             if found is not None:
@@ -86,7 +83,7 @@ async def work_on(
                 return Parting.ALL_COMPLETE, tuple(played)
             if left_s <= 0:
                 return Parting.NOTHING_TO_CLAIM, tuple(played)
-            if await _is_stopped_while_waiting(bell, min(left_s, LOOK_EVERY_S)):
+            if await _is_stopped_while_waiting(ear, min(left_s, LOOK_EVERY_S)):
                 return Parting.INTERRUPTED, tuple(played)
 
 
@@ -140,8 +137,8 @@ def _is_all_complete(store: Store) -> bool:
     return bool(rows) and not left
 
 
-async def _is_stopped_while_waiting(bell: Bell | None, pace_s: float) -> bool:
-    """Wait for a bell, the next look, or a signal; whether it was a signal."""
+async def _is_stopped_while_waiting(ear: Listener, pace_s: float) -> bool:
+    """Wait for news, the next look, or a signal; whether it was a signal."""
     stopped = False
 
     async with anyio.create_task_group() as group:
@@ -153,7 +150,6 @@ async def _is_stopped_while_waiting(bell: Bell | None, pace_s: float) -> bool:
             group.cancel_scope.cancel()
 
         group.start_soon(heed)
-        with anyio.move_on_after(pace_s):
-            await rings(bell)
+        await ear.heard(pace_s)
         group.cancel_scope.cancel()
     return stopped

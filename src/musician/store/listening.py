@@ -16,7 +16,7 @@ Where no bell can be hung the ticks alone remain, and a ring is as late as anyth
 
 import select
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -46,30 +46,28 @@ class Listener:
             self._bell: Bell | None = Bell(database, *(tuple(task_ids) or (CONDUCTOR,)))
         except OSError:
             self._bell = None
+        self._is_nudged = self._is_news = False
         self._is_sure = moved() is not None
-        self._is_nudged = False
 
     def wait(self, at_most_s: float, *, besides: Iterable[int] = ()) -> bool:
         """Sleep until there is news: True. False when the time is up, or a descriptor of ``besides`` is readable."""
-        until_s = time.monotonic() + at_most_s
         poll = select.poll()
         bells = {self._bell.fileno()} if self._bell else set()
         for descriptor in {*besides, *bells}:
             poll.register(descriptor, select.POLLIN)
-        while not (is_news := self._has_news()) and (pause_s := self._pause_s(until_s)) > 0:
+        for pause_s in self._pauses(at_most_s, time.monotonic):
             if {descriptor for descriptor, _ in poll.poll(pause_s * 1000)} - bells:
                 return False
-        return is_news
+        return self._is_news
 
     async def heard(self, at_most_s: float) -> bool:
         """As :meth:`wait`, for a task of an event loop."""
         import anyio  # slow to load, and a hook has no event loop
 
-        until_s = time.monotonic() + at_most_s
-        while not (is_news := self._has_news()) and (pause_s := self._pause_s(until_s)) > 0:
+        for pause_s in self._pauses(at_most_s, anyio.current_time):
             with anyio.move_on_after(pause_s):
                 await (anyio.wait_readable(self._bell) if self._bell else anyio.sleep_forever())
-        return is_news
+        return self._is_news
 
     def nudge(self) -> None:
         """Have it wake as for news: its owner knows a reason to look. From the thread that waits, or its event loop."""
@@ -90,12 +88,15 @@ class Listener:
     ) -> None:
         self.close()
 
+    def _pauses(self, at_most_s: float, clock_s: Callable[[], float]) -> Iterator[float]:
+        """How long to sleep, again and again, until there is news or the time is up."""
+        until_s = clock_s() + at_most_s
+        while not self._has_news() and (left_s := until_s - clock_s()) > 0:
+            yield min(TICK_S if self._is_sure else BUSY_S, left_s)
+
     def _has_news(self) -> bool:
         has_rung = self._bell is not None and self._bell.drain()
-        is_nudged, self._is_nudged = self._is_nudged, False
         moved = self._moved()
         self._is_sure = moved is not None
-        return has_rung or is_nudged or bool(moved)
-
-    def _pause_s(self, until_s: float) -> float:
-        return min(TICK_S if self._is_sure else BUSY_S, until_s - time.monotonic())
+        self._is_news, self._is_nudged = has_rung or self._is_nudged or bool(moved), False
+        return self._is_news

@@ -1,8 +1,8 @@
 """Conducting a plan: look at everything, do what is missing, wait for the next event (D13).
 
 It is level-triggered: what it does follows from what it sees, so that killing and restarting it at any moment is
-safe. Its own row is claimed by epoch and beats; a second conductor is refused. It wakes on the bell, on the end of
-a musician's process and on its own acts, and looks by itself now and then.
+safe. Its own row is claimed by epoch and beats; a second conductor is refused. It wakes on what others write, on the
+end of a musician's process and on its own acts, and looks by itself now and then.
 """
 
 import signal
@@ -20,7 +20,6 @@ from musician.protocol.conductor import engine as c
 from musician.protocol.conductor.acts import Finish, Standstill
 from musician.protocol.conductor.orchestra import Orchestra
 from musician.protocol.errors import DatabaseUnusable, PlanChanged
-from musician.protocol.names import CONDUCTOR
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass, replace
 from musician.runtime.conductor.facts import Gatherer, Memory
@@ -30,10 +29,8 @@ from musician.runtime.conductor.sole import sole_conductor
 from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.conductor.whole import Whole, try_all
 from musician.runtime.tasks import raising_one
-from musician.runtime.wakeups import hang_bell, has_rung, rings
 from musician.runtime.world import WORLD, World
 from musician.service import Conducting, TaskView
-from musician.store.bell import Bell
 from musician.store.port import Store
 from musician.store.rows import HumanRow, PlanRow
 from musician.trees.base import FastForward, Move
@@ -42,7 +39,7 @@ from musician.trees.root import Root
 from musician.verification.baseline import Baseline
 
 LOOK_EVERY_S = 2.0
-"""The slow look behind the bell."""
+"""At the latest: who has died, for one, stands in no row."""
 
 OnLook = Callable[[tuple[TaskView, ...]], None]
 OnBase = Callable[[Baseline], None]
@@ -155,7 +152,6 @@ class _Run:
         self._database = _identity(store.path)
         self._stopped_by = signal.SIGTERM
         """What its musicians are ended by: that a person pressed Ctrl-C is told as that."""
-        self._wake = anyio.Event()
         self._last_beat_s = self._ticks.now_s()
 
     async def to_the_end(self) -> Outcome:
@@ -169,7 +165,7 @@ class _Run:
             lock=anyio.Lock(),
             verify=self._world.verify,
         )
-        with hang_bell(self._store.path, CONDUCTOR) as bell:
+        with self._store.listen() as self._ear:
             async with anyio.create_task_group() as group:
                 performer = Performer(
                     root=self._root,
@@ -185,7 +181,6 @@ class _Run:
                     world=self._world,
                 )
                 group.start_soon(self._heed_signals)
-                group.start_soon(self._hear, bell)
                 group.start_soon(self._try_the_base)
                 ending = await self._loop(performer)
                 wholes = await self._try_the_whole() if ending is Ending.COMPLETE else ()
@@ -205,7 +200,6 @@ class _Run:
 
     async def _loop(self, performer: Performer) -> Ending:
         while True:
-            self._wake = anyio.Event()
             orchestra = await self._look()
             if self._stopping or _identity(self._store.path) != self._database:
                 return Ending.INTERRUPTED
@@ -250,8 +244,7 @@ class _Run:
 
     async def _wait(self) -> None:
         before_s = self._ticks.now_s()
-        with anyio.move_on_after(LOOK_EVERY_S):
-            await self._wake.wait()
+        await self._ear.heard(LOOK_EVERY_S)
         self._ticks.waited(before_s, at_most_s=LOOK_EVERY_S)
         now_s = self._ticks.now_s()
         if now_s - self._last_beat_s >= self._settings.conductor.beat_every_s:
@@ -260,19 +253,13 @@ class _Run:
                 self._stopping = True  # our row was taken: nothing is ours to conduct any more
 
     def wake(self) -> None:
-        self._wake.set()
+        self._ear.nudge()
 
     async def _heed_signals(self) -> None:
         self._stopped_by = await self._world.machine.stop_requested()
         self._stopping = True
         self._trying.cancel()
-        self._wake.set()
-
-    async def _hear(self, bell: Bell | None) -> None:
-        while True:
-            await rings(bell)
-            has_rung(bell)
-            self._wake.set()
+        self.wake()
 
     async def _leave(self, ending: Ending, wholes: tuple[Whole, ...]) -> Outcome:
         if self._plan.require is Require.GREEN and not all(each.is_green for each in wholes):
