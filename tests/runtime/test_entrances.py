@@ -1,18 +1,20 @@
 """One musician (D30): the same story, told through every entrance, leaves the same in the database.
 
 What a driven run's agent says with lines of its output, a session by hand says with verbs: commands, or a client's
-tools.
+tools; and the sources' own scripts say it in SQL.
 """
 
 import shlex
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
+import anyio
 import pytest
 
 from musician import service
-from musician.mcp_server import acts
+from musician.mcp_server import acts, verifying
 from musician.mcp_server.seat import Seat
 from musician.mcp_server.tools import TOOLS
 from musician.project import Project
@@ -20,6 +22,7 @@ from musician.protocol.errors import EvidenceMissing, IllegalEvent
 from musician.protocol.journal import Kind
 from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.states import State
+from musician.trees.root import find_root
 from tests.runtime.conftest import Stage
 
 TASK = "task-01"
@@ -42,9 +45,22 @@ One task.
 ```
 #### Step 2: End
 ```bash run
-true
+echo two > two.txt
 ```
 """
+CLAIM = (
+    "UPDATE orchestration_tasks SET state = 'working', session_id = 's1', worked_by = 'musician-task-01',"
+    " started_at = datetime('now'), last_heartbeat = datetime('now')"
+    " WHERE task_id = 'task-01' AND state IN ('watching', 'fix_proposed', 'exit_requested')"
+)
+SAY = (
+    "INSERT INTO orchestration_messages (task_id, from_session, message_type, message)"
+    " VALUES ('task-01', 's1', :kind, :text)"
+)
+MOVE = (
+    "UPDATE orchestration_tasks SET state = :state, last_heartbeat = datetime('now')"
+    " WHERE task_id = 'task-01' AND session_id = 's1'"
+)
 Story = tuple[tuple[str, ...], ...]
 """Each word of it with its texts; the last is the failure that ends it."""
 
@@ -77,6 +93,17 @@ def tools(stage: Stage, story: Story) -> None:
             client.call(name.replace("-", "_"), **dict(zip(names, texts, strict=True)))
 
 
+def sql(stage: Stage, story: Story) -> None:
+    """As the sources' scripts do: the message, then the state."""
+    stage.raw(CLAIM)
+    say(stage, "error", story[-1][1], State.ERROR)
+
+
+def say(stage: Stage, kind: str, text: str, state: State) -> None:
+    stage.raw(SAY, kind=kind, text=text)
+    stage.raw(MOVE, state=state.value)
+
+
 class Client:
     """The tools of session s1, called as the server calls them."""
 
@@ -86,7 +113,10 @@ class Client:
         self._seat = Seat(environ, self._place)
 
     def call(self, name: str, **given: object) -> str:
-        return str(getattr(acts, name)(self._seat, **TOOLS[name].parse(given)))
+        arguments = TOOLS[name].parse(given)
+        if TOOLS[name].is_errand:
+            return str(anyio.run(partial(getattr(verifying, name), self._seat, **arguments)))
+        return str(getattr(acts, name)(self._seat, **arguments))
 
     def close(self) -> None:
         self._seat.close()
@@ -104,11 +134,7 @@ def played(
     folder: Path, entrance: Callable[[Stage, Story], None], story: Story, retries: int
 ) -> list[object]:
     """What it left; but for the words of an error, where an agent's shell has its own."""
-    folder.mkdir()
-    stage = Stage(folder)
-    try:
-        stage.write(PLAN.format(run=script(story)))
-        stage.lock()
+    with opened(folder, script(story)) as stage:
         stage.raw("UPDATE orchestration_tasks SET retry_limit = :retries", retries=retries)
         entrance(stage, story)
         view = stage.view(TASK)
@@ -126,6 +152,16 @@ def played(
             (view.row.state, view.error_count),
             [(row.exit_reason or "").partition(":")[0] for row in view.sessions if row.ended_at],
         ]
+
+
+@contextmanager
+def opened(folder: Path, run: str) -> Iterator[Stage]:
+    folder.mkdir()
+    stage = Stage(folder)
+    try:
+        stage.write(PLAN.format(run=run))
+        stage.lock()
+        yield stage
     finally:
         stage.clear()
 
@@ -138,6 +174,136 @@ def test_a_story_leaves_the_same_through_every_entrance(story: str, retries: int
         played(tmp_path / each.__name__, each, STORIES[story], retries) for each in (driven, commands, tools)
     )
     assert others == [first, first]
+
+
+def test_a_failure_in_sql_leaves_the_rows_that_every_entrance_leaves(tmp_path: Path) -> None:
+    """D30.3: the sources' script has no journal; messages, states and what counts as an error are the same."""
+    in_sql, by_tool = (
+        played(tmp_path / each.__name__, each, STORIES["it fails"], 5)[1:] for each in (sql, tools)
+    )
+    assert in_sql == by_tool
+
+
+# -- a whole task ---------------------------------------------------------------------------------------------------
+
+FAILS_ONCE = """\
+if test -e "$MUSICIAN_SCRATCH/again"; then echo one > one.txt; exit; fi
+touch "$MUSICIAN_SCRATCH/again"
+echo broke >&2
+exit 1
+"""
+ANSWER = "try again"
+
+
+class Life:
+    """One entrance's acts, from the claim to the end; what the conductor says in between is the same."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+
+    def wait_for(self, state: State) -> None:
+        assert self.stage.state(TASK) is state
+
+    def fail(self) -> None: ...
+    def submit(self) -> None: ...
+    def complete(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class Driven(Life):
+    def fail(self) -> None:
+        self._started = self.stage.start("work", TASK, "--session", "s1")
+
+    def wait_for(self, state: State) -> None:
+        self.stage.until(lambda: self.stage.state(TASK) is state)
+
+    def complete(self) -> None:
+        assert self.stage.end(self._started).code == 0
+
+
+class ByVerbs(Life):
+    def do(self, name: str, *texts: str) -> None:
+        assert self.stage.run(name, TASK, *texts, MUSICIAN_SESSION="s1").code == 0
+
+    def step(self, act: str, number: int) -> None:
+        self.do("step", act, str(number))
+
+    def fail(self) -> None:
+        self.do("claim")
+        self.step("start", 1)
+        self.do("error", "broke")
+
+    def submit(self) -> None:
+        self.step("start", 1)
+        tree = find_root(self.stage.root).trees_dir / "entrances" / TASK
+        (tree / "one.txt").write_text("one\n")
+        self.step("done", 1)
+        self.step("start", 2)
+        (tree / "two.txt").write_text("two\n")
+        self.step("done", 2)
+        self.do("checkpoint")
+
+    def complete(self) -> None:
+        self.do("complete")
+
+
+class ByTools(ByVerbs):
+    def __init__(self, stage: Stage) -> None:
+        super().__init__(stage)
+        self._client = Client(stage)
+
+    def do(self, name: str, *texts: str) -> None:
+        given = {"claim": {"task": TASK}, "checkpoint": {"summary": "all"}, "error": {"text": "".join(texts)}}
+        self._client.call(name, **given.get(name, {}))
+
+    def step(self, act: str, number: int) -> None:
+        self._client.call("step", n=number, act=act)
+
+    def close(self) -> None:
+        self._client.close()
+
+
+class InSql(Life):
+    def fail(self) -> None:
+        sql(self.stage, (("error", "broke"),))
+
+    def submit(self) -> None:
+        self.stage.raw(MOVE, state="working")
+        say(self.stage, "completion", "TASK COMPLETE", State.NEEDS_REVIEW)
+
+    def complete(self) -> None:
+        say(self.stage, "completed", "done", State.COMPLETE)
+
+
+def lived(folder: Path, entrance: type[Life]) -> tuple[list[object], list[object]]:
+    """What a task that fails, is answered and comes to its end leaves in its rows, and in its journal."""
+    with opened(folder, FAILS_ONCE) as stage, closing(entrance(stage)) as life:
+        life.fail()
+        life.wait_for(State.ERROR)
+        service.judge(stage.store, TASK, State.FIX_PROPOSED, ANSWER)
+        life.submit()
+        life.wait_for(State.NEEDS_REVIEW)
+        service.judge(stage.store, TASK, State.REVIEW_APPROVED, "so be it")
+        life.complete()
+        view = stage.view(TASK)
+        rows: list[object] = [
+            [row.message_type for row in service.messages_of(stage.store, TASK)],
+            [(change.from_state, change.to_state) for change in view.history],
+            (view.row.state, view.error_count),
+        ]
+        free = (Kind.FAILED, Kind.ERROR)  # an agent's shell has words of its own
+        journal: list[object] = [
+            (row.kind, row.item, "" if row.kind in free else row.text) for row in view.journal
+        ]
+        return rows, journal
+
+
+def test_a_task_comes_to_its_end_the_same_through_every_entrance(tmp_path: Path) -> None:
+    """D30.3: failed, answered, played, verified, approved, complete."""
+    rows, journal = lived(tmp_path / "driven", Driven)
+    for entrance in (ByVerbs, ByTools):
+        assert lived(tmp_path / entrance.__name__, entrance) == (rows, journal)
+    assert lived(tmp_path / "sql", InSql)[0] == rows
 
 
 @pytest.fixture
