@@ -342,3 +342,25 @@ def test_what_the_conductor_orders_is_written_down_once(by_hand: Stage) -> None:
     with closing(Client(by_hand)) as client:
         client.call("error", text="broke")
     assert [row.kind for row in by_hand.view(TASK).journal].count(Kind.CORRECTION) == 1
+
+
+def test_what_a_process_plays_is_not_played_by_hand_too(stage: Stage) -> None:
+    """D30.4: while it lives its claim is moved by nobody else, under the same session either."""
+    stage.write(PLAN.format(run=stage.gate("here")))
+    stage.lock()
+    started = stage.start("work", TASK, "--session", "s1")
+    stage.wait_at("here")
+    for name, *more in (
+        ("step", "start", "1"),
+        ("step", "done", "1"),
+        ("step", "skipped", "2", "no need"),
+        ("checkpoint",),
+        ("error", "broke"),
+        ("exit",),
+    ):
+        refused = stage.run(name, TASK, *more, MUSICIAN_SESSION="s1")
+        assert (refused.code, f"process {started.pid} plays it" in refused.err) == (4, True), (name, refused)
+    assert stage.run("deviation", TASK, "Low", "slower", MUSICIAN_SESSION="s1").code == 0
+    started.kill()
+    started.wait()
+    assert stage.run("exit", TASK, MUSICIAN_SESSION="s1").code == 0

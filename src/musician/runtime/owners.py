@@ -63,6 +63,12 @@ def _client_lives(client: ClientRow, machine: Machine) -> bool | None:
     return False if was_restarted else None
 
 
+def driver_of(view: TaskView, machine: Machine = MACHINE) -> ProcessIdentity | None:
+    """The process that plays the newest claim by itself, and lives here; None: nobody does, or it cannot be seen."""
+    driving = (_identity(row) for row in _recorded(view) if row.role == "musician")
+    return next((each for each in driving if is_same_machine(each) and machine.is_running(each)), None)
+
+
 def owner_of(root: Root, view: TaskView, settings: Settings, machine: Machine = MACHINE) -> Owner | None:
     """How the owner of a task stands; None if it has none."""
     row = view.row

@@ -15,7 +15,7 @@ from musician import service
 from musician.plans.model import TaskSpec
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.claim import Claim
-from musician.protocol.errors import InvalidPlan
+from musician.protocol.errors import EvidenceMissing, InvalidPlan
 from musician.protocol.journal import Entry, Kind, Progress
 from musician.protocol.messages.types import ErrorReport
 from musician.protocol.musician import inputs as i
@@ -36,6 +36,7 @@ from musician.runtime.byhand import pieces
 from musician.runtime.byhand.rebuilding import rebuilt
 from musician.runtime.in_force import settings_of_task
 from musician.runtime.noticing import noticed
+from musician.runtime.owners import driver_of
 from musician.runtime.papers import Papers
 from musician.runtime.program import load_task_file, program_in
 from musician.runtime.recording import Recorder
@@ -46,6 +47,7 @@ from musician.store.rows import MessageRow
 from musician.trees.git import Git
 from musician.trees.root import Root
 
+_TOLD = (i.DeviationTold, i.SelfCorrectionTold, i.QuestionTold)
 _EVENTS = {
     i.BeginningChosen: Event.RESUME,
     i.CorrectionChosen: Event.RESUME,
@@ -207,11 +209,23 @@ class Hand:
 
     def choose(self, given: i.Input, context_pct: float | None) -> tuple[MusicianState, r.Ready]:
         """What the engine answers; nothing is stored yet. Whether the state of the row allows it the table says."""
+        if not isinstance(given, _TOLD):
+            self.check_undriven()
         event, state = _EVENTS.get(type(given)), self.view.row.state
         is_at_work = state is State.WORKING or (event is Event.REPORT and state in VERDICTS)
         if event is not None and not (is_at_work and event in (Event.RESUME, Event.REPORT)):
             find(state, event, task_id=self.claim.task_id, actor=Actor.OWNER)
         return step(self.state(context_pct), given)
+
+    def check_undriven(self) -> None:
+        """A claim is played by its process while that lives; what it plays may tell something, and no more (D2)."""
+        driver = driver_of(self.view)
+        if driver is not None:
+            raise EvidenceMissing(
+                task_id=self.claim.task_id,
+                missing=f"process {driver.pid} plays it, and begins and ends everything itself",
+                remedy=f"leave it to that, or end it first: `musician stop {self.claim.task_id}`",
+            )
 
     def store_records(self, records: Iterable[r.Record], *, report: str | None = None) -> int | None:
         """What the engine wants stored, the conductor's news first; the id of what awaits an answer."""
@@ -247,10 +261,11 @@ class Hand:
     def leave(self, reason: str, *, handoff: str | None, context_pct: float | None, notes: str = "") -> str:
         """Exit; where the HANDOFF is: the session's own, or the program's with the session's ``notes``."""
         service.beat(self.store, self.claim)  # before anything is set aside
+        chosen = i.LeavingChosen(reason=reason, handoff=handoff or "", notes=notes)
+        _, ready = self.choose(chosen, context_pct)
         end_what_runs(self.store, self.view, self.tree.path, self.settings)
         self.note()  # what the conductor decided is heard first: the HANDOFF tells of it
-        chosen = i.LeavingChosen(reason=reason, handoff=handoff or "", notes=notes)
-        self.store_records(self.choose(chosen, context_pct)[1].records)
+        self.store_records(ready.records)
         return self.papers.relative(self.papers.handoff)
 
     def finish(self) -> str:

@@ -37,6 +37,7 @@ async def submit_checkpoint(
     :class:`NotGreen` if the verification is red; that is noted, and nothing is submitted.
     """
     await run_sync(partial(service.beat, hand.store, hand.claim))
+    await run_sync(hand.check_undriven)
     await run_sync(lambda: check_alone(hand.store, hand.claim, hand.tree))
     _ = hand.task  # a task nobody can read has no checkpoint to verify
     state, check = await run_sync(partial(_begun, hand, number, context_pct))
