@@ -105,7 +105,7 @@ def test_claiming_again_tells_the_same_and_does_nothing_twice(left: Path, call: 
     assert again == {**first, "is_new": False}
     assert len(told(call, "resumption_status")) == 1
     assert "hello" in (tree_of(left) / "greeter.py").read_text()
-    assert status_lines(left).count("task claimed, session: s2") == 1
+    assert status_lines(left).count("bootstrap started: task claimed, session: s2") == 1
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_a_claim_that_is_killed_while_it_verifies_is_ended_by_the_next(
     assert taken["resumption"]["verification"].startswith("checkpoint 1: All passing")
     assert len(told(call, "resumption_status")) == 1
     assert (tree_of(left) / "mine.py").exists(), "what a session has begun is not set aside under its hands"
-    assert status_lines(left).count("task claimed, session: s2") == 1
+    assert status_lines(left).count("bootstrap started: task claimed, session: s2") == 1
 
 
 def test_correction_steps_come_first_by_hand_too_and_the_program_does_the_revert(

@@ -63,7 +63,7 @@ def test_the_whole_way_to_complete(claimed: Path, call: Call) -> None:
     assert (claimed / report).is_file()
     assert state(call) == "complete"
     status = (claimed / "temp" / "task-01-status").read_text().splitlines()
-    assert status[0] == "task claimed, session: s1"
+    assert status[0] == "bootstrap started: task claimed, session: s1"
     assert status[1].startswith("instructions loaded: ")
     assert status[2:4] == [
         "step 1 started",

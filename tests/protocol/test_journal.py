@@ -130,7 +130,7 @@ def test_progress_takes_nothing_back_but_what_is_undone(entries: list[Entry]) ->
     [
         (
             Entry(kind=Kind.CLAIMED, text="5f2c", context_pct=7.4),
-            "task claimed, session: 5f2c [ctx: 7%]",
+            "bootstrap started: task claimed, session: 5f2c [ctx: 7%]",
         ),
         (Entry(kind=Kind.LOADED, text="docs/a.md"), "instructions loaded: docs/a.md"),
         (Entry(kind=Kind.COMPLETED, item="step 1", context_pct=18), "step 1 completed [ctx: 18%]"),

@@ -260,6 +260,11 @@ class Stage:
         logs = [*self.hall.glob("err-*"), *(self.root / ".musician" / "logs").glob("*.log")]
         return "\n".join(f"{path.name}: {path.read_text(errors='replace')[-2000:]}" for path in logs)
 
+    def said_by(self, task_id: str) -> str:
+        """What the task's musicians have said."""
+        log = self.root / ".musician" / "logs" / f"{task_id}.musician.log"
+        return log.read_text(errors="replace") if log.exists() else ""
+
     def processes(self, word: str = "") -> list[psutil.Process]:
         """What this stage started and still runs; with a word on its command line."""
         found = []

@@ -77,6 +77,54 @@ def test_a_step_that_fails_is_tried_once_more_and_then_a_person_is_asked(
     assert stage.merged("one.txt") == "one\n"
 
 
+def test_a_database_that_somebody_holds_is_waited_for_and_costs_nothing(stage: "Stage") -> None:
+    """AUDIT-P22: longer than any write waits; it is told who holds it, and the work has not failed."""
+    stand = stage.gate("held")
+    stage.write(plan(f"{stand}\necho one > one.txt"), settings="[time]\nbusy_timeout_s = 0.1\n")
+    conductor = stage.start("run", "PLAN.md")
+    stage.wait_at("held")
+    with stage.store.write():
+        stage.open_gate("held")
+        stage.until(lambda: "waiting for the database, held by" in stage.said_by(TASK))
+    done = stage.end(conductor)
+    assert done.code == 0, (done, stage.told())
+    assert kinds(stage) == ["completed"]
+    assert len(stage.view(TASK).sessions) == 1
+    stage.check_whole()
+
+
+IMPATIENT = """\
+[time]
+busy_timeout_s = 0.1
+[heartbeat]
+refresh_after_s = 1.0
+stale_after_s = 2.0
+[conductor]
+beat_every_s = 1.0
+[waiting]
+background_poll_s = 0.5
+pause_poll_s = 0.5
+"""
+
+
+def test_a_database_that_is_held_for_good_ends_the_session_and_is_no_failure_of_the_work(
+    stage: "Stage",
+) -> None:
+    """AUDIT-P22: the step was played and is not written down; the next session finds its commit."""
+    stand = stage.gate("held")
+    stage.write(plan(f"{stand}\necho one >> one.txt"), settings=IMPATIENT)
+    conductor = stage.start("run", "PLAN.md")
+    stage.wait_at("held")
+    with stage.store.write():
+        stage.open_gate("held")
+        assert stage.end(conductor).code
+        stage.check_quiet()
+    stage.to_the_end()
+    assert "failed" not in kinds(stage)
+    assert "error" not in kinds(stage)
+    assert stage.merged("one.txt") == "one\n"
+
+
 def test_a_red_checkpoint_that_the_plan_cannot_mend_says_what_failed_and_what_to_add_and_is_not_retried(
     stage: "Stage",
 ) -> None:

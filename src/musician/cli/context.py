@@ -31,6 +31,13 @@ class App(Project):
         """Once for a command."""
         return super().settings
 
+    def wait_as_long_as_a_claim(self) -> None:
+        """Of who plays or conducts: a database that somebody holds is nothing that work fails of.
+
+        For as long nobody else can write that a session is gone either.
+        """
+        self.patience_s = max(self.settings.time.busy_timeout_s, self.settings.heartbeat.stale_after_s)
+
     def told(self, pid: int | None) -> None:
         holder = "another program" if pid is None else f"pid {pid}"
         click.echo(f"musician: waiting for the database, held by {holder}", err=True)

@@ -43,6 +43,7 @@ def run(app: App, plan: Path, agent: str | None, jobs: int | None, review: str |
 
     On a terminal a live table, in a pipe a line for each event; times are this machine's local ones.
     """
+    app.wait_as_long_as_a_claim()
     locked = lock_plan_file(app.root, app.store, plan, app.settings)
     if jobs is None:
         jobs = min(MOST_JOBS, max(LEAST_JOBS, os.cpu_count() or 1))

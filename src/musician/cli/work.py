@@ -28,6 +28,7 @@ def work(
     app: App, task_id: str, session_id: str | None, agent: str | None, quiet: bool, out_of_turn: bool
 ) -> None:
     """One musician session on TASK: claim it, play it, until it is complete, handed off or stopped."""
+    app.wait_as_long_as_a_claim()
     session = session_id or f"musician-{secrets.token_hex(6)}"
 
     async def play() -> End:

@@ -34,6 +34,7 @@ def worker(
 
     Beside a conductor, which reviews and merges. It ends when every task is complete.
     """
+    app.wait_as_long_as_a_claim()
     limit_s = 0.0 if once else idle_limit_s
     play = partial(
         work_on,

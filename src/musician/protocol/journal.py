@@ -227,7 +227,7 @@ def _completed(progress: Progress, entry: Entry) -> Progress:
 
 
 _PHRASES = {
-    Kind.CLAIMED: "task claimed, session: {text}",
+    Kind.CLAIMED: "bootstrap started: task claimed, session: {text}",
     Kind.LOADED: "instructions loaded: {text}",
     Kind.RESUMED: "{text}",
     Kind.STARTED: "{item} started",
@@ -260,7 +260,7 @@ _PHRASES = {
     Kind.LET_GO: "{text}",
     Kind.CORRECTION: "{item} ordered: {text}",
     Kind.SKIPPED: "{item} skipped: {text}",
-    Kind.HANDOFF: "HANDOFF written: {text}",
+    Kind.HANDOFF: "clean exit: HANDOFF written: {text}",
     Kind.NOTE: "{text}",
     Kind.NOTICED: "{item} noticed: {text}",
     Kind.SETTING_UP: "setting the tree up: {text}",

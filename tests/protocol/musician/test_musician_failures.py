@@ -50,7 +50,7 @@ def test_the_conductor_may_grant_more_retries() -> None:
 def test_context_warnings_and_timeouts_are_no_retries() -> None:
     story = Story().context(66).done()
     assert story.only(r.Report).last_error == "context_exhaustion_warning"
-    assert story.timeout().only(r.Report).message.render().startswith("ERROR (Retry unknown)")
+    assert story.timeout().only(r.Report).message.render().startswith("ERROR (no retry)")
     assert story.state.errors == 0
     assert story.state.since.errors == 0
 

@@ -1,7 +1,5 @@
 """The codec of each kind of value a message's field can have (D14)."""
 
-from functools import partial
-
 from musician.protocol.errors import BadField
 from musician.protocol.messages.forms import Codec
 from musician.protocol.messages.particulars import (
@@ -20,8 +18,17 @@ from musician.protocol.messages.particulars import (
 )
 
 
-def _show_nth(separator: str, value: Nth | None) -> str:
-    return show_int(None) if value is None else f"{value.number}{separator}{value.of}"
+def _show_retry(nth: Nth | None) -> str:
+    """A wait that timed out is none."""
+    return "no retry" if nth is None else f"Retry {nth.number}/{nth.of}"
+
+
+def _read_retry(text: str) -> Nth | None:
+    return Nth.parse(text.removeprefix("Retry "))
+
+
+def _show_nth(value: Nth | None) -> str:
+    return show_int(None) if value is None else f"{value.number} of {value.of}"
 
 
 def _show_score(value: int | None) -> str:
@@ -72,8 +79,8 @@ ESTIMATE: Codec[float | None] = Codec(
     render=lambda pct: f"~{show_pct(pct)}", parse=read_estimate, unknown=None
 )
 BUDGET: Codec[float] = Codec(render=show_pct, parse=_read_budget, unknown=65.0)
-NTH_BY_OF: Codec[Nth | None] = Codec(render=partial(_show_nth, " of "), parse=Nth.parse, unknown=None)
-NTH_BY_SLASH: Codec[Nth | None] = Codec(render=partial(_show_nth, "/"), parse=Nth.parse, unknown=None)
+NTH_BY_OF: Codec[Nth | None] = Codec(render=_show_nth, parse=Nth.parse, unknown=None)
+RETRY: Codec[Nth | None] = Codec(render=_show_retry, parse=_read_retry, unknown=None)
 SELF_CORRECTION: Codec[SelfCorrection] = Codec(
     render=SelfCorrection.render, parse=SelfCorrection.parse, unknown=SelfCorrection(happened=None)
 )

@@ -20,11 +20,11 @@ from musician.protocol.messages.codecs import (
     IN_BRACKETS,
     KEY_OUTPUTS,
     LINE,
-    NTH_BY_SLASH,
     OPTIONAL_LINE,
     OPTIONAL_PATH,
     PCT,
     REMAINING,
+    RETRY,
     SELF_CORRECTION,
     TEXT,
 )
@@ -63,9 +63,9 @@ class ErrorReport(Message):
 
     type: ClassVar[MessageType] = MessageType.ERROR
     form: ClassVar[Form] = Form(
-        heading="ERROR (Retry {retry}):",
-        heading_pattern=re.compile(r"ERROR \(Retry (?P<retry>[^)]*)\):?\s*"),
-        words={"retry": NTH_BY_SLASH},
+        heading="ERROR ({retry}):",
+        heading_pattern=re.compile(r"ERROR \((?P<retry>[^)]*)\):?\s*"),
+        words={"retry": RETRY},
         fields=(
             Field(label="Context Usage", attribute="context_usage_pct", codec=PCT),
             Field(label="Self-Correction", attribute="self_correction", codec=SELF_CORRECTION),

@@ -23,7 +23,7 @@ from musician.agents.hearing import logged
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
 from musician.protocol.claim import Claim
-from musician.protocol.errors import ClaimLost, IllegalEvent, MusicianError
+from musician.protocol.errors import ClaimLost, DatabaseUnusable, IllegalEvent, MusicianError
 from musician.protocol.journal import Entry, Kind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
@@ -197,11 +197,16 @@ class Session:
                 await run_sync(partial(self.recorder.store_record, r.Write(entries=(entry,))))
 
     async def _attempt(self, work: Work) -> i.Input:
-        """What keeps a piece from being played or kept is a failure of the piece, for the conductor to hear of."""
+        """What keeps a piece from being played or kept is a failure of the piece, for the conductor to hear of.
+
+        But for the database's: that is none of the work's, and could not be written down either.
+        """
         try:
             return await work()
         except ClaimLost:
             return i.ClaimWasLost()
+        except DatabaseUnusable:
+            raise
         except (MusicianError, OSError) as error:
             detail = one_line(str(error), _MOST_TROUBLE_CHARS)
             return i.PieceEnded(item=self.state.item, ending=i.PieceEnding.FAILED, detail=detail)
