@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import anyio
 
@@ -85,7 +86,7 @@ def poll(store: SqliteStore, task_id: str, ends: Ends) -> None:
         if ends.awaited in readable:
             awaited = ends.next_awaited()
             ends.ready()
-        counter = store.change_counter()
+        counter = cast("int", store.connection.pragma("data_version"))
         if counter == seen:
             continue
         seen = counter

@@ -6,6 +6,9 @@ from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
 
+import apsw
+import pytest
+
 from musician import service
 from musician.store.opening import open_store
 from musician.testing.waiting import HANG_S
@@ -135,16 +138,22 @@ def test_history_has_every_change(claimed: Path, call: Call) -> None:
     assert call("history", "1").out.splitlines()[2].split()[2:5] == ["watching", "working", "s1"]
 
 
+@pytest.mark.parametrize("by", ["service", "raw sql"])
 def test_a_watching_status_prints_again_when_something_changed(
-    claimed: Path, command: tuple[str, ...], call: Call
+    claimed: Path, command: tuple[str, ...], call: Call, by: str
 ) -> None:
+    """D11.9"""
     watching = subprocess.Popen(
         [*command, "status", "--watch"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert watching.stdout is not None
     seen = [watching.stdout.readline() for _ in range(5)]
     assert "working" in seen[3]
-    call("stop", "1")
+    if by == "service":
+        call("stop", "1")
+    else:
+        with closing(apsw.Connection(str(claimed / ".musician" / "comms.db"))) as raw:
+            raw.execute("UPDATE orchestration_tasks SET state = 'exit_requested' WHERE task_id = 'task-01'")
     again = [watching.stdout.readline() for _ in range(6)]
     assert "exit_requested" in again[4]
     watching.send_signal(signal.SIGINT)

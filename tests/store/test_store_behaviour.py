@@ -131,23 +131,6 @@ def test_a_transaction_inside_a_transaction_is_a_mistake_and_raises_at_once(stor
         assert say(tx, "task-01", "still usable") > 0
 
 
-def test_the_change_counter_moves_with_every_commit_of_another_connection(
-    store: Store, open_store: Callable[[], Store]
-) -> None:
-    other = open_store()
-    seen = {store.change_counter()}
-    assert store.change_counter() in seen
-    for number in range(3):
-        with other.write() as tx:
-            say(tx, "task-01", str(number))
-        counter = store.change_counter()
-        assert counter not in seen
-        seen.add(counter)
-    with pytest.raises(ZeroDivisionError):
-        write_and_fail(other)
-    assert store.change_counter() in seen
-
-
 def test_run_counts_the_rows_of_the_statement_and_not_of_its_triggers(store: Store) -> None:
     with store.write() as tx:
         open_task(tx, "task-01")

@@ -1,7 +1,6 @@
 """Where everything stands: all tasks, or one."""
 
-import time
-from collections.abc import Callable
+import math
 
 import click
 
@@ -12,6 +11,7 @@ from musician.cli.options import command, parse_row
 from musician.cli.render import fields, lines, pairs, show, table
 from musician.cli.run_wording import say_anomaly, say_smoothness
 from musician.processes.output import one_line
+from musician.processes.signals import raising_on_signals
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.states import ACTIVE, State
@@ -21,9 +21,6 @@ from musician.service.plans import plans_of
 from musician.store.rows import TaskRow
 
 _MOST_ERROR_CHARS = 200
-
-LOOK_EVERY_S = 0.5
-"""How often a watching status asks for the database's change counter, which costs next to nothing."""
 
 
 @command("status")
@@ -41,21 +38,14 @@ def status(app: App, task_id: str | None, watch: bool) -> None:
 
     if watch and app.json:
         raise click.UsageError("--watch is for people; it prints no one document")
-    print_once()
-    if watch:
-        _keep_printing(app, print_once)
-
-
-def _keep_printing(app: App, print_once: Callable[[], None]) -> None:
-    """Ended by an interrupt, or by the reader going away."""
-    counter = app.store.change_counter()
-    while True:
-        time.sleep(LOOK_EVERY_S)
-        now = app.store.change_counter()
-        if now != counter:
-            counter = now
-            if not app.json:
-                lines("")
+    if not watch:
+        print_once()
+        return
+    about = () if task_id is None else (task_id,)
+    with raising_on_signals(lambda _: KeyboardInterrupt()), app.store.listen(*about, journals=True) as ear:
+        print_once()
+        while ear.wait(math.inf):
+            lines("")
             print_once()
 
 

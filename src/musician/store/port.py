@@ -100,10 +100,6 @@ class Store(Protocol):
         """Whether somebody keeps every writer out now, and the process if it is known; waits for nobody."""
         ...
 
-    def change_counter(self) -> int:
-        """Differs after any other connection's commit: the slow poll behind the bell."""
-        ...
-
     def listen(self, *task_ids: str, journals: bool = False) -> "Listener":
         """Hear of what others commit for these tasks, for all where none is named. Open it first, look second.
 

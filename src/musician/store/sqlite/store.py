@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 import apsw
 
@@ -191,11 +191,6 @@ class SqliteStore:
     def holder(self) -> tuple[bool, int | None]:
         with _FaultsOf(self.path):
             return self._gate.is_held, self._gate.holder()
-
-    def change_counter(self) -> int:
-        """SQLite's ``data_version``: differs after another connection's commit."""
-        with self._lock, _FaultsOf(self.path):
-            return int(cast("int", self._connection.pragma("data_version")))
 
     def listen(self, *task_ids: str, journals: bool = False) -> "Listener":
         from musician.store.listening import Listener  # a hook that does not wait needs neither
