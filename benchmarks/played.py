@@ -16,7 +16,7 @@ __all__ = ["main"]
 
 def main(file: str, task_id: str) -> int:
     """Play; the command's exit code."""
-    from musician.__main__ import main as musician
+    from musician.__main__ import run_command as musician
     from musician.cli import work  # noqa: F401  # what the command imports, apart from what it does
     from musician.processes.kennel import close_kennel
     from musician.trees.git import Git

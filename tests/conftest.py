@@ -14,7 +14,7 @@ import hypothesis
 import pytest
 
 from musician import service
-from musician.__main__ import main
+from musician.__main__ import run_command
 from musician.protocol.claim import Claim
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
@@ -103,7 +103,7 @@ def call(capsys: pytest.CaptureFixture[str]) -> Call:
 
     def run(*arguments: str, expect: int | None = 0) -> Result:
         capsys.readouterr()
-        code = main(list(arguments))
+        code = run_command(list(arguments))
         out, err = capsys.readouterr()
         assert expect is None or code == expect, (code, out, err)
         return Result(code, out, err)

@@ -1,20 +1,39 @@
 """The command ``musician``. Kept light: what a hook needs must not wait for what only a command needs."""
 
+import atexit
+import gc
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import NoReturn
 
 from musician.own_python import leave_users_path
 
 INTERRUPTED = 130
+_GARBAGE_AFTER = 50_000
+"""Objects made; what a start makes stays, and to look through it again and again is a twentieth of the time."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main() -> NoReturn:
+    """Run the command that this process was started for, and end it.
+
+    At once: everything is closed and written by then, and taking an interpreter down tidily takes as long as a quarter
+    of a short command.
+    """
+    gc.set_threshold(_GARBAGE_AFTER)
+    leave_users_path()
+    _speak_utf8()
+    code = run_command(sys.argv[1:])
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(code)
+
+
+def run_command(argv: Sequence[str]) -> int:
     """Run one command; its exit code (DESIGN 8)."""
-    if argv is None:
-        leave_users_path()
-        _speak_utf8()
-        argv = sys.argv[1:]
     try:
         if list(argv[:1]) == ["hook"] and not set(argv) & {"-h", "--help"}:
             from musician.hooks.entry import program
@@ -38,4 +57,4 @@ def _speak_utf8() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

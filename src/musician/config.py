@@ -3,7 +3,6 @@
 What a setting means and may be is ``protocol.settings``; here is only the file around it.
 """
 
-import tomllib
 from pathlib import Path
 
 from musician.protocol.errors import WrongSettings
@@ -28,7 +27,12 @@ def load_settings(path: Path) -> Settings:
 
 
 def parse_settings(text: str, *, name: str) -> Settings:
-    """The settings in a file's text."""
+    """The settings in a file's text; a file that says nothing, as ``musician init`` writes it, is not parsed."""
+    headings = {f"[{section}]" for section in Settings.__slots__}
+    if all(line[:1] in ("", "#") or line in headings for line in text.splitlines()):
+        return Settings()
+    import tomllib
+
     try:
         return from_mapping(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:

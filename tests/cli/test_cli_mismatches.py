@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from musician.__main__ import main
+from musician.__main__ import run_command
 from tests.surroundings import Call
 
 PLAN = """\
@@ -112,7 +112,7 @@ class Scene:
 def play(line: str) -> None:
     for words in line.strip().split("|"):
         with redirect_stdout(StringIO()):
-            assert main(words.split()) == 0, words
+            assert run_command(words.split()) == 0, words
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +136,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         (tree / "half.txt").write_text("half\n")
         play("exit 1 --reason context --context 70")
         with redirect_stdout(StringIO()):
-            assert main(["review", "fix", "1", "go on"]) == 0
+            assert run_command(["review", "fix", "1", "go on"]) == 0
     kept = folder.with_name("kept")
     shutil.copytree(folder, kept, symlinks=True)
     return folder, kept

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from musician import service
-from musician.__main__ import main
+from musician.__main__ import run_command
 from musician.store.opening import open_store
 from musician.testing.waiting import HANG_S
 
@@ -87,7 +87,7 @@ class Repository:
 
     def _call(self, arguments: list[str]) -> tuple[str, int]:
         self._capsys.readouterr()
-        code = main(arguments)
+        code = run_command(arguments)
         return "".join(self._capsys.readouterr()), code
 
     def _start(self, command: str) -> subprocess.Popen[str]:

@@ -11,7 +11,6 @@ from musician.protocol.errors import BadId, ClaimBlocked, IllegalEvent, PlanChan
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
-from musician.service.plans import plans_of
 from musician.store.bell import Bell
 from musician.store.port import Store
 from musician.store.queries.plans import Plans
@@ -140,7 +139,7 @@ def test_two_plans_cannot_have_one_task(store: Store, untouched: Untouched) -> N
     lock(store, plan((task("task-10"),), plan_id="other"))
     with untouched(), pytest.raises(IllegalEvent):
         amend(store, other)
-    assert [row.plan_id for row in plans_of(store)] == ["greeter", "other"]
+    assert [row.plan_id for row in service.plans_of(store)] == ["greeter", "other"]
 
 
 def test_an_amended_plan_keeps_what_is_done_and_takes_up_the_rest(store: Store) -> None:

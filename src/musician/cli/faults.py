@@ -8,7 +8,6 @@ import contextlib
 import errno
 import os
 import sys
-import traceback
 
 import click
 
@@ -100,6 +99,8 @@ def _internal(error: BaseException) -> int:
 
 def _debug(error: BaseException) -> None:
     if os.environ.get("MUSICIAN_DEBUG") == "1":
+        import traceback
+
         _say("".join(traceback.format_exception(error)).rstrip("\n"))
 
 

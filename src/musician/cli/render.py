@@ -5,10 +5,8 @@ UTF-8 document with stable keys. An id is never cut. What somebody else wrote is
 characters, so that it cannot act on a terminal; in JSON it is whole.
 """
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from musician.cli.context import App
@@ -20,6 +18,8 @@ _GAP = "  "
 def show(app: App, document: object, *text: str) -> None:
     """The document for ``--json``, the lines of ``text`` for everybody else."""
     if app.json:
+        import json
+
         _write(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
     else:
         for line in text:
@@ -33,7 +33,11 @@ def lines(text: str) -> None:
 
 def fields(row: Any, **more: object) -> dict[str, object]:
     """A row as a JSON object: its fields are the keys."""
-    return {**(row._asdict() if hasattr(row, "_asdict") else asdict(row)), **more}
+    if hasattr(row, "_asdict"):
+        return {**row._asdict(), **more}
+    from dataclasses import asdict
+
+    return {**asdict(row), **more}
 
 
 def indented(text: str) -> str:
@@ -64,12 +68,19 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
 
 
 def _plain_table(rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        padded = (cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True))
+        _write(_GAP.join(padded).rstrip())
+
+
+def _width(text: str) -> int:
+    """In columns of a terminal."""
+    if text.isascii():
+        return len(text)
     from rich.cells import cell_len
 
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
-        _write(_GAP.join(padded).rstrip())
+    return cell_len(text)
 
 
 def _cell(value: object) -> str:

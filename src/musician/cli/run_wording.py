@@ -5,6 +5,7 @@ Refuses to judge and to shorten: what somebody wrote is repeated as it is.
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from musician.processes.output import one_line
 from musician.protocol.conductor.anomalies import Anomaly, Signal
@@ -19,7 +20,9 @@ from musician.protocol.rules.review import ROUGHEST
 from musician.protocol.states import State
 from musician.service import PhaseSmoothness, TaskView
 from musician.store.rows import HistoryRow, JournalRow, SessionRow
-from musician.verification.baseline import Baseline
+
+if TYPE_CHECKING:
+    from musician.verification.baseline import Baseline
 
 _MOST_COMMAND_CHARS = 80
 
@@ -137,7 +140,7 @@ def say_smoothness(phase: PhaseSmoothness) -> str:
     return f"{where}: {found.mean:.1f} on average of {each}, the roughest {found.worst} of {ROUGHEST}"
 
 
-def say_base(found: Baseline, *, required: bool) -> str:
+def say_base(found: "Baseline", *, required: bool) -> str:
     """How a command that verifies the tasks ended before any of them began; "" where nothing failed."""
     command = f"`{one_line(found.command, _MOST_COMMAND_CHARS)}`"
     if found.flaky and not found.failed:

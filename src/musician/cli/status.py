@@ -1,6 +1,7 @@
 """Where everything stands: all tasks, or one."""
 
 import math
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,16 +10,15 @@ from musician.cli.asks import asked
 from musician.cli.context import App
 from musician.cli.options import command, parse_row
 from musician.cli.render import fields, lines, pairs, show, table
-from musician.cli.run_wording import say_anomaly, say_smoothness
 from musician.processes.output import one_line
-from musician.processes.signals import raising_on_signals
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.states import ACTIVE, State
-from musician.runtime.owners import conductor_lives, owner_of
 from musician.service import TaskView
-from musician.service.plans import plans_of
 from musician.store.rows import TaskRow
+
+if TYPE_CHECKING:
+    from musician.protocol.conductor.anomalies import Anomaly
 
 _MOST_ERROR_CHARS = 200
 
@@ -41,6 +41,8 @@ def status(app: App, task_id: str | None, watch: bool) -> None:
     if not watch:
         print_once()
         return
+    from musician.processes.signals import raising_on_signals
+
     about = () if task_id is None else (task_id,)
     with raising_on_signals(lambda _: KeyboardInterrupt()), app.store.listen(*about, journals=True) as ear:
         print_once()
@@ -53,7 +55,7 @@ def _print_all(app: App) -> None:
     tasks = service.tasks_of(app.store)
     conductor = service.conductor_row(app.store)
     asks = service.open_asks(app.store)
-    plans = plans_of(app.store)
+    plans = service.plans_of(app.store)
     phases = [each for plan in plans for each in service.smoothness_by_phase(app.store, plan.plan_id)]
     anomalies = [
         (row.task_id, found)
@@ -61,17 +63,19 @@ def _print_all(app: App) -> None:
         if row.state in ACTIVE
         for found in service.anomalies_now(service.task_view(app.store, row.task_id))
     ]
-    document = {
-        "database": str(app.store.path),
-        "conductor": None if conductor is None else _task(app, conductor),
-        "plans": [{name: value for name, value in fields(plan).items() if name != "text"} for plan in plans],
-        "phases": [fields(phase) for phase in phases],
-        "tasks": [_task(app, row) for row in tasks],
-        "anomalies": [fields(found, task_id=task_id) for task_id, found in anomalies],
-        "needs_human": [fields(ask) for ask in asks],
-    }
-    show(app, document)
     if app.json:
+        document = {
+            "database": str(app.store.path),
+            "conductor": None if conductor is None else _task(app, conductor),
+            "plans": [
+                {name: value for name, value in fields(plan).items() if name != "text"} for plan in plans
+            ],
+            "phases": [fields(phase) for phase in phases],
+            "tasks": [_task(app, row) for row in tasks],
+            "anomalies": [fields(found, task_id=task_id) for task_id, found in anomalies],
+            "needs_human": [fields(ask) for ask in asks],
+        }
+        show(app, document)
         return
     lines(f"database: {app.store.path}")
     lines(f"conductor: {_conductor(app, conductor)}")
@@ -81,12 +85,20 @@ def _print_all(app: App) -> None:
     rows = [(row.task_id, _state(row), row.phase, row.worked_by, _life(app, row), row.title) for row in tasks]
     table(("TASK", "STATE", "PHASE", "WORKED BY", "HEARTBEAT", "TITLE"), rows)
     for task_id, found in anomalies:
-        lines(f"{task_id}: {say_anomaly(found)}")
+        lines(f"{task_id}: {_anomaly(found)}")
     for phase in phases:
         if phase.smoothness is not None:
+            from musician.cli.run_wording import say_smoothness
+
             lines(f"{phase.plan_id}: {say_smoothness(phase)}")
     for ask in asks:
         lines(f"needs a person: {ask.task_id}, {asked(ask)}")
+
+
+def _anomaly(found: "Anomaly") -> str:
+    from musician.cli.run_wording import say_anomaly  # dear, and there is seldom anything to say
+
+    return say_anomaly(found)
 
 
 def _conductor(app: App, row: TaskRow | None) -> str:
@@ -127,7 +139,7 @@ def _print_one(app: App, task_id: str) -> None:
     }
     lines(pairs(facts))
     for found in service.anomalies_now(view):
-        lines(say_anomaly(found))
+        lines(_anomaly(found))
     for ask in view.open_asks:
         lines(f"needs a person: {asked(ask)}")
 
@@ -168,6 +180,8 @@ def _life(app: App, row: TaskRow) -> str:
     """The heartbeat as a word, and "dead" of whom that is known (D38); without an owner at work it means nothing."""
     if row.session_id is None or row.state not in ACTIVE:
         return "-"
+    from musician.runtime.owners import conductor_lives, owner_of  # dear, and most tasks have no owner
+
     status = heartbeat_status(row.heartbeat_age_s, app.settings)
     if row.task_id == CONDUCTOR:
         if row.state is not State.WORKING:

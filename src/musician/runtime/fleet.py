@@ -28,7 +28,6 @@ from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.musician.work import play_task
 from musician.runtime.plantrees import GitPlanTrees
 from musician.runtime.tasks import raising_one
-from musician.service.plans import plans_of
 from musician.store.listening import Listener
 from musician.store.port import Store
 from musician.store.rows import PlanRow
@@ -91,7 +90,7 @@ def claimable(root: Root, store: Store, settings: Settings) -> tuple[str, ...]:
     """The tasks that a session may claim now, those of plans first. Blocks."""
     found = [
         task_id
-        for plan in plans_of(store)
+        for plan in service.plans_of(store)
         if plan.finished_at is None
         for task_id in _of_plan(root, store, plan, settings)
     ]

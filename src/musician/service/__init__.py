@@ -98,7 +98,7 @@ else:
             "verdicts": "grant_retries judge request_exit",
             "views": (
                 "TaskView clock_s conductor_row everything history_of messages_of now open_question "
-                "siblings task_row task_view tasks_of"
+                "plans_of siblings task_row task_view tasks_of"
             ),
             "work": (
                 "Beginning as_entry begin_piece beginning_of context_of describe_session journal_of "

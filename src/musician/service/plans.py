@@ -138,12 +138,6 @@ def baseline_text(store: Store, commit_id: str, *, setup: str, command: str) -> 
         return tx.one(Plans.baseline, commit_id=commit_id, setup=setup, command=command)
 
 
-def plans_of(store: Store) -> tuple[PlanRow, ...]:
-    """Every locked plan, the oldest lock first."""
-    with store.read() as tx:
-        return tuple(tx.all(Plans.plans))
-
-
 def _open(
     tx: Tx, task: TaskSpec, plan_id: str, phase: int, position: int, path: str, retry_limit: int
 ) -> None:

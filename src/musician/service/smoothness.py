@@ -2,7 +2,6 @@
 
 from musician.protocol.errors import UnreadableMessage
 from musician.protocol.messages.kinds import MessageType
-from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.rules.review import Smoothness, summed_up
 from musician.protocol.values import dataclass
 from musician.store.port import Store
@@ -22,6 +21,8 @@ class PhaseSmoothness:
 
 def _score_in(message_type: str, text: str) -> int | None:
     """What a submission's text says, None where it does not say."""
+    from musician.protocol.messages.submissions import Completion, ReviewRequest
+
     kind = Completion if message_type == MessageType.COMPLETION else ReviewRequest
     try:
         return kind.parse(text).smoothness

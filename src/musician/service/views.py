@@ -21,6 +21,7 @@ from musician.store.rows import (
     JournalRow,
     MessageRow,
     OpinionRow,
+    PlanRow,
     ProcessRow,
     SessionRow,
     SubmissionRow,
@@ -89,6 +90,12 @@ def tasks_of(store: Store, plan_id: str | None = None) -> tuple[TaskRow, ...]:
 
 def siblings(store: Store, task_id: str) -> tuple[TaskRow, ...]:
     return tuple(row for row in tasks_of(store) if row.task_id != task_id)
+
+
+def plans_of(store: Store) -> tuple[PlanRow, ...]:
+    """Every locked plan, the oldest lock first."""
+    with store.read() as tx:
+        return tuple(tx.all(Plans.plans))
 
 
 def conductor_row(store: Store) -> TaskRow | None:

@@ -15,7 +15,6 @@ Knows how to start git for one working tree and what its answers look like. Refu
 """
 
 import os
-import subprocess
 from pathlib import Path
 
 from musician.protocol.errors import GitFailed, NoRepository, TreeNotReady
@@ -99,6 +98,8 @@ class Git:
         """
         options = (*_SETTING_ARGUMENTS, *distrusted(self.folder, git_dir_of(self.folder)))
         argv = ["git", *self._where(), *options, *arguments]
+        import subprocess  # which finding out where things are does without
+
         try:
             # cwd: our own may have been deleted, and git refuses to start in such a place.
             done = subprocess.run(

@@ -13,8 +13,6 @@ from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
 
-import psutil
-
 from musician.protocol.errors import GitFailed, NoRepository, TreeNotReady
 from musician.protocol.values import dataclass
 from musician.trees.finding import find_tree, git_dir, is_kept_from_cleaning
@@ -285,6 +283,8 @@ def is_network_filesystem(path: Path, *, mounts: Iterable[tuple[str, str]] | Non
     ``mounts`` are (mount point, type), in the order they were mounted; by default this machine's.
     """
     if mounts is None:
+        import psutil  # as long to import as all the rest of a short command
+
         mounts = [(part.mountpoint, part.fstype) for part in psutil.disk_partitions(all=True)]
     real = os.path.realpath(path)
     best, kind = "", ""

@@ -5,9 +5,7 @@ run by the program, with the program's rights, on other tasks' work. What was no
 each call by an option, which stands above every file.
 """
 
-import json
 import os
-import subprocess
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -64,6 +62,8 @@ def configured(common: Path) -> Mapping[str, tuple[str, ...]]:
         "--list",
     ]
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    import subprocess
+
     done = subprocess.run(
         asked, capture_output=True, cwd="/", env=environ, timeout=_CONFIG_TIME_LIMIT_S, check=False
     )
@@ -77,6 +77,8 @@ def configured(common: Path) -> Mapping[str, tuple[str, ...]]:
 
 @lru_cache(maxsize=64)
 def _options(common: Path, place: Path, _stamp: tuple[int, ...]) -> tuple[str, ...]:
+    import json
+
     try:
         before = json.loads((place / TRUSTED).read_text(encoding="utf-8"))["settings"]
     except (OSError, ValueError, KeyError, TypeError):

@@ -22,11 +22,11 @@ def load_queries() -> dict[str, str]:
     """Every query of ``queries/*.sql`` by its name; a name given twice is an error."""
     queries: dict[str, str] = {}
     for file in sorted((_HERE / "queries").glob("*.sql")):
-        parts = _NAME.split(file.read_text(encoding="utf-8"))
+        parts = _NAME.split(fill(file.read_text(encoding="utf-8")))
         for name, body in zip(parts[1::2], parts[2::2], strict=True):
             if name in queries:
                 raise ValueError(f"{file.name}: query {name} is defined twice")
-            queries[name] = fill(body).strip()
+            queries[name] = body.strip()
     return queries
 
 
@@ -49,13 +49,17 @@ _WITHDRAWN = (
 """An exit is its session's, or else the conductor's, who took the task out of the plan."""
 
 
+_CONSTANTS = {
+    "AGE": f"{_AGE}, {_WITHDRAWN} AS is_withdrawn",
+    "WITHDRAWN": _WITHDRAWN,
+    "STATES": state_list(State),
+    "ACTIVE": state_list(ACTIVE),
+    "WORK": list_of(kind for kind in Kind if kind in WORK),
+    "CLAIMABLE": state_list(CLAIMABLE),
+}
+_MARK = re.compile(rf"/\*({'|'.join(_CONSTANTS)})\*/")
+
+
 def fill(sql: str) -> str:
     """Put the protocol's own constants in."""
-    return (
-        sql.replace("/*AGE*/", f"{_AGE}, {_WITHDRAWN} AS is_withdrawn")
-        .replace("/*WITHDRAWN*/", _WITHDRAWN)
-        .replace("/*STATES*/", state_list(State))
-        .replace("/*ACTIVE*/", state_list(ACTIVE))
-        .replace("/*WORK*/", list_of(kind for kind in Kind if kind in WORK))
-        .replace("/*CLAIMABLE*/", state_list(CLAIMABLE))
-    )
+    return _MARK.sub(lambda mark: _CONSTANTS[mark[1]], sql)

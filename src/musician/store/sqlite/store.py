@@ -25,7 +25,6 @@ from musician.protocol.errors import DatabaseUnusable, NotInitialised
 from musician.store import bell
 from musician.store.port import Answer, Change
 from musician.store.query import Command, Query, Row, Value
-from musician.store.sqlite import foreign
 from musician.store.sqlite.faults import as_unusable, gate_fault, spent, unreachable
 from musician.store.sqlite.gate import TOLD_AFTER_S, Gate, GateTimeout
 from musician.store.sqlite.named import load_queries
@@ -172,6 +171,8 @@ class SqliteStore:
             opened.callback(connection.close)
             _configure(connection, busy_timeout_s=self._busy_timeout_s)
             connection.pragma("query_only", True)
+            from musician.store.sqlite import foreign
+
             return foreign.ask(connection, statement, most_rows=most_rows, most_bytes=most_bytes)
 
     def broken(self) -> tuple[str, ...]:
@@ -299,6 +300,8 @@ class SqliteTx:
 
     def alter(self, statements: str, *, writable: Mapping[str, Set[str]]) -> tuple[Change, ...]:
         with self._faults:
+            from musician.store.sqlite import foreign
+
             return foreign.alter(self._connection, statements, writable=writable)
 
     def _first(self, query: str, parameters: Mapping[str, Value]) -> Row | None:
