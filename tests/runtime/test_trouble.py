@@ -55,6 +55,17 @@ def kinds(stage: "Stage") -> list[str]:
 UNTIL_TOLD = 'grep -q cure <<< "$MUSICIAN_FEEDBACK" && echo one > one.txt'
 
 
+def test_a_step_that_asks_and_then_fails_holds_nobody_up(stage: "Stage") -> None:
+    """Its session plays on no more: the run ends, and says what waits for a person."""
+    asked = '"$MUSICIAN_TEST_HALL/asked"'
+    once = f'test -e {asked} || {{ touch {asked}; echo "::question which key?"; exit 1; }}'
+    stage.write(plan(f"{once}; echo one > one.txt"))
+    assert stage.conduct().code == 1
+    assert ("question", "which key?") in asks(stage)
+    assert stage.run("send", TASK, "the cure is known").code == 0
+    stage.to_the_end()
+
+
 @pytest.mark.parametrize(
     "answer",
     [("send", TASK, "the cure is known"), ("review", "fix", TASK, "use the cure")],

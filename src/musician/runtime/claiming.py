@@ -15,7 +15,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import CLAIMABLE
 from musician.runtime.owners import owner_of
 from musician.runtime.program import load_task_file
-from musician.runtime.takeover import inherit
+from musician.runtime.takeover import SaveWork, inherit, save_work
 from musician.service import Taken, TaskView
 from musician.store.port import Store
 from musician.trees.root import Root
@@ -31,11 +31,12 @@ def claim_task(
     quiet: bool = False,
     out_of_turn: bool = False,
     machine: Machine = MACHINE,
+    save: SaveWork = save_work,
 ) -> Taken:
     """:func:`musician.service.claim` with all that must hold besides. :class:`ClaimBlocked`. Blocks."""
     check_task_id(task_id)
     session = check_session_id(session_id)
-    inherit(root, store, task_id, session, settings, machine)
+    inherit(root, store, task_id, session, settings, machine, save)
     view = service.task_view(store, task_id)
     reason = _why_blocked(root, view, session, settings, machine)
     if reason:

@@ -18,6 +18,7 @@ from musician.trees import merge
 from musician.trees.base import FastForward, fast_forward
 from musician.trees.branches import branch_of, full_ref, integration_branch
 from musician.trees.git import Git
+from musician.trees.giving import give
 from musician.trees.partial import prune_partials
 from musician.trees.root import Root
 from musician.trees.snapshot import changed_files
@@ -49,7 +50,9 @@ class PlanTrees(Protocol):
         """Where a claim works; the tree is made if it is not there."""
         ...
 
-    def try_merge(self, task: TaskSpec, commit: str | None) -> merge.Trial: ...
+    def try_merge(self, task: TaskSpec, commit: str | None) -> merge.Trial:
+        """Merge without moving the plan's branch; what came of it lies in a tree with all the plan gives trees."""
+        ...
 
     def accept(self, trial: merge.Merged) -> None:
         """Move the plan's branch to what was tried; :class:`TreeNotReady` if it is not where the trial began."""
@@ -116,7 +119,7 @@ class GitPlanTrees:
         return open_tree(self.root, task, claim, plan_id=self.plan.plan_id, base=self.base).path
 
     def try_merge(self, task: TaskSpec, commit: str | None) -> merge.Trial:
-        return merge.trial_merge(
+        trial = merge.trial_merge(
             self.root,
             plan_id=self.plan.plan_id,
             task_id=task.task_id,
@@ -124,6 +127,9 @@ class GitPlanTrees:
             base=self.base,
             commit=commit,
         )
+        if isinstance(trial, merge.Merged):
+            give(self.root, trial.tree_path, copy=task.copy, share=task.share)
+        return trial
 
     def accept(self, trial: merge.Merged) -> None:
         merge.accept_merge(self.root, self.plan.plan_id, trial.commit, trial.onto)

@@ -5,6 +5,8 @@ whoever claims by hand what belongs to a session that is *known* dead: there is 
 way to inherit. One at a time does it for a task: a lock says who.
 """
 
+from collections.abc import Callable
+
 from musician import service
 from musician.processes.identity import host_name, is_same_machine
 from musician.processes.machine import MACHINE, Machine
@@ -13,6 +15,7 @@ from musician.protocol.resumption.handoff import HandoffKind, classify
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.protocol.values import dataclass
 from musician.runtime.belongings import end_what_runs
 from musician.runtime.owners import last_epoch, lives, owner_of, processes_of
 from musician.runtime.papers import Papers, write_whole
@@ -30,6 +33,32 @@ from musician.trees.steps import last_kept
 from musician.trees.worktree import Worktree, place_of
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftWork:
+    """``ref`` keeps what was not finished, None if there was nothing; ``commit`` is the task's last, if it has any."""
+
+    ref: str | None
+    commit: str | None
+
+
+SaveWork = Callable[[Root, Store, TaskView, int], LeftWork]
+"""Of the task's claim of an epoch."""
+
+
+def save_work(root: Root, store: Store, view: TaskView, epoch: int) -> LeftWork:
+    """Set aside what a session that is gone had not finished. Blocks."""
+    branch = _branch(view)
+    place, saved = place_of(root, branch), None
+    if (place / ".git").exists() and not is_anothers(view):
+        worktree = Worktree(root=root, path=place, branch=branch)
+        plan = None if view.row.plan_id is None else service.plan_row(store, view.row.plan_id)
+        since = full_ref(start_branch(NO_PLAN, view.row.task_id)) if plan is None else plan.base_commit
+        # What it committed itself for an item that is not done goes with the rest of that item.
+        done = last_kept(Git(place), since, full_ref(branch))
+        saved = set_aside_partial(worktree, task_id=view.row.task_id, epoch=epoch, to=done).ref
+    return LeftWork(ref=saved, commit=Git(root.path).commit_id(branch))
+
+
 def take_over(
     root: Root,
     store: Store,
@@ -39,6 +68,7 @@ def take_over(
     is_known_dead: bool,
     is_seen_to: bool = False,
     machine: Machine = MACHINE,
+    save: SaveWork = save_work,
 ) -> str:
     """Reopen a task whose owner is gone; what a person must see to first, "" if it is open. Blocks.
 
@@ -58,22 +88,28 @@ def take_over(
         if survivor and not is_seen_to:
             return survivor
         ended = end_what_runs(store, view, place_of(root, _branch(view)), settings, machine=machine)
-        saved = None if is_anothers(view) else _save_work(root, store, view, epoch)
+        saved = save(root, store, view, epoch)
         reason, handoff = _what_is_left(root, store, view, saved, is_known_dead=is_known_dead)
-        left = f"Its unfinished work is kept at {saved}." if saved else "It left no unfinished work."
+        left = f"Its unfinished work is kept at {saved.ref}." if saved.ref else "It left no unfinished work."
         text = f"The last session {reason}. {left}{f' Before that: {ended}.' if ended else ''}"
         service.take_over(store, task_id, text, reason=reason, handoff=handoff)
     return ""
 
 
 def inherit(
-    root: Root, store: Store, task_id: str, session_id: str, settings: Settings, machine: Machine = MACHINE
+    root: Root,
+    store: Store,
+    task_id: str,
+    session_id: str,
+    settings: Settings,
+    machine: Machine = MACHINE,
+    save: SaveWork = save_work,
 ) -> None:
     """Take the task over from another session if that is known dead, so that it can be claimed. Blocks."""
     view = service.task_view(store, task_id)
     is_anothers = view.row.session_id not in (None, session_id)
     if is_anothers and owner_of(root, view, settings, machine) is Owner.DEAD:
-        take_over(root, store, task_id, settings, is_known_dead=True, machine=machine)
+        take_over(root, store, task_id, settings, is_known_dead=True, machine=machine, save=save)
 
 
 def hand_over(
@@ -102,21 +138,8 @@ def _end_old(root: Root, view: TaskView, settings: Settings, machine: Machine) -
     return ""
 
 
-def _save_work(root: Root, store: Store, view: TaskView, epoch: int) -> str | None:
-    branch = _branch(view)
-    place = place_of(root, branch)
-    if not (place / ".git").exists():
-        return None
-    worktree = Worktree(root=root, path=place, branch=branch)
-    plan = None if view.row.plan_id is None else service.plan_row(store, view.row.plan_id)
-    since = full_ref(start_branch(NO_PLAN, view.row.task_id)) if plan is None else plan.base_commit
-    # What it committed itself for an item that is not done goes with the rest of that item.
-    done = last_kept(Git(place), since, full_ref(branch))
-    return set_aside_partial(worktree, task_id=view.row.task_id, epoch=epoch, to=done).ref
-
-
 def _what_is_left(
-    root: Root, store: Store, view: TaskView, saved: str | None, *, is_known_dead: bool
+    root: Root, store: Store, view: TaskView, saved: LeftWork, *, is_known_dead: bool
 ) -> tuple[str, tuple[str, str] | None]:
     """Why the session is gone; and the HANDOFF it could not write, marked as the program's, if it left none (D20)."""
     last = view.sessions[-1]
@@ -134,8 +157,8 @@ def _what_is_left(
         program_in(root, view.row),
         reason=reason,
         at=service.now(store),
-        commit=Git(root.path).commit_id(_branch(view)) or "none",
-        set_aside=saved,
+        commit=saved.commit or "none",
+        set_aside=saved.ref,
     ).render()
     write_whole(papers.handoff, text)
     return reason, (papers.relative(papers.handoff), text)

@@ -8,7 +8,6 @@ files hold together: two changes that are each sound can close an import cycle. 
 
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 from anyio.to_thread import run_sync
@@ -16,9 +15,8 @@ from anyio.to_thread import run_sync
 from musician.plans.model import TaskSpec
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.settings import Settings
-from musician.runtime.world import WORLD, Verify
+from musician.runtime.world import WORLD, World
 from musician.trees.root import Root
-from musician.trees.snapshot import tree_id
 from musician.verification.baseline import Before
 from musician.verification.result import VerificationResult
 
@@ -34,16 +32,16 @@ async def verify_by_hand(
     settings: Settings,
     since: str | None = None,
     before: Before | None = None,
-    verify: Verify = WORLD.verify,
+    world: World = WORLD,
 ) -> VerificationResult:
     """Everything up to ``checkpoint`` of ``task``, in ``tree`` as it is; ``since``: the commit a merge is onto.
 
     What failed ``before`` is excused.
     """
-    return await verify(
+    return await world.verify(
         commands,
         tree=tree,
-        tree_id=await run_sync(partial(tree_id, tree)),
+        tree_id=await run_sync(world.tree_id, tree),
         log=log,
         env={"MUSICIAN_TASK": task.task_id, "MUSICIAN_ROOT": str(root.path), **python_environment()},
         time_limit_s=settings.time.verification_limit_s,

@@ -7,6 +7,7 @@ Waiting and blocking calls go through anyio, whose event loop the simulation bri
 import os
 import signal
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Protocol
 
 from musician.agents.port import Agent
@@ -18,10 +19,13 @@ from musician.processes.machine import MACHINE, Machine
 from musician.processes.running import start_program
 from musician.protocol.claim import Claim
 from musician.runtime.plantrees import GitPlanTrees, PlanTrees
+from musician.runtime.takeover import SaveWork, save_work
 from musician.runtime.tasktree import TaskTree, open_tree
 from musician.store.port import Store
 from musician.trees.root import Root
+from musician.trees.snapshot import tree_id
 from musician.verification.checkpoint import verify_checkpoint
+from musician.verification.oldtree import old_tree
 from musician.verification.result import VerificationResult
 from musician.verification.run import verify
 
@@ -50,6 +54,8 @@ class World:
     machine: Machine = MACHINE
     verify: Verify = staticmethod(verify)
     verify_checkpoint: Verify = staticmethod(verify_checkpoint)
+    old_tree = staticmethod(old_tree)
+    save_work: SaveWork = staticmethod(save_work)
 
     def agent(self, spec: str) -> Agent:
         """A new one for a session; :class:`AgentUnavailable`."""
@@ -66,6 +72,10 @@ class World:
             env=dict(os.environ),
             log=root.logs_dir / f"{task_id}.musician.log",
         )
+
+    def tree_id(self, tree: Path) -> str:
+        """What lies in a tree, by its content. Blocks."""
+        return tree_id(tree)
 
     def plan_trees(self, root: Root, plan: Plan, base: str) -> PlanTrees:
         return GitPlanTrees(root=root, plan=plan, base=base)

@@ -163,7 +163,7 @@ class _Run:
             trees=self._trees,
             settings=self._settings,
             lock=anyio.Lock(),
-            verify=self._world.verify,
+            world=self._world,
         )
         with self._store.listen() as self._ear:
             async with anyio.create_task_group() as group:

@@ -21,11 +21,10 @@ from musician.runtime.baselines import Baselines
 from musician.runtime.plantrees import PlanTrees
 from musician.runtime.preparing import prepare_tree
 from musician.runtime.verifying import nobody_records, python_environment, verify_by_hand
-from musician.runtime.world import Verify
+from musician.runtime.world import World
 from musician.store.port import Store
 from musician.trees import conflicts, merge
 from musician.trees.branches import integration_branch
-from musician.trees.giving import give
 from musician.trees.root import Root
 from musician.verification.result import VerificationResult
 from musician.verification.select import all_commands
@@ -43,7 +42,7 @@ class Merger:
     trees: PlanTrees
     settings: Settings
     lock: anyio.Lock
-    verify: Verify
+    world: World
 
     async def try_merge(
         self,
@@ -89,7 +88,7 @@ class Merger:
             settings=self.settings,
             since=trial.onto,
             before=self.baselines(task).at(trial.onto),
-            verify=self.verify,
+            world=self.world,
         )
 
     def baselines(self, task: TaskSpec) -> Baselines:
@@ -98,7 +97,6 @@ class Merger:
         )
 
     async def _set_up(self, task: TaskSpec, tree: Path) -> None:
-        await run_sync(partial(give, self.root, tree, copy=task.copy, share=task.share))
         problem = await prepare_tree(
             task.setup,
             tree=tree,

@@ -146,6 +146,7 @@ class Performer:
             self.settings,
             is_known_dead=is_known_dead,
             machine=self.world.machine,
+            save=self.world.save_work,
             is_seen_to=("doubtful", epoch) in {(ask.kind, ask.subject_id) for ask in view.asks},
         )
         survivor = await run_sync(inherit)
@@ -218,7 +219,7 @@ class Performer:
             checkpoint=number,
             settings=self.settings,
             before=self.merger.baselines(task).at(begun_at),
-            verify=self.world.verify,
+            world=self.world,
         )
         outcome = outcome_of(result)
         detail = "" if outcome is Verification.GREEN else result.tests_line()

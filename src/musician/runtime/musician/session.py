@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import field
 from functools import partial
 from pathlib import Path
+from typing import Self
 
 import anyio
 import anyio.abc
@@ -90,6 +91,13 @@ class Session:
             store=self.store, claim=self.claim, settings=self.settings, tell=self._send.send
         )
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._send.close()
+        self._receive.close()
+
     async def tell(self, given: i.Input) -> None:
         """Something happened outside: a signal, a lost lease."""
         await self._send.send(given)
@@ -97,17 +105,16 @@ class Session:
     async def run(self, started: i.Started, *, last_seen_id: int) -> r.End:
         """Play to the end of the session. ``last_seen_id``: messages up to it were handed over with ``started``."""
         self._watcher.last_seen_id = last_seen_id
-        with self._send, self._receive:
-            async with anyio.create_task_group() as self._group:
-                await self._take(started)
-                if self._end is None:
-                    self._group.start_soon(self._watcher.run)
-                    async for given in self._receive:
-                        if not self._is_overtaken(given):
-                            await self._take(given)
-                        if self._end is not None:
-                            break
-                self._group.cancel_scope.cancel()
+        async with anyio.create_task_group() as self._group:
+            await self._take(started)
+            if self._end is None:
+                self._group.start_soon(self._watcher.run)
+                async for given in self._receive:
+                    if not self._is_overtaken(given):
+                        await self._take(given)
+                    if self._end is not None:
+                        break
+            self._group.cancel_scope.cancel()
         assert self._end is not None  # noqa: S101  # the queue stays open until the end
         return self._end
 

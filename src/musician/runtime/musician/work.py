@@ -101,6 +101,7 @@ async def play_task(
                     out_of_turn=out_of_turn,
                     settings=settings,
                     machine=machine,
+                    save=world.save_work,
                 )
                 taken = await anyio.to_thread.run_sync(claimed)
                 end = await _begin(root, store, taken, stop, world, settings=settings, agent=agent)
@@ -275,7 +276,7 @@ async def _play(ground: Ground, agent: Agent, stop: _Stop) -> r.End:
         baselines=ground.baselines,
         verify=ground.world.verify_checkpoint,
     )
-    with raising_one():
+    with raising_one(), session:
         async with anyio.create_task_group() as group:
             group.start_soon(stop.tell, session)
             started, last_seen_id = await _find_start(ground, stop.verifying)

@@ -26,7 +26,6 @@ from musician.runtime.resuming.reconciling import check_to_decide
 from musician.runtime.resuming.resumption import Resumed, checkpoint_number
 from musician.service import TaskView
 from musician.verification.checkpoint import outcome_of
-from musician.verification.oldtree import old_tree
 from musician.verification.result import VerificationResult
 
 if TYPE_CHECKING:
@@ -114,7 +113,7 @@ def _went_on(view: TaskView, check: Check) -> bool:
 
 async def _run_as_it_was(ground: "Ground", check: Check, tree_id: str) -> tuple[str, Verification]:
     try:
-        async with old_tree(ground.tree.path, tree_id, env=ground.environment) as old:
+        async with ground.world.old_tree(ground.tree.path, tree_id, env=ground.environment) as old:
             environment = {**ground.environment, **old.env}
             result = await _run(ground, check, old.path, tree_id, environment)
     except (GitFailed, NoRepository, OSError) as error:

@@ -1,0 +1,284 @@
+"""One run of a plan: a conductor, its musicians, and a person who answers, until it is whole or nobody can go on.
+
+What is real: ``conduct`` and ``play_task``, the engines below them, the store and its file, life locks, bells, the
+files in ``temp/``. What is played: time, processes and their deaths, git, agents, and what tests say.
+"""
+
+import random
+import shutil
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from musician import service
+from musician.agents.port import Agent, AgentSession, Piece, Stage, Tell
+from musician.plans.model import Plan, TaskSpec
+from musician.processes.machine import Machine
+from musician.protocol.claim import Claim
+from musician.protocol.errors import ClaimBlocked, ConductorRunning
+from musician.protocol.musician.inputs import (
+    ContextTold,
+    DeviationTold,
+    PieceEnded,
+    PieceEnding,
+    QuestionTold,
+)
+from musician.protocol.rules.deviations import Severity
+from musician.protocol.settings import Settings
+from musician.protocol.states import State
+from musician.protocol.values import dataclass
+from musician.runtime.conductor.conduct import Ending, conduct
+from musician.runtime.musician.work import play_task
+from musician.runtime.plantrees import PlanTrees
+from musician.runtime.takeover import LeftWork
+from musician.runtime.tasktree import TaskTree
+from musician.runtime.world import Musician, World
+from musician.service import TaskView
+from musician.store.port import Store
+from musician.store.sqlite.store import SqliteStore
+from musician.testing.simulation.clock import set_clock
+from musician.testing.simulation.machine import Computer, Process
+from musician.testing.simulation.trees import Repository, Tree, Trees
+from musician.testing.simulation.virtual_time import run_virtually
+from musician.trees.root import Root
+from musician.verification.oldtree import OldTree
+from musician.verification.result import CommandResult, VerificationResult
+
+MOST_TIME_S = 14 * 24 * 3600.0
+"""A run that is not over after two weeks of its time goes round in circles."""
+
+MOST_RUNS = 60
+"""How often a conductor is started until its plan is whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Troubles:
+    """What befalls a run, and how often at most: in the end everything goes well, and the plan must become whole."""
+
+    deaths: int = 0
+    failures: int = 0
+    reds: int = 0
+    conflicts: int = 0
+    questions: int = 0
+
+
+class Simulation:
+    """One run. ``template`` is a project's folder in which ``plan`` was locked."""
+
+    def __init__(self, seed: int, template: Path, folder: Path, plan: Plan, troubles: Troubles) -> None:
+        self.dice = random.Random(seed)
+        self.plan, self.settings = plan, Settings()
+        shutil.copytree(template, folder, ignore=shutil.ignore_patterns(".git"), dirs_exist_ok=True)
+        self.root = Root(path=folder)
+        self.computer = Computer(self.dice, deaths=troubles.deaths, chance=0.004)
+        self.repository = Repository(folder, plan, self.dice, conflicts=troubles.conflicts)
+        self.left = Counter(failures=troubles.failures, reds=troubles.reds, questions=troubles.questions)
+        self.red_trees: dict[str, bool] = {}
+        self.playing: Counter[str] = Counter()
+        self.said: list[tuple[float, str, str]] = []
+        """When which item of a task was done."""
+        self.is_complete = False
+        self.musicians: anyio.abc.TaskGroup
+
+    def happens(self, what: str, chance: float) -> bool:
+        """Whether one of the troubles that are left comes now."""
+        if self.left[what] > 0 and self.dice.random() < chance:
+            self.left[what] -= 1
+            return True
+        return False
+
+    def duration_s(self) -> float:
+        """Seconds as a rule; now and then longer than a heartbeat may be old."""
+        return self.dice.uniform(0.1, 5.0) if self.dice.random() < 0.99 else 900.0
+
+    def play(self) -> "Simulation":
+        run_virtually(self._to_the_end, self.dice, self.computer.call)
+        return self
+
+    @contextmanager
+    def store(self) -> Iterator[Store]:
+        """One process's own connection."""
+        store = SqliteStore.open(self.root.database)
+        set_clock(store.connection, anyio.current_time)
+        store.connection.pragma("synchronous", "OFF")
+        try:
+            yield store
+        finally:
+            store.close()
+
+    async def _to_the_end(self) -> None:
+        with anyio.fail_after(MOST_TIME_S):
+            async with anyio.create_task_group() as self.musicians:
+                for _ in range(MOST_RUNS):
+                    if await self._conduct() is Ending.COMPLETE:
+                        self.is_complete = True
+                        break
+                    self._answer()
+                self.musicians.cancel_scope.cancel()
+
+    async def _conduct(self) -> Ending | None:
+        """One conductor, to its end; None if it died, or another still lived."""
+        process, ending = self.computer.start(), None
+
+        async def run() -> None:
+            nonlocal ending
+            with self.store() as store:
+                try:
+                    outcome = await conduct(
+                        self.root,
+                        store,
+                        self.plan,
+                        settings=self.settings,
+                        jobs=2,
+                        world=Staged(self, process),
+                    )
+                    ending = outcome.ending
+                except ConductorRunning:
+                    await anyio.sleep(60)
+
+        await process.run(run)
+        return ending
+
+    def _answer(self) -> None:
+        """What a person does between two runs: approves what waits, answers what was asked."""
+        with self.store() as store:
+            for ask in service.open_asks(store):
+                view = service.task_view(store, ask.task_id)
+                if view.row.state is State.NEEDS_REVIEW:
+                    service.judge(store, ask.task_id, State.REVIEW_APPROVED, "fine", by_person=True)
+                else:
+                    service.send(store, ask.task_id, "go on as you see fit")
+
+    async def _musician(self, process: Process, task_id: str, session_id: str) -> None:
+        async def run() -> None:
+            with self.store() as store, suppress(ClaimBlocked):
+                await play_task(
+                    self.root,
+                    store,
+                    task_id,
+                    session_id,
+                    settings=self.settings,
+                    quiet=True,
+                    world=Staged(self, process),
+                )
+
+        await process.run(run)
+
+    def launch(self, task_id: str, session_id: str) -> Process:
+        process = self.computer.start()
+        self.musicians.start_soon(self._musician, process, task_id, session_id)
+        return process
+
+
+class Staged(World):
+    """The world as one process of a simulation sees it."""
+
+    def __init__(self, simulation: Simulation, machine: Machine) -> None:
+        self.simulation = simulation
+        self.machine = machine
+        self.verify = self.verify_checkpoint = self._verify
+
+    def agent(self, spec: str) -> Agent:
+        return Player(simulation=self.simulation)
+
+    def save_work(self, root: Root, store: Store, view: TaskView, epoch: int) -> LeftWork:
+        tree = Tree(
+            repository=self.simulation.repository,
+            claim=Claim(task_id=view.row.task_id, session_id="gone", epoch=epoch),
+        )
+        return LeftWork(ref=tree.set_aside(), commit=tree.tip())
+
+    @asynccontextmanager
+    async def old_tree(self, tree: Path, base: str, **_: Any) -> AsyncIterator[OldTree]:
+        yield OldTree(path=tree, env={})
+
+    def launch(self, root: Root, store: Store, task_id: str, session_id: str, agent: str | None) -> Musician:
+        return self.simulation.launch(task_id, session_id)
+
+    def plan_trees(self, root: Root, plan: Plan, base: str) -> PlanTrees:
+        return Trees(repository=self.simulation.repository)
+
+    def tree_id(self, tree: Path) -> str:
+        return f"{tree.name} of {' '.join(self.simulation.repository.accepted)}"
+
+    def open_tree(
+        self,
+        root: Root,
+        task: TaskSpec,
+        claim: Claim,
+        *,
+        plan_id: str | None,
+        base: str | None,
+    ) -> TaskTree:
+        return Tree(repository=self.simulation.repository, claim=claim)
+
+    async def _verify(self, commands: Any, *, tree_id: str, checkpoint: int, **_: Any) -> VerificationResult:
+        """Tests say of a tree what they said of it before."""
+        simulation = self.simulation
+        await anyio.sleep(simulation.duration_s())
+        is_red = simulation.red_trees.setdefault(tree_id, simulation.happens("reds", 0.2))
+        result = CommandResult(
+            command="the tests",
+            exit_code=int(is_red),
+            timed_out=False,
+            counts=None,
+            failed_tests=(),
+            tail="",
+            duration_s=1.0,
+        )
+        return VerificationResult(
+            passed=not is_red,
+            commands=(result,),
+            tree_id=tree_id,
+            full=True,
+            checkpoint=checkpoint,
+            note=result.why,
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class Player:
+    """An agent and its only session: takes its time, leaves something in the tree, and now and then fails or asks."""
+
+    simulation: Simulation
+    token: str = ""
+    used_pct: float = 5.0
+
+    @asynccontextmanager
+    async def open(self, stage: Stage) -> AsyncIterator[AgentSession]:
+        yield self
+
+    async def steer(self, text: str) -> bool:
+        return False
+
+    async def interrupt(self) -> None:
+        """It heeds none, and is ended."""
+
+    async def play(self, piece: Piece, tell: Tell) -> PieceEnded:
+        playing, task_id = self.simulation.playing, piece.task_id
+        playing[task_id] += 1
+        assert playing[task_id] == 1, f"two agents play {task_id} at the same time"
+        try:
+            return await self._play(piece, tell)
+        finally:
+            playing[task_id] -= 1
+
+    async def _play(self, piece: Piece, tell: Tell) -> PieceEnded:
+        simulation, task_id = self.simulation, piece.task_id
+        branch = simulation.repository.branches[task_id]
+        branch.work += 1
+        branch.is_dirty = True
+        await anyio.sleep(simulation.duration_s())
+        self.used_pct += simulation.dice.uniform(0, 9)
+        await tell(ContextTold(used_pct=self.used_pct))
+        if simulation.happens("questions", 0.2):
+            await tell(QuestionTold(text="this way or that?"))
+        if simulation.happens("failures", 0.2):
+            return PieceEnded(item=piece.item, ending=PieceEnding.FAILED, detail="it did not work")
+        await tell(DeviationTold(severity=Severity.LOW, text="another name"))
+        simulation.said.append((anyio.current_time(), task_id, piece.item))
+        return PieceEnded(item=piece.item, ending=PieceEnding.DONE)
