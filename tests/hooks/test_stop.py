@@ -209,7 +209,7 @@ def test_in_a_terminal_the_monitor_wakes_it_and_without_one_the_gate_waits(
     """D11: a session that was resumed has no monitor. A client that does not say what runs is believed to have it."""
     waited: list[Claim] = []
 
-    def wait(_store: SqliteStore, waits: Claim, _settings: Settings) -> Leave:
+    def wait(_place: object, waits: Claim) -> Leave:
         waited.append(waits)
         return Leave()
 
@@ -274,7 +274,7 @@ def test_a_hook_that_is_told_to_end_takes_its_bell_down(
 def test_a_silent_conductor_is_reported_then_the_session_is_told_to_hand_off(
     hook: "Hook", claim: Claim, store: SqliteStore, repository: Path
 ) -> None:
-    """D11.6, D11.7, with a time-out of moments; the heartbeat is kept."""
+    """D11.6, D11.7, D30.5, with a time-out of moments; the heartbeat is kept."""
     config = repository / ".musician" / "config.toml"
     config.write_text("[waiting]\ntimeout_s = 0.1\npause_poll_s = 0.05\nbackground_poll_s = 0.05\n")
     in_error(store, claim)

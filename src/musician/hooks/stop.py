@@ -44,7 +44,7 @@ def answer(event: "HookEvent", place: "Place") -> "Answer | None":
             from musician.hooks.stop_waiting import wait_for_conductor
 
             claim = _claim(event, place, decision.duty)
-            decision = wait_for_conductor(place.store, claim, place.settings)
+            decision = wait_for_conductor(place, claim)
         if isinstance(decision, Keep) and event.text("permission_mode") == "plan":
             return notice(
                 f"musician: {decision.duty.task_id} stays yours. It goes on once you leave plan mode (Shift+Tab)"

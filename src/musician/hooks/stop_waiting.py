@@ -11,34 +11,34 @@ from musician.processes.parent import Parent
 from musician.processes.signals import raising_on_signals
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost, DatabaseUnusable
-from musician.protocol.journal import Entry, Kind
-from musician.protocol.messages.kinds import MessageType
-from musician.protocol.messages.particulars import SelfCorrection
-from musician.protocol.messages.types import ErrorReport
-from musician.protocol.rules.gate import Decision, Keep, Leave, Patience, Wait, decide, patience
-from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
+from musician.protocol.rules.gate import Decision, Keep, Leave, Wait, decide
+from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status, is_fresh
 from musician.protocol.settings import Settings
-from musician.protocol.states import State
+from musician.service import Look
 from musician.store.port import Store
 
-_TIMEOUT = "conductor timeout"
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from musician.hooks.place import Place
 
 
-def wait_for_conductor(store: Store, claim: Claim, settings: Settings) -> Decision:
+def wait_for_conductor(place: "Place", claim: Claim) -> Decision:
     """What to do once there is something to do: never :class:`Wait`. :class:`ClaimLost` once it is a successor's."""
+    store, settings = place.store, place.settings
     since_s = time.monotonic()
     with raising_on_signals(_ended_by), Parent() as client, store.listen(claim.task_id) as ear:
         while not client.is_gone:
+            decision: Decision | None = None
             try:
-                decision = _look(store, claim, settings, time.monotonic() - since_s)
+                decision, seen = _look(store, claim, settings)
+                if isinstance(decision, Wait) and time.monotonic() - since_s >= settings.waiting.timeout_s:
+                    decision = None if seen.waits_for_human else _heard_nothing(place, claim, seen)
+                    since_s = time.monotonic()
             except DatabaseUnusable as error:
                 if error.kind != "locked":
                     raise
-                decision = None
             if isinstance(decision, (Keep, Leave)):
                 return decision
-            if time.monotonic() - since_s >= settings.waiting.timeout_s and decision is not None:
-                since_s = time.monotonic()
             ear.wait(settings.waiting.pause_poll_s, besides=client.end)
     return Leave()
 
@@ -47,8 +47,8 @@ def _ended_by(number: int) -> SystemExit:
     return SystemExit(128 + number)
 
 
-def _look(store: Store, claim: Claim, settings: Settings, waited_s: float) -> Decision:
-    """One look: what is to be done now; a conductor that has been silent for too long is reported on the way."""
+def _look(store: Store, claim: Claim, settings: Settings) -> tuple[Decision, Look]:
+    """One look: what is to be done now, and what was seen."""
     seen = service.look(store, claim, awaiting_id=None)
     if not seen.owns:
         raise ClaimLost(
@@ -56,39 +56,20 @@ def _look(store: Store, claim: Claim, settings: Settings, waited_s: float) -> De
         )
     if heartbeat_status(seen.heartbeat_age_s, settings) is not HeartbeatStatus.OK:
         service.beat(store, claim)
-    duty = service.duty_of(store, claim)
-    decision = decide([duty], is_woken=False)
-    if not isinstance(decision, Wait):
-        return decision
-    next_ = patience(
-        waited_s=waited_s,
-        conductor_age_s=seen.conductor_age_s,
-        waits_for_human=seen.waits_for_human,
-        has_reported=_has_reported(store, claim),
-        settings=settings,
+    return decide([service.duty_of(store, claim)], is_woken=False), seen
+
+
+def _heard_nothing(place: "Place", claim: Claim, seen: Look) -> Decision | None:
+    """A wait is over: a conductor that is silent is reported once, and the second time it is left (D11).
+
+    The engine says which, as it does of a driven session; here the session's model is to write the HANDOFF.
+    """
+    from musician.runtime.byhand.hand import Hand
+
+    hand = Hand(root=place.root, store=place.store, claim=claim, settings=place.settings)
+    if not hand.hear_nothing(conductor_is_fresh=is_fresh(seen.conductor_age_s, place.settings)):
+        return None
+    reason = (
+        f'{claim.task_id}: the conductor does not answer: call `handoff(reason="conductor unresponsive")`.'
     )
-    if next_ is Patience.HAND_OFF:
-        reason = f'{claim.task_id}: the conductor does not answer: call `handoff(reason="conductor unresponsive")`.'
-        return Keep(duty=duty, reason=reason)
-    if next_ is Patience.REPORT:
-        _report(store, claim, duty.state)
-    return decision
-
-
-def _has_reported(store: Store, claim: Claim) -> bool:
-    """Whether the last thing this claim wrote down is that nobody answered."""
-    entry = service.journal_of(store, claim.task_id)[-1]
-    return (entry.claim_epoch, entry.kind, entry.text) == (claim.epoch, Kind.NOTE, _TIMEOUT)
-
-
-def _report(store: Store, claim: Claim, state: State) -> None:
-    used = service.progress_of(store, claim.task_id).last_context_pct
-    report = ErrorReport(
-        retry=None,
-        context_usage_pct=used,
-        self_correction=SelfCorrection(happened=False),
-        error=f"{claim.task_id}: {_TIMEOUT} while {state}",
-        report=None,
-    )
-    entry = Entry(kind=Kind.NOTE, text=_TIMEOUT)
-    service.report(store, claim, MessageType.ERROR, report.render(), last_error=_TIMEOUT, entries=(entry,))
+    return Keep(duty=service.duty_of(place.store, claim), reason=reason)

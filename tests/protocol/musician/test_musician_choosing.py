@@ -208,3 +208,13 @@ def test_a_question_and_a_pause_are_stood_still_for_once_a_step_is_done() -> Non
         keeping, _ = chosen(i.EndingChosen(item="step 1"), begun=BEGUN, **at)
         _, ready = step(keeping, i.PieceEnded(item="step 1", ending=i.PieceEnding.DONE))
         assert kinds(ready) == [("Write", [Kind.COMPLETED]), ("Write", [kind])]
+
+
+@pytest.mark.parametrize("mode", [Mode.CHOOSING, Mode.AWAITING_VERDICT])
+def test_a_silent_conductor_is_reported_once_and_then_left(mode: Mode) -> None:
+    """D11.6, D11.7, D30.5: one that lives is waited for."""
+    silent = i.WaitTimedOut(conductor_is_fresh=False)
+    told, ready = chosen(silent, mode=mode)
+    assert (told.mode, kinds(ready)) == (Mode.AWAITING_VERDICT, [("Report", [Kind.NOTE])])
+    assert [type(record) for record in chosen(silent, mode=mode, timeouts=1)[1].records] == [r.Leave]
+    assert chosen(i.WaitTimedOut(conductor_is_fresh=True), mode=mode, timeouts=1)[1] == r.Ready()

@@ -99,7 +99,10 @@ TAKEN: list[tuple[i.Input, list[str]]] = [
     (i.PauseLifted(), STARTED),
     (i.ExitWasRequested(text="t"), STARTED),
     *(
-        (i.WaitTimedOut(conductor_is_fresh=fresh), ["awaiting verdict", "awaiting answer", "paused"])
+        (
+            i.WaitTimedOut(conductor_is_fresh=fresh),
+            ["awaiting verdict", "awaiting answer", "paused", *CHOOSING],
+        )
         for fresh in (False, True)
     ),
     (i.StopAsked(reason="SIGTERM"), STARTED),

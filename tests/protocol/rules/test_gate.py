@@ -9,13 +9,10 @@ from musician.protocol.rules.gate import (
     Duty,
     Keep,
     Leave,
-    Patience,
     Wait,
     decide,
-    patience,
     spent,
 )
-from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, TERMINAL, WAITING, State
 
 TASK = "task-03"
@@ -117,32 +114,6 @@ def test_b01_the_clients_own_cap_does_not_end_a_session_as_if_all_were_well() ->
     assert "8 times in a row" in spent(duty, stops=9, in_a_row=9, cap=8)
     assert spent(duty, stops=9, in_a_row=9, cap=0) == ""
     assert spent(duty, stops=9, in_a_row=9, cap=600) == ""
-
-
-@pytest.mark.parametrize(
-    ("waited_s", "age_s", "human", "reported", "expected"),
-    [
-        (899, 9999, False, False, Patience.WAIT),
-        (900, 9999, False, False, Patience.REPORT),
-        (900, None, False, False, Patience.REPORT),
-        (900, 9999, False, True, Patience.HAND_OFF),
-        (900, 30, False, True, Patience.WAIT),
-        (900, 500, False, False, Patience.WAIT),
-        (900, 9999, True, True, Patience.WAIT),
-    ],
-)
-def test_a_silent_conductor_is_reported_once_and_then_left(
-    waited_s: float, age_s: float | None, *, human: bool, reported: bool, expected: Patience
-) -> None:
-    """D11.6, D11.7."""
-    found = patience(
-        waited_s=waited_s,
-        conductor_age_s=age_s,
-        waits_for_human=human,
-        has_reported=reported,
-        settings=Settings(),
-    )
-    assert found is expected
 
 
 @given(st.sampled_from(sorted(ACTIVE)), st.booleans(), st.booleans())

@@ -12,6 +12,7 @@ from musician.protocol.rules.liveness import (
     Owner,
     heartbeat_status,
     holds_claim,
+    is_fresh,
     owner_standing,
     standing_by_heartbeat,
     trusts_ages,
@@ -45,6 +46,7 @@ SETTINGS = Settings()
 )
 def test_a_heartbeat_is_judged_by_its_age_exactly(age_s: float | None, expected: HeartbeatStatus) -> None:
     assert heartbeat_status(age_s, SETTINGS) is expected
+    assert is_fresh(age_s, SETTINGS) is (expected in (HeartbeatStatus.OK, HeartbeatStatus.REFRESH))
 
 
 def test_the_thresholds_are_those_of_the_settings() -> None:

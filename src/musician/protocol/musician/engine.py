@@ -66,7 +66,7 @@ _ACCEPTS: dict[type[object], frozenset[Mode]] = {
     i.PauseAsked: _STARTED,
     i.PauseLifted: _STARTED,
     i.ExitWasRequested: _STARTED,
-    i.WaitTimedOut: frozenset({Mode.AWAITING_VERDICT, Mode.AWAITING_ANSWER, Mode.PAUSED}),
+    i.WaitTimedOut: _BY_HAND | {Mode.AWAITING_ANSWER, Mode.PAUSED},
     i.StopAsked: _STARTED,
     i.ClaimWasLost: _STARTED | {Mode.NEW},
     i.BeginningChosen: _CHOOSING,

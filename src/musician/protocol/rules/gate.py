@@ -11,17 +11,15 @@ input", and the session reads the database for itself.
 """
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from musician.protocol.names import CONDUCTOR
-from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.states import TERMINAL, WAITING, State
 from musician.protocol.values import dataclass
 
 if TYPE_CHECKING:
-    from musician.protocol.settings import Settings
+    pass
 
 CLIENT_CAP = 8
 """Blocks in a row without a tool call between, after which the client overrides the next one."""
@@ -101,33 +99,6 @@ def spent(duty: Duty, *, stops: int, in_a_row: int, cap: int) -> str:
     if cap and in_a_row > cap:
         return f"it was kept {cap} times in a row, and the client lets nobody be kept longer"
     return ""
-
-
-class Patience(StrEnum):
-    """What becomes of a wait that lasts (D11)."""
-
-    WAIT = "wait"
-    REPORT = "report"
-    HAND_OFF = "hand off"
-
-
-def patience(
-    *,
-    waited_s: float,
-    conductor_age_s: float | None,
-    waits_for_human: bool,
-    has_reported: bool,
-    settings: "Settings",
-) -> Patience:
-    """After 15 minutes a silent conductor is reported, once; the second time the session hands off (D11).
-
-    ``conductor_age_s`` is its heartbeat's age, None if unset or unreadable. A task that waits for a person waits on.
-    """
-    status = heartbeat_status(conductor_age_s, settings)
-    is_alive = status in (HeartbeatStatus.OK, HeartbeatStatus.REFRESH)
-    if waited_s < settings.waiting.timeout_s or waits_for_human or is_alive:
-        return Patience.WAIT
-    return Patience.HAND_OFF if has_reported else Patience.REPORT
 
 
 _CALLS: Mapping[str, tuple[str, str]] = MappingProxyType(

@@ -60,6 +60,11 @@ def heartbeat_status(age_s: float | None, settings: "Settings") -> HeartbeatStat
     return HeartbeatStatus.OK
 
 
+def is_fresh(age_s: float | None, settings: "Settings") -> bool:
+    """Whether a heartbeat of that age says that somebody lives."""
+    return heartbeat_status(age_s, settings) in (HeartbeatStatus.OK, HeartbeatStatus.REFRESH)
+
+
 def owner_standing(status: HeartbeatStatus, *, lock_held: bool | None) -> Owner:
     """The owner, by its heartbeat and by the lock its process holds.
 

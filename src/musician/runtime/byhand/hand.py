@@ -47,7 +47,7 @@ from musician.store.rows import MessageRow
 from musician.trees.git import Git
 from musician.trees.root import Root
 
-_TOLD = (i.DeviationTold, i.SelfCorrectionTold, i.QuestionTold)
+_TOLD = (i.DeviationTold, i.SelfCorrectionTold, i.QuestionTold, i.WaitTimedOut)
 _EVENTS = {
     i.BeginningChosen: Event.RESUME,
     i.CorrectionChosen: Event.RESUME,
@@ -206,6 +206,14 @@ class Hand:
     def warn(self, context_pct: float | None) -> int:
         """Report a context warning with the program's estimate, and wait; the message's id."""
         return self.store_records(self.choose(i.WarningChosen(), context_pct)[1].records) or 0
+
+    def hear_nothing(self, *, conductor_is_fresh: bool) -> bool:
+        """A wait for the conductor is over; whether the session is to leave (D11)."""
+        _, ready = self.choose(i.WaitTimedOut(conductor_is_fresh=conductor_is_fresh), None)
+        if any(isinstance(record, r.Leave) for record in ready.records):
+            return True
+        self.store_records(ready.records)
+        return False
 
     def choose(self, given: i.Input, context_pct: float | None) -> tuple[MusicianState, r.Ready]:
         """What the engine answers; nothing is stored yet. Whether the state of the row allows it the table says."""

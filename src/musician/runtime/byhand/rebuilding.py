@@ -7,7 +7,7 @@ The journal is what the engine wrote, so a fold over it gives back what it knew.
 from collections.abc import Iterable
 
 from musician import service
-from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.journal import CONDUCTOR_TIMEOUT, Entry, Kind, Progress
 from musician.protocol.musician.program import Check, Play, Program
 from musician.protocol.musician.since import Since
 from musician.protocol.musician.state import Mode, MusicianState, Waiting
@@ -61,6 +61,7 @@ def rebuilt(
         since=Since().after(entries),
         earlier_self_corrections=sum(row.kind == Kind.SELF_CORRECTION for row in before),
         waiting=waiting,
+        timeouts=int(bool(own) and (own[-1].kind, own[-1].text) == (Kind.NOTE, CONDUCTOR_TIMEOUT)),
         question_open=is_asking,
         pause=view.pause,
         granted=warned is Kind.CONTEXT or (waiting is Waiting.CONTEXT and answer is not None),

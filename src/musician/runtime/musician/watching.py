@@ -18,7 +18,7 @@ from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.musician import inputs as i
-from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
+from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status, is_fresh
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, State
 from musician.protocol.values import dataclass
@@ -146,11 +146,7 @@ class Watcher:
         if now_s - self._since_s < self.settings.waiting.timeout_s:
             return
         self._since_s = now_s
-        fresh = heartbeat_status(look.conductor_age_s, self.settings) in (
-            HeartbeatStatus.OK,
-            HeartbeatStatus.REFRESH,
-        )
-        await self.tell(i.WaitTimedOut(conductor_is_fresh=fresh))
+        await self.tell(i.WaitTimedOut(conductor_is_fresh=is_fresh(look.conductor_age_s, self.settings)))
 
 
 def _heard(note: MessageRow) -> i.Input:
