@@ -13,7 +13,17 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.sqlite.store import SqliteStore
 
-__all__ = ["SETTINGS", "claim_of", "claim_task", "fresh", "judge", "review", "scratch", "task_ids"]
+__all__ = [
+    "SETTINGS",
+    "claim_of",
+    "claim_task",
+    "fresh",
+    "judge",
+    "judge_raw",
+    "review",
+    "scratch",
+    "task_ids",
+]
 
 SETTINGS = Settings()
 
@@ -69,3 +79,18 @@ def review(store: SqliteStore, task_id: str) -> int:
 def judge(store: SqliteStore, task_id: str) -> int:
     """The verdict's message id."""
     return service.judge(store, task_id, State.REVIEW_APPROVED, "REVIEW APPROVED: go on")
+
+
+def judge_raw(store: SqliteStore, task_id: str) -> int:
+    """The same by plain SQL, which rings nobody."""
+    for statement in (
+        "BEGIN IMMEDIATE",
+        (
+            "INSERT INTO orchestration_messages (task_id, from_session, message_type, message)"
+            " VALUES (:task_id, 'task-00', 'approval', 'REVIEW APPROVED: go on')"
+        ),
+        "UPDATE orchestration_tasks SET state = 'review_approved' WHERE task_id = :task_id",
+        "COMMIT",
+    ):
+        store.connection.execute(statement, {"task_id": task_id})
+    return int(store.connection.execute("SELECT max(id) FROM orchestration_messages").get)

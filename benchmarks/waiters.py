@@ -1,4 +1,4 @@
-"""Processes that wait for verdicts: with the session's own watcher, or by polling every 20 ms.
+"""Processes that wait for verdicts: with the session's own watcher, as a thread does, or by polling every 20 ms.
 
 Each waiter is a process with a connection, a bell and an event loop of its own, forked from this one so that a
 hundred start in a second. It is the runtime's :class:`Watcher` as a session runs it; what is left out of a session
@@ -25,7 +25,7 @@ from musician.protocol.musician import inputs as i
 from musician.runtime.musician.watching import Watcher
 from musician.store.sqlite.store import SqliteStore
 
-__all__ = ["POLL_S", "Crowd", "crowd", "poll", "watch"]
+__all__ = ["POLL_S", "Crowd", "crowd", "listen", "poll", "watch"]
 
 POLL_S = 0.02
 _ANSWER_LIMIT_S = 60.0
@@ -73,6 +73,26 @@ def watch(store: SqliteStore, task_id: str, ends: Ends) -> None:
             group.cancel_scope.cancel()
 
     anyio.run(main)
+
+
+def listen(store: SqliteStore, task_id: str, ends: Ends) -> None:
+    """Wait as the Stop hook and ``musician wait`` do."""
+    awaited: int | None = None
+    with store.listen(task_id) as ear:
+        while True:
+            readable, _, _ = select.select([ends.over, ends.awaited], [], [], 0)
+            if ends.over in readable:
+                return
+            if ends.awaited in readable:
+                awaited = ends.next_awaited()
+                ends.ready()
+            if (
+                awaited is not None
+                and service.look(store, claim_of(task_id), awaiting_id=awaited).verdict is not None
+            ):
+                awaited = None
+                ends.act()
+            ear.wait(SETTINGS.waiting.pause_poll_s, besides=(ends.over, ends.awaited))
 
 
 def poll(store: SqliteStore, task_id: str, ends: Ends) -> None:
