@@ -83,7 +83,7 @@ def test_the_plan_has_two_phases_and_four_tasks(stand: Stand) -> None:
         ["task-01", "task-02", "task-03"],
         ["task-04"],
     ]
-    assert stand.plan.agent == "shell"
+    assert {task.agent for task in stand.plan.tasks} == {"shell"}
 
 
 def test_tasks_of_one_phase_touch_different_files(stand: Stand) -> None:
@@ -137,8 +137,9 @@ def test_a_folder_that_cannot_be_made_is_one_clear_error(tmp_path: Path) -> None
 
 
 def test_the_tests_of_the_project_fail_at_the_start(stand: Stand) -> None:
-    assert stand.plan.test is not None
-    ran = stand.play(stand.plan.test)
+    test = stand.plan.task("task-04").test
+    assert test is not None
+    ran = stand.play(test)
     assert ran.returncode == 1
     assert "Ran 20 tests" in ran.stderr
     assert "FAILED (failures=2, errors=18)" in ran.stderr
@@ -149,8 +150,9 @@ def test_every_script_in_order_makes_the_tests_green(stand: Stand) -> None:
     for task in stand.plan.tasks:
         stand.play_steps(task, rework=True)
         assert set(stand.verify(task)) == {0}, task.task_id
-    assert stand.plan.test is not None
-    assert stand.play(stand.plan.test).returncode == 0
+    test = stand.plan.task("task-04").test
+    assert test is not None
+    assert stand.play(test).returncode == 0
     sent = stand.play('"$MUSICIAN_PYTHON" -X utf8 -m pigeonpost "Zoë Brandt" Saint-Élan 12')
     assert "SAINT-ÉLAN" in sent.stdout
     assert "stamp 1.01, arrives in 25 minutes" in sent.stdout

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from musician.plans.instructions import read_instructions, render_instructions
-from musician.plans.keys import Defaults
 from musician.plans.model import AgentPiece, Changes, Checkpoint, Isolation, Review, Step, TaskSpec
 from musician.plans.plan import parse_plan
 from musician.protocol.errors import InvalidPlan
@@ -114,17 +113,12 @@ b
 
 
 def test_an_instruction_file_is_a_task_two_levels_up() -> None:
-    read = read_instructions(WHOLE, path="i.md", defaults=Defaults(agent="claude", test="make test"))
+    read = read_instructions(WHOLE, path="i.md")
     task = read.task
     assert (read.plan_id, read.plan_overview) == ("p", "Why.\n\n### Goals")
     assert (task.task_id, task.title, task.line, task.source_path) == ("t-1", "Title", 9, "i.md")
     assert task.overview == "Before the title.\n\nOverview."
-    assert (task.agent, task.test, task.after, task.pause_siblings_at) == (
-        "claude",
-        "make test",
-        ("t-2",),
-        (1,),
-    )
+    assert (task.agent, task.test, task.after, task.pause_siblings_at) == ("shell", None, ("t-2",), (1,))
     (step,) = task.steps
     assert (step.prose, step.run, step.agents[0].run) == ("Prose.", ("a\n",), ("b\n",))
     assert step.agents[0].prose == "#### A heading of one's own"

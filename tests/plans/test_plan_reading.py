@@ -106,9 +106,10 @@ def plan() -> Plan:
 
 
 def test_the_plan_has_its_keys_and_texts(plan: Plan) -> None:
-    assert (plan.plan_id, plan.title, plan.agent) == ("greeter", "Greeter", "claude")
-    assert (plan.review, plan.isolation) == (Review.HUMAN, Isolation.SHARED)
-    assert (plan.setup, plan.test) == ("python -m venv .venv", "python -m pytest -q")
+    assert (plan.plan_id, plan.title) == ("greeter", "Greeter")
+    silent = plan.task("task-03")
+    assert (silent.agent, silent.review, silent.isolation) == ("claude", Review.HUMAN, Isolation.SHARED)
+    assert (silent.setup, silent.test) == ("python -m venv .venv", "python -m pytest -q")
     assert plan.overview == "Before all.\n\nWhy.\n\n### Sub-heading of the overview"
     assert [(phase.number, phase.title, phase.line) for phase in plan.phases] == [
         (1, "Foundations", 18),
@@ -266,7 +267,8 @@ def test_a_key_without_a_value_counts_as_not_given() -> None:
     plan = read(
         "---\nplan: p\nagent:\ntest: ~\n---\n# T\n## Phase 1: A\n### t: B\n```yaml task\nafter:\n```\n#### Step 1: C\n"
     )
-    assert (plan.agent, plan.test, plan.task("t").after) == ("shell", None, ())
+    task = plan.task("t")
+    assert (task.agent, task.test, task.after) == ("shell", None, ())
 
 
 def test_headings_in_examples_are_no_steps() -> None:

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 import pytest
 
 from musician import service
-from musician.plans.model import Checkpoint, Isolation, Phase, Plan, Review, TaskSpec
+from musician.plans.model import Checkpoint, Phase, Plan, TaskSpec
 from musician.protocol.errors import BadId, ClaimBlocked, IllegalEvent, PlanChanged, StillPlayed, UnknownPlan
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
@@ -26,16 +26,8 @@ def task(task_id: str, *, after: tuple[str, ...] = (), danger: tuple[str, ...] =
         title=f"Title of {task_id}",
         overview="",
         items=(final,),
-        files=(),
         danger=danger,
         after=after,
-        labels=(),
-        agent="shell",
-        review=Review.RULES,
-        isolation=Isolation.WORKTREE,
-        test=None,
-        setup=None,
-        pause_siblings_at=(),
         source_path="PLAN.md",
         line=1,
     )
@@ -46,11 +38,6 @@ def plan(*phases: tuple[TaskSpec, ...], plan_id: str = "greeter", text: str = "a
         plan_id=plan_id,
         title="Greeter",
         overview="",
-        setup=None,
-        test=None,
-        agent="shell",
-        review=Review.RULES,
-        isolation=Isolation.WORKTREE,
         phases=tuple(
             Phase(number=number, title=f"Phase {number}", tasks=tasks, line=1)
             for number, tasks in enumerate(phases, start=1)

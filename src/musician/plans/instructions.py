@@ -14,7 +14,7 @@ import yaml
 
 from musician.plans.body import Body, read_body, read_prose
 from musician.plans.headings import PLAN_STEP_LEVEL, quote
-from musician.plans.keys import Defaults, TaskKeys, read_file_keys
+from musician.plans.keys import Keys, read_file_keys
 from musician.plans.markdown import Block, Heading, read_document, split_at
 from musician.plans.model import AgentPiece, Changes, Checkpoint, Step, TaskSpec
 from musician.plans.problems import Problems, Report
@@ -30,9 +30,9 @@ _BACKTICKS = re.compile("`+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFile:
-    """What an instruction file says by itself, before a plan's keys and defaults are added."""
+    """What an instruction file says by itself, before a plan's keys are added."""
 
-    keys: TaskKeys
+    keys: Keys
     title: str
     body: Body
     plan_overview: str
@@ -48,9 +48,7 @@ class Instructions:
     plan_overview: str
 
 
-def read_instructions(
-    text: str, *, path: str, task_id: str | None = None, defaults: Defaults | None = None
-) -> Instructions:
+def read_instructions(text: str, *, path: str, task_id: str | None = None) -> Instructions:
     """Read an instruction file that stands alone.
 
     The id is ``task_id`` or the file's key ``task``; both given, they must agree. Raises
@@ -70,7 +68,6 @@ def read_instructions(
         overview=file.body.overview,
         items=file.body.items,
         keys=file.keys,
-        defaults=defaults or Defaults(),
         source_path=path,
         line=file.line,
     )

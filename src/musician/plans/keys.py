@@ -7,7 +7,7 @@ is named after them (D8, B43).
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, fields
 from difflib import get_close_matches
 from enum import StrEnum
@@ -21,62 +21,17 @@ from musician.plans.model import MAX_COMMAND_BYTES, MAX_TITLE_CHARACTERS, Change
 from musician.plans.problems import Report, control_characters, shorten
 from musician.protocol.errors import BadId
 from musician.protocol.names import check_task_id
-from musician.protocol.values import dataclass
+from musician.protocol.values import dataclass, replace
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,5}")
 _AGENT = re.compile(r"shell|claude|acp:.*\S.*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Defaults:
-    """What holds for a task that says nothing itself."""
+class Keys:
+    """What a plan's or a task's front matter says; None where a key is missing. ``lines`` has the line of each key.
 
-    agent: str = "shell"
-    review: Review = Review.RULES
-    reviewer: str | None = None
-    isolation: Isolation = Isolation.WORKTREE
-    test: str | None = None
-    setup: str | None = None
-    copy: tuple[str, ...] = ()
-    share: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanKeys:
-    """A plan's front matter; None where a key is missing. ``lines`` has the line of each key given."""
-
-    plan: str | None = None
-    title: str | None = None
-    setup: str | None = None
-    test: str | None = None
-    agent: str | None = None
-    review: Review | None = None
-    reviewer: str | None = None
-    isolation: Isolation | None = None
-    copy: tuple[str, ...] | None = None
-    share: tuple[str, ...] | None = None
-    require: Require | None = None
-    lines: Mapping[str, int] = field(default_factory=dict)
-
-    def defaults(self) -> Defaults:
-        base = Defaults()
-        return Defaults(
-            agent=self.agent or base.agent,
-            review=self.review or base.review,
-            reviewer=self.reviewer or None,
-            isolation=self.isolation or base.isolation,
-            test=self.test or None,
-            setup=self.setup or None,
-            copy=self.copy or (),
-            share=self.share or (),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskKeys:
-    """A task's own keys; None where one is missing.
-
-    An empty ``test``, ``setup``, ``reviewer``, ``copy`` or ``share`` switches the plan's off.
+    An empty ``test``, ``setup``, ``reviewer``, ``copy`` or ``share`` of a task switches the plan's off.
     """
 
     task: str | None = None
@@ -99,14 +54,25 @@ class TaskKeys:
     may_change: tuple[str, ...] | None = None
     may_pass_before: bool | None = None
     changes: Changes | None = None
+    require: Require | None = None
     lines: Mapping[str, int] = field(default_factory=dict)
 
-    def over(self, other: "TaskKeys") -> "TaskKeys":
+    def over(self, other: "Keys") -> "Keys":
         """These keys, completed by those of ``other``."""
-        mine = {item.name: getattr(self, item.name) for item in fields(self)}
-        theirs = {item.name: getattr(other, item.name) for item in fields(other)}
-        merged = {name: theirs[name] if value is None else value for name, value in mine.items()}
-        return TaskKeys(**{**merged, "lines": {**other.lines, **self.lines}})
+        added = {name: getattr(other, name) for name in _names() if getattr(self, name) is None}
+        return replace(self, **added, lines={**other.lines, **self.lines})
+
+    @property
+    def of_tasks(self) -> "Keys":
+        """Of a plan's keys those that hold for each of its tasks that does not say otherwise."""
+        return Keys(**{name: getattr(self, name) for name in _FOR_TASKS})
+
+
+_FOR_TASKS = ("agent", "review", "reviewer", "isolation", "test", "setup", "copy", "share")
+
+
+def _names() -> Iterator[str]:
+    return (each.name for each in fields(Keys) if each.name != "lines")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,19 +237,19 @@ _FILE_CHECKS: dict[str, _Check] = {
 _AGENT_CHECKS: dict[str, _Check] = {"size": _size, "files": _paths, "well-defined": _yes_or_no}
 
 
-def read_plan_keys(document: Document, report: Report) -> PlanKeys:
+def read_plan_keys(document: Document, report: Report) -> Keys:
     """The front matter of a plan."""
-    return PlanKeys(**_read_front_matter(document, _PLAN_CHECKS, report))
+    return Keys(**_read_front_matter(document, _PLAN_CHECKS, report))
 
 
-def read_file_keys(document: Document, report: Report) -> TaskKeys:
+def read_file_keys(document: Document, report: Report) -> Keys:
     """The front matter of an instruction file."""
-    return TaskKeys(**_read_front_matter(document, _FILE_CHECKS, report))
+    return Keys(**_read_front_matter(document, _FILE_CHECKS, report))
 
 
-def read_task_keys(fence: Fence | None, report: Report) -> TaskKeys:
+def read_task_keys(fence: Fence | None, report: Report) -> Keys:
     """The ``yaml task`` block of a task inside a plan."""
-    return TaskKeys(**_read(fence.content, _TASK_CHECKS, fence.line + 1, report)) if fence else TaskKeys()
+    return Keys(**_read(fence.content, _TASK_CHECKS, fence.line + 1, report)) if fence else Keys()
 
 
 def read_agent_keys(fence: Fence | None, report: Report) -> AgentKeys:

@@ -90,22 +90,22 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSpec:
-    """One task, its keys resolved against the plan's defaults."""
+    """One task; what holds where neither it nor its plan says otherwise stands here."""
 
     task_id: str
     title: str
     overview: str
     items: tuple[Step | Checkpoint, ...]
-    files: tuple[str, ...]
-    danger: tuple[str, ...]
-    after: tuple[str, ...]
-    labels: tuple[str, ...]
-    agent: str
-    review: Review
-    isolation: Isolation
-    test: str | None
-    setup: str | None
-    pause_siblings_at: tuple[int, ...]
+    files: tuple[str, ...] = ()
+    danger: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    agent: str = "shell"
+    review: Review = Review.RULES
+    isolation: Isolation = Isolation.WORKTREE
+    test: str | None = None
+    setup: str | None = None
+    pause_siblings_at: tuple[int, ...] = ()
     reviewer: str | None = None
     """What the shell agent runs to judge a submission, where an agent reviews (D18.6)."""
     copy: tuple[str, ...] = ()
@@ -155,11 +155,6 @@ class Plan:
     plan_id: str
     title: str
     overview: str
-    setup: str | None
-    test: str | None
-    agent: str
-    review: Review
-    isolation: Isolation
     phases: tuple[Phase, ...]
     path: str
     text: str

@@ -19,7 +19,7 @@ from pathlib import Path
 from musician.plans.body import Body, read_body, read_prose
 from musician.plans.headings import PLAN_STEP_LEVEL, Count, Kind, quote, read_numbered
 from musician.plans.instructions import TaskFile, read_task_file
-from musician.plans.keys import Defaults, PlanKeys, TaskKeys, read_plan_keys, read_task_keys
+from musician.plans.keys import Keys, read_plan_keys, read_task_keys
 from musician.plans.markdown import Block, Heading, join_prose, normalise, read_document, split_at
 from musician.plans.model import Phase, Plan, TaskSpec
 from musician.plans.problems import Problems, Report
@@ -91,8 +91,7 @@ class _PlanReader:
         self._problems = Problems()
         self._report = self._problems.report_for(path)
         self._document = read_document(text)
-        self._keys = PlanKeys()
-        self._defaults = Defaults()
+        self._keys = Keys()
         self._titles: list[Heading] = []
         self._overviews: list[Heading] = []
         self._prose: list[str] = []
@@ -103,7 +102,6 @@ class _PlanReader:
     def read(self) -> Plan:
         check_characters(self._document, self._report)
         self._keys = read_plan_keys(self._document, self._report)
-        self._defaults = self._keys.defaults()
         for heading, blocks in split_at(self._document.blocks, 2):
             self._section(heading, blocks)
         self._check_whole()
@@ -182,8 +180,7 @@ class _PlanReader:
             title=title or (file.title if file else "") or task_id,
             overview=join_prose(overviews),
             items=file.body.items if file else body.items,
-            keys=keys,
-            defaults=self._defaults,
+            keys=keys.over(self._keys.of_tasks),
             source_path=own_keys.instructions or self._path,
             line=file.line if file else heading.line,
         )
@@ -207,7 +204,7 @@ class _PlanReader:
                 break
         return task_id, title.strip()
 
-    def _instructions(self, task_id: str, own_keys: TaskKeys, body: Body) -> TaskFile | None:
+    def _instructions(self, task_id: str, own_keys: Keys, body: Body) -> TaskFile | None:
         path = own_keys.instructions or ""
         line = own_keys.lines["instructions"]
         for item in body.items[:1]:
@@ -271,11 +268,6 @@ class _PlanReader:
             plan_id=self._keys.plan,
             title=self._title,
             overview=join_prose(self._prose),
-            setup=self._defaults.setup,
-            test=self._defaults.test,
-            agent=self._defaults.agent,
-            review=self._defaults.review,
-            isolation=self._defaults.isolation,
             phases=phases,
             path=self._path,
             text=self._text,

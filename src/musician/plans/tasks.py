@@ -1,13 +1,17 @@
-"""A task put together from its keys, its body and the plan's defaults, and what must hold for all of it."""
+"""A task put together from its keys and its body, and what must hold for all of it."""
 
 from collections.abc import Sequence
 
 from musician.plans.body import Body
-from musician.plans.keys import Defaults, TaskKeys
+from musician.plans.keys import Keys
 from musician.plans.markdown import Document, Heading
-from musician.plans.model import MAX_TITLE_CHARACTERS, Changes, Checkpoint, Review, Step, TaskSpec
+from musician.plans.model import MAX_TITLE_CHARACTERS, Checkpoint, Review, Step, TaskSpec
 from musician.plans.problems import Report, control_characters
 
+_OF_A_TASK = (
+    *("files", "danger", "after", "labels", "agent", "review", "reviewer", "isolation", "test", "setup"),
+    *("pause_siblings_at", "copy", "share", "may_change", "may_pass_before", "changes"),
+)
 _SHORT_TITLE = f"at most {MAX_TITLE_CHARACTERS}, and the rest as text below it"
 
 
@@ -36,7 +40,7 @@ def check_steps(body: Body, *, step_level: int, line: int, report: Report) -> No
         report(line, "a task without steps", f"at least one `{'#' * step_level} Step 1: Title`")
 
 
-def check_pauses(keys: TaskKeys, items: Sequence[Step | Checkpoint], report: Report) -> None:
+def check_pauses(keys: Keys, items: Sequence[Step | Checkpoint], report: Report) -> None:
     """Report numbers in ``pause-siblings-at`` that no checkpoint has (REF-3's exception)."""
     there = [item.number for item in items if isinstance(item, Checkpoint)]
     for number in keys.pause_siblings_at or ():
@@ -65,33 +69,17 @@ def resolve_task(
     title: str,
     overview: str,
     items: tuple[Step | Checkpoint, ...],
-    keys: TaskKeys,
-    defaults: Defaults,
+    keys: Keys,
     source_path: str,
     line: int,
 ) -> TaskSpec:
-    """The task with everything it did not say filled in; an empty text or list is none."""
+    """The task with everything that its keys do not say filled in; an empty text or list is none."""
     return TaskSpec(
         task_id=task_id,
         title=title,
         overview=overview,
         items=items,
-        files=keys.files or (),
-        danger=keys.danger or (),
-        after=keys.after or (),
-        labels=keys.labels or (),
-        agent=keys.agent or defaults.agent,
-        review=keys.review or defaults.review,
-        reviewer=(defaults.reviewer if keys.reviewer is None else keys.reviewer) or None,
-        isolation=keys.isolation or defaults.isolation,
-        test=(defaults.test if keys.test is None else keys.test) or None,
-        setup=(defaults.setup if keys.setup is None else keys.setup) or None,
-        pause_siblings_at=keys.pause_siblings_at or (),
-        copy=defaults.copy if keys.copy is None else keys.copy,
-        share=defaults.share if keys.share is None else keys.share,
-        may_change=keys.may_change or (),
-        may_pass_before=keys.may_pass_before or False,
-        changes=keys.changes or Changes.FILES,
         source_path=source_path,
         line=line,
+        **{name: value for name in _OF_A_TASK if (value := getattr(keys, name))},
     )
