@@ -1,8 +1,7 @@
 """What the MCP server costs: the time until a session has its tools, and one call of a tool.
 
 Ready is from the start of the process to the answer to ``initialize``, and to ``tools/list``, as a client waits for
-them. Most of it is the import of the official library, which is measured beside it: what is left is ours. A call is
-asked and answered over the same pipes, in a server that runs.
+them. A call is asked and answered over the same pipes, in a server that runs.
 """
 
 import json
@@ -17,7 +16,7 @@ from time import perf_counter
 from typing import Any
 
 from benchmarks.figures import Figure
-from benchmarks.measuring import in_turn, medians, one_round, seconds
+from benchmarks.measuring import in_turn, medians, seconds
 from benchmarks.orchestra import scratch
 from benchmarks.task import prepare, surroundings
 
@@ -33,7 +32,6 @@ class Size:
 TINY = Size(rounds=1, calls=2)
 
 _BARE = (sys.executable, "-I", "-S", "-c", "pass")
-_LIBRARY = (sys.executable, "-c", "import mcp.server.lowlevel, mcp.server.stdio")
 _SERVER = (sys.executable, "-I", "-X", "utf8", "-m", "musician", "mcp")
 _SESSION = "benchmark-1"
 _CLIENT = {"name": "benchmark", "version": "1"}
@@ -55,25 +53,19 @@ def measure(size: Size) -> tuple[Figure, ...]:
 
 
 def _ready(size: Size, project: Path, environment: dict[str, str]) -> Iterator[Figure]:
-    arms = [partial(seconds, partial(_run, command, project, environment)) for command in (_BARE, _LIBRARY)]
-    for arm in arms:
-        arm()
+    start = partial(seconds, partial(_run, _BARE, project, environment))
+    start()
     _until_ready(project, environment)
     rounds = []
-    for number in range(size.rounds):
-        bare, library = one_round(number, arms)
-        rounds.append((bare, library, *_until_ready(project, environment)))
-    bare, library, greeted, listed = medians(rounds)
+    for _ in range(size.rounds):
+        rounds.append((start(), *_until_ready(project, environment)))
+    bare, greeted, listed = medians(rounds)
     yield Figure(what="start: python -I -S -c pass", median=bare * 1e3, unit="ms")
     for what, each in (
-        ("import of the official library", library),
         ("mcp: initialize answered", greeted),
         ("mcp: tools/list answered", listed),
     ):
         yield Figure(what=what, median=each * 1e3, unit="ms", ratio=each / bare, against="bare python")
-    yield Figure(
-        what="mcp: tools/list", median=listed * 1e3, unit="ms", ratio=listed / library, against="the library"
-    )
 
 
 def _called(size: Size, project: Path, environment: dict[str, str]) -> Iterator[Figure]:

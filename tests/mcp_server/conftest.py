@@ -265,7 +265,7 @@ def served() -> Iterator[Callable[..., Server]]:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Project, Server]]:
-    """A project and a greeted server in it, where session s1 holds task-01; a server takes a second to start."""
+    """A project and a greeted server in it, where session s1 holds task-01."""
     project = Project(tmp_path_factory.mktemp("shared"))
     with _servers() as start:
         server = start(project.folder, CLAUDE_CODE_SESSION_ID="s1")

@@ -57,6 +57,60 @@ def test_what_every_session_pays_for_is_small(shared: tuple[Any, Any]) -> None:
     assert {key for tool in listed for key in tool} == {"name", "description", "inputSchema"}
 
 
+HEAVY = """
+import sys
+import musician.mcp_server.server
+print(*sorted({"mcp", "pydantic", "apsw", "psutil", "yaml", "markdown_it", "rich"} & set(sys.modules)))
+"""
+
+
+def test_the_tools_are_listed_before_anything_heavy_is_imported() -> None:
+    """AUDIT-C8: a session waits for its tools."""
+    done = subprocess.run([sys.executable, "-c", HEAVY], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [
+        ("2024-11-05", "2024-11-05"),
+        ("2025-11-25", "2025-11-25"),
+        ("2099-01-01", "2025-11-25"),
+        (None, "2025-11-25"),
+        (["2024-11-05"], "2025-11-25"),
+    ],
+)
+def test_a_client_is_met_in_its_version_or_offered_the_newest(
+    shared: tuple[Any, Any], asked: object, given: str
+) -> None:
+    """CLI-23"""
+    begun = shared[1].ask("initialize", {"protocolVersion": asked})["result"]
+    assert begun["protocolVersion"] == given
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code"),
+    [
+        ("resources/list", {}, -32601),
+        ("server/discover", {}, -32601),
+        ("tools/call", {}, -32602),
+        ("tools/call", {"name": ["claim"]}, -32602),
+        ("tools/call", {"name": "claim", "arguments": "task-01"}, -32602),
+    ],
+)
+def test_what_is_not_served_is_answered_by_an_error(
+    shared: tuple[Any, Any], method: str, params: dict[str, Any], code: int
+) -> None:
+    """CLI-23"""
+    assert shared[1].ask(method, params)["error"]["code"] == code
+
+
+def test_a_cancellation_of_nothing_disturbs_nobody(shared: tuple[Any, Any]) -> None:
+    for params in ({}, {"requestId": [1]}, {"requestId": 10**9}):
+        shared[1].notify("notifications/cancelled", params)
+    assert shared[1].ask("ping")["result"] == {}
+
+
 def test_b17_every_line_is_json_rpc_and_the_end_of_input_ends_it(project: Any, served_s1: Any) -> None:
     """Whatever it is asked, garbage included; and neither the log nor an answer tells its environment."""
     served_s1.write(

@@ -1,13 +1,11 @@
 """The MCP server of a Claude Code session (DESIGN 8)."""
 
 import os
-from importlib.util import find_spec
 
 import click
 
 from musician.cli.context import App
 from musician.cli.options import database_option
-from musician.protocol.errors import ExtraMissing
 
 
 @click.command("mcp")
@@ -19,8 +17,6 @@ def mcp(context: click.Context, app: App) -> None:
 
     Claude Code starts it by itself, by the plugin. It acts for the session that started it and ends with it.
     """
-    if find_spec("mcp") is None:
-        raise ExtraMissing(extra="claude", what="the MCP server")
     from musician.mcp_server.server import serve
 
     app.folder = os.environ.get("CLAUDE_PROJECT_DIR") or app.folder  # it outranks where we were started

@@ -6,6 +6,7 @@ protocol in one transaction, answered in a few plain lines, because every byte o
 context. Rules:
 
 - surfaces hold no rules: a tool parses, calls one verb, renders (``acts``); what it may not do the verb refuses;
+- no more of MCP is spoken than a server of tools is asked for (``dialogue``);
 - standard output carries JSON-RPC and nothing else (``wire``, B17); the log is standard error; the environment,
   which holds the client's token, is never logged;
 - whoever asks is answered, if only by an error (``requests``);

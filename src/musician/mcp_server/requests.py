@@ -1,4 +1,4 @@
-"""What of a client's lines is a request: the library answers those, and lets everything else lie unanswered.
+"""What of a client's lines is a message.
 
 Whoever asks waits for an answer. So what cannot be taken for a message is answered here, by the error that JSON-RPC has
 for it, with the id where one can be told. Half a character, as a model's text that was cut may hold, is replaced:
@@ -7,7 +7,7 @@ the request is good without it.
 
 import json
 import re
-from typing import Any
+from typing import Any, cast
 
 _NO_JSON, _NO_REQUEST, _NO_PARAMETERS = -32700, -32600, -32602
 _HALVES = re.compile("[\ud800-\udfff]")
@@ -19,7 +19,7 @@ _ID = re.compile(
 
 
 MOST_DEPTH = 100
-"""Of objects and lists in each other; the library reads no message that is nested twice as deep."""
+"""Of objects and lists in each other: no tool's arguments are nested like this."""
 
 
 class Wrong(Exception):
@@ -27,12 +27,11 @@ class Wrong(Exception):
 
     def __init__(self, code: int, text: str, *, id: object, is_awaited: bool = True) -> None:  # noqa: A002  # JSON-RPC's word
         super().__init__(text)
-        answer = {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": text}}
-        self.reply = json.dumps(answer) + "\n" if is_awaited else None
+        self.reply = {"id": id, "error": {"code": code, "message": text}} if is_awaited else None
 
 
-def checked(line: bytes) -> str:
-    """The line, as the library takes it; :class:`Wrong` for what is no message."""
+def checked(line: bytes) -> dict[str, Any]:
+    """What the line says; :class:`Wrong` for what is no message."""
     try:
         message = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -42,9 +41,9 @@ def checked(line: bytes) -> str:
     _check(message)
     if line.count(b"[") + line.count(b"{") > MOST_DEPTH and _depth(message) > MOST_DEPTH:
         raise Wrong(_NO_REQUEST, "nested too deep", id=message.get("id"), is_awaited="id" in message)
-    if b"\\ud" not in line.lower():
-        return line.decode("utf-8", "replace")
-    return _HALVES.sub("\ufffd", json.dumps(message, ensure_ascii=False))
+    if b"\\ud" in line.lower() or b"\xed" in line:
+        message = json.loads(_HALVES.sub("\ufffd", json.dumps(message, ensure_ascii=False)))
+    return cast("dict[str, Any]", message)
 
 
 def _check(message: Any) -> None:

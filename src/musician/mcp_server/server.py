@@ -1,10 +1,8 @@
 """Serving the tools on standard input and output, from the first request to the end of input (B17).
 
-The library's low-level server is the lightest way to its own transport: it costs about a second to import, and
-everything of ours that a listing of the tools does not need is imported after the client has its answer. Nothing is
-validated twice, and no result has a schema.
+Everything of ours that a listing of the tools does not need is imported after the client has its answer.
 
-The end of input ends what runs: handlers are cancelled by the library, and what they have started ends with them. A
+The end of input ends what runs: what answers a request is cancelled, and what it has started ends with it. A
 thread that cannot be cancelled is not waited for beyond :data:`EXIT_WITHIN_S`; what it does is a transaction, a git
 command or a leashed program, each of which survives that.
 """
@@ -17,15 +15,12 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 import anyio.to_thread
-import mcp_types as types
-from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
 
-from musician import __version__
+from musician.mcp_server.dialogue import Dialogue, Said
 from musician.mcp_server.errands import Errands
 from musician.mcp_server.tools import TOOLS
 from musician.mcp_server.wire import Wire
@@ -35,8 +30,6 @@ from musician.project import Project
 from musician.protocol.errors import BadField, CallerError, MusicianError
 
 if TYPE_CHECKING:
-    from mcp.server.context import ServerRequestContext
-
     from musician.mcp_server.seat import Seat
     from musician.store.port import Store
 
@@ -78,15 +71,12 @@ class _Service:
 
     async def run(self) -> None:
         self._wire, self._asked = Wire(), anyio.Event()
-        server = Server(NAME, version=__version__, on_list_tools=self._list, on_call_tool=self._call)
+        dialogue = Dialogue(self._wire, name=NAME, tools=self._list, call=self._call)
         async with anyio.create_task_group() as group:
             self._errands = Errands(group)
-            group.start_soon(self._stop_on_signal)
-            group.start_soon(self._end_in_time)
-            streams = cast("Any", self._wire)  # it has what the transport uses of an anyio file
-            async with stdio_server(stdin=streams, stdout=streams) as (requests, replies):
-                group.start_soon(self._watch)
-                await server.run(requests, replies, server.create_initialization_options())
+            for each in (self._stop_on_signal, self._end_in_time, self._watch):
+                group.start_soon(each)
+            await dialogue.hold(group)
             group.cancel_scope.cancel()
 
     def close(self) -> None:
@@ -96,32 +86,26 @@ class _Service:
 
     # -- requests ------------------------------------------------------------------------------------------------
 
-    async def _list(
-        self, _context: "ServerRequestContext[Any]", _params: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
+    async def _list(self) -> list[dict[str, object]]:
         tools = TOOLS.values() if await _in_thread(lambda: self._project.is_set_up) else ()
-        listed = [
-            types.Tool(name=each.name, description=each.description, input_schema=each.schema)
-            for each in tools
-        ]
         self._asked.set()
-        return types.ListToolsResult(tools=listed)
+        return [
+            {"name": each.name, "description": each.description, "inputSchema": each.schema} for each in tools
+        ]
 
-    async def _call(
-        self, context: "ServerRequestContext[Any]", params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
+    async def _call(self, name: str, given: Mapping[str, object]) -> Said:
         self._asked.set()
         try:
-            return _answer(await self._do(context.request_id, params.name, params.arguments or {}))
+            return await self._do(name, given)
         except MusicianError as error:
-            return _answer(_refusal(error), is_error=True)
+            return Said(text=_refusal(error), is_error=True)
         except OSError as error:
-            return _answer(one_line(f"not done: {error}", MOST_REFUSAL_CHARS), is_error=True)
+            return Said(text=one_line(f"not done: {error}", MOST_REFUSAL_CHARS), is_error=True)
         except Exception as error:
-            logging.exception("%s failed", params.name)
-            return _answer(f"not done, a defect of Musician: {type(error).__name__}", is_error=True)
+            logging.exception("%s failed", name)
+            return Said(text=f"not done, a defect of Musician: {type(error).__name__}", is_error=True)
 
-    async def _do(self, request_id: object, name: str, given: Mapping[str, object]) -> str:
+    async def _do(self, name: str, given: Mapping[str, object]) -> Said:
         if name not in TOOLS:
             raise BadField(field="tool", value=name, reason="use one of " + ", ".join(TOOLS))
         arguments = TOOLS[name].parse(given)
@@ -129,15 +113,15 @@ class _Service:
         if TOOLS[name].is_errand:
             from musician.mcp_server import verifying
 
-            return await self._errands.answer(name, partial(getattr(verifying, name), seat, **arguments))
+            work = partial(getattr(verifying, name), seat, **arguments)
+            return Said(text=await self._errands.answer(name, work))
         from musician.mcp_server import acts
 
         reply = await _in_thread(partial(getattr(acts, name), seat, **arguments))
-        if isinstance(reply, acts.Reply):
-            self._wire.after(request_id, partial(_acknowledge, reply.once_delivered))
-            reply = reply.text
         await _in_thread(seat.beat)
-        return str(reply)
+        if isinstance(reply, acts.Reply):
+            return Said(text=reply.text, once_delivered=partial(_acknowledge, reply.once_delivered))
+        return Said(text=str(reply))
 
     def _take_seat(self) -> "Seat":
         from musician.mcp_server.seat import Seat
@@ -196,13 +180,6 @@ async def _acknowledge(once_delivered: Callable[[], object]) -> None:
         await _in_thread(once_delivered)
     except (MusicianError, OSError) as error:
         logging.warning("not acknowledged: %s", error)
-
-
-def _answer(text: str, *, is_error: bool = False) -> types.CallToolResult:
-    content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
-    if is_error:
-        return types.CallToolResult(content=content, is_error=True)
-    return types.CallToolResult(content=content)
 
 
 def _refusal(error: MusicianError) -> str:

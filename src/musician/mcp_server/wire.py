@@ -1,19 +1,17 @@
-"""This process's own standard streams, as the library's stdio transport reads and writes them (B17).
+"""This process's own standard streams, one JSON-RPC message a line (B17).
 
-The transport gets duplicates of both. From then on descriptor 1 is standard error, so that nothing printed on the
-way, by a child neither, reaches the client; and descriptor 0 is empty, so that no child eats a request. Reading
-waits without a thread where the system allows it: a thread in a read would keep the process from ending.
+Both are duplicated. From then on descriptor 1 is standard error, so that nothing printed on the way, by a child
+neither, reaches the client; and descriptor 0 is empty, so that no child eats a request. Reading waits without a thread
+where the system allows it: a thread in a read would keep the process from ending.
 
-What is no message is answered here (``requests``), and the library never sees it.
-
-What a reply says has been delivered once its line is flushed, and not before: whoever must know leaves a note with
-:meth:`Wire.after` (D12).
+What is no message is answered here (``requests``), and nobody else sees it.
 """
 
 import json
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -37,20 +35,14 @@ class Wire:
         os.dup2(2, 1)
         self.closed, self._writing = anyio.Event(), anyio.Lock()
         self._reading = anyio.CancelScope()
-        self._notes: dict[object, Callable[[], Awaitable[None]]] = {}
 
     def close(self) -> None:
         """Read no more, as if the input had ended."""
         self.closed.set()
         self._reading.cancel()
 
-    def after(self, request_id: object, act: Callable[[], Awaitable[None]]) -> None:
-        """Await ``act`` once the reply to this request has been written."""
-        self._notes[request_id] = act
-
-    # -- what the transport uses of a text file ------------------------------------------------------------------
-
-    async def __aiter__(self) -> AsyncIterator[str]:
+    async def messages(self) -> AsyncIterator[dict[str, Any]]:
+        """What the client says, until it says no more."""
         rest = bytearray()
         while (chunk := await self._read()) and len(rest) < MOST_LINE_BYTES:
             *lines, tail = chunk.split(b"\n")
@@ -65,22 +57,16 @@ class Wire:
             rest += tail
         self.close()
 
-    async def write(self, text: str) -> None:
-        data = memoryview(text.encode())
+    async def write(self, message: Mapping[str, object]) -> bool:
+        """Whether it has been written through, and so delivered (D12)."""
+        data = memoryview(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
         try:
             async with self._writing:
                 while data and not self.closed.is_set():
                     data = data[await anyio.to_thread.run_sync(os.write, self._out, data) :]
         except OSError:  # nobody reads the answer
             self.close()
-            return
-        if self._notes:
-            await self._note(text)
-
-    async def flush(self) -> None:
-        """Every write is written through."""
-
-    # -- inside --------------------------------------------------------------------------------------------------
+        return not data
 
     async def _read(self) -> bytes:
         """The next bytes; b"" at the end."""
@@ -90,12 +76,6 @@ class Wire:
                 await _readable(self._in)
                 return os.read(self._in, _CHUNK_BYTES)
         return b""
-
-    async def _note(self, text: str) -> None:
-        with suppress(ValueError):
-            act = self._notes.pop(json.loads(text).get("id"), None)
-            if act is not None:
-                await act()
 
 
 async def _readable(descriptor: int) -> None:

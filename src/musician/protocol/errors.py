@@ -443,14 +443,6 @@ class DatabaseUnusable(OperatorError):
         super().__init__(f"{path}: {detail}", remedy=remedy)
 
 
-class ExtraMissing(OperatorError):
-    """A part of the program needs libraries that are not installed; ``extra`` brings them."""
-
-    def __init__(self, *, extra: str, what: str) -> None:
-        self.extra, self.what = extra, what
-        super().__init__(f"{what} is not installed", remedy=f"pip install 'musician[{extra}]'")
-
-
 class TreeNotReady(OperatorError):
     """The working tree cannot be used as it is; ``paths`` are what would be lost or stands in the way."""
 
