@@ -41,7 +41,16 @@ def test_status_of_nothing_says_what_to_do(repository: Path, call: Call) -> None
 
 def test_the_keys_of_status_are_stable(claimed: Path, call: Call) -> None:
     found = call("status", "--json").json
-    assert set(found) == {"database", "conductor", "plans", "phases", "tasks", "anomalies", "needs_human"}
+    assert set(found) == {
+        "database",
+        "conductor",
+        "plans",
+        "phases",
+        "tasks",
+        "anomalies",
+        "limits",
+        "needs_human",
+    }
     row = {
         *("task_id", "state", "session_id", "worked_by", "started_at", "last_heartbeat", "heartbeat_age_s"),
         *("completed_at", "retry_count", "last_error", "report_path", "instruction_path", "claim_epoch"),

@@ -28,6 +28,7 @@ DEFAULTS = {
     "waiting.timeout_s": 900,
     "waiting.background_poll_s": 15,
     "waiting.pause_poll_s": 10,
+    "waiting.limit_s": 300,
     "context.economy_from_pct": 50,
     "context.handoff_from_pct": 65,
     "context.exit_from_pct": 75,

@@ -170,6 +170,8 @@ def told_of(record: r.Record) -> Iterator[str]:
             yield from _block("ask     ", text)
         case r.Resume():
             yield "resume"
+        case r.Limit():
+            yield f"limited for {record.wait_s:g} s"
         case r.Acknowledge(message_id=message_id):
             yield f"ack     message {message_id}"
             return
@@ -220,6 +222,8 @@ def act_of(act: r.Act) -> str:
             return f"verify {act.check.item}"
         case r.StopPiece():
             return "stop what runs"
+        case r.AwaitLimit():
+            return "wait for the provider"
         case r.Steer():
             return f"say to what runs: {act.text}"
         case r.End():

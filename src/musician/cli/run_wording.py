@@ -96,6 +96,8 @@ def say_entry(row: JournalRow, view: TaskView) -> str:
             return f"{item} done in part: {text}"
         case Kind.PAUSED:
             return f"pauses: {text}"
+        case Kind.LIMITED:
+            return f"{item} waits for its agent's provider: {text}"
         case Kind.QUESTION:
             return f"asks in {item}: {text}" if item else f"asks: {text}"
         case Kind.VERIFIED:

@@ -57,12 +57,9 @@ def _print_all(app: App) -> None:
     asks = service.open_asks(app.store)
     plans = service.plans_of(app.store)
     phases = [each for plan in plans for each in service.smoothness_by_phase(app.store, plan.plan_id)]
-    anomalies = [
-        (row.task_id, found)
-        for row in tasks
-        if row.state in ACTIVE
-        for found in service.anomalies_now(service.task_view(app.store, row.task_id))
-    ]
+    at_work = [service.task_view(app.store, row.task_id) for row in tasks if row.state in ACTIVE]
+    anomalies = [(view.row.task_id, found) for view in at_work for found in service.anomalies_now(view)]
+    limits = [(view.row.task_id, view.limited_until) for view in at_work if view.limited_until]
     if app.json:
         document = {
             "database": str(app.store.path),
@@ -73,6 +70,7 @@ def _print_all(app: App) -> None:
             "phases": [fields(phase) for phase in phases],
             "tasks": [_task(app, row) for row in tasks],
             "anomalies": [fields(found, task_id=task_id) for task_id, found in anomalies],
+            "limits": [{"task_id": task_id, "until": until} for task_id, until in limits],
             "needs_human": [fields(ask) for ask in asks],
         }
         show(app, document)
@@ -86,6 +84,8 @@ def _print_all(app: App) -> None:
     table(("TASK", "STATE", "PHASE", "WORKED BY", "HEARTBEAT", "TITLE"), rows)
     for task_id, found in anomalies:
         lines(f"{task_id}: {_anomaly(found)}")
+    for task_id, until in limits:
+        lines(f"{task_id}: {_limited(until)}")
     for phase in phases:
         if phase.smoothness is not None:
             from musician.cli.run_wording import say_smoothness
@@ -140,8 +140,14 @@ def _print_one(app: App, task_id: str) -> None:
     lines(pairs(facts))
     for found in service.anomalies_now(view):
         lines(_anomaly(found))
+    if view.limited_until:
+        lines(_limited(view.limited_until))
     for ask in view.open_asks:
         lines(f"needs a person: {asked(ask)}")
+
+
+def _limited(until: str) -> str:
+    return f"its agent's provider gives nothing before {until} UTC; it goes on by itself then"
 
 
 def _error(row: TaskRow) -> str | None:
@@ -164,6 +170,7 @@ def _view(app: App, view: TaskView) -> dict[str, object]:
         "self_corrections": list(progress.self_corrections),
         "sessions": [fields(session) for session in view.sessions],
         "anomalies": [fields(found) for found in service.anomalies_now(view)],
+        "limited_until": view.limited_until or None,
         "needs_human": [fields(ask) for ask in view.open_asks],
     }
 

@@ -18,8 +18,6 @@ from musician.protocol.policy.glance import OWN_TOOLS, READING, is_harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from musician.hooks.answers import Answer
     from musician.hooks.event import HookEvent
     from musician.hooks.place import Held, Place
@@ -39,7 +37,6 @@ _ALL_ROUND = (None, "", "general-purpose", "claude")
 
 _TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108  # nothing is made there
 _VARIABLES = ("HOME", "TMPDIR", "MUSICIAN_DB", "MUSICIAN_SESSION", "CLAUDE_PROJECT_DIR")
-_ALIASES_WITHIN_S = 5.0
 _MOST_SHOWN_IDS = 5
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _./:=,@%+-'\"#?!()\n")
 
@@ -224,6 +221,7 @@ def _refusal(event: "HookEvent", place: "Place", tool: str, granted: "frozenset[
     from musician.hooks.limit import time_limit
     from musician.protocol.policy.places import Surroundings
     from musician.protocol.policy.tool_calls import judge
+    from musician.trees.aliases import git_aliases
 
     given = event.raw.get("tool_input")
     if not isinstance(given, dict):
@@ -243,7 +241,7 @@ def _refusal(event: "HookEvent", place: "Place", tool: str, granted: "frozenset[
         ),
         real=os.path.realpath,
         grants=granted,
-        aliases=_aliases(cwd) if "git" in str(given) else {},
+        aliases=git_aliases(cwd) if "git" in str(given) else {},
         variables={name: os.environ[name] for name in _VARIABLES if name in os.environ},
     )
     with time_limit(JUDGED_WITHIN_S):
@@ -253,30 +251,6 @@ def _refusal(event: "HookEvent", place: "Place", tool: str, granted: "frozenset[
 def _tree(place: "Place", cwd: str) -> str:
     """The tree of the claim, wherever the session stands."""
     return place.tree_of(place.played[0]) or place.tree or cwd
-
-
-def _aliases(cwd: str) -> "Mapping[str, str]":
-    """Git's configured aliases; none where there is no git. :class:`TimeoutError` where it does not say in time."""
-    import subprocess
-
-    argv = ["git", "config", "--null", "--get-regexp", r"^alias\."]
-    try:
-        done = subprocess.run(
-            argv,
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_ALIASES_WITHIN_S,
-            check=False,
-        )
-    except OSError:
-        return {}
-    except subprocess.TimeoutExpired as error:
-        raise TimeoutError("git does not say what its aliases are") from error
-    pairs = (
-        record.partition("\n") for record in done.stdout.decode("utf-8", "replace").split("\0") if record
-    )
-    return {name.removeprefix("alias."): value for name, _, value in pairs}
 
 
 def _log(text: str) -> None:

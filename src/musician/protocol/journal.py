@@ -25,6 +25,9 @@ AWAITS_ANSWER = "waits for the conductor's answer"
 RESOLVED_BY_HAND = "resolved by hand"
 """The rework that was found in the tree, and no session has played."""
 
+PROVIDER_REFUSES = "refused by its provider: "
+"""How the reason of a session begins whose agent gets nothing more before a person has acted."""
+
 CONDUCTOR_TIMEOUT = "conductor timeout"
 """The note that a session has waited too long, and waits on (D11)."""
 
@@ -48,6 +51,8 @@ class Kind(StrEnum):
     PARTIAL = "partial"
     QUESTION = "question"
     PAUSED = "paused"
+    LIMITED = "limited"
+    """Its agent's provider gives nothing for a while; nothing has failed."""
     CONTEXT = "context"
     VERIFIED = "verified"
     NOT_VERIFIED = "not verified"
@@ -244,6 +249,7 @@ _PHRASES = {
     Kind.PARTIAL: "{item} partial: {text}",
     Kind.QUESTION: "{item} question: {text}",
     Kind.PAUSED: "paused: {text}",
+    Kind.LIMITED: "{item} waits for its provider: {text}",
     Kind.CONTEXT: "CONTEXT {text}",
     Kind.VERIFIED: "{item} verification: {text}",
     Kind.NOT_VERIFIED: "{item} verification failed: {text}",

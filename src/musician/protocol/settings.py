@@ -93,6 +93,9 @@ class Waiting(_Part):
     timeout_s: Annotated[float, _seconds("a wait this long looks at the conductor's heartbeat")] = 900.0
     background_poll_s: Annotated[float, _seconds("how often a working musician looks by itself")] = 15.0
     pause_poll_s: Annotated[float, _seconds("how often a waiting musician looks by itself")] = 10.0
+    limit_s: Annotated[float, _seconds("for a provider that limits an agent and does not say how long")] = (
+        300.0
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

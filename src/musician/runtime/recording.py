@@ -44,6 +44,8 @@ class Recorder:
                 return message_id
             case r.Resume(entries=entries):
                 service.resume(self.store, self.claim, *entries)
+            case r.Limit(wait_s=wait_s, entries=entries):
+                service.limit(self.store, self.claim, wait_s, *entries)
             case r.Acknowledge(message_id=message_id):
                 service.acknowledge(self.store, self.claim, message_id)
             case r.Leave():

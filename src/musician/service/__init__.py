@@ -19,7 +19,7 @@ waiters are rung after the commit. Where do we …
 - record what a person must decide? ``people``
 - propose what is worth keeping, and decide on it? ``proposals``; near-duplicates: ``likeness``
 - keep what a reviewing agent said? ``opinions``
-- have a phase stand still, and go on? ``pausing``
+- have a phase stand still, and go on? ``pausing``; wait for a provider's limit, keep a conversation? ``conversations``
 - tell the database's guards what they must know of the settings? ``settling``
 - see what is out of the ordinary? ``anomalies``; how smoothly it goes? ``smoothness``
 - look? ``views``; a watcher's look: ``looking``
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from musician.service.claims import *
     from musician.service.clients import *
     from musician.service.conducting import *
+    from musician.service.conversations import *
     from musician.service.endings import *
     from musician.service.following import *
     from musician.service.gating import *
@@ -74,6 +75,7 @@ else:
             "conducting": (
                 "Conducting beat_conductor finish_conducting interrupt_conducting start_conducting"
             ),
+            "conversations": "conversation_before keep_conversation limit limited_for_s",
             "endings": "approved_work complete exit_task leave_handoff moved_by_others overtaken",
             "following": "Change Page Source changes_since every_change newest_seq",
             "gating": "Stop Stops count_stop duty_of let_go",

@@ -59,6 +59,8 @@ class TaskView:
     """Since when nothing was heard of the task."""
     pause: str = ""
     """Why its session is to stand still, "" if it is not (PLAN-21)."""
+    limited_until: str = ""
+    """Until when its agent's provider gives nothing, "" if it gives."""
 
     @property
     def error_count(self) -> int:
@@ -139,6 +141,7 @@ def view_in(tx: Tx, row: TaskRow) -> TaskView:
         seq=moment.seq,
         quiet_s=moment.quiet_s,
         pause=pause_in(tx, row.task_id),
+        limited_until=moment.limited_until or "",
     )
 
 

@@ -26,6 +26,7 @@ from musician.testing import scripted_program
 
 Act = list[Any]
 """Its name and what it is given: ``["say", "text"]``."""
+Script = Mapping[str, Sequence[Act] | Sequence[Sequence[Act]]]
 
 
 def say(text: str) -> Act:
@@ -61,7 +62,7 @@ CRASH: Act = ["crash", 3]
 class ScriptedAgent:
     """Implements :class:`musician.agents.port.Agent`; ``folder`` keeps the script and what its sessions remember."""
 
-    def __init__(self, folder: Path, script: Mapping[str, Sequence[Act] | Sequence[Sequence[Act]]]) -> None:
+    def __init__(self, folder: Path, script: Script) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._script = folder / "script.json"
         playings = {item: acts if _is_each(acts) else [acts] for item, acts in script.items()}

@@ -6,6 +6,7 @@ import pytest
 
 from musician.protocol.conductor import acts, orchestra
 from musician.protocol.conductor.orchestra import NO_RETRY_HELPS, is_merge_trouble
+from musician.protocol.journal import PROVIDER_REFUSES
 from musician.protocol.rules.deviations import Deviation, Severity
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.rules.review import Evidence, SubmittedWork, Verification
@@ -44,6 +45,23 @@ def test_a_musician_that_waits_for_a_person_takes_no_place() -> None:
 def test_a_finished_task_whose_process_is_still_ending_takes_its_place_until_it_has() -> None:
     ending = task(state=State.COMPLETE, is_running=True)
     assert decide(ending, task("task-02"), jobs=1) == ()
+
+
+def test_what_its_provider_limits_is_launched_once_that_is_over_and_is_waited_for() -> None:
+    assert decide(task(is_limited=True)) == ()
+    assert decide(task(is_limited=True), task("task-02")) == (acts.Launch(task_id="task-02"),)
+    assert decide(task(is_limited=True, has_open_ask=True)) == (acts.Standstill(),)
+
+
+def test_what_a_provider_refuses_goes_to_a_person_at_the_first_and_is_reopened_when_that_is_settled() -> None:
+    refused = task(
+        state=State.EXITED, was_claimed=True, exit_reason=f"{PROVIDER_REFUSES}the login has expired"
+    )
+    assert only(refused) == acts.AskHuman(
+        task_id="task-01", kind="trouble", subject_id=1, text=refused.exit_reason
+    )
+    settled = replace(refused, settled_asks=frozenset({("trouble", 1)}))
+    assert only(settled) == acts.Reopen(task_id="task-01")
 
 
 def test_phases_are_played_in_order() -> None:

@@ -68,6 +68,13 @@ class Story:
     def lost(self) -> "Story":
         return self.tell(i.PieceEnded(item=self.state.item, ending=i.PieceEnding.LOST))
 
+    def limited(self, wait_s: float | None = 90, detail: str = "rate limit") -> "Story":
+        ending = i.PieceEnding.LIMITED
+        return self.tell(i.PieceEnded(item=self.state.item, ending=ending, detail=detail, wait_s=wait_s))
+
+    def refused(self, detail: str = "no credit") -> "Story":
+        return self.tell(i.PieceEnded(item=self.state.item, ending=i.PieceEnding.REFUSED, detail=detail))
+
     def stopped(self) -> "Story":
         return self.tell(i.PieceEnded(item=self.state.item, ending=i.PieceEnding.STOPPED))
 

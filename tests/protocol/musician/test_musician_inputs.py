@@ -34,6 +34,7 @@ WHERE: dict[str, MusicianState] = {
     ),
     "awaiting answer": replace(NEW, mode=Mode.AWAITING_ANSWER, current=STEP, question_open=True),
     "paused": replace(NEW, mode=Mode.PAUSED, current=STEP, pause="all pause"),
+    "limited": replace(NEW, mode=Mode.LIMITED, current=STEP),
     "stopping a step": replace(NEW, mode=Mode.STOPPING, current=STEP),
     "stopping a rework": replace(
         NEW, mode=Mode.STOPPING, current=CHECK, rework_item="rework 1.1", progress=PLAYED
@@ -105,6 +106,7 @@ TAKEN: list[tuple[i.Input, list[str]]] = [
         )
         for fresh in (False, True)
     ),
+    (i.LimitLifted(), ["limited"]),
     (i.StopAsked(reason="SIGTERM"), STARTED),
     (i.ClaimWasLost(), ["new", *STARTED]),
     (i.LeavingChosen(reason="session ended"), BY_HAND),

@@ -48,6 +48,9 @@ def programs(draw: st.DrawFn) -> Program:
     return Program(task_id="task-01", title="t", items=tuple(items))
 
 
+UNASKED = [each for each in i.PieceEnding if each is not i.PieceEnding.STOPPED]
+
+
 class World:
     """A store and a driver, as far as the engine can tell: it refuses what the state machine refuses."""
 
@@ -132,6 +135,8 @@ class World:
             case r.Steer(message_id=message_id):
                 assert self.is_running, "who hears it plays"
                 self.steered.append(message_id)
+            case r.AwaitLimit():
+                assert self.engine.mode is Mode.LIMITED
             case r.End():
                 self.ended = act
 
@@ -155,6 +160,8 @@ class World:
             verdict = st.builds(self.verdict, st.sampled_from(sorted(VERDICTS)), text)
             timeout = st.builds(i.WaitTimedOut, conductor_is_fresh=st.booleans())
             return [verdict, verdict, verdict, verdict, timeout, *always]
+        if self.engine.mode is Mode.LIMITED:
+            return [st.just(i.LimitLifted()), *always]
         if self.engine.mode is Mode.PAUSED:
             return [st.builds(self.go_on)] * 3 + always
         return [st.builds(self.message, text, st.booleans())] * 3 + always
@@ -162,7 +169,12 @@ class World:
     def endings(self) -> list[st.SearchStrategy[i.Input]]:
         found: list[st.SearchStrategy[i.Input]] = []
         is_check = isinstance(self.engine.current, Check) and not self.engine.rework_item
-        kinds = [i.PieceEnding.FAILED] if is_check else [i.PieceEnding.DONE] * 6 + [*i.PieceEnding][:4]
+        kinds = (
+            [i.PieceEnding.FAILED]
+            if is_check
+            else [i.PieceEnding.DONE] * 6
+            + [each for each in i.PieceEnding if each is not i.PieceEnding.STOPPED]
+        )
         if self.engine.mode is Mode.STOPPING:
             kinds.append(i.PieceEnding.STOPPED)
         for kind in kinds:

@@ -94,8 +94,8 @@ def _shown(signal: Signal, noted: Noted, text: str) -> Anomaly:
 
 
 def _waits(last: Entry) -> bool:
-    """Standing still with its phase, or waiting for an answer."""
-    return last.kind is Kind.PAUSED or (last.kind is Kind.NOTE and last.text == AWAITS_ANSWER)
+    """Standing still with its phase, or waiting for an answer or its provider."""
+    return last.kind in (Kind.PAUSED, Kind.LIMITED) or (last.kind is Kind.NOTE and last.text == AWAITS_ANSWER)
 
 
 def _told(entry: Entry) -> str:

@@ -43,6 +43,7 @@ from musician.protocol.conductor.orchestra import (
     is_withdrawn,
     waits_for_person,
 )
+from musician.protocol.journal import PROVIDER_REFUSES
 from musician.protocol.rules.budget import answer_by_rule
 from musician.protocol.rules.deviations import open_deviations
 from musician.protocol.rules.liveness import Owner
@@ -90,6 +91,8 @@ def _due_for(task: TaskFacts, orchestra: Orchestra) -> Act | None:
 
 def _goes_on(task: TaskFacts, orchestra: Orchestra) -> bool:
     """Whether something will come of the task without anybody's doing; of a finished one, the place it takes."""
+    if task.is_limited and not task.has_open_ask:
+        return True
     has_session = task.is_running or (task.owner is not None and task.owner.lives)
     is_pausing = task.is_paused and task.is_told_to_pause
     waits_for_others = is_pausing or is_held_up(task, orchestra.tasks)
@@ -249,7 +252,8 @@ def _reopen_exited(task: TaskFacts, settings: Settings) -> Act | None:
 def _ask_if_unfit(task: TaskFacts) -> Act | None:
     """What the next session would find as this one has found it is put to a person at the first."""
     is_unfit = task.empty_sessions and task.exit_reason.startswith(NO_RETRY_HELPS)
-    if not is_unfit or ("trouble", task.epoch) in task.settled_asks:
+    is_refused = task.exit_reason.startswith(PROVIDER_REFUSES)
+    if not (is_unfit or is_refused) or ("trouble", task.epoch) in task.settled_asks:
         return None
     return AskHuman(task_id=task.task_id, kind="trouble", subject_id=task.epoch, text=task.exit_reason)
 
@@ -321,7 +325,11 @@ def _ready_to_play(orchestra: Orchestra, idle: Collection[TaskFacts]) -> Iterato
     """Which of the tasks that nothing else is due for could be played now: by phase, in the plan's order."""
     finished = frozenset(task.task_id for task in orchestra.tasks if is_finished(task))
     phase = current_phase(orchestra.tasks)
-    played = [task for task in idle if task.phase == phase and is_open(task) and not task.has_open_ask]
+    played = [
+        task
+        for task in idle
+        if task.phase == phase and is_open(task) and not (task.has_open_ask or task.is_limited)
+    ]
     at_work = {task.task_id for task in orchestra.tasks if is_at_work(task)}
     for task in played:
         if holder_of(task, orchestra.tasks) is not None:

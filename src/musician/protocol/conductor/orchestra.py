@@ -127,6 +127,8 @@ class TaskFacts:
     empty_sessions: int = 0
     """Sessions in a row that ended without progress (D1)."""
     was_claimed: bool = False
+    is_limited: bool = False
+    """Its agent's provider gives nothing yet: it is not played before that is over."""
     exit_reason: str = ""
     failed_launches: int = 0
     """Processes started for it in a row that ended without a claim."""

@@ -32,6 +32,12 @@ def message(turn: Turn, given: i.MessageArrived) -> None:
     if turn.state.mode is Mode.AWAITING_ANSWER:
         if given.is_answer:
             go_on(turn)
+    elif (
+        given.urgent and turn.state.mode is Mode.LIMITED
+    ):  # whoever says so may know that the limit is no more
+        entry = turn.entry(Kind.NOTE, text="tries again, as the conductor says")
+        turn.records.append(r.Limit(wait_s=0.0, entries=(entry,)))
+        go_on(turn)
     elif given.urgent and turn.state.mode in BUSY:
         turn.stop_what_runs()
     elif turn.state.mode in (Mode.PLAYING, Mode.REWORKING) and not orders:

@@ -67,6 +67,7 @@ _ACCEPTS: dict[type[object], frozenset[Mode]] = {
     i.PauseLifted: _STARTED,
     i.ExitWasRequested: _STARTED,
     i.WaitTimedOut: _BY_HAND | {Mode.AWAITING_ANSWER, Mode.PAUSED},
+    i.LimitLifted: frozenset({Mode.LIMITED}),
     i.StopAsked: _STARTED,
     i.ClaimWasLost: _STARTED | {Mode.NEW},
     i.BeginningChosen: _CHOOSING,
@@ -135,6 +136,8 @@ def _take(turn: Turn, given: i.Input) -> None:
             exit_requested(turn, given)
         case i.WaitTimedOut():
             timed_out(turn, given)
+        case i.LimitLifted():
+            go_on(turn)
         case i.StopAsked():
             _stop(turn, given.reason)
         case i.LeavingChosen():

@@ -180,6 +180,11 @@ class WaitTimedOut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LimitLifted:
+    """The time is over for which the agent's provider gave nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StopAsked:
     """The process is to end: a signal, or its conductor is gone. ``reason`` says which."""
 
@@ -272,6 +277,7 @@ Input = (
     | PauseLifted
     | ExitWasRequested
     | WaitTimedOut
+    | LimitLifted
     | StopAsked
     | ClaimWasLost
     | BeginningChosen

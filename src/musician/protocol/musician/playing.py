@@ -2,10 +2,10 @@
 
 from typing import cast
 
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import PROVIDER_REFUSES, Entry, Kind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.boundary import go_on, leave_soon, report_failure, wait_for
+from musician.protocol.musician.boundary import go_on, leave, leave_soon, report_failure, wait_for
 from musician.protocol.musician.choosing import absorbed
 from musician.protocol.musician.program import Check, Play
 from musician.protocol.musician.state import Mode, Waiting, Word
@@ -19,6 +19,10 @@ from musician.protocol.values import replace
 
 LOST = "it vanished and said nothing"
 
+LEAST_LIMIT_S = 1.0
+MOST_LIMIT_S = 31 * 86_400.0
+"""Of what a provider says, to be waited for."""
+
 MOST_REDS = 3
 """A checkpoint that is red so many times in a row is an error for the conductor (D29)."""
 
@@ -30,6 +34,12 @@ def piece_ended(turn: Turn, given: i.PieceEnded) -> None:
     if given.ending is i.PieceEnding.DONE:
         _note_done(turn, given)
         go_on(turn)
+        return
+    if given.ending is i.PieceEnding.LIMITED:
+        _wait_for_provider(turn, given)
+        return
+    if given.ending is i.PieceEnding.REFUSED:
+        _leave_to_person(turn, given)
         return
     was_stopping = turn.state.mode is Mode.STOPPING
     if given.ending is i.PieceEnding.UNPLAYABLE and not was_stopping:
@@ -45,6 +55,30 @@ def piece_ended(turn: Turn, given: i.PieceEnded) -> None:
     elif not _try_agent_again(turn, given):
         turn.set(attempts=Attempts())
         report_failure(turn, given.item, given.detail or LOST)
+
+
+def _wait_for_provider(turn: Turn, given: i.PieceEnded) -> None:
+    """No error and no retry: what was played is due again once the limit is over (D3)."""
+    said_s = given.wait_s
+    wait_s = said_s if said_s is not None and said_s >= 0 else turn.state.settings.waiting.limit_s
+    entry = turn.entry(Kind.LIMITED, given.item, given.detail or "it says no more")
+    wait_s = min(max(wait_s, LEAST_LIMIT_S), MOST_LIMIT_S)
+    turn.records.append(r.Limit(wait_s=wait_s, entries=(entry,)))
+    turn.set(rework_item="")
+    if turn.state.leave_reason:
+        leave(turn)
+    else:
+        turn.set(mode=Mode.LIMITED)
+        turn.acts.append(r.AwaitLimit())
+
+
+def _leave_to_person(turn: Turn, given: i.PieceEnded) -> None:
+    """Nothing of the task has failed, and nothing more can be played before a person has acted."""
+    turn.write(turn.entry(Kind.NOTE, text=f"{given.item}: {PROVIDER_REFUSES}{given.detail}"))
+    turn.set(rework_item="")
+    if not turn.state.leave_reason:
+        turn.set(leave_reason=f"{PROVIDER_REFUSES}{given.detail or 'it says no more'}")
+    leave(turn)
 
 
 def _report_unplayable(turn: Turn, given: i.PieceEnded) -> None:

@@ -84,7 +84,15 @@ class Finish:
     entries: tuple[Entry, ...]
 
 
-Record = Write | Submit | Report | Ask | Resume | Acknowledge | Leave | Finish
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """Nothing of the task is played for so long, whoever would play it; 0 is at once."""
+
+    wait_s: float
+    entries: tuple[Entry, ...]
+
+
+Record = Write | Submit | Report | Ask | Resume | Acknowledge | Limit | Leave | Finish
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +144,11 @@ class Steer:
     message_id: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwaitLimit:
+    """``LimitLifted`` follows once the limit that was stored last is over."""
+
+
 class EndKind(StrEnum):
     COMPLETE = "complete"
     EXITED = "exited"
@@ -151,7 +164,7 @@ class End:
     reason: str
 
 
-Act = PlayPiece | ReworkPiece | KeepPiece | Verify | StopPiece | Steer | End
+Act = PlayPiece | ReworkPiece | KeepPiece | Verify | StopPiece | Steer | AwaitLimit | End
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

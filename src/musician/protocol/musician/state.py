@@ -24,6 +24,8 @@ class Mode(StrEnum):
     """The whole phase stands still for another task's checkpoint (PLAN-21)."""
     CHOOSING = "choosing"
     """At a boundary of a session that is played by hand: it says what it begins (D30)."""
+    LIMITED = "limited"
+    """What is due waits until the agent's provider gives again."""
     STOPPING = "stopping"
     """What ran was told to end, and has not said yet how it did."""
     ENDED = "ended"

@@ -26,6 +26,9 @@ FELL_SILENT = "fell silent"
 ENDED_WAITING = "ended while it waited"
 """Why one ended that was waiting for the conductor: nothing was under way, and what it had asked stands (D7)."""
 
+FROM_OUTSIDE = ("interrupted", "the conductor is gone")
+"""How the reasons of sessions begin whose process was asked to end."""
+
 WITHOUT_A_WORD = (DIED, FELL_SILENT, ENDED_WAITING)
 
 _TITLE = re.compile(r"#\s*HANDOFF:\s*(?P<task>\S+)\s*$", re.MULTILINE)

@@ -11,7 +11,7 @@ from musician.protocol.conductor.opinion import Opinion
 from musician.protocol.conductor.orchestra import Orchestra, Report, Reviewer, Submitted, TaskFacts, Trial
 from musician.protocol.conductor.repeats import what_failed
 from musician.protocol.errors import UnreadableMessage
-from musician.protocol.journal import AWAITS_ANSWER, Kind, Progress
+from musician.protocol.journal import AWAITS_ANSWER, PROVIDER_REFUSES, Kind, Progress
 from musician.protocol.messages import submissions
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.submissions import Completion, ReviewRequest
@@ -19,6 +19,7 @@ from musician.protocol.messages.types import ContextWarning, ErrorReport
 from musician.protocol.musician.program import Check
 from musician.protocol.musician.writing import question_asked
 from musician.protocol.names import CONDUCTOR
+from musician.protocol.resumption.handoff import FROM_OUTSIDE
 from musician.protocol.rules.deviations import Deviation
 from musician.protocol.rules.liveness import Owner, heartbeat_status, standing_by_heartbeat
 from musician.protocol.rules.review import ROUGHEST, Evidence, Submission, SubmittedWork, Verification
@@ -113,6 +114,7 @@ class Gatherer:
             ),
             empty_sessions=_empty_sessions(view, self.memory),
             was_claimed=bool(view.sessions),
+            is_limited=bool(view.limited_until),
             failed_launches=self.memory.failed_launches.get(row.task_id, 0),
             exit_reason=(view.sessions[-1].exit_reason or "") if view.sessions else "",
         )
@@ -357,10 +359,6 @@ def _rests_by_hand(view: TaskView) -> bool:
     return not begun and not is_mending
 
 
-_NOT_ITS_FAULT = ("interrupted", "the conductor is gone")
-"""How the reasons of sessions begin that were ended from outside: they count neither way."""
-
-
 def _empty_sessions(view: TaskView, memory: Memory) -> int:
     """How many sessions in a row, the latest backwards, ended by themselves without progress (D1).
 
@@ -371,6 +369,8 @@ def _empty_sessions(view: TaskView, memory: Memory) -> int:
     for session in reversed(view.sessions):
         if session.ended_at is None or session.claim_epoch in fruitful:
             break
-        from_outside = (session.exit_reason or "").startswith(_NOT_ITS_FAULT)
+        if (session.exit_reason or "").startswith(PROVIDER_REFUSES):
+            continue
+        from_outside = (session.exit_reason or "").startswith(FROM_OUTSIDE)
         count += not from_outside or session.session_id in memory.dead_sessions
     return count

@@ -5,7 +5,7 @@ lost, or did not heed an interrupt) is closed at once; the next piece is played 
 of the last.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import field
 
 import anyio
@@ -25,8 +25,10 @@ class Engaged:
 
     agent: Agent
     stage: Callable[[], Stage]
+    keep: Callable[[str], Awaitable[None]]
+    """Is told the token of each session once that is known, and must have kept it before anything is played."""
     token: str = ""
-    """Of the session that plays or played last."""
+    """Of the session that plays or played last, or of the one to go on with."""
     _session: AgentSession | None = None
     _leaving: anyio.Event = field(default_factory=anyio.Event)
     _over: anyio.Event | None = None
@@ -40,8 +42,8 @@ class Engaged:
         try:
             ended: PieceEnded = await session.play(piece, tell)
             is_over = ended.ending is not PieceEnding.LOST
+            await self._keep(session)
         finally:
-            self.token = session.token
             self._over = None
             over.set()
             if not is_over:
@@ -74,8 +76,14 @@ class Engaged:
         leaving = self._leaving = anyio.Event()
         async with self.agent.open(replace(self.stage(), token=self.token)) as session:
             self._session = session
+            await self._keep(session)
             task_status.started(session)
             await leaving.wait()
+
+    async def _keep(self, session: AgentSession) -> None:
+        if session.token != self.token:
+            self.token = session.token
+            await self.keep(self.token)
 
     def _leave(self) -> None:
         self._session = None

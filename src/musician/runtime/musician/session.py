@@ -38,6 +38,7 @@ from musician.protocol.values import dataclass, replace
 from musician.runtime.baselines import Baselines
 from musician.runtime.checkpoint import run_checkpoint
 from musician.runtime.musician.engaged import Engaged
+from musician.runtime.musician.leave import why_refused
 from musician.runtime.musician.watching import Watcher
 from musician.runtime.noticing import noticed
 from musician.runtime.papers import Papers
@@ -50,6 +51,8 @@ from musician.runtime.tasktree import TaskTree, key_outputs
 from musician.runtime.world import WORLD, Verify
 from musician.store.port import Store
 
+LOOK_AT_LIMIT_S = 30.0
+"""How often one who waits for a provider looks whether the limit is over."""
 _MOST_TROUBLE_CHARS = 500
 _MOST_TOLD_CHARS = 4000
 """Of what a subagent told at its end, kept to be held against what is found (D19)."""
@@ -74,6 +77,8 @@ class Session:
     setup: str | None
     """The command that must have succeeded once in this tree."""
     baselines: Baselines | None
+    token: str = ""
+    """Of the agent's conversation that is to be gone on with."""
     verify: Verify = WORLD.verify_checkpoint
     _send: MemoryObjectSendStream[i.Input] = field(init=False)
     _receive: MemoryObjectReceiveStream[i.Input] = field(init=False)
@@ -86,7 +91,9 @@ class Session:
 
     def __post_init__(self) -> None:
         self._send, self._receive = anyio.create_memory_object_stream[i.Input](math.inf)
-        self._engaged = Engaged(agent=self.agent, stage=self._stage)
+        self._engaged = Engaged(
+            agent=self.agent, stage=self._stage, token=self.token, keep=self._keep_conversation
+        )
         self._watcher = Watcher(
             store=self.store, claim=self.claim, settings=self.settings, tell=self._send.send
         )
@@ -119,10 +126,12 @@ class Session:
         return self._end
 
     def _is_overtaken(self, given: i.Input) -> bool:
-        """What the watcher saw before we went on: a wait that is over, a verdict on what we have reported anew."""
+        """What was seen before we went on: a wait that is over, a verdict on what we have reported anew."""
         if isinstance(given, i.VerdictArrived) and self._watcher.awaiting_id is not None:
             return True
-        return isinstance(given, i.VerdictArrived | i.WaitTimedOut) and not takes(self.state, given)
+        return isinstance(given, i.VerdictArrived | i.WaitTimedOut | i.LimitLifted) and not takes(
+            self.state, given
+        )
 
     async def _take(self, given: i.Input) -> None:
         """One turn: decide, store, act. The new state counts only once its records are stored."""
@@ -169,10 +178,19 @@ class Session:
             case r.StopPiece():
                 if self._playing is not None:
                     self._engaged.interrupt(self._group, self._playing)
+            case r.AwaitLimit():
+                self._group.start_soon(self._await_limit)
             case r.Steer():
                 self._group.start_soon(self._steer, act)
             case r.End():
                 self._end = act
+
+    async def _await_limit(self) -> None:
+        """By the database's clock, which may be set, and may stand still while the machine sleeps."""
+        limited_for_s = partial(service.limited_for_s, self.store, self.claim.task_id)
+        while (left_s := await run_sync(limited_for_s)) > 0:
+            await anyio.sleep(min(left_s, LOOK_AT_LIMIT_S))
+        await self._send.send(i.LimitLifted())
 
     async def _steer(self, act: r.Steer) -> None:
         if await self._engaged.steer(act.text):
@@ -400,7 +418,7 @@ class Session:
             tree=self.tree.path,
             env=self.environment,
             on_process=self._record_agent,
-            may=port.nobody_asks,
+            may=self._may,
         )
 
     def _environment_for(self, item: str) -> dict[str, str]:
@@ -408,6 +426,12 @@ class Session:
 
     async def _record_agent(self, identity: ProcessIdentity) -> None:
         await run_sync(partial(service.record_process, self.store, self.claim, "agent", identity))
+
+    async def _may(self, call: port.ToolCall) -> str:
+        return await run_sync(partial(why_refused, self.store, self.claim, self.papers, self.tree, call))
+
+    async def _keep_conversation(self, token: str) -> None:
+        await run_sync(partial(service.keep_conversation, self.store, self.claim, token))
 
     async def _heard(self, event: port.AgentEvent) -> None:
         """What only a reviewer says means nothing of one that plays."""

@@ -12,7 +12,6 @@ import anyio
 import anyio.to_thread
 
 from musician import service
-from musician.agents.port import Agent
 from musician.processes.identity import ProcessIdentity
 from musician.processes.machine import Machine
 from musician.processes.output import one_line
@@ -24,6 +23,7 @@ from musician.protocol.errors import (
     NoRepository,
     TreeNotReady,
 )
+from musician.protocol.journal import Entry, Kind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.particulars import SelfCorrection
 from musician.protocol.messages.types import HandoffNotice
@@ -31,6 +31,7 @@ from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.since import Since
 from musician.protocol.musician.state import MusicianState
+from musician.protocol.resumption.conversation import goes_on
 from musician.protocol.settings import Settings
 from musician.runtime.baselines import Baselines
 from musician.runtime.claiming import block, claim_task
@@ -152,9 +153,9 @@ async def _begin(
     """Play a claim. What it cannot begin or go on with it gives back, with the reason."""
     try:
         ground, planned = await anyio.to_thread.run_sync(
-            partial(_prepare, root, store, taken, settings, world)
+            partial(_prepare, root, store, taken, settings, world, agent)
         )
-        return await _play(ground, world.agent(agent or planned), stop)
+        return await _play(ground, planned, stop)
     except ClaimLost:
         return r.End(kind=r.EndKind.LOST, reason="the claim was taken over")
     except (MusicianError, OSError) as error:
@@ -174,13 +175,16 @@ def _why_not(root: Root, error: Exception) -> str:
     return f"could not go on: {error}"
 
 
-def _prepare(root: Root, store: Store, taken: Taken, settings: Settings, world: World) -> tuple[Ground, str]:
-    """What the session stands on, and the agent that the plan wants."""
+def _prepare(
+    root: Root, store: Store, taken: Taken, settings: Settings, world: World, agent: str | None
+) -> tuple[Ground, str]:
+    """What the session stands on, and the agent that plays: the plan's, if no other is wanted."""
     claim = taken.claim
     identity = world.machine.own_identity()
     service.record_process(store, claim, "musician", identity)
     task = load_task_file(root, claim.task_id, taken.instruction_path)
-    service.describe_session(store, claim, agent=task.agent)
+    agent = agent or task.agent
+    service.describe_session(store, claim, agent=agent)
     row = service.task_row(store, claim.task_id)
     plan = None if row.plan_id is None else service.plan_row(store, row.plan_id)
     tree = world.open_tree(
@@ -204,7 +208,7 @@ def _prepare(root: Root, store: Store, taken: Taken, settings: Settings, world: 
         log=root.logs_dir / f"{claim.task_id}.agent.log",
         world=world,
     )
-    return ground, task.agent
+    return ground, agent
 
 
 def _environment(
@@ -252,7 +256,27 @@ def _give_back(root: Root, store: Store, taken: Taken, reason: str) -> None:
     )
 
 
-async def _play(ground: Ground, agent: Agent, stop: _Stop) -> r.End:
+def _conversation(ground: Ground, agent: str) -> str:
+    """The token of the conversation to go on with, "" for a new one; what is gone on with is this session's then."""
+    before = service.conversation_before(ground.store, ground.claim)
+    if before is None or not goes_on(
+        agent=agent,
+        last_agent=before.agent,
+        exit_reason=before.exit_reason,
+        context_pct=before.context_pct,
+        settings=ground.settings,
+    ):
+        return ""
+    service.keep_conversation(ground.store, ground.claim, before.token)
+    service.record(
+        ground.store,
+        ground.claim,
+        Entry(kind=Kind.NOTE, text="the agent is given its last conversation to go on with"),
+    )
+    return before.token
+
+
+async def _play(ground: Ground, agent: str, stop: _Stop) -> r.End:
     recorder = Recorder(
         store=ground.store,
         claim=ground.claim,
@@ -264,7 +288,8 @@ async def _play(ground: Ground, agent: Agent, stop: _Stop) -> r.End:
     session = Session(
         store=ground.store,
         claim=ground.claim,
-        agent=agent,
+        agent=ground.world.agent(agent),
+        token=await anyio.to_thread.run_sync(partial(_conversation, ground, agent)),
         tree=ground.tree,
         papers=ground.papers,
         settings=ground.settings,

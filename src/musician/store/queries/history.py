@@ -11,6 +11,7 @@ class MomentRow(NamedTuple):
     now: str
     seq: int
     quiet_s: float | None
+    limited_until: str | None
 
 
 class SaidRow(NamedTuple):

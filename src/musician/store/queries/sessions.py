@@ -1,7 +1,7 @@
 """Sessions (one row per claim) and their processes."""
 
 from musician.store.query import Command, Query
-from musician.store.rows.sessions import ProcessRow, SessionRow
+from musician.store.rows.sessions import ConversationRow, ProcessRow, SessionRow
 
 
 class Sessions:
@@ -14,5 +14,10 @@ class Sessions:
     end_session = Command("exit_reason context_pct task_id claim_epoch")
     end_older_sessions = Command("exit_reason task_id claim_epoch")
     measure_context = Command("context_pct task_id claim_epoch")
+    keep_conversation = Command("task_id claim_epoch token")
+    limit = Command("task_id claim_epoch wait_s")
+    forget_limits = Command("task_id claim_epoch")
+    limited_for_s = Query(float, "task_id")
+    conversation_before = Query(ConversationRow, "task_id claim_epoch")
     record_process = Command("task_id claim_epoch role pid pgid started_at_s boot_id host")
     processes_of_task = Query(ProcessRow, "task_id")

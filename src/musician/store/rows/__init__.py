@@ -22,7 +22,7 @@ else:
             "clients": "ClientRow",
             "messages": "MessageRow",
             "papers": "DocumentRow HumanRow PlanRow ProposalRow",
-            "sessions": "JournalRow ProcessRow SessionRow",
+            "sessions": "ConversationRow JournalRow ProcessRow SessionRow",
             "submissions": "OpinionRow SubmissionRow VerificationRow",
             "tasks": "HistoryRow TaskRow",
         },

@@ -26,6 +26,13 @@ class ProcessRow(NamedTuple):
     host: str
 
 
+class ConversationRow(NamedTuple):
+    token: str
+    agent: str | None
+    exit_reason: str | None
+    context_pct: float | None
+
+
 class JournalRow(NamedTuple):
     id: int
     task_id: str

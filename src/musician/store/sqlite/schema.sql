@@ -180,6 +180,16 @@ CREATE TABLE journal (
 
 CREATE INDEX journal_by_task ON journal (task_id, id);
 
+-- The conversation that a claim's agent has: the token by which it can be gone on with, and until when its provider gives
+-- the task nothing.
+CREATE TABLE conversations (
+    task_id       TEXT NOT NULL,
+    claim_epoch   INTEGER NOT NULL,
+    token         TEXT,
+    limited_until TEXT,
+    PRIMARY KEY (task_id, claim_epoch)
+) WITHOUT ROWID;
+
 -- What stood when a piece that is played by hand was begun: where its tree was, and the user's main tree (D43).
 CREATE TABLE beginnings (
     task_id     TEXT NOT NULL,

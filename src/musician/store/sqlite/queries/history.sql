@@ -5,9 +5,11 @@ SELECT * FROM history WHERE task_id = :task_id ORDER BY id;
 
 -- name: moment
 -- When a look was, by the database's clock and in the one order, and how long ago the task was last heard of: a change of
--- state, an entry of the journal, a musician's message.
+-- state, an entry of the journal, a musician's message. And until when its agent's provider gives nothing, if it does.
 SELECT datetime('now') AS now, (SELECT coalesce(max(seq), 0) FROM changes) AS seq,
-       unixepoch('now', 'subsec') - max(unixepoch(at)) AS quiet_s
+       unixepoch('now', 'subsec') - max(unixepoch(at)) AS quiet_s,
+       (SELECT max(limited_until) FROM conversations
+        WHERE task_id = :task_id AND limited_until > datetime('now')) AS limited_until
 FROM (SELECT (SELECT at FROM history WHERE task_id = :task_id ORDER BY id DESC LIMIT 1) AS at
       UNION ALL SELECT (SELECT at FROM journal WHERE task_id = :task_id ORDER BY id DESC LIMIT 1)
       UNION ALL SELECT (SELECT timestamp FROM orchestration_messages

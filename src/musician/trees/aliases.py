@@ -1,0 +1,23 @@
+"""Git's configured aliases: what a command that names one would do can be told only with them."""
+
+import subprocess
+from collections.abc import Mapping
+
+_WITHIN_S = 5.0
+
+
+def git_aliases(cwd: str) -> Mapping[str, str]:
+    """By name; none where there is no git. :class:`TimeoutError` where it does not say in time."""
+    argv = ["git", "config", "--null", "--get-regexp", r"^alias\."]
+    try:
+        done = subprocess.run(
+            argv, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, timeout=_WITHIN_S, check=False
+        )
+    except OSError:
+        return {}
+    except subprocess.TimeoutExpired as error:
+        raise TimeoutError("git does not say what its aliases are") from error
+    pairs = (
+        record.partition("\n") for record in done.stdout.decode("utf-8", "replace").split("\0") if record
+    )
+    return {name.removeprefix("alias."): value for name, _, value in pairs}
