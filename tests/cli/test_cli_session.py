@@ -243,6 +243,7 @@ def test_errors_are_counted_and_bounded(claimed: Path, call: Call) -> None:
     shown = call("messages", "1").out
     assert "ERROR (Retry 4/5)" in shown
     assert "Error: step 1: broken 3" in shown
+    assert "- docs/report.md (created)" in shown  # the session's own, beside the program's
     assert call("error", "1", "broken again", "--json").json["state"] == state(call) == "exited"
     assert (
         "retry exhaustion: step 1: broken again"

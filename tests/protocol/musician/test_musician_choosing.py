@@ -49,6 +49,10 @@ def kinds(ready: r.Ready) -> list[tuple[str, list[Kind]]]:
     ]
 
 
+def reported(ready: r.Ready) -> str:
+    return "".join(each.message.render() for each in ready.records if isinstance(each, r.Report))
+
+
 def ordered_to(text: str) -> Progress:
     return Progress().after(ordered(Progress(), with_corrections("not so", [text]), 7))
 
@@ -182,7 +186,8 @@ def test_a_context_check_goes_before_the_checkpoint_it_falls_together_with() -> 
 
 def test_a_failure_is_the_items_or_the_tasks() -> None:
     for current, item in ((play("step 1"), "step 1"), (None, "task-01")):
-        _, ready = chosen(i.FailureChosen(text="broke"), current=current)
+        _, ready = chosen(i.FailureChosen(text="broke", report="docs/mine.md"), current=current)
+        assert "- docs/mine.md (created)" in reported(ready)
         assert kinds(ready) == [("Write", [Kind.FAILED]), ("Report", [Kind.ERROR])]
         (entry,) = ready.records[0].entries  # type: ignore[union-attr]
         assert isinstance(entry, Entry)

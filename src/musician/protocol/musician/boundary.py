@@ -66,7 +66,7 @@ def wait_for(turn: Turn, waiting: Waiting) -> None:
     turn.set(mode=Mode.AWAITING_VERDICT, waiting=waiting, timeouts=0)
 
 
-def report_failure(turn: Turn, item: str, detail: str) -> None:
+def report_failure(turn: Turn, item: str, detail: str, *, report: str = "") -> None:
     """A failure at work: the conductor's to answer, unless it was the last the task is allowed (D3)."""
     what = f"{item}: {detail}"
     turn.set(errors=turn.state.errors + 1)
@@ -75,7 +75,7 @@ def report_failure(turn: Turn, item: str, detail: str) -> None:
     if turn.state.leave_reason:
         leave(turn)
         return
-    message = error_report(turn.state, item=item, detail=detail)
+    message = error_report(turn.state, item=item, detail=detail, report=report)
     entry = turn.entry(Kind.ERROR, item, what)
     turn.records.append(r.Report(message=message, last_error=what, entries=(entry,)))
     wait_for(turn, Waiting.ERROR)

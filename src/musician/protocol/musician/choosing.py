@@ -81,7 +81,7 @@ def fail(turn: Turn, given: i.FailureChosen) -> None:
     _go_back_to_work(turn)
     item = turn.state.item or turn.state.program.task_id
     turn.write(turn.entry(Kind.FAILED, item, given.text))
-    report_failure(turn, item, given.text)
+    report_failure(turn, item, given.text, report=given.report)
 
 
 def warn_of_context(turn: Turn) -> None:

@@ -245,9 +245,10 @@ class CheckpointChosen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureChosen:
-    """A session that is played by hand reports a failure."""
+    """A session that is played by hand reports a failure; ``report`` is its own file about it, "" if there is none."""
 
     text: str
+    report: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

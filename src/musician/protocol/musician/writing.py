@@ -4,7 +4,15 @@ import re
 from typing import TYPE_CHECKING
 
 from musician.protocol.messages.feedback import answer_text
-from musician.protocol.messages.particulars import AgentsRemaining, Counted, Deviations, Nth, SelfCorrection
+from musician.protocol.messages.particulars import (
+    AgentsRemaining,
+    Counted,
+    Deviations,
+    KeyOutput,
+    Nth,
+    OutputKind,
+    SelfCorrection,
+)
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import ContextWarning, ErrorReport
 from musician.protocol.musician.inputs import VerificationEnded
@@ -81,14 +89,15 @@ def _recommendation(pieces: int | None) -> str:
     return f"play {pieces} more, then hand off" if pieces else "hand off now"
 
 
-def error_report(state: "MusicianState", *, item: str, detail: str) -> ErrorReport:
-    """What failed, and which of the task's retries it was."""
+def error_report(state: "MusicianState", *, item: str, detail: str, report: str = "") -> ErrorReport:
+    """What failed, and which of the task's retries it was; ``report`` is the session's own, beside the program's."""
     return ErrorReport(
         retry=Nth(number=max(1, state.errors), of=max(state.retry_limit, state.errors, 1)),
         context_usage_pct=state.used_pct,
         self_correction=_self_correction(state),
         error=f"{item}: {detail}",
         report=None,
+        key_outputs=(KeyOutput(path=report, kind=OutputKind.CREATED),) if report else (),
     )
 
 

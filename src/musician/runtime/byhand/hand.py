@@ -17,7 +17,6 @@ from musician.processes.identity import ProcessIdentity
 from musician.protocol.claim import Claim
 from musician.protocol.errors import EvidenceMissing, InvalidPlan
 from musician.protocol.journal import Entry, Kind, Progress
-from musician.protocol.messages.types import ErrorReport
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.boundary import stance_of
@@ -200,8 +199,8 @@ class Hand:
 
         None: it was the last that the task is allowed, and the session has handed off (D3).
         """
-        records = self.choose(i.FailureChosen(text=text), context_pct)[1].records
-        return self.store_records(records, report=report)
+        failed = i.FailureChosen(text=text, report=report or "")
+        return self.store_records(self.choose(failed, context_pct)[1].records)
 
     def warn(self, context_pct: float | None) -> int:
         """Report a context warning with the program's estimate, and wait; the message's id."""
@@ -235,7 +234,7 @@ class Hand:
                 remedy=f"leave it to that, or end it first: `musician stop {self.claim.task_id}`",
             )
 
-    def store_records(self, records: Iterable[r.Record], *, report: str | None = None) -> int | None:
+    def store_records(self, records: Iterable[r.Record]) -> int | None:
         """What the engine wants stored, the conductor's news first; the id of what awaits an answer."""
         news, message_id = () if self._has_told_news else self.news(), None
         service.beat(self.store, self.claim)  # nothing to store is no word of a claim that is lost either
@@ -243,12 +242,6 @@ class Hand:
             if not isinstance(record, r.Acknowledge):
                 record = replace(record, entries=(*news, *record.entries))
                 news, self._has_told_news = (), True
-            if (
-                isinstance(record, r.Report)
-                and isinstance(record.message, ErrorReport)
-                and report is not None
-            ):
-                record = replace(record, message=replace(record.message, report=report))
             message_id = self.store_record(record) or message_id
         return message_id
 
