@@ -11,11 +11,6 @@ from musician.plans.model import AgentPiece, Changes, Checkpoint, Isolation, Rev
 from musician.plans.plan import parse_plan
 from musician.protocol.errors import InvalidPlan
 
-
-def _read(text: str, *, path: str, task_id: str | None = None) -> TaskSpec:
-    return read_instructions(text, path=path, task_id=task_id).task
-
-
 FENCES_EVERYWHERE = """---
 title: fence fixture
 ---
@@ -61,20 +56,20 @@ title: fence fixture
 
 def test_headings_and_boxes_in_fences_are_not_counted() -> None:
     """B38: steps {1, 2}; check boxes mean nothing."""
-    task = _read(FENCES_EVERYWHERE, path="B38.md", task_id="task-07")
+    task = read_instructions(FENCES_EVERYWHERE, path="B38.md", task_id="task-07")
     assert [(step.number, step.title) for step in task.steps] == [
         (1, "write the template"),
         (2, "last real step"),
     ]
     assert "## Step 9: not a step" in task.steps[0].prose
     assert "## Step 4: commented out" in task.steps[1].prose
-    ticked = _read(FENCES_EVERYWHERE.replace("[ ]", "[x]"), path="B38.md", task_id="task-07")
+    ticked = read_instructions(FENCES_EVERYWHERE.replace("[ ]", "[x]"), path="B38.md", task_id="task-07")
     assert [step.number for step in ticked.steps] == [1, 2]
     assert _again(task) == _same(task)
 
 
 def test_an_open_fence_at_the_end_does_not_swallow_what_is_rendered_behind_it() -> None:
-    task = _read("# T\n## Step 1: a\n```\nopen\n", path="i.md", task_id="t")
+    task = read_instructions("# T\n## Step 1: a\n```\nopen\n", path="i.md", task_id="t")
     assert task.steps[0].prose == "```\nopen\n```"
     assert _again(task) == _same(task)
 
@@ -113,9 +108,7 @@ b
 
 
 def test_an_instruction_file_is_a_task_two_levels_up() -> None:
-    read = read_instructions(WHOLE, path="i.md")
-    task = read.task
-    assert (read.plan_id, read.plan_overview) == ("p", "Why.\n\n### Goals")
+    task = read_instructions(WHOLE, path="i.md")
     assert (task.task_id, task.title, task.line, task.source_path) == ("t-1", "Title", 9, "i.md")
     assert task.overview == "Before the title.\n\nOverview."
     assert (task.agent, task.test, task.after, task.pause_siblings_at) == ("shell", None, ("t-2",), (1,))
@@ -183,12 +176,12 @@ def test_mistakes_in_an_instruction_file_are_told(
     text: str, task_id: str | None, expected: list[str]
 ) -> None:
     with pytest.raises(InvalidPlan) as caught:
-        _read(text, path="i.md", task_id=task_id)
+        read_instructions(text, path="i.md", task_id=task_id)
     assert list(caught.value.problems) == expected
 
 
 def test_a_file_without_a_title_is_called_by_its_id() -> None:
-    assert _read("## Step 1: a\n", path="i.md", task_id="t").title == "t"
+    assert read_instructions("## Step 1: a\n", path="i.md", task_id="t").title == "t"
 
 
 def test_a_task_of_a_plan_renders_to_a_readable_file() -> None:
@@ -254,7 +247,7 @@ def prose(draw: st.DrawFn) -> str:
     """Prose as a reader gives it: what it would make of these blocks between two scripts."""
     body = "\n```bash run\n```\n".join(draw(st.lists(PROSE_BLOCKS, max_size=4)))
     text = f"# T\n## Step 1: x\n```bash run\n```\n{body}\n"
-    return _read(text, path="i.md", task_id="t").steps[0].prose
+    return read_instructions(text, path="i.md", task_id="t").steps[0].prose
 
 
 @st.composite
@@ -344,15 +337,15 @@ def _same(task: TaskSpec) -> TaskSpec:
 
 
 def _again(task: TaskSpec) -> TaskSpec:
-    return _same(_read(render_instructions(task, plan_id="p", plan_overview=""), path="i.md"))
+    return _same(read_instructions(render_instructions(task, plan_id="p", plan_overview=""), path="i.md"))
 
 
 @given(tasks(), prose())
 def test_a_rendered_task_is_read_back_the_same(task: TaskSpec, overview: str) -> None:
     text = render_instructions(task, plan_id="p", plan_overview=overview)
-    read = read_instructions(text, path="i.md")
-    assert _same(read.task) == task
-    assert (read.plan_id, read.plan_overview) == ("p", overview)
+    assert 'plan: "p"' in text
+    assert overview in text
+    assert _same(read_instructions(text, path="i.md")) == task
 
 
 ODD_LINES = st.sampled_from(
@@ -388,7 +381,7 @@ ODD_LINES = st.sampled_from(
 @given(st.lists(ODD_LINES, max_size=16).map("\n".join))
 def test_whatever_can_be_read_renders_to_the_same_task(body: str) -> None:
     try:
-        task = _read(f"# T\n## Step 1: x\n{body}\n", path="i.md", task_id="t")
+        task = read_instructions(f"# T\n## Step 1: x\n{body}\n", path="i.md", task_id="t")
     except InvalidPlan:
         return  # what is told about it is tested elsewhere
     assert _again(task) == _same(task)

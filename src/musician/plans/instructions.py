@@ -35,21 +35,11 @@ class TaskFile:
     keys: Keys
     title: str
     body: Body
-    plan_overview: str
     line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Instructions:
-    """A task with what its file says about the plan it comes from."""
-
-    task: TaskSpec
-    plan_id: str | None
-    plan_overview: str
-
-
-def read_instructions(text: str, *, path: str, task_id: str | None = None) -> Instructions:
-    """Read an instruction file that stands alone.
+def read_instructions(text: str, *, path: str, task_id: str | None = None) -> TaskSpec:
+    """The task of an instruction file that stands alone.
 
     The id is ``task_id`` or the file's key ``task``; both given, they must agree. Raises
     :class:`InvalidPlan` with every problem at once.
@@ -62,7 +52,7 @@ def read_instructions(text: str, *, path: str, task_id: str | None = None) -> In
         report(1, "no `task` key", "front matter (`---`, `task: task-01`, `---`) at the top of the file")
     problems.raise_any()
     assert name is not None  # noqa: S101 - reported above
-    task = resolve_task(
+    return resolve_task(
         task_id=name,
         title=file.title or name,
         overview=file.body.overview,
@@ -71,7 +61,6 @@ def read_instructions(text: str, *, path: str, task_id: str | None = None) -> In
         source_path=path,
         line=file.line,
     )
-    return Instructions(task=task, plan_id=file.keys.plan, plan_overview=file.plan_overview)
 
 
 def read_task_file(text: str, *, task_id: str | None, report: Report) -> TaskFile:
@@ -87,7 +76,7 @@ def read_task_file(text: str, *, task_id: str | None, report: Report) -> TaskFil
     line = titles[0].line if titles else 1
     check_steps(body, step_level=_STEP_LEVEL, line=line, report=report)
     check_pauses(keys, body.items, report)
-    plan_overview = read_prose(
+    read_prose(  # for what is wrong with it; the plan has it, too
         document,
         overview,
         free_level=_STEP_LEVEL + 1,
@@ -96,7 +85,7 @@ def read_task_file(text: str, *, task_id: str | None, report: Report) -> TaskFil
         report=report,
     )
     title = titles[0].text if titles else keys.title or ""
-    return TaskFile(keys=keys, title=title, body=body, plan_overview=plan_overview, line=line)
+    return TaskFile(keys=keys, title=title, body=body, line=line)
 
 
 def render_instructions(task: TaskSpec, *, plan_id: str, plan_overview: str) -> str:

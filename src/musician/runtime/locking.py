@@ -182,7 +182,7 @@ def _amendment(store: Store, plan: Plan, papers: dict[str, tuple[str, str]]) -> 
 def add_task_file(root: Root, store: Store, task_id: str, path: Path, settings: Settings) -> str:
     """Open a task that belongs to no plan, from its instruction file in the project; the file's path in it."""
     name, text = _read(root, path)
-    task = read_instructions(text, path=name, task_id=task_id).task
+    task = read_instructions(text, path=name, task_id=task_id)
     service.open_task(
         store,
         task_id,

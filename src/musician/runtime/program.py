@@ -22,7 +22,7 @@ def load_task_file(root: Root, task_id: str, path: str) -> TaskSpec:
         text = place.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidPlan(problems=(f"{path}:1: cannot be read ({error}); a UTF-8 text file",)) from error
-    return read_instructions(text, path=path, task_id=task_id).task
+    return read_instructions(text, path=path, task_id=task_id)
 
 
 def program_in(root: Root, row: TaskRow) -> Program:
