@@ -111,10 +111,7 @@ def test_the_plan_has_its_keys_and_texts(plan: Plan) -> None:
     assert (silent.agent, silent.review, silent.isolation) == ("claude", Review.HUMAN, Isolation.SHARED)
     assert (silent.setup, silent.test) == ("python -m venv .venv", "python -m pytest -q")
     assert plan.overview == "Before all.\n\nWhy.\n\n### Sub-heading of the overview"
-    assert [(phase.number, phase.title, phase.line) for phase in plan.phases] == [
-        (1, "Foundations", 18),
-        (2, "Polish", 78),
-    ]
+    assert [(phase.number, phase.title) for phase in plan.phases] == [(1, "Foundations"), (2, "Polish")]
     assert (plan.path, plan.text) == ("PLAN.md", PLAN)
 
 

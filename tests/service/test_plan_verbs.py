@@ -39,7 +39,7 @@ def plan(*phases: tuple[TaskSpec, ...], plan_id: str = "greeter", text: str = "a
         title="Greeter",
         overview="",
         phases=tuple(
-            Phase(number=number, title=f"Phase {number}", tasks=tasks, line=1)
+            Phase(number=number, title=f"Phase {number}", tasks=tasks)
             for number, tasks in enumerate(phases, start=1)
         ),
         path="PLAN.md",

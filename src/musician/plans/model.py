@@ -142,7 +142,6 @@ class Phase:
     number: int
     title: str
     tasks: tuple[TaskSpec, ...]
-    line: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,7 +79,6 @@ class _Found:
 class _OpenPhase:
     number: int
     title: str
-    line: int
     found: list[_Found] = field(default_factory=list)
 
 
@@ -141,10 +140,10 @@ class _PlanReader:
         if numbered is None or not known:
             self._report(heading.line, quote(heading), "`## Overview` or `## Phase N: Title`")
             self._phase_count.forgive_gap()
-            phase = _OpenPhase(number=0, title="", line=heading.line)
+            phase = _OpenPhase(number=0, title="")
         else:
             self._phase_count.check(heading, numbered, self._report)
-            phase = _OpenPhase(number=numbered.number, title=numbered.title, line=heading.line)
+            phase = _OpenPhase(number=numbered.number, title=numbered.title)
         self._phases.append(phase)
         (_, first), *tasks = split_at(blocks, 3)
         overview = read_prose(
@@ -256,12 +255,7 @@ class _PlanReader:
     def _plan(self) -> Plan:
         assert self._keys.plan is not None  # noqa: S101 - reported before
         phases = tuple(
-            Phase(
-                number=phase.number,
-                title=phase.title,
-                tasks=tuple(found.task for found in phase.found),
-                line=phase.line,
-            )
+            Phase(number=phase.number, title=phase.title, tasks=tuple(found.task for found in phase.found))
             for phase in self._phases
         )
         return Plan(
