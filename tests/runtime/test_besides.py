@@ -52,6 +52,18 @@ def test_what_a_step_configures_is_told_with_the_command_that_takes_it_back(stag
     assert stage.conduct().out.count("noticed") == 0, "once"
 
 
+def test_what_changes_in_the_users_main_tree_meanwhile_is_told(stage: Stage) -> None:
+    """D43.4: by whomever, and once; it holds nothing up, for the user may work there."""
+    write = 'echo stolen > "$MUSICIAN_ROOT/{name}"; echo work > {name}.txt'
+    second = f"{write.format(name='a.txt')}\n```\n#### Step 2: T\n```bash run\n{write.format(name='a.txt')}0"
+    said = _play(stage, second)
+    (line,) = [line for line in said.splitlines() if "main working tree changed" in line]
+    assert "noticed in step 1" in line
+    assert line.endswith("a.txt")
+    assert stage.states() == {"task-01": "complete"}
+    assert (stage.root / "a.txt").read_text() == "stolen\n"
+
+
 def test_no_program_of_ours_runs_a_filter_or_a_merge_driver_that_a_step_has_configured(stage: Stage) -> None:
     """AUDIT-U7: the filter ran when the step was committed, with the program's rights."""
     evil = f"tee -a {stage.hall / 'ran'}"

@@ -18,6 +18,9 @@ from musician.trees.git import Git, shown
 from musician.trees.root import Root
 from musician.trees.status import read_status
 
+CHANGED_OUTSIDE = "the main working tree changed while this was played in its own"
+"""Of a driven session, beside whom the user may work: told, and held against nothing."""
+
 _MOST_FILES = 2000
 _MOST_NAMED = 10
 

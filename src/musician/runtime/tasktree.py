@@ -16,6 +16,7 @@ from musician.protocol.journal import RESOLVED_BY_HAND
 from musician.protocol.messages.particulars import KeyOutput, OutputKind
 from musician.protocol.rules.delegation import Extent
 from musician.protocol.values import dataclass
+from musician.runtime.outside import CHANGED_OUTSIDE, Outside, changed_outside, look_outside
 from musician.trees.branches import (
     NO_PLAN,
     create_branch,
@@ -109,7 +110,8 @@ class TaskTree(Protocol):
         ...
 
     def besides(self, *, by_hand: bool) -> tuple[str, ...]:
-        """What all trees share, and is not as it was left: the repository's settings and hooks, the plan's branch.
+        """What all trees share, and is not as it was left: the repository's settings and hooks, the plan's branch; and
+        what has changed in the main tree since work began here.
 
         The branch is brought back. ``by_hand``: a person was asked to merge, and may have moved it.
         """
@@ -136,6 +138,8 @@ class IsolatedTree:
     plan_id: str
     start: str
     kept: str
+    _outside: Outside | None = None
+    """The main tree when a piece began here (D43)."""
 
     @property
     def path(self) -> Path:
@@ -171,6 +175,7 @@ class IsolatedTree:
 
     def set_aside(self) -> str | None:
         relink(self.worktree)
+        self._outside = look_outside(self.worktree.root)
         to = None if self.moved_off() is None else self.kept
         return set_aside_partial(self.worktree, task_id=self.claim.task_id, epoch=self.claim.epoch, to=to).ref
 
@@ -221,7 +226,10 @@ class IsolatedTree:
         return commit, beside
 
     def besides(self, *, by_hand: bool) -> tuple[str, ...]:
-        return _besides(self.worktree.root, self.plan_id, by_hand=by_hand)
+        root, plan_id = self.worktree.root, None if self.plan_id == NO_PLAN else self.plan_id
+        changed = "" if self._outside is None else changed_outside(root, plan_id, self._outside)
+        told = [f"{CHANGED_OUTSIDE}: {changed}"] if changed else []
+        return (*_besides(root, self.plan_id, by_hand=by_hand), *told)
 
     def attempted(self) -> Extent:
         relink(self.worktree)
