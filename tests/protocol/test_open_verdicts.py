@@ -41,3 +41,14 @@ def test_a_wait_that_timed_out_is_no_failure() -> None:
     assert is_failure("error", State.WORKING)
     assert not is_failure("error", State.NEEDS_REVIEW)
     assert not is_failure("context_warning", State.WORKING)
+
+
+def test_what_is_in_conflict_with_what_is_merged_is_not_approved_by_a_person() -> None:
+    """AUDIT-V19 D24"""
+    found = open_verdicts(
+        State.NEEDS_REVIEW,
+        message_type=MessageType.COMPLETION,
+        came_from=State.WORKING,
+        is_in_conflict=True,
+    )
+    assert set(found) == {State.REVIEW_FAILED, State.FIX_PROPOSED}

@@ -98,13 +98,45 @@ def test_a_resolution_by_hand_is_taken_in_by_the_session_that_waits(
     check_taken_in(stage)
 
 
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_a_resolution_by_hand_is_taken_in_though_the_session_that_heard_of_it_is_killed(
+    stage: "Stage", way: tuple[object, ...]
+) -> None:
+    """AUDIT-V19: between the verdict and the commit it was set aside with what the session had left."""
+    third = task(3, f"{stage.gate('third')}echo three > three.txt")
+    stage.write(clash(stage.gate("second"), rework="exit 1") + third)
+    look = "before:musician.runtime.musician.session:take_up_resolution"
+    at_the_verdict = stage.armed("work", look, number=3)  # after two that failed by the plan's own rework
+    run = stage.start("run", "PLAN.md", "--jobs", "3", **at_the_verdict)
+    stage.wait_at("second")
+    stage.wait_at("third")
+    stage.until(lambda: stage.state("task-01") is State.COMPLETE)
+    stage.open_gate("second")
+    stage.until(lambda: stage.view("task-02").open_asks)
+    resolve(stage, way)
+    answer(stage)
+    stage.until(lambda: stage.state("task-02") is State.COMPLETE)
+    assert stage.killed_at
+    assert len(stage.view("task-02").sessions) == 2
+    stage.open_gate("third")
+    assert stage.end(run).code == 0, stage.told()
+    stage.check_whole()
+    check_taken_in(stage)
+
+
 def test_a_conflict_that_was_resolved_wrongly_and_then_by_hand(stage: "Stage") -> None:
-    """AUDIT-V19: the second conflict waits for a person with the submission; the command it names goes on."""
+    """AUDIT-V19: the second conflict waits for a person with the submission; the command it names goes on, and
+    an approval of what cannot be merged, which would be complete and merged by nobody, names that command."""
     wrongly = 'git merge --abort; echo "not at all" > song.txt'
     stage.write(clash(stage.gate("second"), rework=wrongly))
     assert play_second_after_first(stage) == 1
     (ask,) = service.open_asks(stage.store)
     assert (ask.kind, stage.state("task-02")) == ("conflict", State.NEEDS_REVIEW)
+    refused = stage.run("review", "approve", "task-02")
+    assert (refused.code, 'musician review fix task-02 "resolved by hand"' in refused.err) == (4, True), (
+        refused
+    )
+    assert "git -C .musician/trees/pair/task-02 merge" in stage.run("review", "show", "task-02").out
     resolve(stage, WAYS["a merge that is committed"])
     answer(stage)
     stage.to_the_end()

@@ -5,7 +5,7 @@ import json
 import click
 
 from musician import service
-from musician.cli.asks import worded
+from musician.cli.asks import Answer, answers_to, worded
 from musician.cli.context import App
 from musician.cli.options import command, correct_option, task_argument, text_argument
 from musician.cli.render import fields, indented, lines, show, table
@@ -17,6 +17,7 @@ from musician.protocol.rules.review import needs_a_judge
 from musician.protocol.states import TERMINAL, WAITING, State
 from musician.service import TaskView
 from musician.store.rows import MessageRow, VerificationRow
+from musician.trees.branches import NO_PLAN
 from musician.trees.looking import ChangedFile, Work, work_of
 
 _MOST_QUESTION_CHARS = 500
@@ -119,6 +120,7 @@ def show_command(app: App, task_id: str) -> None:
         for row in open_deviations
     ]
     asks = [f"needs a person: {worded(ask)}" for ask in _asked(app, view)]
+    asks += [f"  {each.command}  ({each.effect})" for each in _what_to_do(view)]
     show(
         app,
         document,
@@ -174,6 +176,13 @@ def _how_to_answer(view: TaskView) -> list[str]:
     """The verdicts that are accepted now, and no other."""
     verbs = [verb.format(view.row.task_id) for state, verb in _VERBS.items() if state in view.open_verdicts]
     return [f"answer it: musician review {' | '.join(verbs)}"] if verbs else []
+
+
+def _what_to_do(view: TaskView) -> list[Answer]:
+    """The commands that are no verdict, of what waits for a person."""
+    plan_id = view.row.plan_id or NO_PLAN
+    found = [answer for ask in view.open_asks for answer in answers_to(ask, plan_id=plan_id)]
+    return [each for each in found if not each.command.startswith("musician review")]
 
 
 def _said(message: MessageRow | None) -> list[str]:

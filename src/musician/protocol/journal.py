@@ -28,6 +28,9 @@ RESOLVED_BY_HAND = "resolved by hand"
 PROVIDER_REFUSES = "refused by its provider: "
 """How the reason of a session begins whose agent gets nothing more before a person has acted."""
 
+REWORK_BEGINS = "reworks what cannot be merged"
+"""The note from which on what lies in the tree of such a task is its session's, and nobody's resolution by hand."""
+
 CONDUCTOR_TIMEOUT = "conductor timeout"
 """The note that a session has waited too long, and waits on (D11)."""
 

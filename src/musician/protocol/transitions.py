@@ -194,10 +194,13 @@ def is_failure(message_type: str | None, came_from: State | None) -> bool:
     return message_type == MessageType.ERROR and came_from is State.WORKING
 
 
-def open_verdicts(state: State, *, message_type: str | None, came_from: State | None) -> tuple[State, ...]:
+def open_verdicts(
+    state: State, *, message_type: str | None, came_from: State | None, is_in_conflict: bool = False
+) -> tuple[State, ...]:
     """The verdicts that are accepted of a person in ``state``, which was reached from ``came_from`` by such a message.
 
-    What has no message yet cannot be judged (D5), and a failure has submitted nothing that an approval could cover. A
+    What has no message yet cannot be judged (D5), and a failure has submitted nothing that an approval could cover.
+    What ``is_in_conflict`` with what is merged already would be complete by one, and merged by nobody (D24). A
     context warning is approved as proposed (D15), and one who only waited too long goes on waiting (D11). Of a task
     that was left a fix opens it again.
     """
@@ -207,5 +210,5 @@ def open_verdicts(state: State, *, message_type: str | None, came_from: State | 
         if row.source is state
         and row.event in _ANSWERING
         and (row.guard is not Guard.LATEST_SUBMISSION or message_type is not None)
-        and (row.event is not Event.APPROVE or not is_failure(message_type, came_from))
+        and (row.event is not Event.APPROVE or not (is_in_conflict or is_failure(message_type, came_from)))
     )

@@ -8,6 +8,7 @@ from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import VERDICTS, State
 from musician.protocol.transitions import Actor, Event, find, open_verdicts, verdict_event
 from musician.service.rowwork import latest_change, load_played, move_by_conductor, say, write_entries
+from musician.service.views import is_in_conflict
 from musician.store.port import Store, Tx
 from musician.store.queries.messages import Messages
 from musician.store.queries.plans import Plans
@@ -31,8 +32,8 @@ def judge(
     ``submission_id`` names the message that was judged: if it is no longer the latest, the verdict is refused
     (:class:`StaleVerdict`). ``rules`` are journal ids of the deviations and findings it rules, each once (D17, D26).
     ``by_person``: what came before is ruled by it, and makes nothing rough any more (D17); a failure is not approved
-    by a person, for what would that approve? :class:`EvidenceMissing` then, and while a raw writer's submission waits
-    for its message (D5).
+    by a person, nor what was found to be in conflict: :class:`EvidenceMissing` then, and while a raw writer's
+    submission waits for its message (D5).
     """
     if verdict not in VERDICTS:
         raise BadField(field="verdict", value=verdict, reason="use " + ", ".join(VERDICT_OF))
@@ -41,13 +42,15 @@ def judge(
         find(row.state, verdict_event(verdict), task_id=task_id, actor=Actor.CONDUCTOR)
         latest = _latest(tx, task_id)
         latest_id = latest.message_id
-        answers = open_verdicts(row.state, message_type=latest.message_type, came_from=latest.from_state)
+        conflict = is_in_conflict(tx.all(Plans.needs_human_of_task, task_id=task_id), latest_id)
+        answers = open_verdicts(
+            row.state,
+            message_type=latest.message_type,
+            came_from=latest.from_state,
+            is_in_conflict=conflict,
+        )
         if by_person and verdict not in answers:
-            raise EvidenceMissing(
-                task_id=task_id,
-                missing="it reports a failure, and has submitted nothing that could be approved",
-                remedy=f"say what to do differently: `musician review fix {task_id} TEXT`",
-            )
+            raise _in_conflict(task_id) if conflict else _nothing_submitted(task_id)
         if submission_id is not None and submission_id != latest_id:
             raise StaleVerdict(task_id=task_id, judged=submission_id, latest=latest_id or 0)
         message_id = say(tx, task_id, CONDUCTOR, VERDICT_OF[verdict], text)
@@ -94,6 +97,23 @@ def grant_retries(store: Store, task_id: str, more: int) -> None:
         load_played(tx, task_id)
         tx.run(Tasks.grant_retries, task_id=task_id, more=more)
         tx.ring(task_id)
+
+
+def _nothing_submitted(task_id: str) -> EvidenceMissing:
+    return EvidenceMissing(
+        task_id=task_id,
+        missing="it reports a failure, and has submitted nothing that could be approved",
+        remedy=f"say what to do differently: `musician review fix {task_id} TEXT`",
+    )
+
+
+def _in_conflict(task_id: str) -> EvidenceMissing:
+    return EvidenceMissing(
+        task_id=task_id,
+        missing="what it has submitted cannot be merged as it is",
+        remedy=f"bring both sides together in its tree (`musician review show {task_id}` names the command), then"
+        f' `musician review fix {task_id} "resolved by hand"`',
+    )
 
 
 def _latest(tx: Tx, task_id: str) -> HistoryRow:

@@ -1,5 +1,7 @@
 """Looking at the database: whole answers from one snapshot."""
 
+from collections.abc import Iterable
+
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
 from musician.protocol.transitions import is_failure, open_verdicts
@@ -71,11 +73,22 @@ class TaskView:
     def open_verdicts(self) -> tuple[State, ...]:
         """What a person may answer now."""
         last = self.history[-1]
-        return open_verdicts(self.row.state, message_type=last.message_type, came_from=last.from_state)
+        return open_verdicts(
+            self.row.state,
+            message_type=last.message_type,
+            came_from=last.from_state,
+            is_in_conflict=is_in_conflict(self.asks, last.message_id),
+        )
 
     @property
     def open_asks(self) -> tuple[HumanRow, ...]:
         return tuple(ask for ask in self.asks if ask.resolved_at is None)
+
+
+def is_in_conflict(asks: Iterable[HumanRow], submission_id: int | None) -> bool:
+    """Whether a person is asked to resolve what the submission cannot be merged for."""
+    open_now = (ask for ask in asks if ask.resolved_at is None)
+    return any((ask.kind, ask.subject_id) == ("conflict", submission_id) for ask in open_now)
 
 
 def task_row(store: Store, task_id: str) -> TaskRow:

@@ -25,7 +25,7 @@ from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost, DatabaseUnusable, IllegalEvent, MusicianError
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import REWORK_BEGINS, Entry, Kind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.engine import step, takes
@@ -265,6 +265,9 @@ class Session:
             )
         ended: i.PieceEnded | None = None
         in_trouble = bool(trouble_told(view))
+        if in_trouble:
+            begins = r.Write(entries=(Entry(kind=Kind.NOTE, item=act.item, text=REWORK_BEGINS),))
+            await run_sync(partial(self.recorder.store_record, begins))
         try:
             ended = await self._perform(
                 port.PieceKind.REWORK,

@@ -7,14 +7,17 @@ once the session waits.
 """
 
 from musician.protocol.conductor.orchestra import is_merge_trouble
-from musician.protocol.journal import CONDUCTOR_TIMEOUT, RESOLVED_BY_HAND, Entry, Kind
+from musician.protocol.journal import RESOLVED_BY_HAND, REWORK_BEGINS, Entry, Kind
 from musician.protocol.names import CONDUCTOR
 from musician.runtime.resuming.resumption import REWORK, checkpoint_number, reworked_since
 from musician.runtime.tasktree import TaskTree
 from musician.service import TaskView
 
 _AT_REST = frozenset({Kind.SUBMITTED, Kind.ERROR, Kind.HANDOFF})
-"""With these a session's work ends; what it hears next begins it again."""
+"""With these a session's work ends."""
+
+_HEARD = frozenset({Kind.SENT_BACK, Kind.NOTE})
+"""With these it hears what is to be done, and has not begun it."""
 
 
 def trouble_told(view: TaskView) -> str:
@@ -33,8 +36,9 @@ def open_trouble(view: TaskView) -> str:
 
 def is_anothers(view: TaskView) -> bool:
     """Whether what lies in the tree may be a resolution by hand, and no work of the session's that is gone."""
-    rows = [row for row in view.journal if row.session_id != CONDUCTOR and row.text != CONDUCTOR_TIMEOUT]
-    return bool(trouble_told(view)) and bool(rows) and rows[-1].kind in _AT_REST
+    rows = (row for row in reversed(view.journal) if row.session_id != CONDUCTOR)
+    last = next((row.kind for row in rows if row.kind not in _HEARD or row.text == REWORK_BEGINS), None)
+    return bool(trouble_told(view)) and last in _AT_REST
 
 
 def take_up_resolution(view: TaskView, tree: TaskTree) -> tuple[Entry, ...]:
