@@ -44,7 +44,7 @@ def test_a_wait_that_timed_out_is_no_failure() -> None:
 
 
 def test_what_is_in_conflict_with_what_is_merged_is_not_approved_by_a_person() -> None:
-    """AUDIT-V19 D24"""
+    """AUDIT-V19"""
     found = open_verdicts(
         State.NEEDS_REVIEW,
         message_type=MessageType.COMPLETION,
