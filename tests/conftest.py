@@ -20,6 +20,7 @@ from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import VERDICTS, State
 from musician.store.port import Store
+from musician.store.rows import TaskRow
 from musician.store.sqlite.store import SqliteStore
 from tests.needs import left_out, need
 from tests.surroundings import Call, Result, settle
@@ -73,6 +74,12 @@ def _sqlite(folder: Path) -> Store:
 
 BACKENDS: dict[str, Callable[[Path], Store]] = {"sqlite": _sqlite}
 """Each gives a handle on the folder's database, made if it is not there: two calls, one database."""
+
+
+def every_task(store: Store) -> list[TaskRow]:
+    """Of no plan, and of every plan."""
+    plans = (None, *(plan.plan_id for plan in service.all_plans(store)))
+    return [row for plan_id in plans for row in service.tasks_of(store, plan_id)]
 
 
 class Walk(Protocol):

@@ -11,6 +11,7 @@ import pytest
 
 from musician import service
 from musician.store.opening import open_store
+from musician.store.queries.plans import Plans
 from musician.testing.waiting import HANG_S
 from tests.surroundings import Call, play
 
@@ -34,6 +35,37 @@ def test_status_shows_every_task_and_where_the_database_is(claimed: Path, call: 
     assert lines[4].split()[:5] == ["task-02", "watching", "1", "-", "-"]
 
 
+def test_status_leaves_out_finished_plans_but_the_one_in_which_something_happened_last(
+    ready: Path, call: Call
+) -> None:
+    """DATA-9: what is over is neither read nor shown, unless somebody asks for it; and that is said."""
+    for number, plan in enumerate(("older", "old", "last"), start=3):
+        text = (ready / "PLAN.md").read_text().replace("plan: greeter", f"plan: {plan}")
+        text = text.replace("task-01", f"task-{number}1").replace("task-02", f"task-{number}2")
+        (ready / f"{plan}.md").write_text(text)
+        call("plan", "lock", f"{plan}.md")
+    with closing(open_store(ready / ".musician" / "comms.db")) as store:
+        service.open_task(store, "lone", title="Of no plan", instruction_path="i.md")
+        with store.write() as tx:
+            for plan in ("older", "old", "last"):
+                tx.run(Plans.finish_plan, plan_id=plan)
+    call("send", "42", "something happened")
+    found = call("status", "--json").json
+    assert [each["plan_id"] for each in found["plans"]] == ["greeter", "old"]
+    assert {each["task_id"] for each in found["tasks"]} == {
+        "lone",
+        "task-01",
+        "task-02",
+        "task-41",
+        "task-42",
+    }
+    assert {each["plan_id"] for each in found["phases"]} == {"greeter", "old"}
+    assert found["plans_left_out"] == 2
+    assert "finished plans left out: 2 (--all shows them too)" in call("status").out
+    everything = call("status", "--all", "--json").json
+    assert (len(everything["plans"]), len(everything["tasks"]), everything["plans_left_out"]) == (4, 9, 0)
+
+
 def test_status_of_nothing_says_what_to_do(repository: Path, call: Call) -> None:
     call("init")
     assert "musician plan lock" in call("status").out
@@ -42,13 +74,7 @@ def test_status_of_nothing_says_what_to_do(repository: Path, call: Call) -> None
 def test_the_keys_of_status_are_stable(claimed: Path, call: Call) -> None:
     found = call("status", "--json").json
     assert set(found) == {
-        "database",
-        "conductor",
-        "plans",
-        "phases",
-        "tasks",
-        "anomalies",
-        "limits",
+        *("database", "conductor", "plans", "plans_left_out", "phases", "tasks", "anomalies", "limits"),
         "needs_human",
     }
     row = {

@@ -39,7 +39,7 @@ def _environment(place: Path, **more: str) -> dict[str, str]:
 def _views(folder: Path) -> dict[str, TaskView]:
     store = open_store(folder / ".musician" / "comms.db")
     try:
-        return {view.row.task_id: view for view in service.everything(store, "pigeonpost")[0]}
+        return {view.row.task_id: view for view in service.everything(store, "pigeonpost")}
     finally:
         store.close()
 

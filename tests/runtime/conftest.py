@@ -33,6 +33,7 @@ from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
 from musician.testing.waiting import HANG_S
 from musician.trees.root import exclude_private, find_root
+from tests.conftest import every_task
 
 KILLING = Path(__file__).with_name("killing")
 HALL = "MUSICIAN_TEST_HALL"
@@ -232,7 +233,7 @@ class Stage:
         return self.view(task_id).row.state
 
     def states(self) -> dict[str, str]:
-        return {row.task_id: row.state.value for row in service.tasks_of(self.store)}
+        return {row.task_id: row.state.value for row in every_task(self.store)}
 
     def raw(self, statement: str, **values: object) -> list[list[Any]]:
         """As a writer that knows neither the service nor the bells.

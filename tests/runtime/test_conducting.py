@@ -308,8 +308,7 @@ def test_nobody_is_called_stale_right_after_the_machine_slept(stage: "Stage") ->
     seen = []
     for slept_s in (0, 3600):
         memory.ticks.waited(memory.ticks.now_s() - slept_s, at_most_s=2)
-        views, questions = service.everything(stage.store, "band")
-        seen += [facts.owner for facts in gatherer.gather(views, questions).tasks]
+        seen += [facts.owner for facts in gatherer.gather(service.everything(stage.store, "band")).tasks]
     assert seen == [Owner.STALE, Owner.LIVE]
 
 

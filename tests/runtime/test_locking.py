@@ -30,6 +30,7 @@ from musician.store.opening import create_store
 from musician.store.port import Store
 from musician.store.queries.work import Work
 from musician.trees.root import Root, exclude_private, find_root
+from tests.conftest import every_task
 
 SETTINGS = from_mapping({"limits": {"error_retries": 7}})
 TASK = "### {id}: {title}\n#### Step 1: Do\n```bash run\n{script}\n```\n"
@@ -70,7 +71,7 @@ class Place:
         lock_plan_file(self.root, self.store, path, SETTINGS)
 
     def paths(self) -> dict[str, str | None]:
-        return {row.task_id: row.instruction_path for row in service.tasks_of(self.store)}
+        return {row.task_id: row.instruction_path for row in every_task(self.store)}
 
     def instructions_said(self, task_id: str) -> list[tuple[str, str]]:
         return [(each.message_type, each.message) for each in service.messages_of(self.store, task_id)]

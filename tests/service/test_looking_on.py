@@ -84,16 +84,21 @@ def test_since_when_nothing_was_heard_of_a_task_counts_whatever_its_musician_wro
     assert quiet_s() < 100
 
 
-def test_everything_of_a_plan_comes_with_the_questions_nobody_has_answered(store: Store, walk: Walk) -> None:
+def test_a_view_has_the_newest_question_that_nobody_has_answered(store: Store, walk: Walk) -> None:
     claim = walk(store, "task-01", State.WORKING)
     assert claim is not None
-    assert service.everything(store, "greeter") == ((), {})
+    assert service.task_view(store, "task-01").question is None
     service.ask(store, claim, "which?")
     newest = service.ask(store, claim, "which, please?")
-    _, questions = service.everything(store, "greeter")
-    assert {task_id: question.id for task_id, question in questions.items()} == {"task-01": newest}
+    walk(store, "task-02", State.WORKING)
+    question = service.task_view(store, "task-01").question
+    assert question is not None
+    assert (question.id, question.message) == (newest, "which, please?")
+    assert service.task_view(store, "task-02").question is None
+    service.pause(store, "task-01", "for a checkpoint")
+    assert service.task_view(store, "task-01").question is not None, "that is no answer"
     service.send(store, "task-01", "the left one")
-    assert service.everything(store, "greeter")[1] == {}
+    assert service.task_view(store, "task-01").question is None
 
 
 def test_what_waits_for_a_person_is_recorded_once(store: Store, walk: Walk) -> None:

@@ -14,7 +14,7 @@ from musician.protocol.states import State
 from musician.store.bell import Bell
 from musician.store.port import Store
 from musician.store.queries.plans import Plans
-from tests.conftest import Walk
+from tests.conftest import Walk, every_task
 
 Untouched = Callable[[], AbstractContextManager[None]]
 
@@ -126,7 +126,7 @@ def test_two_plans_cannot_have_one_task(store: Store, untouched: Untouched) -> N
     lock(store, plan((task("task-10"),), plan_id="other"))
     with untouched(), pytest.raises(IllegalEvent):
         amend(store, other)
-    assert [row.plan_id for row in service.plans_of(store)] == ["greeter", "other"]
+    assert [row.plan_id for row in service.all_plans(store)] == ["greeter", "other"]
 
 
 def test_an_amended_plan_keeps_what_is_done_and_takes_up_the_rest(store: Store) -> None:
@@ -186,7 +186,7 @@ def test_a_claimed_task_cannot_be_withdrawn_and_the_amendment_is_refused_whole(
 def test_what_was_never_there_needs_no_withdrawing(store: Store) -> None:
     lock(store, PLAN)
     amend(store, PLAN, withdrawn=("task-99",))
-    assert [row.task_id for row in service.tasks_of(store)] == ["task-01", "task-02", "task-03"]
+    assert [row.task_id for row in every_task(store)] == ["task-01", "task-02", "task-03"]
 
 
 def test_a_plan_that_was_never_locked_is_not_amended(store: Store, untouched: Untouched) -> None:

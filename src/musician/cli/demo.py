@@ -134,7 +134,7 @@ def _episodes(folder: Path) -> tuple[Episode, ...]:
         return ()
     store = open_store(database, named=True)
     try:
-        views, _ = service.everything(store, _PLAN_ID)
+        views = service.everything(store, _PLAN_ID)
         return retell(views) if views else ()
     finally:
         store.close()

@@ -13,6 +13,7 @@ from musician.processes.output import one_line
 from musician.protocol.errors import NoRepository
 from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.musician.writing import question_asked
+from musician.protocol.names import CONDUCTOR
 from musician.protocol.rules.review import needs_a_judge
 from musician.protocol.states import TERMINAL, WAITING, State
 from musician.service import TaskView
@@ -47,7 +48,9 @@ def review() -> None:
 @click.pass_obj
 def list_command(app: App) -> None:
     """What waits for a judgement or for a person."""
-    views = [service.task_view(app.store, row.task_id) for row in service.tasks_of(app.store)]
+    asked = (ask.task_id for ask in service.open_asks(app.store) if ask.task_id != CONDUCTOR)
+    task_ids = dict.fromkeys((*(row.task_id for row in service.open_tasks(app.store)), *asked))
+    views = [service.task_view(app.store, task_id) for task_id in task_ids]
     found = [(view, _asked(app, view)) for view in views]
     waiting = [(view, asks) for view, asks in found if view.row.state in WAITING or asks]
     show(app, {"waiting": [_waiting(view, asks) for view, asks in waiting]})
@@ -77,7 +80,7 @@ def _waiting(view: TaskView, asks: list[tuple[str, str]]) -> dict[str, object]:
 def _asked(app: App, view: TaskView) -> list[tuple[str, str]]:
     """Kind and text of what waits for a person; a musician's question too where no conductor has handed it on (D21)."""
     found = [(ask.kind, ask.text) for ask in view.open_asks]
-    question = None if view.row.state in TERMINAL else service.open_question(app.store, view.row.task_id)
+    question = None if view.row.state in TERMINAL else view.question
     if question is not None and not any(ask.kind == "question" for ask in view.open_asks):
         found.append(("question", one_line(question_asked(question.message), _MOST_QUESTION_CHARS)))
     return found

@@ -62,7 +62,7 @@ class View:
 
     def end(self, outcome: Outcome) -> None:
         """Show what is left of the run, then how it ended. Output that fails is given up."""
-        views, _ = service.everything(self._app.store, self._plan.plan_id)
+        views = service.everything(self._app.store, self._plan.plan_id)
         self._stage.on_look(views)
         patience_s = _PATIENCE_S if outcome.ending is Ending.INTERRUPTED else None
         if not self._stage.finish(patience_s):

@@ -11,7 +11,6 @@ from musician.cli.context import App
 from musician.cli.options import command, parse_row
 from musician.cli.render import fields, lines, pairs, show, table
 from musician.processes.output import one_line
-from musician.protocol.names import CONDUCTOR
 from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.states import ACTIVE, State
 from musician.service import TaskView
@@ -25,14 +24,18 @@ _MOST_ERROR_CHARS = 200
 
 @command("status")
 @click.argument("task_id", metavar="[TASK]", required=False, callback=parse_row)
-@click.option("--watch", is_flag=True, help="Print again whenever something has changed, until interrupted.")
+@click.option("--all", "everything", is_flag=True, help="Finished plans too, and not only the last one.")
+@click.option("--watch", is_flag=True, help="Print again whenever something has happened, until interrupted.")
 @click.pass_obj
-def status(app: App, task_id: str | None, watch: bool) -> None:
-    """Where the tasks stand, and what waits for a person."""
+def status(app: App, task_id: str | None, everything: bool, watch: bool) -> None:
+    """Where the tasks stand, and what waits for a person.
+
+    Without TASK, of every plan that is not finished and of the one in which something happened last.
+    """
 
     def print_once() -> None:
         if task_id is None:
-            _print_all(app)
+            _print_all(app, everything=everything)
         else:
             _print_one(app, task_id)
 
@@ -51,24 +54,29 @@ def status(app: App, task_id: str | None, watch: bool) -> None:
             print_once()
 
 
-def _print_all(app: App) -> None:
-    tasks = service.tasks_of(app.store)
+def _print_all(app: App, *, everything: bool) -> None:
+    plans = service.all_plans(app.store) if everything else service.current_plans(app.store)
+    left_out = service.count_plans(app.store) - len(plans)
+    tasks = [
+        row for plan in (None, *(plan.plan_id for plan in plans)) for row in service.tasks_of(app.store, plan)
+    ]
     conductor = service.conductor_row(app.store)
     asks = service.open_asks(app.store)
-    plans = service.plans_of(app.store)
     phases = [each for plan in plans for each in service.smoothness_by_phase(app.store, plan.plan_id)]
-    at_work = [service.task_view(app.store, row.task_id) for row in tasks if row.state in ACTIVE]
-    anomalies = [(view.row.task_id, found) for view in at_work for found in service.anomalies_now(view)]
-    limits = [(view.row.task_id, view.limited_until) for view in at_work if view.limited_until]
+    views = {row.task_id: service.task_view(app.store, row.task_id) for row in tasks if row.state in ACTIVE}
+    lives = {row.task_id: _life(app, row, views.get(row.task_id)) for row in tasks}
+    anomalies = [(task_id, found) for task_id, view in views.items() for found in service.anomalies_now(view)]
+    limits = [(task_id, view.limited_until) for task_id, view in views.items() if view.limited_until]
     if app.json:
         document = {
             "database": str(app.store.path),
-            "conductor": None if conductor is None else _task(app, conductor),
+            "conductor": None if conductor is None else fields(conductor, heartbeat=_life(app, conductor)),
             "plans": [
                 {name: value for name, value in fields(plan).items() if name != "text"} for plan in plans
             ],
             "phases": [fields(phase) for phase in phases],
-            "tasks": [_task(app, row) for row in tasks],
+            "plans_left_out": left_out,
+            "tasks": [fields(row, heartbeat=lives[row.task_id]) for row in tasks],
             "anomalies": [fields(found, task_id=task_id) for task_id, found in anomalies],
             "limits": [{"task_id": task_id, "until": until} for task_id, until in limits],
             "needs_human": [fields(ask) for ask in asks],
@@ -80,8 +88,12 @@ def _print_all(app: App) -> None:
     if not tasks:
         lines("no tasks yet: lock a plan (musician plan lock PLAN.md) or add a task (musician task add)")
         return
-    rows = [(row.task_id, _state(row), row.phase, row.worked_by, _life(app, row), row.title) for row in tasks]
+    rows = [
+        (row.task_id, _state(row), row.phase, row.worked_by, lives[row.task_id], row.title) for row in tasks
+    ]
     table(("TASK", "STATE", "PHASE", "WORKED BY", "HEARTBEAT", "TITLE"), rows)
+    if left_out:
+        lines(f"finished plans left out: {left_out} (--all shows them too)")
     for task_id, found in anomalies:
         lines(f"{task_id}: {_anomaly(found)}")
     for task_id, until in limits:
@@ -128,7 +140,7 @@ def _print_one(app: App, task_id: str) -> None:
         "session": row.session_id,
         "worked by": row.worked_by,
         "claim": row.claim_epoch,
-        "heartbeat": _life(app, row),
+        "heartbeat": _life(app, row, view),
         "instructions": row.instruction_path,
         "report": row.report_path,
         "last error": _error(row),
@@ -162,7 +174,7 @@ def _view(app: App, view: TaskView) -> dict[str, object]:
     """A task and its sessions; the rest has commands of its own."""
     progress = service.progress_of(app.store, view.row.task_id)
     return {
-        **_task(app, view.row),
+        **fields(view.row, heartbeat=_life(app, view.row, view)),
         "unread": view.unread,
         "completed": list(progress.completed),
         "approved": sorted(progress.approved),
@@ -175,25 +187,21 @@ def _view(app: App, view: TaskView) -> dict[str, object]:
     }
 
 
-def _task(app: App, row: TaskRow) -> dict[str, object]:
-    return fields(row, heartbeat=_life(app, row))
-
-
 def _state(row: TaskRow) -> str:
     return "withdrawn" if row.is_withdrawn else row.state
 
 
-def _life(app: App, row: TaskRow) -> str:
+def _life(app: App, row: TaskRow, view: TaskView | None = None) -> str:
     """The heartbeat as a word, and "dead" of whom that is known (D38); without an owner at work it means nothing."""
     if row.session_id is None or row.state not in ACTIVE:
         return "-"
     from musician.runtime.owners import conductor_lives, owner_of  # dear, and most tasks have no owner
 
     status = heartbeat_status(row.heartbeat_age_s, app.settings)
-    if row.task_id == CONDUCTOR:
-        if row.state is not State.WORKING:
-            return "-"
+    if view is not None:
+        owner = owner_of(app.root, view, app.settings) or Owner.LIVE
+    elif row.state is State.WORKING:  # the conductor
         owner = owner_standing(status, lock_held=conductor_lives(app.root, row))
     else:
-        owner = owner_of(app.root, service.task_view(app.store, row.task_id), app.settings) or Owner.LIVE
+        return "-"
     return "dead" if owner is Owner.DEAD else status

@@ -64,7 +64,7 @@ def _open_tasks(place: Place) -> str:
     from musician import service
     from musician.protocol.states import CLAIMABLE
 
-    rows = [row.task_id for row in service.tasks_of(place.store) if row.state in CLAIMABLE]
+    rows = [row.task_id for row in service.open_tasks(place.store) if row.state in CLAIMABLE]
     return ", ".join(rows[:10]) or "none"
 
 
@@ -73,11 +73,11 @@ def _take_up(event: HookEvent, place: Place, reference: str) -> str:
 
     from musician import service
     from musician.hooks.client import met
-    from musician.protocol.names import parse_launch_prompt
+    from musician.protocol.names import launch_words, parse_launch_prompt
     from musician.runtime.byhand.takeup import take_up
 
     store = place.store
-    known = {row.task_id for row in service.tasks_of(store)}
+    known = {row.task_id for row in service.names_like(store, launch_words(reference))}
     task_id = parse_launch_prompt(reference, known)
     service.task_row(store, task_id)  # an unknown task leaves no trace
     settings = place.settings

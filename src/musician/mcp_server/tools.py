@@ -160,7 +160,7 @@ TOOLS: Mapping[str, Tool] = {
             description="End this session; a successor goes on.",
             arguments=(_text("reason"), _text("notes", required=False)),
         ),
-        Tool(name="siblings", description="The other tasks."),
+        Tool(name="siblings", description="Its plan's others."),
         Tool(name="conductor_health", description="Does the conductor live?"),
         Tool(
             name="query",

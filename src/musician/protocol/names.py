@@ -61,6 +61,12 @@ def parse_launch_reference(text: str) -> str:
     return check_task_id(text.strip())
 
 
+def launch_words(text: str) -> list[str]:
+    """What in a call for a musician may name its task."""
+    named = _CONTEXT_BLOCK.search(text)
+    return [named[1]] if named else [word.strip(_PUNCTUATION) for word in text.split()]
+
+
 def parse_launch_prompt(text: str, known: Collection[str] = ()) -> str:
     """The task that is meant by what follows a call for a musician, in the sources' forms or a person's own words.
 
@@ -68,8 +74,7 @@ def parse_launch_prompt(text: str, known: Collection[str] = ()) -> str:
     in "Read task #3 from messages". A word stands for a task if it is one of the ``known``, looks like ``task-03`` or
     ``#3``, or, where there is nothing of the kind, is a number. :class:`BadId` where no task is named, or several are.
     """
-    named = _CONTEXT_BLOCK.search(text)
-    words = [named[1]] if named else [word.strip(_PUNCTUATION) for word in text.split()]
+    words = launch_words(text)
     if len(words) == 1:
         return parse_launch_reference(words[0])
     for is_task in (lambda word: word in known or _LIKE_A_TASK.fullmatch(word), _NUMBER.fullmatch):

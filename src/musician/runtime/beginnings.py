@@ -38,7 +38,7 @@ _PASSED_BY = (
 def notes_at_the_start(root: Root, store: Store, plan: Plan) -> tuple[str, ...]:
     """Whole sentences. What concerns trees is said once, before a task is claimed; changed settings each time."""
     changed = since_the_file_was_locked(root, store, plan.plan_id)
-    views, _ = service.everything(store, plan.plan_id)
+    views = service.everything(store, plan.plan_id)
     is_apart = any(task.isolation is Isolation.WORKTREE for task in plan.tasks)
     if not is_apart or any(view.sessions for view in views):
         return changed

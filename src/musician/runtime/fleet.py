@@ -90,12 +90,12 @@ def claimable(root: Root, store: Store, settings: Settings) -> tuple[str, ...]:
     """The tasks that a session may claim now, those of plans first. Blocks."""
     found = [
         task_id
-        for plan in service.plans_of(store)
+        for plan in service.current_plans(store)
         if plan.finished_at is None
         for task_id in _of_plan(root, store, plan, settings)
     ]
     open_states = (State.WATCHING, State.FIX_PROPOSED)
-    rows = [row for row in service.tasks_of(store) if row.plan_id is None and row.state in open_states]
+    rows = [row for row in service.open_tasks(store) if row.plan_id is None and row.state in open_states]
     return (*found, *(row.task_id for row in rows if row.session_id is None))
 
 
@@ -105,11 +105,11 @@ def _of_plan(root: Root, store: Store, row: PlanRow, settings: Settings) -> Iter
         return place.read_text(encoding="utf-8-sig") if place.is_file() else None
 
     plan = parse_plan(row.text, path=row.path, read_file=read_file)
-    views, questions = service.everything(store, row.plan_id)
+    views = service.everything(store, row.plan_id)
     memory = Memory(ticks=Ticks(settings=settings))
     trees = GitPlanTrees(root=root, plan=plan, base=row.base_commit)
     gatherer = Gatherer(root=root, trees=trees, plan=plan, memory=memory, settings=settings, jobs=len(views))
-    for act in decide(gatherer.gather(views, questions)):
+    for act in decide(gatherer.gather(views)):
         if isinstance(act, Launch):
             yield act.task_id
 
@@ -131,9 +131,7 @@ async def _play_first(
 
 def _is_all_complete(store: Store) -> bool:
     """Whether there were tasks and none is left; one that was withdrawn is none."""
-    rows = service.tasks_of(store)
-    left = [row for row in rows if row.state is not State.COMPLETE and not row.is_withdrawn]
-    return bool(rows) and not left
+    return service.has_tasks(store) and not service.open_tasks(store)
 
 
 async def _is_stopped_while_waiting(ear: Listener, pace_s: float) -> bool:

@@ -144,7 +144,7 @@ def check_ids(store: Store, plan: Plan) -> None:
     others = {
         row.task_id.lower(): f"{row.task_id!r} is a task "
         + ("without a plan" if row.plan_id is None else f"of plan {row.plan_id!r}")
-        for row in service.tasks_of(store)
+        for row in service.names_like(store, own)
         if row.plan_id != plan.plan_id or row.task_id not in own
     }
     problems = tuple(

@@ -25,6 +25,6 @@ def noticed(root: Root, store: Store, task_id: str, item: str, tree: TaskTree) -
     ]
     if not found:
         return ()
-    views = (service.task_view(store, task_id),) if plan_id is None else service.everything(store, plan_id)[0]
+    views = (service.task_view(store, task_id),) if plan_id is None else service.everything(store, plan_id)
     told = {row.text for view in views for row in view.journal if row.kind == Kind.NOTICED}
     return tuple(Entry(kind=Kind.NOTICED, item=item, text=text) for text in found if text not in told)

@@ -93,8 +93,8 @@ def conductor_lives(root: Root, row: TaskRow) -> bool | None:
 def ownerless_tasks(root: Root, store: Store, but: str, settings: Settings) -> int:
     """How many tasks other than ``but`` are at work without a live owner (D17). Blocks."""
     count = 0
-    for row in service.siblings(store, but):
-        if row.state is State.WORKING:
+    for row in service.open_tasks(store):
+        if row.state is State.WORKING and row.task_id != but:
             owner = owner_of(root, service.task_view(store, row.task_id), settings)
             count += owner in (Owner.DEAD, Owner.STALE)
     return count

@@ -1,5 +1,6 @@
 """Looking at the database: whole answers from one snapshot."""
 
+import json
 from collections.abc import Iterable
 
 from musician.protocol.names import CONDUCTOR
@@ -14,7 +15,7 @@ from musician.store.queries.history import History
 from musician.store.queries.messages import Messages
 from musician.store.queries.plans import Plans
 from musician.store.queries.sessions import Sessions
-from musician.store.queries.tasks import Tasks
+from musician.store.queries.tasks import NamedRow, Tasks
 from musician.store.queries.work import Work
 from musician.store.rows import (
     ClientRow,
@@ -49,6 +50,8 @@ class TaskView:
     report_texts: dict[int, str]
     """The texts of the error reports and context warnings, by message id."""
     unread: int
+    question: MessageRow | None = None
+    """Its newest one to the conductor, which no later word of the conductor's has answered."""
     opinions: tuple[OpinionRow, ...] = ()
     """What a reviewing agent said of its submissions."""
     client: ClientRow | None = None
@@ -97,20 +100,49 @@ def task_row(store: Store, task_id: str) -> TaskRow:
 
 
 def tasks_of(store: Store, plan_id: str | None = None) -> tuple[TaskRow, ...]:
-    """The tasks of a plan, or of all; never the conductor's or a blocked session's row (D9)."""
+    """The tasks of a plan, or those without one; never the conductor's or a blocked session's row (D9)."""
     with store.read() as tx:
-        rows = tx.all(Tasks.tasks) if plan_id is None else tx.all(Tasks.tasks_of_plan, plan_id=plan_id)
-    return tuple(rows)
+        return tuple(tx.all(Tasks.tasks_of_plan, plan_id=plan_id))
+
+
+def open_tasks(store: Store) -> tuple[TaskRow, ...]:
+    """The tasks of all plans and of none that have not come to their end: neither complete nor withdrawn."""
+    with store.read() as tx:
+        return tuple(tx.all(Tasks.open_tasks))
+
+
+def has_tasks(store: Store) -> bool:
+    with store.read() as tx:
+        return tx.only(Tasks.has_tasks)
+
+
+def names_like(store: Store, task_ids: Iterable[str]) -> tuple[NamedRow, ...]:
+    """The tasks there are whose ids differ from one of these by capitals alone, or not at all."""
+    with store.read() as tx:
+        return tuple(tx.all(Tasks.names_like, task_ids=json.dumps(list(task_ids))))
 
 
 def siblings(store: Store, task_id: str) -> tuple[TaskRow, ...]:
-    return tuple(row for row in tasks_of(store) if row.task_id != task_id)
+    """The other tasks of its plan; of a task without a plan, the others without one."""
+    rows = tasks_of(store, task_row(store, task_id).plan_id)
+    return tuple(row for row in rows if row.task_id != task_id)
 
 
-def plans_of(store: Store) -> tuple[PlanRow, ...]:
-    """Every locked plan, the oldest lock first."""
+def current_plans(store: Store) -> tuple[PlanRow, ...]:
+    """Those that are not finished, and the one in which something happened last; the oldest lock first."""
+    with store.read() as tx:
+        return tuple(tx.all(Plans.current_plans))
+
+
+def all_plans(store: Store) -> tuple[PlanRow, ...]:
+    """Every plan that was ever locked, the oldest lock first."""
     with store.read() as tx:
         return tuple(tx.all(Plans.plans))
+
+
+def count_plans(store: Store) -> int:
+    with store.read() as tx:
+        return tx.only(Plans.count_plans)
 
 
 def conductor_row(store: Store) -> TaskRow | None:
@@ -123,13 +155,10 @@ def task_view(store: Store, task_id: str) -> TaskView:
         return view_in(tx, load_task(tx, task_id))
 
 
-def everything(store: Store, plan_id: str) -> tuple[tuple[TaskView, ...], dict[str, MessageRow]]:
-    """Every task of a plan with its view, and the newest unanswered question of each task, from one snapshot."""
+def everything(store: Store, plan_id: str) -> tuple[TaskView, ...]:
+    """Every task of a plan with its view, from one snapshot."""
     with store.read() as tx:
-        rows = tx.all(Tasks.tasks_of_plan, plan_id=plan_id)
-        views = tuple(view_in(tx, row) for row in rows)
-        questions = tx.all(Messages.open_questions)
-    return views, {question.task_id: question for question in questions}
+        return tuple(view_in(tx, row) for row in tx.all(Tasks.tasks_of_plan, plan_id=plan_id))
 
 
 def view_in(tx: Tx, row: TaskRow) -> TaskView:
@@ -149,6 +178,7 @@ def view_in(tx: Tx, row: TaskRow) -> TaskView:
         asks=tuple(tx.all(Plans.needs_human_of_task, **of)),
         report_texts={each.id: each.message for each in tx.all(History.report_texts, **of)},
         unread=tx.only(Messages.count_unread, **of),
+        question=tx.one(Messages.open_question, **of),
         client=client,
         at=moment.now,
         seq=moment.seq,
@@ -156,13 +186,6 @@ def view_in(tx: Tx, row: TaskRow) -> TaskView:
         pause=pause_in(tx, row.task_id),
         limited_until=moment.limited_until or "",
     )
-
-
-def open_question(store: Store, task_id: str) -> MessageRow | None:
-    """The newest question of a task that no later word of the conductor has answered; None if there is none."""
-    with store.read() as tx:
-        rows = [row for row in tx.all(Messages.open_questions) if row.task_id == task_id]
-    return rows[-1] if rows else None
 
 
 def history_of(store: Store, task_id: str) -> tuple[HistoryRow, ...]:

@@ -10,7 +10,7 @@ from musician.cli.doctor.check import fail, ok, warn
 from musician.plugin.finding import Finding
 from musician.processes.output import printable
 from musician.protocol.states import State
-from musician.service import guarded, kept_settings, tasks_of
+from musician.service import guarded, kept_settings, open_tasks
 from musician.service.health import ahead_of_clock_s, check_integrity
 
 _MOST_TOLD = 20
@@ -56,7 +56,7 @@ def contents(app: App) -> Iterator[Finding]:
                 f"the database goes by {name} = {kept.get(name)}, the settings say {value:g}",
                 "`musician init` writes it down",
             )
-    rows = () if found else tasks_of(app.store)
+    rows = () if found else open_tasks(app.store)
     ownerless = [row.task_id for row in rows if row.session_id is None and row.state in _OWNED]
     if ownerless:
         yield fail(

@@ -114,8 +114,7 @@ class Hand:
     @property
     def open_question(self) -> str:
         """What the conductor was asked and has not answered; "" if nothing."""
-        question = service.open_question(self.store, self.claim.task_id)
-        return "" if question is None else question.message
+        return "" if self.view.question is None else self.view.question.message
 
     # -- what is written down -----------------------------------------------------------------------------------
 

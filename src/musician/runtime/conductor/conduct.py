@@ -237,10 +237,10 @@ class _Run:
         )
 
     async def _look(self) -> Orchestra:
-        views, questions = await run_sync(service.everything, self._store, self._plan.plan_id)
+        views = await run_sync(service.everything, self._store, self._plan.plan_id)
         self._on_look(views)
         self._ticks.looked(await run_sync(service.clock_s, self._store))
-        return await run_sync(self._gatherer.gather, views, questions)
+        return await run_sync(self._gatherer.gather, views)
 
     async def _wait(self) -> None:
         before_s = self._ticks.now_s()

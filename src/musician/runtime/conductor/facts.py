@@ -1,6 +1,6 @@
 """Gathering what the conductor decides by: the database, the life locks and git, at one moment."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import field
 from typing import TypeVar
 
@@ -34,7 +34,7 @@ from musician.runtime.program import program_of
 from musician.runtime.resuming.resolutions import open_trouble
 from musician.runtime.resuming.resumption import checkpoint_number
 from musician.service import TaskView
-from musician.store.rows import HistoryRow, JournalRow, MessageRow, SubmissionRow, VerificationRow
+from musician.store.rows import HistoryRow, JournalRow, SubmissionRow, VerificationRow
 from musician.trees.root import Root
 from musician.verification.earlier import failed_tests_of
 
@@ -74,17 +74,15 @@ class Gatherer:
     jobs: int
     review: Review | None = None
 
-    def gather(self, views: Iterable[TaskView], questions: Mapping[str, MessageRow]) -> Orchestra:
-        """Everything at one moment; ``questions`` are the unanswered ones by task. Blocks."""
+    def gather(self, views: Iterable[TaskView]) -> Orchestra:
+        """Everything at one moment. Blocks."""
         specs = {task.task_id: task for task in self.plan.tasks}
         tasks = tuple(
-            self._facts(view, specs[view.row.task_id], questions.get(view.row.task_id))
-            for view in views
-            if view.row.task_id in specs
+            self._facts(view, specs[view.row.task_id]) for view in views if view.row.task_id in specs
         )
         return Orchestra(tasks=tasks, jobs=self.jobs, settings=self.settings)
 
-    def _facts(self, view: TaskView, spec: TaskSpec, question: MessageRow | None) -> TaskFacts:
+    def _facts(self, view: TaskView, spec: TaskSpec) -> TaskFacts:
         row = view.row
         owner = self._owner(view)
         isolated = spec.isolation is Isolation.WORKTREE
@@ -107,7 +105,7 @@ class Gatherer:
             reviewer=Reviewer((self.review or spec.review).value),
             submitted=self._submitted(view, spec) if row.state is State.NEEDS_REVIEW else None,
             report=_report(view) if row.state is State.ERROR else None,
-            question=None if question is None else (question.id, question_asked(question.message)),
+            question=view.question and (view.question.id, question_asked(view.question.message)),
             has_open_ask=bool(view.open_asks),
             settled_asks=frozenset(
                 (ask.kind, ask.subject_id) for ask in view.asks if ask.resolved_at is not None

@@ -18,5 +18,5 @@ class Messages:
     carry_orders = Command("task_id claim_epoch")
     deliver = Command("session_id claim_epoch message_id task_id")
     acknowledge = Command("task_id message_id")
-    open_questions = Query(MessageRow)
+    open_question = Query(MessageRow, "task_id")
     messages_of_the_future = Query(int, "task_id tolerance_s")

@@ -25,6 +25,8 @@ class Plans:
     amend_plan = Command("path title sha256 text plan_id")
     plan = Query(PlanRow, "plan_id")
     plans = Query(PlanRow)
+    current_plans = Query(PlanRow)
+    count_plans = Query(int)
     finish_plan = Command("plan_id")
     add_phase = Command("plan_id number title")
     phases = Query(PhaseRow, "plan_id")

@@ -20,10 +20,17 @@ class WrittenRow(NamedTuple):
     heartbeat_age_s: float | None
 
 
+class NamedRow(NamedTuple):
+    task_id: str
+    plan_id: str | None
+
+
 class Tasks:
     task = Query(TaskRow, "task_id")
     task_as_written = Query(WrittenRow, "task_id")
-    tasks = Query(TaskRow)
+    open_tasks = Query(TaskRow)
+    has_tasks = Query(bool)
+    names_like = Query(NamedRow, "task_ids")
     tasks_of_plan = Query(TaskRow, "plan_id")
     open_task = Command("task_id title plan_id phase position instruction_path retry_limit")
     place_task = Command("title phase position instruction_path task_id plan_id")

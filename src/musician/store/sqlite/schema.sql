@@ -36,6 +36,8 @@ CREATE TABLE orchestration_tasks (
 CREATE INDEX tasks_by_session ON orchestration_tasks (session_id);
 CREATE INDEX tasks_by_plan ON orchestration_tasks (plan_id, phase, position);
 CREATE INDEX tasks_alive ON orchestration_tasks (state, last_heartbeat) WHERE state IN (/*ACTIVE*/);
+CREATE INDEX tasks_open ON orchestration_tasks (plan_id, phase, position) WHERE state <> 'complete';
+CREATE INDEX tasks_by_name ON orchestration_tasks (task_id COLLATE NOCASE, plan_id);
 
 -- AUTOINCREMENT: an id is never used twice, so "greater than the last one I saw" never skips a message (D12).
 -- Ids are positive: where none is given, a trigger sees -1 before the insert, which must stay free.
@@ -294,6 +296,7 @@ CREATE TABLE needs_human (
 );
 
 CREATE UNIQUE INDEX needs_human_once ON needs_human (task_id, kind, subject_id);
+CREATE INDEX needs_human_open ON needs_human (id) WHERE resolved_at IS NULL;
 
 CREATE TABLE plans (
     plan_id     TEXT NOT NULL PRIMARY KEY,
@@ -306,6 +309,8 @@ CREATE TABLE plans (
     locked_at   TEXT NOT NULL DEFAULT (datetime('now')),
     finished_at TEXT
 ) WITHOUT ROWID;
+
+CREATE INDEX plans_by_end ON plans (finished_at);
 
 -- The settings file as it was when a plan was locked or amended: what a step writes into it later is not in force.
 CREATE TABLE plan_settings (

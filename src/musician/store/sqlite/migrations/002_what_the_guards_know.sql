@@ -91,3 +91,9 @@ CREATE TABLE baselines (
     result    TEXT NOT NULL,  -- JSON
     PRIMARY KEY (commit_id, setup, command)
 ) WITHOUT ROWID;
+
+-- What is looked at often is found without reading what has come to its end.
+CREATE INDEX tasks_open ON orchestration_tasks (plan_id, phase, position) WHERE state <> 'complete';
+CREATE INDEX tasks_by_name ON orchestration_tasks (task_id COLLATE NOCASE, plan_id);
+CREATE INDEX needs_human_open ON needs_human (id) WHERE resolved_at IS NULL;
+CREATE INDEX plans_by_end ON plans (finished_at);

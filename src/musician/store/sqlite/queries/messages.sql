@@ -16,7 +16,7 @@ ORDER BY id;
 -- The current instruction; superseded ones have another type (D4).
 SELECT * FROM orchestration_messages
 WHERE task_id = :task_id AND from_session = 'task-00' AND message_type = 'instruction'
-ORDER BY timestamp ASC LIMIT 1;
+ORDER BY id LIMIT 1;
 
 -- name: unread
 -- What the conductor said after the last message this task acknowledged, counted by id (D12); what was ordered of a
@@ -84,15 +84,16 @@ WHERE task_id = :task_id AND message_id <= :message_id AND acknowledged_at IS NU
                                          WHERE task_id = :task_id AND acknowledged_at IS NOT NULL), 0)
                     AND NOT EXISTS (SELECT 1 FROM receipts r WHERE r.task_id = :task_id AND r.message_id = m.id));
 
--- name: open_questions
--- Questions of a task's current claims that no later word of the conductor has answered.
-SELECT q.* FROM orchestration_messages q
-WHERE q.message_type = 'question'
-  AND NOT EXISTS (SELECT 1 FROM orchestration_messages a
-                  WHERE a.task_id = q.task_id AND a.id > q.id AND a.from_session = 'task-00'
-                    AND a.message_type IN ('note', 'emergency', 'exit_request', 'handoff', 'fix_proposal',
-                                           'rejection', 'approval'))
-ORDER BY q.id;
+-- name: open_question
+-- The newest question of a task, if no later word of the conductor has answered it.
+SELECT * FROM orchestration_messages
+WHERE task_id = :task_id AND message_type = 'question'
+  AND id > coalesce((SELECT id FROM orchestration_messages
+                     WHERE task_id = :task_id AND from_session = 'task-00'
+                       AND message_type IN ('note', 'emergency', 'exit_request', 'handoff', 'fix_proposal',
+                                            'rejection', 'approval')
+                     ORDER BY id DESC LIMIT 1), 0)
+ORDER BY id DESC LIMIT 1;
 
 -- name: messages_of_the_future
 -- What the conductor is said to have said after now, by the database's clock (D10).

@@ -15,6 +15,17 @@ SELECT * FROM plans WHERE plan_id = :plan_id;
 -- name: plans
 SELECT * FROM plans ORDER BY locked_at, plan_id;
 
+-- name: current_plans
+-- Those that are not finished, and the one in which something happened last.
+SELECT * FROM plans
+WHERE plan_id IN (SELECT plan_id FROM plans WHERE finished_at IS NULL
+                  UNION SELECT (SELECT t.plan_id FROM changes c JOIN orchestration_tasks t ON t.task_id = c.task_id
+                                WHERE t.plan_id IS NOT NULL ORDER BY c.seq DESC LIMIT 1))
+ORDER BY locked_at, plan_id;
+
+-- name: count_plans
+SELECT count(*) AS n FROM plans;
+
 -- name: finish_plan
 UPDATE plans SET finished_at = datetime('now') WHERE plan_id = :plan_id AND finished_at IS NULL;
 
@@ -35,7 +46,8 @@ DELETE FROM dependencies WHERE task_id = :task_id;
 INSERT INTO conflicts (task_id, other) VALUES (:task_id, :other) ON CONFLICT DO NOTHING;
 
 -- name: forget_conflicts
-DELETE FROM conflicts WHERE task_id = :task_id OR other = :task_id;
+DELETE FROM conflicts
+WHERE task_id = :task_id OR (task_id, other) IN (SELECT other, task_id FROM conflicts WHERE task_id = :task_id);
 
 -- name: conflict_at_work
 -- A task that a session has now and that touches the same dangerous files.
@@ -67,6 +79,7 @@ WHERE kind = 'trouble' AND resolved_at IS NULL
   AND task_id IN (SELECT task_id FROM orchestration_tasks WHERE plan_id = :plan_id);
 
 -- name: needs_human
+-- What waits for a person, of all tasks.
 SELECT * FROM needs_human WHERE resolved_at IS NULL ORDER BY id;
 
 -- name: needs_human_of_task

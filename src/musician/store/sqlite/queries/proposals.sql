@@ -24,7 +24,8 @@ WHERE p.task_id = :task_id AND p.type = :type AND p.title = :title ORDER BY p.id
 
 -- name: proposal_paths
 -- Every path that was ever given away in a folder; :prefix ends with its slash.
-SELECT path FROM proposals WHERE substr(path, 1, length(:prefix)) = :prefix;
+SELECT path FROM proposals
+WHERE path >= :prefix AND path < substr(:prefix, 1, length(:prefix) - 1) || '0';  -- what comes behind a slash
 
 -- name: open_proposals_of_task
 SELECT path, type FROM proposals WHERE task_id = :task_id AND status = 'open' ORDER BY id;

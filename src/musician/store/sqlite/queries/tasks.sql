@@ -10,17 +10,27 @@ FROM orchestration_tasks t WHERE t.task_id = :task_id;
 SELECT t.state AS written_state, t.session_id, t.worked_by, t.last_heartbeat, t.retry_limit, /*AGE*/
 FROM orchestration_tasks t WHERE t.task_id = :task_id;
 
--- name: tasks
--- Every task of every plan in the order of the plan; the conductor's and the fallback rows are not tasks (D9).
+-- name: open_tasks
+-- Those that have not come to their end: neither complete nor withdrawn.
 SELECT t.*, /*AGE*/
 FROM orchestration_tasks t
-WHERE t.task_id <> 'task-00' AND t.task_id NOT GLOB 'fallback-*'
+WHERE t.state <> 'complete' AND t.task_id <> 'task-00' AND t.task_id NOT GLOB 'fallback-*' AND NOT /*WITHDRAWN*/
 ORDER BY t.plan_id, t.phase, t.position, t.task_id;
 
+-- name: has_tasks
+SELECT EXISTS (SELECT 1 FROM orchestration_tasks
+               WHERE task_id <> 'task-00' AND task_id NOT GLOB 'fallback-*') AS has_tasks;
+
+-- name: names_like
+-- The ids there are that differ from one of these, a list in JSON, by capitals alone or not at all; and whose they are.
+SELECT task_id, plan_id FROM orchestration_tasks
+WHERE task_id COLLATE NOCASE IN (SELECT value FROM json_each(:task_ids));
+
 -- name: tasks_of_plan
+-- In the order of the plan; of NULL those without one. The conductor's and the fallback rows are not tasks (D9).
 SELECT t.*, /*AGE*/
 FROM orchestration_tasks t
-WHERE t.plan_id = :plan_id
+WHERE t.plan_id IS :plan_id AND t.task_id <> 'task-00' AND t.task_id NOT GLOB 'fallback-*'
 ORDER BY t.phase, t.position, t.task_id;
 
 -- name: open_task
