@@ -3,6 +3,7 @@
 # ruff: noqa: S608 - raw SQL is the point
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -10,7 +11,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from musician.store.sqlite.gate import Gate
+from musician.store.sqlite.faults import gate_fault
+from musician.store.sqlite.gate import Gate, GateTimeout
 from tests.surroundings import Call
 
 LAST = 2**63 - 1
@@ -138,6 +140,24 @@ def test_a_gate_that_somebody_holds_is_told_and_not_waited_for(claimed: Path, ca
     assert found["level"] == "warn"
     assert f"pid {os.getpid()} holds the database" in found["found"]
     assert f"kill {os.getpid()}" in found["remedy"]
+
+
+def test_a_stopped_process_that_holds_the_gate_is_told_with_a_command_that_it_hears(
+    claimed: Path, call: Call
+) -> None:
+    """AUDIT-S5: `kill` alone does nothing to it."""
+    hold = (
+        "import os, signal, sys; from pathlib import Path; from musician.store.sqlite.gate import Gate\n"
+        "with Gate(Path(sys.argv[1])).hold(1): os.kill(os.getpid(), signal.SIGSTOP)"
+    )
+    gate = claimed / ".musician" / "comms.db-gate"
+    with subprocess.Popen([sys.executable, "-c", hold, str(gate)]) as holder:
+        os.waitpid(holder.pid, os.WUNTRACED)
+        (found,) = findings(call, "gate")
+        refused = gate_fault(GateTimeout(path="x", timeout_s=1, holder=holder.pid), gate)
+        holder.kill()
+    assert f"`kill -KILL {holder.pid}`" in found["remedy"]
+    assert refused.remedy == found["remedy"]
 
 
 @pytest.mark.parametrize("name", ["comms.db", ".", "logs"])

@@ -12,6 +12,7 @@ from musician.processes.output import printable
 from musician.protocol.states import State
 from musician.service import guarded, kept_settings, open_tasks
 from musician.service.health import ahead_of_clock_s, check_integrity
+from musician.store.sqlite.faults import letting_go
 
 _MOST_TOLD = 20
 
@@ -36,7 +37,7 @@ def gate(app: App) -> Iterator[Finding]:
         who = "another process" if pid is None else f"pid {pid}"
         yield warn(
             f"{who} holds the database: nobody else can write until it lets go",
-            "look again; if it stays, end that process" + (f": kill {pid}" if pid else ""),
+            letting_go(pid),
         )
     else:
         yield ok("free")

@@ -5,6 +5,7 @@ can speak only through their message, which begins with ``musician:``.
 """
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -94,7 +95,7 @@ def gate_fault(error: OSError | GateTimeout, path: Path) -> DatabaseUnusable:
             path=str(path),
             kind="locked",
             detail=f"{held_by(error.holder)}, and lets nobody write",
-            remedy="end it, or try again",
+            remedy=letting_go(error.holder),
         )
     return DatabaseUnusable(
         path=str(path),
@@ -107,6 +108,18 @@ def gate_fault(error: OSError | GateTimeout, path: Path) -> DatabaseUnusable:
 def held_by(pid: int | None) -> str:
     """Who is in the way."""
     return "another process holds it" if pid is None else f"process {pid} holds it"
+
+
+def letting_go(pid: int | None) -> str:
+    """What makes whoever is in the way let go; a process that is stopped hears of no signal but two."""
+    if pid is None:
+        return "try again; if it stays so, end that process"
+    stat = b""
+    with suppress(OSError):
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    if stat.rpartition(b") ")[2].startswith(b"T"):
+        return f"it is stopped: `kill -CONT {pid}` lets it go on, `kill -KILL {pid}` ends it"
+    return f"try again; if it stays so, end it: kill {pid}"
 
 
 def unreachable(error: OSError, path: Path) -> DatabaseUnusable:
