@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks import gate, hooks, mcp, service, startup, task, verification, wakeup
+from benchmarks import gate, hooks, mcp, scale, service, startup, task, verification, wakeup
 from benchmarks.figures import Figure, as_document, as_table
 
 __all__ = ["BENCHMARKS", "main"]
@@ -17,6 +17,7 @@ Measure = Callable[[], tuple[Figure, ...]]
 BENCHMARKS: dict[str, tuple[Measure, Measure]] = {
     "service": (partial(service.measure, service.Size()), partial(service.measure, service.TINY)),
     "wakeup": (partial(wakeup.measure, wakeup.Size()), partial(wakeup.measure, wakeup.TINY)),
+    "scale": (partial(scale.measure, scale.Size()), partial(scale.measure, scale.TINY)),
     "gate": (partial(gate.measure, gate.Size()), partial(gate.measure, gate.TINY)),
     "task": (partial(task.measure, task.Size()), partial(task.measure, task.TINY)),
     "verification": (

@@ -14,6 +14,7 @@ REPOSITORY = Path(__file__).parents[2]
 EXPECTED = {
     "service": {"P1"},
     "wakeup": {"P3"},
+    "scale": {"P5"},
     "gate": {"P7"},
     "task": {"P6"},
     "verification": {"aim"},
