@@ -74,7 +74,9 @@ class TaskView:
 
     @property
     def open_verdicts(self) -> tuple[State, ...]:
-        """What a person may answer now."""
+        """What a person may answer now; nothing where the history cannot be read (D39)."""
+        if not self.history:
+            return ()
         last = self.history[-1]
         return open_verdicts(
             self.row.state,

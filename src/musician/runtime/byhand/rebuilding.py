@@ -89,8 +89,8 @@ def _answer(view: service.TaskView, said: Iterable[MessageRow]) -> str | None:
     """The verdict that the session has not gone back to work after; the row's state says that there is one."""
     if view.row.state not in VERDICTS:
         return None
-    answer_id = view.history[-1].message_id
-    return next((message.message for message in said if message.id == answer_id), "")
+    answer_ids = {change.message_id for change in view.history[-1:]}
+    return next((message.message for message in said if message.id in answer_ids), "")
 
 
 def _leave_reason(state: State, waiting: Waiting | None, own: list[Entry]) -> str:
