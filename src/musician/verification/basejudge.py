@@ -175,7 +175,9 @@ class _Bench:
         self.named |= failing
         others = [*sorted(name for name, place in places.items() if place not in changed), *quiet]
         said = (
-            f"with it as it was: {named(others)} fails" if others else "with it as it was everything passes"
+            f"with it as it was, this fails: {named(others)}"
+            if others
+            else "with it as it was everything passes"
         )
         for each in self.referees:
             if others or not each.is_harmless:
@@ -187,7 +189,7 @@ class _Bench:
             self._find(
                 FindingKind.CHANGED_EXPECTATION,
                 paths,
-                f"with {named(paths)} as before: {named(others)} fails on the code as it is",
+                f"with {named(paths)} as before, this fails on the code as it is: {named(others)}",
             )
 
     def _tell_the_missing(self, passing: set[str], counted: int) -> None:
