@@ -13,10 +13,10 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(RUN)
 	$(BIN)/musician demo
 
-# What one waits for while one works.
+# What one waits for while one works, and what CI runs.
 test: lint types contracts quick
 
-# Everything there is, measured, with the whole search of every property: what CI runs.
+# Everything there is, measured, with the whole search of every property.
 test-deep: lint types contracts whole
 
 lint: $(DEV)

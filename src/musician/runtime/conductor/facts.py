@@ -122,6 +122,7 @@ class Gatherer:
         if (
             waiting is None
             or waiting.verdict is not None
+            or not view.history
             or view.history[-1].message_id != waiting.message_id
         ):
             return None  # not whole yet: its message is still missing (D5)
@@ -256,8 +257,8 @@ def _smoothness(message: submissions.Submission | None) -> int:
 
 
 def _report(view: TaskView) -> Report | None:
-    change = view.history[-1]
-    if change.message_id is None:
+    change = view.history[-1] if view.history else None  # one that cannot be read is none (D39)
+    if change is None or change.message_id is None:
         return None
     text = view.report_texts.get(change.message_id, "")
     if change.message_type == MessageType.CONTEXT_WARNING:
