@@ -123,7 +123,7 @@ def _figures(took_s: dict[str, float]) -> tuple[Figure, ...]:
 def _set_up(project: Path, database: Path) -> dict[str, bytes]:
     """One session holds the task, has heard everything and is measured; what the client says of both."""
     store = SqliteStore.open(database)
-    (row,) = service.tasks_of(store)
+    (row,) = service.open_tasks(store)
     claim = service.claim(store, row.task_id, _OWNER, settings=SETTINGS).claim
     met = service.Met(identity=identify(os.getpid()), attended=True, hosted=False)
     service.meet_client(store, _OWNER, met)

@@ -19,7 +19,7 @@ EXPECTED = {
     "task": {"P6"},
     "verification": {"aim"},
     "hooks": {"P4"},
-    "startup": set(),
+    "startup": {"start"},
     "mcp": set(),
 }
 """The goals each benchmark says something about."""

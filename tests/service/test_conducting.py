@@ -32,7 +32,7 @@ def test_the_first_run_makes_the_row(store: Store) -> None:
     first = start(store, "c1")
     assert (first.session_id, first.epoch) == ("c1", 1)
     assert row_of(store) == (State.WORKING, "c1", 1)
-    assert service.tasks_of(store) == ()
+    assert service.open_tasks(store) == ()
 
 
 @pytest.mark.parametrize("other_is_alive", [True, None])
