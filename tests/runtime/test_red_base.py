@@ -194,7 +194,11 @@ def test_a_base_whose_tests_cannot_all_be_collected_hides_no_other_test(stage: "
     assert "test_new" in asked(stage)
 
 
-@pytest.mark.parametrize("test", ["no-such-program", "echo 1; kill -9 $$"])
+@pytest.mark.parametrize(
+    "test",
+    ["no-such-program", "echo 1; kill -9 $$", f"{sys.executable} -m pytest --no-such-option"],
+    ids=["not there", "killed", "a runner that refuses its options"],
+)
 def test_a_command_that_tests_nothing_excuses_nothing(stage: "Stage", test: str) -> None:
     """D27: what cannot be run says nothing, neither of the base nor of the task."""
     begin(stage, plan(("touch one.txt",), test=test))

@@ -67,6 +67,7 @@ def test_a_green_result_says_how_much_was_seen(commands: list[CommandResult], li
         (command(1, (14, 0, 0)), "exit code 1 from `make test`"),
         (command(5, (0, 0, 0)), "no tests ran: `make test`"),
         (command(0, (0, 0, 0)), "no tests ran: `make test`"),
+        (command(4, (0, 0, 0)), "no tests ran, and it ended with exit code 4: `make test`"),
         (command(0, (3, 0, 3)), "no tests ran (3 skipped): `make test`"),
         (command(5), "exit code 5 from `make test`"),
         (command(127), "not run: command not found in `make test`"),

@@ -19,6 +19,7 @@ from musician.protocol.values import dataclass, replace
 from musician.verification import plain
 from musician.verification.commands import Ran
 from musician.verification.findings import counted, named
+from musician.verification.result import NONE_FOUND
 
 MAX_NAMES = 5_000
 """Of failing tests; where there are more, they are counted only."""
@@ -78,7 +79,7 @@ class Baseline:
     @property
     def has_no_tests(self) -> bool:
         """Its runner was there, and found none: nothing is broken by that."""
-        return self.is_empty and self.failing == 0
+        return self.is_empty and self.failing == 0 and self.exit_code in NONE_FOUND
 
     def excuses(self, ran: Ran) -> bool:
         """Whether all that fails now failed then."""

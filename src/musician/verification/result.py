@@ -19,6 +19,9 @@ MAX_NAMED_TESTS = 5
 _MAX_COMMAND_CHARS = 120
 _MAX_BESIDES_CHARS = 600
 """Of what was found besides the tests, in the one line of a review; all of it is stored."""
+NONE_FOUND = frozenset({0, 5})
+"""How a runner ends that found no tests (5 is pytest's); by any other it says that something else is wrong."""
+
 _CANNOT_RUN = {126: "not executable", 127: "not found"}
 """The shell's own exit codes for a command it could not start."""
 
@@ -77,7 +80,9 @@ class CommandResult:
             return f"cannot run: command {_CANNOT_RUN[self.exit_code]} in {self._quoted}"
         if self.ran_nothing:
             skipped = self.counts.skipped if self.counts else 0
-            return "no tests ran" + (f" ({skipped} skipped)" if skipped else "") + f": {self._quoted}"
+            ran = "no tests ran" + (f" ({skipped} skipped)" if skipped else "")
+            ended = "" if self.exit_code in NONE_FOUND else f", and it ended with exit code {self.exit_code}"
+            return f"{ran}{ended}: {self._quoted}"
         if self.counts is not None and self.counts.failed:
             swallowed = ", but the exit code is 0" if self.exit_code == 0 else ""
             return f"{self.counts.failed} of {self.counts.total} failing: {self._named}{swallowed}"
