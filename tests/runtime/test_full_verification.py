@@ -2,7 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from musician.protocol.rules.review import Verification
 from musician.protocol.states import State
+from musician.runtime.checkpoint import Found
+from musician.verification.result import CommandResult, VerificationResult
 
 if TYPE_CHECKING:
     from tests.runtime.conftest import Stage
@@ -49,3 +52,17 @@ def test_a_full_verification_runs_the_default_command_beside_the_checkpoints_own
     assert "Smoothness: 5" in (first.message or "")
     assert first.verdict is State.REVIEW_FAILED, stage.told()
     assert "test ! -e broken.txt" in (first.verdict_text or "")
+
+
+def test_what_fails_comes_first_also_where_nothing_was_run_again() -> None:
+    """A report's one line is the first of what is to mend."""
+    ran = CommandResult(
+        command="make test", exit_code=2, timed_out=False, counts=None, failed_tests=(), tail="", duration_s=1
+    )
+    result = VerificationResult(
+        passed=False, commands=(ran,), tree_id="t", full=True, checkpoint=1, note=ran.why
+    )
+    found = Found(verification_id=1, result=result, outcome=Verification.RED, is_old=True)
+    first, *others = found.failing.splitlines()
+    assert first == "exit code 2 from `make test`"
+    assert "nothing was run again" in others[-1]

@@ -40,12 +40,12 @@ class Found:
     @property
     def failing(self) -> str:
         """All that holds it back, "" if nothing does."""
-        return f"{_UNCHANGED if self.is_old else ''}{self.result.to_mend()}"
+        return self.result.to_mend() + (_UNCHANGED if self.is_old else "")  # what fails comes first
 
 
 _UNCHANGED = (
-    "Nothing in the tree has changed since this was found, so nothing was run again. Where the cause lies outside the"
-    " tree, report an error.\n"
+    "\nNothing in the tree has changed since this was found, so nothing was run again. Where the cause lies outside the"
+    " tree, report an error."
 )
 _MAY_HAVE_MENDED = frozenset({Kind.CLAIMED, Kind.ERROR, Kind.CORRECTION})
 """After these what failed may pass on the same tree: a red verification is made again."""
