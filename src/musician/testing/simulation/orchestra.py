@@ -144,13 +144,17 @@ class Simulation:
         return ending
 
     def _answer(self) -> None:
-        """What a person does between two runs: approves what waits, answers what was asked."""
+        """What a person does between two runs: approves what may be approved, says how to go on with the rest."""
         with self.store() as store:
             for ask in service.open_asks(store):
                 view = service.task_view(store, ask.task_id)
-                if view.row.state is State.NEEDS_REVIEW:
+                if State.REVIEW_APPROVED in view.open_verdicts:
                     service.judge(store, ask.task_id, State.REVIEW_APPROVED, "fine", by_person=True)
-                else:
+                elif view.row.state is State.EXITED:
+                    service.hand_over(store, ask.task_id, "go on")
+                elif State.FIX_PROPOSED in view.open_verdicts:
+                    service.judge(store, ask.task_id, State.FIX_PROPOSED, "do it anew", by_person=True)
+                elif view.row.state is not State.COMPLETE:
                     service.send(store, ask.task_id, "go on as you see fit")
 
     async def _musician(self, process: Process, task_id: str, session_id: str) -> None:
