@@ -5,13 +5,18 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from musician import service
 from musician.protocol.settings import Settings
+from musician.runtime.fleet import claimable
+from musician.store.sqlite.store import SqliteStore
 from musician.testing import until
 from musician.testing.waiting import HANG_S
+from musician.trees.root import find_root
 from tests.surroundings import Call, git
 
 OWN = "# Own\n## Step 1: Do\n```bash run\necho done > {name}\n```\n## Checkpoint 1: Done\n- test: `test -e {name}`\n"
@@ -42,6 +47,20 @@ def test_a_worker_plays_every_task_there_is_and_ends(
     assert working.returncode == 0
     assert '"ending": "all complete"' in out
     assert {task["state"] for task in call("status", "--json").json["tasks"]} == {"complete"}
+
+
+def test_a_task_whose_provider_gives_nothing_is_left_alone(repository: Path, call: Call) -> None:
+    call("init")
+    (repository / "own7.md").write_text(OWN.format(name="made7"))
+    call("task", "add", "7", "--instructions", "own7.md")
+    root = find_root(repository)
+    with closing(SqliteStore.open(root.database)) as store:
+        assert claimable(root, store, Settings()) == ("task-07",)
+        claim = service.claim(store, "task-07", "s1", settings=Settings()).claim
+        service.limit(store, claim, 3600)
+        service.exit_task(store, claim, reason="stopped", notice="n", handoff_path="h", handoff="h")
+        service.hand_over(store, "task-07", "go on")
+        assert claimable(root, store, Settings()) == ()
 
 
 TWO = """\

@@ -95,8 +95,12 @@ def claimable(root: Root, store: Store, settings: Settings) -> tuple[str, ...]:
         for task_id in _of_plan(root, store, plan, settings)
     ]
     open_states = (State.WATCHING, State.FIX_PROPOSED)
-    rows = [row for row in service.open_tasks(store) if row.plan_id is None and row.state in open_states]
-    return (*found, *(row.task_id for row in rows if row.session_id is None))
+    alone = [
+        row.task_id
+        for row in service.open_tasks(store)
+        if row.plan_id is None and row.state in open_states and row.session_id is None
+    ]
+    return (*found, *(task_id for task_id in alone if service.limited_for_s(store, task_id) <= 0))
 
 
 def _of_plan(root: Root, store: Store, row: PlanRow, settings: Settings) -> Iterator[str]:
