@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from musician.store.sqlite.gate import Gate, GateTimeout
-from musician.testing.waiting import HANG_S
+from musician.testing.waiting import HANG_S, until
 
 BRIEF_S = 0.05
 
@@ -328,7 +328,7 @@ def test_a_long_wait_is_told_with_the_process_in_the_way(path: Path, monkeypatch
         with pytest.raises(GateTimeout) as caught, Gate(path).hold(3 * BRIEF_S, told=heard.append):
             pytest.fail("the gate was held")
         assert heard == [holder.process.pid] == [caught.value.holder]
-    assert not Gate(path).is_held
+    until(lambda: not Gate(path).is_held)  # who has given up may still get its turn, and lets it go at once
 
 
 @pytest.mark.parametrize(
