@@ -6,7 +6,6 @@ conductor, looks by itself now and then, and ends when every task of every plan 
 """
 
 import math
-import uuid
 from collections.abc import Awaitable, Callable, Iterator
 from enum import StrEnum
 from functools import partial
@@ -16,6 +15,7 @@ import anyio.to_thread
 
 from musician import service
 from musician.plans.plan import parse_plan
+from musician.processes.machine import MACHINE
 from musician.processes.signals import stop_requested
 from musician.protocol.conductor.acts import Launch
 from musician.protocol.conductor.engine import decide
@@ -123,7 +123,7 @@ async def _play_first(
 ) -> tuple[str, End] | None:
     """Play the first task that can be had, by its id and a session's."""
     for task_id in candidates:
-        session_id = f"worker-{uuid.uuid4().hex[:12]}"
+        session_id = MACHINE.new_id("worker")
         try:
             with raising_one():
                 end = await play(task_id, session_id)

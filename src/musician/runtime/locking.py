@@ -7,7 +7,6 @@ a new instruction message, which supersedes the older (D4). The user's own tree 
 """
 
 import hashlib
-import uuid
 from pathlib import Path
 
 from musician import service
@@ -15,6 +14,7 @@ from musician.plans.difference import plan_difference
 from musician.plans.instructions import read_instructions, render_instructions
 from musician.plans.model import Plan
 from musician.plans.plan import MAX_FILE_BYTES, load_plan
+from musician.processes.machine import MACHINE
 from musician.protocol.errors import InvalidPlan, PlanChanged, StillPlayed, UnknownPlan
 from musician.protocol.rules.liveness import Owner, holds_claim
 from musician.protocol.settings import Settings
@@ -105,7 +105,7 @@ def amend_plan_file(root: Root, store: Store, path: Path, settings: Settings) ->
         raise UnknownPlan(plan_id=plan.plan_id)
     check_ids(store, plan)
     papers = _render(plan)
-    with sole_conductor(root, f"amend-{uuid.uuid4().hex[:12]}"):
+    with sole_conductor(root, MACHINE.new_id("amend")):
         amendment = _amendment(store, plan, papers)
         for task_id in amendment.withdrawn:
             _free(root, store, task_id, settings)

@@ -42,8 +42,8 @@ class PlanTrees(Protocol):
         """The tree a task is played in, and the commit that its work is compared with."""
         ...
 
-    def changed(self, task: TaskSpec) -> int:
-        """How many files a task has changed since the plan began."""
+    def changed(self, tree: Path) -> int:
+        """How many files differ in a task's tree from what the plan began at."""
         ...
 
     def open(self, task: TaskSpec, claim: Claim) -> Path:
@@ -112,8 +112,8 @@ class GitPlanTrees:
             return tree, self.base
         return tree, Git(tree).text("merge-base", "HEAD", self._merged)
 
-    def changed(self, task: TaskSpec) -> int:
-        return len(changed_files(self.work_of(task)[0], self.base))
+    def changed(self, tree: Path) -> int:
+        return len(changed_files(tree, self.base))
 
     def open(self, task: TaskSpec, claim: Claim) -> Path:
         return open_tree(self.root, task, claim, plan_id=self.plan.plan_id, base=self.base).path

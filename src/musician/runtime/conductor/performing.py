@@ -225,7 +225,7 @@ class Performer:
         detail = "" if outcome is Verification.GREEN else result.tests_line()
         changed = view.submissions[-1].changed_files
         if changed is None:  # a raw writer's
-            changed = await run_sync(self.trees.changed, task)
+            changed = await run_sync(self.trees.changed, tree)
         self.memory.full_evidence[act.message_id] = Evidence(
             verification=outcome, full=True, detail=detail, changed_files=changed
         )

@@ -157,8 +157,8 @@ class Trees:
     def work_of(self, task: TaskSpec) -> tuple[Path, str]:
         return self.repository.place(task.task_id), BASE
 
-    def changed(self, task: TaskSpec) -> int:
-        return len(self.repository.branches[task.task_id].finished)
+    def changed(self, tree: Path) -> int:
+        return len(self.repository.branches[tree.name].finished)
 
     def open(self, task: TaskSpec, claim: Claim) -> Path:
         self.repository.branches.setdefault(task.task_id, Branch())
