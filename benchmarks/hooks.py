@@ -18,7 +18,7 @@ from benchmarks.measuring import in_turn, seconds
 from benchmarks.orchestra import SETTINGS, scratch
 from benchmarks.task import prepare, surroundings
 from musician import service
-from musician.hooks import place
+from musician.hooks import hook_context
 from musician.plugin.places import for_user
 from musician.plugin.rendering import render, this_program
 from musician.processes.identity import identify
@@ -152,7 +152,7 @@ def _set_up(project: Path, database: Path) -> dict[str, bytes]:
 
 def _script(path: Path, database: Path) -> Path:
     """The same question asked by the ``sqlite3`` command."""
-    look = (Path(place.__file__).parent / "look.sql").read_text(encoding="utf-8")
+    look = (Path(hook_context.__file__).parent / "look.sql").read_text(encoding="utf-8")
     asked = look.replace("?1", "(SELECT id FROM me)")
     me = "WITH me(id) AS MATERIALIZED (SELECT json_extract(CAST(readfile('/dev/stdin') AS TEXT), '$.session_id'))"
     query = path.with_suffix(".sql")

@@ -17,7 +17,7 @@ from benchmarks.orchestra import SUBMISSION, claim_of, claim_task, scratch
 from musician import service
 from musician.__main__ import run_command
 from musician.plans.plan import parse_plan
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.states import State
 from musician.service.timeline import happenings
@@ -109,7 +109,7 @@ def _lock(store: SqliteStore, plan_id: str, tasks: int) -> None:
 def _play(store: SqliteStore, task_id: str) -> None:
     claim_task(store, task_id)
     claim = claim_of(task_id)
-    service.ask(store, claim, "Which one?", Entry(kind=Kind.QUESTION, text="Which one?"))
+    service.ask(store, claim, "Which one?", Entry(kind=EntryKind.QUESTION, text="Which one?"))
     service.send(store, task_id, "The left one.")
     evidence = service.store_verification(
         store, claim, checkpoint=1, covers_all=True, outcome="green", tree_id="0" * 40, result="{}"

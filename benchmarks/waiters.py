@@ -88,7 +88,7 @@ def listen(store: SqliteStore, task_id: str, ends: Ends) -> None:
                 ends.ready()
             if (
                 awaited is not None
-                and service.look(store, claim_of(task_id), awaiting_id=awaited).verdict is not None
+                and service.observe(store, claim_of(task_id), awaiting_id=awaited).verdict is not None
             ):
                 awaited = None
                 ends.act()
@@ -110,7 +110,7 @@ def poll(store: SqliteStore, task_id: str, ends: Ends) -> None:
         if counter == seen:
             continue
         seen = counter
-        if service.look(store, claim_of(task_id), awaiting_id=awaited).verdict is not None:
+        if service.observe(store, claim_of(task_id), awaiting_id=awaited).verdict is not None:
             awaited = None
             ends.act()
 

@@ -50,8 +50,8 @@ def test_a_verb_brings_along_what_it_needs_and_no_other_verbs_nor_rows() -> None
     assert done.stdout.split() == [
         "musician.service.permits",
         "musician.service.rowwork",
+        "musician.store.rows.documents",
         "musician.store.rows.messages",
-        "musician.store.rows.papers",
         "musician.store.rows.sessions",
         "musician.store.rows.submissions",
         "musician.store.rows.tasks",

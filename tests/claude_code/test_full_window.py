@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from musician.testing import Failure, Part, PrintClient, Usage, say, use
+from musician.testing import Part, PrintClient, ScriptedFailure, Usage, say, use
 
 if TYPE_CHECKING:
     from tests.claude_code.conftest import Hall
@@ -41,7 +41,7 @@ def test_a_window_that_is_full_hands_off_and_the_client_compacts(hall: "Hall") -
 
 def test_where_the_model_refuses_a_prompt_that_is_too_long_the_program_hands_off(hall: "Hall") -> None:
     """AUDIT-K3, D42.1: every further turn would fail like it."""
-    too_long = Failure(
+    too_long = ScriptedFailure(
         status=400, kind="invalid_request_error", message="prompt is too long: 1000001 tokens > 1000000"
     )
     begun = Part(

@@ -4,7 +4,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from musician import service
-from musician.protocol.journal import Kind
+from musician.protocol.journal import EntryKind
 from musician.protocol.rules.deviations import Severity
 from musician.testing import Part, PrintClient, Received, Reply, say, use
 
@@ -17,7 +17,7 @@ PROMPT = "/musician task-03"
 def deviations(hall: "Hall") -> list[tuple[str | None, str]]:
     with hall.opened() as store:
         rows = service.journal_of(store, "task-03")
-    return [(row.severity, row.text) for row in rows if row.kind == Kind.DEVIATION]
+    return [(row.severity, row.text) for row in rows if row.kind == EntryKind.DEVIATION]
 
 
 def test_the_users_main_tree_is_written_by_no_tool_and_no_command(hall: "Hall") -> None:
@@ -109,5 +109,5 @@ def test_a_session_that_is_continued_is_told_first_where_its_tree_is(hall: "Hall
     assert not (hall.root / "hours.py").exists()
     assert deviations(hall) == [(Severity.LOW, "step 1 changed nothing in its tree")]
     with hall.opened() as store:
-        (done,) = (row for row in service.journal_of(store, "task-03") if row.kind == Kind.COMPLETED)
+        (done,) = (row for row in service.journal_of(store, "task-03") if row.kind == EntryKind.COMPLETED)
     assert done.commit_id is None

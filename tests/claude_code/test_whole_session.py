@@ -9,7 +9,7 @@ import psutil
 
 from musician import service
 from musician.testing import Part, PrintClient, Received, Reply, say, until, use
-from musician.testing.received import Kind
+from musician.testing.received import RequestKind
 
 if TYPE_CHECKING:
     from tests.claude_code.conftest import Hall
@@ -81,10 +81,10 @@ def test_a_subagent_is_not_offered_the_protocols_tools(hall: "Hall") -> None:
         kind: [
             sum("comms-link" in name for name in each.tools) for each in model.requests if each.kind is kind
         ]
-        for kind in (Kind.SUB, Kind.MAIN)
+        for kind in (RequestKind.SUB, RequestKind.MAIN)
     }
-    assert offered[Kind.SUB] == [0] * 4
-    assert all(offered[Kind.MAIN])
+    assert offered[RequestKind.SUB] == [0] * 4
+    assert all(offered[RequestKind.MAIN])
 
 
 def test_a_subagent_is_waited_for_before_work_is_judged_and_bound_after_the_claim_has_ended(

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 
 from musician import service
 from musician.cli.run_events import Reporter
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.particulars import AgentsRemaining, Deviations, Nth, SelfCorrection
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
-from musician.service import Change, TaskView
+from musician.service import PlanChange, TaskView
 from musician.store.port import Store
 
 T = "task-01"
@@ -18,7 +18,7 @@ NO = SelfCorrection(happened=False)
 NONE = Deviations(count=0)
 
 
-def entry(kind: Kind, item: str = "", text: str = "", **more: object) -> Entry:
+def entry(kind: EntryKind, item: str = "", text: str = "", **more: object) -> Entry:
     return Entry(kind=kind, item=item, text=text, **more)  # type: ignore[arg-type]
 
 
@@ -82,7 +82,10 @@ class Play:
             message.type,
             message.render(),
             verification_id=verification,
-            entries=(entry(Kind.VERIFIED, item, "All passing (4 tests)"), entry(Kind.SUBMITTED, item)),
+            entries=(
+                entry(EntryKind.VERIFIED, item, "All passing (4 tests)"),
+                entry(EntryKind.SUBMITTED, item),
+            ),
         )
         self.look()
 
@@ -102,7 +105,7 @@ class Play:
             notice="EXITED",
             handoff_path="temp/h",
             handoff="next: all",
-            entries=(entry(Kind.HANDOFF, text="temp/h"),),
+            entries=(entry(EntryKind.HANDOFF, text="temp/h"),),
         )
         self.look()
 
@@ -113,13 +116,13 @@ class Play:
             report_path="docs/r.md",
             report="done",
             notice="COMPLETED",
-            entries=(entry(Kind.APPROVED, "checkpoint 2"), entry(Kind.NOTE, text="task complete")),
+            entries=(entry(EntryKind.APPROVED, "checkpoint 2"), entry(EntryKind.NOTE, text="task complete")),
         )
         self.look()
 
 
 def reporter(store: Store) -> Reporter:
-    def follow(seq: int, until: int) -> Iterator[Change]:
+    def follow(seq: int, until: int) -> Iterator[PlanChange]:
         return service.every_change(store, seq, until=until)
 
     return Reporter(plan_id="greeter", follow=follow)

@@ -148,7 +148,7 @@ def test_a_question_that_no_conductor_has_handed_on_is_listed_until_it_is_answer
     claimed: Path, call: Call
 ) -> None:
     with closing(open_store(claimed / ".musician" / "comms.db")) as store:
-        claim = service.sole_claim(store, "s1")
+        claim = service.only_claim(store, "s1")
         service.ask(store, claim, "which file?\n  Context Usage: unknown")
     listed = call("review", "list", "--json").json["waiting"]
     assert [(each["task_id"], each["needs_human"]) for each in listed] == [("task-01", "which file?")]

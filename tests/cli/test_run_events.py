@@ -12,7 +12,7 @@ from musician import service
 from musician.cli.run_events import Event
 from musician.cli.run_lines import line_of
 from musician.cli.run_wording import say_change, say_entry
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.particulars import AgentsRemaining, Counted, Nth
 from musician.protocol.messages.types import ContextWarning, ErrorReport, Resumption
@@ -40,25 +40,25 @@ def play(store: Store) -> Play:
 def whole_life(play: Play) -> None:
     """Everything that usually happens to a task, much of it within one second."""
     play.claim("s1")
-    play.write(entry(Kind.CLAIMED, text="s1"), entry(Kind.LOADED, text="docs/i.md"))
-    play.write(entry(Kind.STARTED, "step 1", "Read the map"))
-    play.write(entry(Kind.DEVIATION, "step 1", "a short cut", severity=Severity.MEDIUM))
-    play.write(entry(Kind.COMPLETED, "step 1", context_pct=21))
+    play.write(entry(EntryKind.CLAIMED, text="s1"), entry(EntryKind.LOADED, text="docs/i.md"))
+    play.write(entry(EntryKind.STARTED, "step 1", "Read the map"))
+    play.write(entry(EntryKind.DEVIATION, "step 1", "a short cut", severity=Severity.MEDIUM))
+    play.write(entry(EntryKind.COMPLETED, "step 1", context_pct=21))
     play.submit(1, 2)
     play.judge(State.REVIEW_FAILED, "1. undo it")
-    play.resume(entry(Kind.SENT_BACK, "checkpoint 1", "1. undo it"))
-    play.write(entry(Kind.REWORKED, "rework 1.1.0", context_pct=30))
+    play.resume(entry(EntryKind.SENT_BACK, "checkpoint 1", "1. undo it"))
+    play.write(entry(EntryKind.REWORKED, "rework 1.1.0", context_pct=30))
     play.submit(1, 2)
     play.judge(State.REVIEW_APPROVED, "Approved.")
-    play.resume(entry(Kind.APPROVED, "checkpoint 1"), entry(Kind.STARTED, "step 2", "Measure"))
+    play.resume(entry(EntryKind.APPROVED, "checkpoint 1"), entry(EntryKind.STARTED, "step 2", "Measure"))
     epoch = play.owner.epoch
     service.fence(play.store, T, epoch=epoch)
     play.look()
     service.take_over(play.store, T, "The last session died. It left no unfinished work.", reason="died")
     play.look()
     play.claim("s2")
-    play.write(entry(Kind.STARTED, "step 2", "Measure"))
-    play.write(entry(Kind.COMPLETED, "step 2"))
+    play.write(entry(EntryKind.STARTED, "step 2", "Measure"))
+    play.write(entry(EntryKind.COMPLETED, "step 2"))
     play.exit("conductor requested")
     service.reopen(play.store, T, "Read the HANDOFF.")
     play.look()
@@ -145,9 +145,10 @@ def test_a_look_that_shows_nothing_new_tells_nothing(play: Play) -> None:
 def test_what_is_out_of_the_ordinary_is_told_once(play: Play) -> None:
     play.claim("s1")
     play.write(
-        entry(Kind.STARTED, "step 1", context_pct=20.0), entry(Kind.COMPLETED, "step 1", context_pct=36.0)
+        entry(EntryKind.STARTED, "step 1", context_pct=20.0),
+        entry(EntryKind.COMPLETED, "step 1", context_pct=36.0),
     )
-    play.write(entry(Kind.DEVIATION, "step 2", "otherwise", severity=Severity.HIGH))
+    play.write(entry(EntryKind.DEVIATION, "step 2", "otherwise", severity=Severity.HIGH))
     quiet = [replace(play.views[-1], quiet_s=seconds) for seconds in (299.0, 300.0, 360.0)]
     texts = [event.text for event in told(play.store, [*play.views, *quiet])]
     assert texts[-4:] == [
@@ -172,11 +173,11 @@ def test_reports_are_told_with_what_they_say(play: Play) -> None:
     report = ErrorReport(
         retry=Nth(number=1, of=5), context_usage_pct=None, self_correction=NO, error="it broke", report=None
     )
-    kept = (entry(Kind.ERROR, "step 1", "it broke"),)
+    kept = (entry(EntryKind.ERROR, "step 1", "it broke"),)
     service.report(play.store, play.owner, MessageType.ERROR, report.render(), last_error="x", entries=kept)
     play.look()
     play.judge(State.FIX_PROPOSED, "Play it once more.")
-    play.resume(entry(Kind.NOTE, text="conductor: Play it once more."))
+    play.resume(entry(EntryKind.NOTE, text="conductor: Play it once more."))
     warning = ContextWarning(
         context_usage_pct=67,
         self_correction=NO,
@@ -186,7 +187,7 @@ def test_reports_are_told_with_what_they_say(play: Play) -> None:
         to_checkpoint_pct=8,
         recommendation="hand off now",
     )
-    kept = (entry(Kind.CONTEXT, text="EVALUATION triggered"),)
+    kept = (entry(EntryKind.CONTEXT, text="EVALUATION triggered"),)
     service.report(
         play.store, play.owner, MessageType.CONTEXT_WARNING, warning.render(), last_error="c", entries=kept
     )
@@ -228,7 +229,7 @@ def test_where_people_start_the_sessions_nobody_takes_over_by_himself(play: Play
 def test_a_question_that_belongs_to_no_step_names_none(play: Play) -> None:
     """AUDIT-N6."""
     play.claim("s1")
-    service.ask(play.store, play.owner, "what now?", Entry(kind=Kind.QUESTION, text="what now?"))
+    service.ask(play.store, play.owner, "what now?", Entry(kind=EntryKind.QUESTION, text="what now?"))
     view = service.task_view(play.store, T)
     assert say_entry(view.journal[-1], view) == "asks: what now?"
 
@@ -248,7 +249,7 @@ def test_what_a_successor_found_is_told(play: Play) -> None:
         verification="checkpoint 1: All passing",
         resuming_from="step 2 (Measure)",
     )
-    play.write(entry(Kind.RESUMED, text=found.render()), entry(Kind.RESUMED, text="something else"))
+    play.write(entry(EntryKind.RESUMED, text=found.render()), entry(EntryKind.RESUMED, text="something else"))
     assert [event.text for event in told(play.store, play.views)][-1] == (
         "HANDOFF missing; checkpoint 1: All passing; goes on at step 2 (Measure)"
     )
@@ -257,17 +258,17 @@ def test_what_a_successor_found_is_told(play: Play) -> None:
 @pytest.mark.parametrize(
     ("written", "text"),
     [
-        (entry(Kind.LAUNCHED, "step 1 agent 1", "Draw"), "step 1 agent 1 handed to a subagent: Draw"),
-        (entry(Kind.RETURNED, "step 1 agent 1"), "step 1 agent 1 completed"),
-        (entry(Kind.FAILED, "step 1", "exit code 1"), "step 1 failed: exit code 1"),
-        (entry(Kind.SELF_CORRECTION, "step 1", "a slip"), "anomaly: self-correction in step 1: a slip"),
-        (entry(Kind.PARTIAL, "step 1", "half"), "step 1 done in part: half"),
-        (entry(Kind.QUESTION, "step 1", "may I?"), "asks in step 1: may I?"),
-        (entry(Kind.NOT_VERIFIED, "checkpoint 1", "2 failed"), "checkpoint 1 is not green: 2 failed"),
-        (entry(Kind.SET_ASIDE, text="refs/x"), "unfinished work set aside at refs/x"),
-        (entry(Kind.RECONCILED, "step 1", "in git"), "step 1 was done already: in git"),
-        (entry(Kind.STARTED, "step 1"), "step 1 started"),
-        (entry(Kind.REWORKED, "by hand"), "by hand done"),
+        (entry(EntryKind.LAUNCHED, "step 1 agent 1", "Draw"), "step 1 agent 1 handed to a subagent: Draw"),
+        (entry(EntryKind.RETURNED, "step 1 agent 1"), "step 1 agent 1 completed"),
+        (entry(EntryKind.FAILED, "step 1", "exit code 1"), "step 1 failed: exit code 1"),
+        (entry(EntryKind.SELF_CORRECTION, "step 1", "a slip"), "anomaly: self-correction in step 1: a slip"),
+        (entry(EntryKind.PARTIAL, "step 1", "half"), "step 1 done in part: half"),
+        (entry(EntryKind.QUESTION, "step 1", "may I?"), "asks in step 1: may I?"),
+        (entry(EntryKind.NOT_VERIFIED, "checkpoint 1", "2 failed"), "checkpoint 1 is not green: 2 failed"),
+        (entry(EntryKind.SET_ASIDE, text="refs/x"), "unfinished work set aside at refs/x"),
+        (entry(EntryKind.RECONCILED, "step 1", "in git"), "step 1 was done already: in git"),
+        (entry(EntryKind.STARTED, "step 1"), "step 1 started"),
+        (entry(EntryKind.REWORKED, "by hand"), "by hand done"),
     ],
 )
 def test_an_entry_is_told_in_plain_words(play: Play, written: Entry, text: str) -> None:
@@ -382,9 +383,9 @@ def test_what_one_second_holds_is_told_in_the_order_of_its_writing(store: Store)
     first, second = plays
     second.claim("s2")
     first.claim("s1")
-    first.write(entry(Kind.STARTED, "step 1", "Read"))
+    first.write(entry(EntryKind.STARTED, "step 1", "Read"))
     second.submit(1, 2)
-    first.write(entry(Kind.COMPLETED, "step 1"))
+    first.write(entry(EntryKind.COMPLETED, "step 1"))
     second.judge(State.REVIEW_APPROVED, "Approved.")
     assert isinstance(store, SqliteStore)
     for trigger, table in (("history_fixed", "history"), ("journal_fixed", "journal")):

@@ -14,8 +14,8 @@ from musician.cli.run_events import Reporter
 from musician.cli.run_standing import standing_of
 from musician.cli.run_table import LiveTable, final_table
 from musician.protocol.claim import Claim
-from musician.protocol.journal import Entry, Kind
-from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.journal import Entry, EntryKind
+from musician.protocol.musician.program import CheckpointItem, Play, Program
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.port import Store
@@ -29,7 +29,9 @@ LONGEST = "t" + "0123456789" * 6 + "end"
 def program(task_id: str) -> Program:
     step = Play(item="step 1", title="Do", prose="", scripts=(), step=1)
     piece = Play(item="step 2 agent 1", title="Draw", prose="", scripts=(), step=2, is_agent=True)
-    check = Check(item="checkpoint 1", number=1, of=1, title="ok", commands=(), rework=(), final=True)
+    check = CheckpointItem(
+        item="checkpoint 1", number=1, of=1, title="ok", commands=(), rework=(), final=True
+    )
     return Program(task_id=task_id, title="t", items=(step, piece, check))
 
 
@@ -58,7 +60,7 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> LiveTable:
         service.open_task(store, task_id, title=f"Task {number} — an ordinary title", instruction_path="i.md")
         if number % 3 == 0:
             claim = service.claim(store, task_id, f"s{number}", settings=Settings()).claim
-            service.record(store, claim, Entry(kind=Kind.STARTED, item="step 1", context_pct=42))
+            service.record(store, claim, Entry(kind=EntryKind.STARTED, item="step 1", context_pct=42))
         if number % 6 == 0:
             service.ask_human(store, task_id, kind="question", subject_id=1, text="may I? " * 40)
     service.open_task(store, LONGEST, title="Z" * 300, instruction_path="i.md")
@@ -115,10 +117,10 @@ def test_the_bar_counts_items_and_the_step_is_the_next_one(store: Store) -> None
         return next(line for line in plain(table_of(store).frame(100, 30)).split("\n") if "working" in line)
 
     assert "step 1 of 2" in row()
-    service.record(store, claim, Entry(kind=Kind.COMPLETED, item="step 1", context_pct=30))
+    service.record(store, claim, Entry(kind=EntryKind.COMPLETED, item="step 1", context_pct=30))
     assert "step 2 agent 1" in row()
     assert "30%" in row()
-    service.record(store, claim, Entry(kind=Kind.RETURNED, item="step 2 agent 1"))
+    service.record(store, claim, Entry(kind=EntryKind.RETURNED, item="step 2 agent 1"))
     assert "checkpoint 1 of 1" in row()
 
 

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from musician import service
-from musician.protocol.journal import Kind
+from musician.protocol.journal import EntryKind
 from musician.protocol.states import State
 from musician.service import TaskView
 from musician.store.opening import open_store
@@ -134,7 +134,7 @@ def test_the_full_context_is_handed_off_through_an_exit(played: Played) -> None:
         [
             row.item
             for row in view.journal
-            if row.kind == Kind.COMPLETED and row.claim_epoch == session.claim_epoch
+            if row.kind == EntryKind.COMPLETED and row.claim_epoch == session.claim_epoch
         ]
         for session in view.sessions
     )
@@ -159,7 +159,7 @@ def test_the_tasks_of_the_first_phase_are_played_at_the_same_time_and_the_second
 
 def test_the_desk_used_a_subagent_and_owned_up_to_its_self_correction(played: Played) -> None:
     kinds = {row.kind for row in played.views["task-04"].journal}
-    assert {Kind.RETURNED, Kind.SELF_CORRECTION} <= kinds
+    assert {EntryKind.RETURNED, EntryKind.SELF_CORRECTION} <= kinds
     assert len(played.views["task-04"].submissions) == 2
 
 

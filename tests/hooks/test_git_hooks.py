@@ -10,7 +10,7 @@ import pytest
 
 from musician import service
 from musician.protocol.claim import Claim
-from musician.protocol.journal import Kind
+from musician.protocol.journal import EntryKind
 from musician.protocol.policy.forbidden import Act
 from musician.store.sqlite.store import SqliteStore
 
@@ -81,7 +81,7 @@ def test_a_script_of_a_musicians_session_pushes_nothing(
     assert done.returncode != 0
     assert "musician: Refused (push)" in done.stderr
     assert branches(remote) == ""
-    assert service.journal_of(store, claim.task_id)[-1].kind == Kind.REFUSED
+    assert service.journal_of(store, claim.task_id)[-1].kind == EntryKind.REFUSED
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from musician import service
 from musician.hooks.limit import OverTime, time_limit
 from musician.protocol.claim import Claim
 from musician.protocol.settings import Settings
-from musician.runtime.byhand.takeup import take_up
+from musician.runtime.manual.takeup import take_up
 from musician.store.sqlite.store import SqliteStore
 from musician.trees import marks
 from musician.trees.root import find_root

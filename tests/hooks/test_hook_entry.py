@@ -13,7 +13,7 @@ import pytest
 from musician import service
 from musician.hooks.entry import EVENTS, main
 from musician.hooks.event import as_event, session_of
-from musician.hooks.place import Place
+from musician.hooks.hook_context import HookContext
 from musician.protocol.claim import Claim
 from musician.protocol.errors import MusicianError
 from musician.protocol.names import check_session_id
@@ -98,41 +98,41 @@ def test_an_unknown_event_is_let_pass(
 
 def test_the_look_knows_a_live_claim_from_a_lost_one(store: SqliteStore, claim: Claim) -> None:
     """A claim that was taken over is still known to have been one."""
-    place = Place(None, str(store.path))
-    place.look("sess-aaa")
-    (held,) = place.live
+    context = HookContext(None, str(store.path))
+    context.look("sess-aaa")
+    (held,) = context.live
     assert (held.task_id, held.epoch, held.state, held.undelivered) == ("task-03", 1, "working", 1)
     assert held.heartbeat_age_s is not None
     assert 0 <= held.heartbeat_age_s < 60
     service.fence(store, "task-03", epoch=1)
-    place.look("sess-aaa")
-    assert (place.live, [each.task_id for each in place.held]) == ((), ["task-03"])
-    place.look("sess-bbb")
-    assert place.held == ()
+    context.look("sess-aaa")
+    assert (context.live, [each.task_id for each in context.held]) == ((), ["task-03"])
+    context.look("sess-bbb")
+    assert context.held == ()
 
 
 def test_the_look_counts_what_has_not_been_delivered_to_this_claim(store: SqliteStore, claim: Claim) -> None:
     """Delivered once, a message is not delivered again before it is acknowledged (D12.2)."""
-    place = Place(None, str(store.path))
+    context = HookContext(None, str(store.path))
     message = service.send(store, "task-03", "mind the accents")
     service.deliver(store, claim, (message,))
-    place.look("sess-aaa")
-    assert place.held[0].undelivered == 1
+    context.look("sess-aaa")
+    assert context.held[0].undelivered == 1
     service.deliver(store, claim, tuple(each.id for each in service.unread(store, "task-03")))
-    place.look("sess-aaa")
-    assert place.held[0].undelivered == 0
+    context.look("sess-aaa")
+    assert context.held[0].undelivered == 0
 
 
 def test_the_conductors_own_row_counts_as_a_claim(store: SqliteStore) -> None:
-    place = Place(None, str(store.path))
+    context = HookContext(None, str(store.path))
     service.start_conducting(store, "sess-aaa", other_is_alive=None, settings=Settings())
-    place.look("sess-aaa")
-    assert [(each.task_id, each.is_live) for each in place.held] == [("task-00", True)]
+    context.look("sess-aaa")
+    assert [(each.task_id, each.is_live) for each in context.held] == [("task-00", True)]
 
 
 def test_the_look_has_the_protocols_states_and_the_stores_id() -> None:
     """They are written out where importing them would be too dear."""
-    here = Path(str(sys.modules["musician.hooks.place"].__file__))
+    here = Path(str(sys.modules["musician.hooks.hook_context"].__file__))
     inactive = "('watching', 'exited', 'complete')"
     assert here.with_name("look.sql").read_text(encoding="utf-8").count(inactive) == 2
     assert {each.strip("'") for each in inactive.strip("()").split(", ")} == set(State) - ACTIVE
@@ -150,7 +150,7 @@ def test_a_stranger_is_let_go_before_anything_dear_is_imported(
         "musician.hooks",
         "musician.hooks.entry",
         "musician.hooks.event",
-        "musician.hooks.place",
+        "musician.hooks.hook_context",
         "musician.project",
         "musician.trees",
         "musician.trees.finding",

@@ -13,7 +13,7 @@ import pytest
 
 from musician import service
 from musician.hooks.entry import EVENTS
-from musician.hooks.place import PATIENCE_S, find_database
+from musician.hooks.hook_context import PATIENCE_S, find_database
 from musician.protocol.claim import Claim
 from musician.protocol.errors import NoRepository
 from musician.store.sqlite.store import SqliteStore
@@ -95,8 +95,8 @@ def test_the_root_is_the_one_that_git_names(ways: dict[str, Path]) -> None:
 @pytest.mark.parametrize("content", ["", "nonsense", "gitdir: \0", "gitdir: /nowhere/at/all\n"])
 def test_a_git_file_that_leads_nowhere_makes_no_trouble(tmp_path: Path, content: str) -> None:
     (tmp_path / ".git").write_text(content, encoding="utf-8")
-    place = find_database({}, str(tmp_path))
-    assert place is None or not place.exists
+    context = find_database({}, str(tmp_path))
+    assert context is None or not context.exists
 
 
 def test_a_named_database_wins_and_the_project_counts_for_more_than_the_folder(
@@ -202,7 +202,7 @@ def test_b10_a_database_that_cannot_be_written_is_answered_in_good_time(
 ) -> None:
     """What can be known by reading still holds: a musician is not compacted (B10)."""
     assert PATIENCE_S * 2 < 30, "the shortest time limit of a hook that may wait twice"
-    monkeypatch.setattr("musician.hooks.place.PATIENCE_S", 0.2)
+    monkeypatch.setattr("musician.hooks.hook_context.PATIENCE_S", 0.2)
     begun = time.monotonic()
     with trouble(store):  # type: ignore[attr-defined]
         answered = _ask(hook, event, saying=str(store.path))

@@ -8,7 +8,7 @@ import pytest
 from musician import service
 from musician.hooks.prompt_expansion import MOST_STEP_CHARS
 from musician.protocol.claim import Claim
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.sqlite.store import SqliteStore
@@ -113,7 +113,7 @@ def test_a_successor_is_told_what_was_left_and_what_was_said(
     hook: "Hook", store: SqliteStore, claim: Claim
 ) -> None:
     """In one line, with pointers to the rest (D20.1)."""
-    service.record(store, claim, Entry(kind=Kind.COMPLETED, item="step 1"))
+    service.record(store, claim, Entry(kind=EntryKind.COMPLETED, item="step 1"))
     service.exit_task(
         store, claim, reason="context", notice="EXITED", handoff_path="temp/task-03-HANDOFF", handoff="next"
     )

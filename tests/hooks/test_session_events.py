@@ -303,7 +303,7 @@ def test_a_handoff_that_fails_keeps_the_task_and_names_the_way_out(
     hook: "Hook", store: SqliteStore, known: Claim, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """D42.2: the conversation is not compacted under a musician."""
-    monkeypatch.setattr("musician.hooks.place.PATIENCE_S", 0.2)
+    monkeypatch.setattr("musician.hooks.hook_context.PATIENCE_S", 0.2)
     holder = apsw.Connection(str(store.path))
     holder.execute("BEGIN IMMEDIATE")
     try:

@@ -14,9 +14,9 @@ import pytest
 
 from musician import service
 from musician.hooks.stop import MONITOR
-from musician.processes.vital import VitalSign, hold
+from musician.processes.life_lock import LifeLock, hold
 from musician.protocol.claim import Claim
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.rules.gate import Leave
 from musician.protocol.settings import Settings
@@ -36,7 +36,7 @@ def started(store: SqliteStore, claim: Claim, item: str = "step 1") -> None:
     """The session has read what it was told, and begins."""
     ids = tuple(message.id for message in service.unread(store, claim.task_id))
     service.deliver(store, claim, ids)
-    service.record(store, claim, Entry(kind=Kind.STARTED, item=item))
+    service.record(store, claim, Entry(kind=EntryKind.STARTED, item=item))
 
 
 def in_error(store: SqliteStore, claim: Claim) -> None:
@@ -51,7 +51,7 @@ def told(store: SqliteStore) -> list[str]:
 
 
 @pytest.fixture(autouse=True)
-def tools(request: pytest.FixtureRequest) -> Iterator[VitalSign | None]:
+def tools(request: pytest.FixtureRequest) -> Iterator[LifeLock | None]:
     """The tools' server, as it holds the life lock of the session's task."""
     if "claim" not in request.fixturenames:
         yield None
@@ -59,13 +59,13 @@ def tools(request: pytest.FixtureRequest) -> Iterator[VitalSign | None]:
     request.getfixturevalue("claim")
     root = find_root(request.getfixturevalue("repository"))
     sign = hold(root.locks_dir / "task-03.lock", session_id="sess-aaa")
-    assert isinstance(sign, VitalSign)
+    assert isinstance(sign, LifeLock)
     with sign:
         yield sign
 
 
 def test_without_the_tools_server_the_commands_are_named(
-    hook: "Hook", claim: Claim, store: SqliteStore, tools: VitalSign
+    hook: "Hook", claim: Claim, store: SqliteStore, tools: LifeLock
 ) -> None:
     """AUDIT-C8: late or dead, its tools do not exist."""
     started(store, claim)
@@ -123,7 +123,7 @@ def test_b01_nobody_is_kept_for_ever_and_the_last_allowance_leaves_a_trace(
     assert told(store) == []
     assert "let stop: it was kept 8 times in a row" in hook_process("Stop", **AGAIN).notice
     assert ["8 times in a row" in text for text in told(store)] == [True]
-    assert [row.kind for row in service.journal_of(store, "task-03")][-1] == Kind.LET_GO
+    assert [row.kind for row in service.journal_of(store, "task-03")][-1] == EntryKind.LET_GO
     client = service.client_of(store, claim.session_id)
     assert client is not None
     assert client.iterations == 9
@@ -147,7 +147,7 @@ def test_a_tool_call_between_starts_the_row_anew_and_progress_the_count(
     with transcript.open("a") as file:
         file.write(json.dumps({"type": "assistant", "message": {"content": [{"type": "tool_use"}]}}) + "\n")
     assert counts() == (3, 1)
-    service.record(store, claim, Entry(kind=Kind.COMPLETED, item="step 1"))
+    service.record(store, claim, Entry(kind=EntryKind.COMPLETED, item="step 1"))
     assert counts() == (1, 2)
 
 
@@ -302,7 +302,7 @@ def test_b10_a_broken_database_lets_the_session_go_and_leaves_a_trace(
 def test_b10_a_locked_database_keeps_the_session_uncounted(
     hook: "Hook", claim: Claim, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("musician.hooks.place.PATIENCE_S", 0.1)
+    monkeypatch.setattr("musician.hooks.hook_context.PATIENCE_S", 0.1)
     started(store, claim)
     holder = apsw.Connection(str(store.path))
     holder.execute("BEGIN IMMEDIATE")

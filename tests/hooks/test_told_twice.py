@@ -11,7 +11,7 @@ import pytest
 from musician import service
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
-from musician.runtime.byhand.takeup import TakenUp, take_up
+from musician.runtime.manual.takeup import TakenUp, take_up
 from musician.store.sqlite.store import SqliteStore
 from musician.trees.root import find_root
 

@@ -10,7 +10,7 @@ import pytest
 from musician import service
 from musician.mcp_server.tools import TOOLS
 from musician.protocol.claim import Claim
-from musician.protocol.journal import Kind
+from musician.protocol.journal import EntryKind
 from musician.protocol.policy.forbidden import Act
 from musician.protocol.settings import Settings
 from musician.store.sqlite.store import SqliteStore
@@ -33,7 +33,7 @@ def test_a_push_is_denied_with_its_reason_and_stands_in_the_journal(
     """D21.1: visible as a refusal, with its reason."""
     assert "does not publish" in hook("PreToolUse", **bash("cd src && git -C . push")).denies
     last = service.journal_of(store, "task-03")[-1]
-    assert last.kind == Kind.REFUSED
+    assert last.kind == EntryKind.REFUSED
     assert last.text.startswith("git -C . push (push: ")
     assert last.session_id == claim.session_id
 
@@ -193,7 +193,7 @@ def test_a_locked_database_is_not_waited_for(
     hook: "Hook", claim: Claim, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """B10: a lock held for a minute delays no tool call; what is read is not locked, what is written is left out."""
-    monkeypatch.setattr("musician.hooks.place.PATIENCE_S", 0.2)
+    monkeypatch.setattr("musician.hooks.hook_context.PATIENCE_S", 0.2)
     holder = apsw.Connection(str(store.path))
     holder.execute("BEGIN IMMEDIATE")
     try:

@@ -21,9 +21,9 @@ from musician import project as context
 from musician import service
 from musician.config import load_settings
 from musician.mcp_server import acts, verifying
-from musician.mcp_server.seat import Seat
+from musician.mcp_server.served_session import ServedSession
 from musician.mcp_server.tools import TOOLS
-from musician.processes.vital import lock_path
+from musician.processes.life_lock import lock_path
 from musician.protocol.states import State
 from musician.runtime.locking import lock_plan_file
 from musician.store.rows import MessageRow
@@ -120,21 +120,21 @@ class Tools:
 
     def __init__(self, project: Project, environ: dict[str, str]) -> None:
         self.place = context.Project(str(project.folder))
-        self.seat = Seat(environ, self.place)
+        self.served = ServedSession(environ, self.place)
 
     def __call__(self, name: str, **given: object) -> str:
         """What the tool answers; raises what it refuses."""
         arguments = TOOLS[name].parse(given)
         if TOOLS[name].is_errand:
-            return str(anyio.run(partial(getattr(verifying, name), self.seat, **arguments)))
-        reply = getattr(acts, name)(self.seat, **arguments)
+            return str(anyio.run(partial(getattr(verifying, name), self.served, **arguments)))
+        reply = getattr(acts, name)(self.served, **arguments)
         if isinstance(reply, acts.Reply):
             reply.once_delivered()
             return reply.text
         return str(reply)
 
     def close(self) -> None:
-        self.seat.close()
+        self.served.close()
         self.place.close()
 
 
@@ -143,12 +143,12 @@ def seated(project: Project) -> Iterator[Callable[..., Tools]]:
     """Tools for a session: ``seated("s1")`` of a host, ``seated(CLAUDE_CODE_SESSION_ID="s1")`` of a client."""
     made: list[Tools] = []
 
-    def seat(session_id: str | None = None, **environ: str) -> Tools:
+    def served(session_id: str | None = None, **environ: str) -> Tools:
         own = {} if session_id is None else {"MUSICIAN_SESSION": session_id}
         made.append(Tools(project, {**own, **environ}))
         return made[-1]
 
-    yield seat
+    yield served
     for each in made:
         each.close()
 

@@ -245,7 +245,7 @@ def test_a_message_is_acknowledged_once_its_reply_was_delivered_and_not_before(
     project: Any, tools: Any
 ) -> None:
     service.send(project.store, "task-01", "hear this")
-    reply = acts.inbox(tools.seat)
+    reply = acts.inbox(tools.served)
     assert isinstance(reply, acts.Reply)
     assert project.view().unread == 1
     reply.once_delivered()
@@ -316,7 +316,7 @@ def test_a_call_refreshes_a_heartbeat_that_is_due_and_no_other(project: Any, too
             "UPDATE orchestration_tasks SET last_heartbeat = datetime('now', ?) WHERE task_id = 'task-01'",
             (f"-{age_s} seconds",),
         )
-        tools.seat.beat()
+        tools.served.beat()
         assert (project.view().row.heartbeat_age_s < 60) == fresh
 
 
@@ -366,17 +366,17 @@ def test_a_waiting_musicians_heart_beats_while_its_subagents_work(project: Any, 
     project.store.connection.execute(
         "UPDATE orchestration_tasks SET last_heartbeat = datetime('now', '-500 seconds') WHERE task_id = 'task-01'"
     )
-    tools.seat.beat(delegated=True)
+    tools.served.beat(delegated=True)
     assert project.view().row.heartbeat_age_s > 400
     subagent = service.Subagent(agent_id="a1", kind="general-purpose")
-    service.begin_subagent(project.store, tools.seat.claim, subagent)
-    tools.seat.beat(delegated=True)
+    service.begin_subagent(project.store, tools.served.claim, subagent)
+    tools.served.beat(delegated=True)
     assert project.view().row.heartbeat_age_s < 60
 
 
 def test_work_is_not_judged_while_anything_of_its_session_is_at_work(project: Any, tools: Any) -> None:
     """AUDIT-K6, D41.1: a checkpoint and the end wait for it, naming it."""
-    claim = tools.seat.claim
+    claim = tools.served.claim
     service.begin_subagent(project.store, claim, service.Subagent(agent_id="a1", kind="general-purpose"))
     for act in (partial(tools, "checkpoint", summary="x"), partial(tools, "complete")):
         with pytest.raises(EvidenceMissing, match=r"subagent a1 \(general-purpose\)"):

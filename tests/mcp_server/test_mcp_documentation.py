@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from musician.mcp_server.errands import ANSWER_WITHIN_S
+from musician.mcp_server.background_calls import ANSWER_WITHIN_S
 from musician.mcp_server.table import MOST_BYTES, MOST_ROWS
 from musician.mcp_server.tools import TOOLS, Tool
 from musician.service.rawwork import WRITABLE

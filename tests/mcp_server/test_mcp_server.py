@@ -15,7 +15,7 @@ import pytest
 from musician import service
 from musician.mcp_server.server import EXIT_WITHIN_S
 from musician.mcp_server.tools import TOOLS
-from musician.processes.vital import is_held
+from musician.processes.life_lock import is_held
 from musician.protocol.states import State
 from musician.testing import until
 from musician.testing.waiting import HANG_S

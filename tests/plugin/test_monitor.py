@@ -14,7 +14,7 @@ from typing import IO, cast
 import pytest
 
 from musician import service
-from musician.hooks.place import Place
+from musician.hooks.hook_context import HookContext
 from musician.plugin.monitor import PATIENCE_S, Monitor
 from musician.processes.identity import identify
 from musician.protocol.claim import Claim
@@ -34,7 +34,7 @@ def client(pid: int) -> Met:
 
 @pytest.fixture
 def monitor(store: SqliteStore, claim: Claim) -> Monitor:
-    return Monitor(Place(None, str(store.path)), "s1", store, SETTINGS)
+    return Monitor(HookContext(None, str(store.path)), "s1", store, SETTINGS)
 
 
 def reported(store: SqliteStore, claim: Claim) -> int:
@@ -241,4 +241,4 @@ def test_a_bell_wakes_it_and_it_ends_with_its_client(
 @pytest.mark.parametrize("session", ["", "null", "stranger"])
 def test_nobody_is_woken_who_plays_no_task(store: SqliteStore, claim: Claim, session: str) -> None:
     service.send(store, "task-03", "mind the accents")
-    assert Monitor(Place(None, str(store.path)), session, store, SETTINGS).look(1000) == []
+    assert Monitor(HookContext(None, str(store.path)), session, store, SETTINGS).look(1000) == []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from musician.plugin.places import for_user
-from musician.plugin.rendering import TEMPLATE, Program, render, this_program
+from musician.plugin.rendering import TEMPLATE, PluginRuntime, render, this_program
 from musician.protocol.errors import TreeNotReady
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def test_every_fact_is_filled_in_whatever_its_letters_are(home: Path) -> None:
     """B09: quotes, dollars and letters of a path change nothing of what a file says."""
     place = for_user({"HOME": str(home)})
     odd = "/opt/a \"b\" 'c' $d \\e é {{f}}/python3"
-    program = Program(python=odd, program_python=odd, packages=(odd, "/second"), version="1")
+    program = PluginRuntime(python=odd, program_python=odd, packages=(odd, "/second"), version="1")
     render(place, program)
 
     def read(name: str) -> Any:
@@ -172,7 +172,7 @@ def test_every_fact_is_filled_in_whatever_its_letters_are(home: Path) -> None:
 
 @pytest.mark.parametrize("path", ["/opt/a\nb/python3", "/opt/\udcff/python3", "/opt/${HOME}/python3"])
 def test_a_path_that_settings_cannot_hold_is_refused(home: Path, path: str) -> None:
-    program = Program(python=path, program_python=path, packages=())
+    program = PluginRuntime(python=path, program_python=path, packages=())
     with pytest.raises(TreeNotReady, match="a path that no settings can hold"):
         render(for_user({"HOME": str(home)}), program)
 

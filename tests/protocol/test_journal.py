@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from musician.protocol.journal import Entry, Kind, Progress, deviation_in, status_line
+from musician.protocol.journal import Entry, EntryKind, Progress, deviation_in, status_line
 from musician.protocol.rules.deviations import Deviation, Severity
 
 ENTRIES = st.lists(
     st.builds(
         Entry,
-        kind=st.sampled_from(Kind),
+        kind=st.sampled_from(EntryKind),
         item=st.sampled_from(["", "step 1", "step 2", "checkpoint 1", "step 2 agent 1"]),
         text=st.text(max_size=20),
         severity=st.sampled_from(Severity),
@@ -26,10 +26,10 @@ def after(*entries: Entry) -> Progress:
     return Progress().after(entries)
 
 
-@pytest.mark.parametrize("kind", [Kind.COMPLETED, Kind.RETURNED, Kind.RECONCILED])
-def test_a_finished_item_is_done_once_and_keeps_its_place(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [EntryKind.COMPLETED, EntryKind.RETURNED, EntryKind.RECONCILED])
+def test_a_finished_item_is_done_once_and_keeps_its_place(kind: EntryKind) -> None:
     progress = after(
-        Entry(kind=Kind.COMPLETED, item="step 2", commit_id="c1"),
+        Entry(kind=EntryKind.COMPLETED, item="step 2", commit_id="c1"),
         Entry(kind=kind, item="step 1", commit_id="c2"),
         Entry(kind=kind, item="step 2"),
     )
@@ -41,22 +41,29 @@ def test_a_finished_item_is_done_once_and_keeps_its_place(kind: Kind) -> None:
 
 def test_a_rework_moves_the_commit_and_finishes_no_item() -> None:
     progress = after(
-        Entry(kind=Kind.COMPLETED, item="step 1", commit_id="c1"),
-        Entry(kind=Kind.REWORKED, item="checkpoint 1 rework 1", commit_id="c2"),
+        Entry(kind=EntryKind.COMPLETED, item="step 1", commit_id="c1"),
+        Entry(kind=EntryKind.REWORKED, item="checkpoint 1 rework 1", commit_id="c2"),
     )
     assert progress.completed == ("step 1",)
     assert progress.last_commit == "c2"
 
 
 def test_what_was_only_begun_or_failed_is_not_done() -> None:
-    kinds = (Kind.STARTED, Kind.LAUNCHED, Kind.FAILED, Kind.PARTIAL, Kind.SET_ASIDE, Kind.SENT_BACK)
+    kinds = (
+        EntryKind.STARTED,
+        EntryKind.LAUNCHED,
+        EntryKind.FAILED,
+        EntryKind.PARTIAL,
+        EntryKind.SET_ASIDE,
+        EntryKind.SENT_BACK,
+    )
     assert after(*(Entry(kind=kind, item="step 1") for kind in kinds)) == Progress()
 
 
 def test_deviations_keep_their_order_and_whether_they_were_ruled() -> None:
     progress = after(
-        Entry(kind=Kind.DEVIATION, item="step 1", text="a", severity=Severity.LOW, ruled=True),
-        Entry(kind=Kind.DEVIATION, item="step 1", text="b", severity=Severity.HIGH),
+        Entry(kind=EntryKind.DEVIATION, item="step 1", text="a", severity=Severity.LOW, ruled=True),
+        Entry(kind=EntryKind.DEVIATION, item="step 1", text="b", severity=Severity.HIGH),
     )
     assert progress.deviations == (
         Deviation(severity=Severity.LOW, text="a", ruled=True),
@@ -66,7 +73,7 @@ def test_deviations_keep_their_order_and_whether_they_were_ruled() -> None:
 
 def test_a_deviation_without_a_severity_cannot_be_made() -> None:
     with pytest.raises(ValueError, match="severity"):
-        Entry(kind=Kind.DEVIATION, text="something else")
+        Entry(kind=EntryKind.DEVIATION, text="something else")
 
 
 @pytest.mark.parametrize(
@@ -74,18 +81,18 @@ def test_a_deviation_without_a_severity_cannot_be_made() -> None:
     [("step 3", "wrote it anew:", "step 3: wrote it anew:"), ("", "why", "why"), ("step 3", "", "step 3")],
 )
 def test_a_self_correction_is_kept_with_its_place(item: str, text: str, said: str) -> None:
-    assert after(Entry(kind=Kind.SELF_CORRECTION, item=item, text=text)).self_corrections == (said,)
+    assert after(Entry(kind=EntryKind.SELF_CORRECTION, item=item, text=text)).self_corrections == (said,)
 
 
 def test_an_approval_stands_for_its_item_and_clears_what_failed_before_it() -> None:
     failed = after(
-        Entry(kind=Kind.NOT_VERIFIED, item="checkpoint 1"),
-        Entry(kind=Kind.NOT_VERIFIED, item="checkpoint 1"),
-        Entry(kind=Kind.ERROR, text="no"),
-        Entry(kind=Kind.QUESTION, text="which?"),
+        Entry(kind=EntryKind.NOT_VERIFIED, item="checkpoint 1"),
+        Entry(kind=EntryKind.NOT_VERIFIED, item="checkpoint 1"),
+        Entry(kind=EntryKind.ERROR, text="no"),
+        Entry(kind=EntryKind.QUESTION, text="which?"),
     )
     assert (failed.failed_verifications, failed.errors, failed.questions) == (2, 1, 1)
-    approved = failed.after([Entry(kind=Kind.APPROVED, item="checkpoint 1")])
+    approved = failed.after([Entry(kind=EntryKind.APPROVED, item="checkpoint 1")])
     assert (approved.failed_verifications, approved.errors, approved.questions) == (0, 0, 1)
     assert approved.is_done("checkpoint 1")
     assert approved.completed == ()
@@ -93,15 +100,15 @@ def test_an_approval_stands_for_its_item_and_clears_what_failed_before_it() -> N
 
 def test_rounds_are_counted_for_each_checkpoint() -> None:
     items = ("checkpoint 1", "checkpoint 1", "checkpoint 2")
-    progress = after(*(Entry(kind=Kind.SUBMITTED, item=item) for item in items))
+    progress = after(*(Entry(kind=EntryKind.SUBMITTED, item=item) for item in items))
     assert progress.rounds == {"checkpoint 1": 2, "checkpoint 2": 1}
 
 
 def test_the_last_measured_context_counts() -> None:
     progress = after(
-        Entry(kind=Kind.CONTEXT, text="used", context_pct=12.5),
-        Entry(kind=Kind.COMPLETED, item="step 1", context_pct=40),
-        Entry(kind=Kind.STARTED, item="step 2"),
+        Entry(kind=EntryKind.CONTEXT, text="used", context_pct=12.5),
+        Entry(kind=EntryKind.COMPLETED, item="step 1", context_pct=40),
+        Entry(kind=EntryKind.STARTED, item="step 2"),
     )
     assert progress.last_context_pct == 40
 
@@ -115,7 +122,10 @@ def test_progress_does_not_depend_on_where_a_session_was_cut_off(entries: list[E
 def test_progress_takes_nothing_back_but_what_is_undone(entries: list[Entry]) -> None:
     progress = Progress()
     for entry in entries:
-        if entry.kind in (Kind.UNDONE, Kind.SUBMITTED):  # a later submission takes an approval away (D28)
+        if entry.kind in (
+            EntryKind.UNDONE,
+            EntryKind.SUBMITTED,
+        ):  # a later submission takes an approval away (D28)
             continue
         after_it = progress.after([entry])
         assert after_it.completed[: len(progress.completed)] == progress.completed
@@ -129,19 +139,19 @@ def test_progress_takes_nothing_back_but_what_is_undone(entries: list[Entry]) ->
     ("entry", "line"),
     [
         (
-            Entry(kind=Kind.CLAIMED, text="5f2c", context_pct=7.4),
+            Entry(kind=EntryKind.CLAIMED, text="5f2c", context_pct=7.4),
             "bootstrap started: task claimed, session: 5f2c [ctx: 7%]",
         ),
-        (Entry(kind=Kind.LOADED, text="docs/a.md"), "instructions loaded: docs/a.md"),
-        (Entry(kind=Kind.COMPLETED, item="step 1", context_pct=18), "step 1 completed [ctx: 18%]"),
-        (Entry(kind=Kind.SELF_CORRECTION, item="step 3", text="true"), "step 3 self-correction: true"),
+        (Entry(kind=EntryKind.LOADED, text="docs/a.md"), "instructions loaded: docs/a.md"),
+        (Entry(kind=EntryKind.COMPLETED, item="step 1", context_pct=18), "step 1 completed [ctx: 18%]"),
+        (Entry(kind=EntryKind.SELF_CORRECTION, item="step 3", text="true"), "step 3 self-correction: true"),
         (
-            Entry(kind=Kind.DEVIATION, item="step 2", text="{braces} | pipes", severity=Severity.MEDIUM),
+            Entry(kind=EntryKind.DEVIATION, item="step 2", text="{braces} | pipes", severity=Severity.MEDIUM),
             "step 2 deviation: {braces} | pipes (Medium)",
         ),
-        (Entry(kind=Kind.FAILED, item="step 2", text="one\n  two\n"), "step 2 FAILED: one two"),
-        (Entry(kind=Kind.NOTE, text="bootstrap started", context_pct=0), "bootstrap started [ctx: 0%]"),
-        (Entry(kind=Kind.RESUMED, text="one\n  two", context_pct=7), "one\n  two"),
+        (Entry(kind=EntryKind.FAILED, item="step 2", text="one\n  two\n"), "step 2 FAILED: one two"),
+        (Entry(kind=EntryKind.NOTE, text="bootstrap started", context_pct=0), "bootstrap started [ctx: 0%]"),
+        (Entry(kind=EntryKind.RESUMED, text="one\n  two", context_pct=7), "one\n  two"),
     ],
 )
 def test_a_status_line_reads_as_in_the_sources(entry: Entry, line: str) -> None:
@@ -152,23 +162,25 @@ def test_a_status_line_reads_as_in_the_sources(entry: Entry, line: str) -> None:
 def test_every_entry_is_one_line_but_for_the_takeover_message(entries: list[Entry]) -> None:
     for entry in entries:
         line = status_line(entry)
-        assert line == entry.text if entry.kind is Kind.RESUMED else len(line.splitlines()) <= 1
+        assert line == entry.text if entry.kind is EntryKind.RESUMED else len(line.splitlines()) <= 1
 
 
 def test_only_deviations_go_into_the_deviations_file() -> None:
-    lines = [kind for kind in Kind if deviation_in(Entry(kind=kind, severity=Severity.LOW)) is not None]
-    assert set(lines) == {Kind.DEVIATION, Kind.SENT_BACK, Kind.SKIPPED}
-    assert deviation_in(Entry(kind=Kind.SENT_BACK, item="checkpoint 2", text="a fix")) is None
+    lines = [kind for kind in EntryKind if deviation_in(Entry(kind=kind, severity=Severity.LOW)) is not None]
+    assert set(lines) == {EntryKind.DEVIATION, EntryKind.SENT_BACK, EntryKind.SKIPPED}
+    assert deviation_in(Entry(kind=EntryKind.SENT_BACK, item="checkpoint 2", text="a fix")) is None
 
 
 def test_a_rejection_is_a_deviation_that_is_ruled_as_it_comes() -> None:
-    rejected = Entry(kind=Kind.SENT_BACK, item="checkpoint 2", text="1. too long", severity=Severity.MEDIUM)
+    rejected = Entry(
+        kind=EntryKind.SENT_BACK, item="checkpoint 2", text="1. too long", severity=Severity.MEDIUM
+    )
     (found,) = Progress().after([rejected]).deviations
     assert found == Deviation(severity=Severity.MEDIUM, text="checkpoint 2: review_failed", ruled=True)
 
 
 def correction(item: str, text: str = "true") -> Entry:
-    return Entry(kind=Kind.CORRECTION, item=item, text=text)
+    return Entry(kind=EntryKind.CORRECTION, item=item, text=text)
 
 
 def test_corrections_wait_in_their_order_until_each_is_done_or_skipped() -> None:
@@ -176,8 +188,8 @@ def test_corrections_wait_in_their_order_until_each_is_done_or_skipped() -> None
     assert [each.item for each in progress.corrections] == [f"correction 7.{n}" for n in (1, 2, 3)]
     progress = progress.after(
         [
-            Entry(kind=Kind.COMPLETED, item="correction 7.1", commit_id="c1"),
-            Entry(kind=Kind.SKIPPED, item="correction 7.3"),
+            Entry(kind=EntryKind.COMPLETED, item="correction 7.1", commit_id="c1"),
+            Entry(kind=EntryKind.SKIPPED, item="correction 7.3"),
         ]
     )
     assert [each.item for each in progress.corrections] == ["correction 7.2"]
@@ -191,21 +203,21 @@ def test_later_corrections_take_the_place_of_those_not_played_yet() -> None:
 
 
 def test_what_is_skipped_counts_as_done_until_it_is_undone() -> None:
-    progress = Progress().after([Entry(kind=Kind.SKIPPED, item="step 2")])
+    progress = Progress().after([Entry(kind=EntryKind.SKIPPED, item="step 2")])
     assert progress.is_done("step 2")
-    assert not progress.after([Entry(kind=Kind.UNDONE, item="step 2")]).is_done("step 2")
+    assert not progress.after([Entry(kind=EntryKind.UNDONE, item="step 2")]).is_done("step 2")
 
 
 def test_what_the_conductor_has_left_out_is_a_low_deviation_that_is_ruled_as_it_comes() -> None:
-    skipped = Entry(kind=Kind.SKIPPED, item="step 5 agent 3", text="by correction 17.1")
+    skipped = Entry(kind=EntryKind.SKIPPED, item="step 5 agent 3", text="by correction 17.1")
     progress = Progress().after([skipped])
     text = "step 5 agent 3: skipped by correction 17.1"
     assert progress.deviations == (Deviation(severity=Severity.LOW, text=text, ruled=True),)
     assert progress.is_done("step 5 agent 3")
-    correction = Progress().after([Entry(kind=Kind.SKIPPED, item="correction 17.2")])
+    correction = Progress().after([Entry(kind=EntryKind.SKIPPED, item="correction 17.2")])
     assert correction.deviations == ()
 
 
 def test_a_kind_that_nobody_knows_is_a_note() -> None:
     """AUDIT-P4: a newer program's word, or broken bytes, stop no reader."""
-    assert Kind("of tomorrow") is Kind.NOTE
+    assert EntryKind("of tomorrow") is EntryKind.NOTE

@@ -4,7 +4,7 @@ import pytest
 
 from musician.protocol.landing import (
     LANDS,
-    Place,
+    Landing,
     has_landed,
     page_name,
     remark,
@@ -33,7 +33,7 @@ def test_every_type_has_its_place_inside_of_the_project() -> None:
     assert set(LANDS) == set(ProposalType)
     sections = {kind for kind, place in LANDS.items() if place.is_section}
     assert sections == {ProposalType.MEMORY, ProposalType.CLAUDE_MD}
-    assert LANDS[ProposalType.MEMORY] == Place(path="MEMORY.md", is_section=True)
+    assert LANDS[ProposalType.MEMORY] == Landing(path="MEMORY.md", is_section=True)
 
 
 def test_a_section_is_dated_and_names_its_source() -> None:

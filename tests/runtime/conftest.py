@@ -24,7 +24,7 @@ import pytest
 from musician import service
 from musician.config import load_settings
 from musician.processes.identity import identify
-from musician.processes.vital import holder, lock_path
+from musician.processes.life_lock import holder, lock_path
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
 from musician.runtime.locking import lock_plan_file

@@ -13,8 +13,8 @@ import pytest
 from musician import service
 from musician.plans.plan import load_plan
 from musician.processes.identity import boot_id, host_name, identify, started_at_s
+from musician.processes.life_lock import HeldBy, hold, lock_path
 from musician.processes.machine import CLOCK
-from musician.processes.vital import HeldBy, hold, lock_path
 from musician.protocol.resumption.handoff import FELL_SILENT
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.settings import Settings

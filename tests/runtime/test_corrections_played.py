@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from musician import service
-from musician.protocol.journal import Kind
+from musician.protocol.journal import EntryKind
 from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.states import State
 
@@ -44,7 +44,7 @@ echo two >> two.txt
 """
 
 ORDERS = ["revert step 1", "echo three >> three.txt"]
-DONE = (Kind.COMPLETED, Kind.RECONCILED)
+DONE = (EntryKind.COMPLETED, EntryKind.RECONCILED)
 
 
 def to_review(stage: "Stage") -> None:
@@ -82,7 +82,7 @@ def check(stage: "Stage") -> None:
     for number in (1, 2):
         done = [row for row in rows if row.item.endswith(f".{number}") and row.kind in DONE]
         assert len(done) == 1, done
-    assert kinds(stage, "step 1").count(Kind.UNDONE) == 1
+    assert kinds(stage, "step 1").count(EntryKind.UNDONE) == 1
     assert sum(row.kind in DONE for row in rows if row.item == "step 1") == 2
     stage.check_quiet()
 

@@ -15,11 +15,11 @@ import pytest
 
 from musician import service
 from musician.mcp_server import acts, verifying
-from musician.mcp_server.seat import Seat
+from musician.mcp_server.served_session import ServedSession
 from musician.mcp_server.tools import TOOLS
 from musician.project import Project
 from musician.protocol.errors import EvidenceMissing, IllegalEvent
-from musician.protocol.journal import Kind
+from musician.protocol.journal import EntryKind
 from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.states import State
 from musician.trees.root import find_root
@@ -110,7 +110,7 @@ class Client:
     def __init__(self, stage: Stage) -> None:
         environ = {"MUSICIAN_SESSION": "s1"}
         self._place = Project(str(stage.root))
-        self._seat = Seat(environ, self._place)
+        self._seat = ServedSession(environ, self._place)
 
     def call(self, name: str, **given: object) -> str:
         arguments = TOOLS[name].parse(given)
@@ -138,13 +138,18 @@ def played(
         stage.raw("UPDATE orchestration_tasks SET retry_limit = :retries", retries=retries)
         entrance(stage, story)
         view = stage.view(TASK)
-        errors = (Kind.FAILED, Kind.ERROR)
-        told = (Kind.STARTED, Kind.DEVIATION, Kind.SELF_CORRECTION, *errors)
+        errors = (EntryKind.FAILED, EntryKind.ERROR)
+        told = (EntryKind.STARTED, EntryKind.DEVIATION, EntryKind.SELF_CORRECTION, *errors)
         journal = [row for row in view.journal if row.kind in told]
         said = service.messages_of(stage.store, TASK)
         return [
             [
-                (row.kind, row.item, row.severity, "" if row.kind in (Kind.STARTED, *errors) else row.text)
+                (
+                    row.kind,
+                    row.item,
+                    row.severity,
+                    "" if row.kind in (EntryKind.STARTED, *errors) else row.text,
+                )
                 for row in journal
             ],
             [row.message_type for row in said if row.from_session == "s1"],
@@ -291,7 +296,7 @@ def lived(folder: Path, entrance: type[Life]) -> tuple[list[object], list[object
             [(change.from_state, change.to_state) for change in view.history],
             (view.row.state, view.error_count),
         ]
-        free = (Kind.FAILED, Kind.ERROR)  # an agent's shell has words of its own
+        free = (EntryKind.FAILED, EntryKind.ERROR)  # an agent's shell has words of its own
         journal: list[object] = [
             (row.kind, row.item, "" if row.kind in free else row.text) for row in view.journal
         ]
@@ -341,7 +346,7 @@ def test_what_the_conductor_orders_is_written_down_once(by_hand: Stage) -> None:
     service.send(by_hand.store, TASK, with_corrections("not so", ["use the other key"]))
     with closing(Client(by_hand)) as client:
         client.call("error", text="broke")
-    assert [row.kind for row in by_hand.view(TASK).journal].count(Kind.CORRECTION) == 1
+    assert [row.kind for row in by_hand.view(TASK).journal].count(EntryKind.CORRECTION) == 1
 
 
 def test_what_a_process_plays_is_not_played_by_hand_too(stage: Stage) -> None:

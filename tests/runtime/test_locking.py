@@ -23,7 +23,7 @@ from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import from_mapping
 from musician.protocol.states import State
 from musician.runtime.conductor.conduct import conduct
-from musician.runtime.conductor.sole import sole_conductor
+from musician.runtime.conductor.conductor_lock import hold_conductor_lock
 from musician.runtime.locking import add_task_file, amend_plan_file, check_ids, lock_plan_file
 from musician.service.documents import latest_document
 from musician.store.opening import create_store
@@ -193,7 +193,7 @@ def test_a_plan_is_not_amended_under_the_conductor_that_plays_it(place: Place) -
     """It would go on with the older one, and call it complete."""
     place.lock(plan_text(task(1)))
     path = place.write(plan_text(task(1), task(2)))
-    with sole_conductor(place.root, "conductor-1"), pytest.raises(ConductorRunning) as caught:
+    with hold_conductor_lock(place.root, "conductor-1"), pytest.raises(ConductorRunning) as caught:
         amend_plan_file(place.root, place.store, path, SETTINGS)
     assert "conductor-1" in str(caught.value)
     assert sorted(place.paths()) == ["task-01"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from musician import service
-from musician.protocol.journal import Kind
+from musician.protocol.journal import EntryKind
 from musician.protocol.states import State
 from tests.runtime.test_merging import clash, kinds, play_second_after_first, task
 
@@ -48,13 +48,13 @@ def answer(stage: "Stage") -> None:
 
 def check_taken_in(stage: "Stage", text: str = BOTH) -> None:
     assert stage.merged("song.txt") == text
-    reworked = [row for row in stage.view("task-02").journal if row.kind == Kind.REWORKED]
+    reworked = [row for row in stage.view("task-02").journal if row.kind == EntryKind.REWORKED]
     assert [row.text for row in reworked][-1:] == ["resolved by hand"]
     after = kinds(stage, "task-02")[
         [row.id for row in stage.view("task-02").journal].index(reworked[-1].id) :
     ]
     assert after.index("verified") < after.index("submitted"), "verified first"
-    deviations = [row.text for row in stage.view("task-02").journal if row.kind == Kind.DEVIATION]
+    deviations = [row.text for row in stage.view("task-02").journal if row.kind == EntryKind.DEVIATION]
     assert deviations == [], "what was to be done is no mismatch"
 
 

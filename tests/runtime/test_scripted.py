@@ -12,7 +12,7 @@ import pytest
 
 from musician import service
 from musician.agents.port import Agent
-from musician.protocol.journal import PROVIDER_REFUSES, Kind
+from musician.protocol.journal import PROVIDER_REFUSES, EntryKind
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.inputs import PieceEnding
 from musician.protocol.policy.forbidden import Act
@@ -111,7 +111,7 @@ class Theatre:
         while not condition():
             await anyio.sleep(0.05)
 
-    async def until_written(self, kind: Kind, item: str = "") -> None:
+    async def until_written(self, kind: EntryKind, item: str = "") -> None:
         await self.until(lambda: any((row.kind, row.item) == (kind, item) for row in self.journal))
 
     async def until_said(self, text: str) -> None:
@@ -152,7 +152,7 @@ def test_one_session_of_the_agent_plays_all_pieces_and_what_it_tells_is_written_
     }
     theatre.play(script, partial(theatre.stop_once, theatre.is_in_review))
     assert "played: step 1, step 2" in theatre.log
-    (told,) = [row for row in theatre.journal if row.kind == Kind.DEVIATION]
+    (told,) = [row for row in theatre.journal if row.kind == EntryKind.DEVIATION]
     assert (told.text, told.severity, told.context_pct) == ("another way", "Low", 30.0)
     assert theatre.stage.view("task-01").sessions[0].context_pct == 30.0
 
@@ -196,9 +196,9 @@ def test_a_limit_is_waited_for_and_counts_nowhere(theatre: Theatre) -> None:
     script: Script = {"step 1": [[end(PieceEnding.LIMITED, "429", 1)], [RECALL, WRITE]]}
     theatre.play(script, partial(theatre.stop_once, theatre.is_in_review))
     view = theatre.stage.view("task-01")
-    assert [row.text for row in view.journal if row.kind == Kind.LIMITED] == ["429"]
+    assert [row.text for row in view.journal if row.kind == EntryKind.LIMITED] == ["429"]
     assert view.error_count == 0
-    assert not any(row.kind in (Kind.FAILED, Kind.ERROR) for row in view.journal)
+    assert not any(row.kind in (EntryKind.FAILED, EntryKind.ERROR) for row in view.journal)
     assert "played: step 1, step 1" in theatre.log, "the same session, the same agent"
     assert not view.limited_until
 
@@ -222,7 +222,7 @@ def test_a_limit_outlives_its_session_and_is_told(theatre: Theatre) -> None:
 
 def test_a_word_that_is_urgent_tries_a_limit_again(theatre: Theatre) -> None:
     async def direct() -> None:
-        await theatre.until_written(Kind.LIMITED, "step 1")
+        await theatre.until_written(EntryKind.LIMITED, "step 1")
         theatre.send("paid", urgent=True)
         await theatre.stop_once(theatre.is_in_review)
 
@@ -274,6 +274,6 @@ def test_an_agent_that_asks_leave_is_answered_by_the_policy(theatre: Theatre) ->
     answers = [line for line in theatre.log.splitlines() if line.startswith("leave: ")]
     assert [answer == "leave: given" for answer in answers] == [False, True, True]
     assert "does not publish" in answers[0]
-    assert [row.text for row in theatre.journal if row.kind == Kind.REFUSED] == [
+    assert [row.text for row in theatre.journal if row.kind == EntryKind.REFUSED] == [
         "git push origin main (push: a musician does not publish anything)"
     ]

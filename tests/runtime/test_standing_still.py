@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from musician import service
-from musician.protocol.journal import Kind
+from musician.protocol.journal import EntryKind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.states import State
 
@@ -80,7 +80,7 @@ def kinds_of(stage: "Stage", task_id: str) -> list[str]:
 
 
 def is_paused(stage: "Stage") -> bool:
-    return kinds_of(stage, "task-02")[-1] == Kind.PAUSED
+    return kinds_of(stage, "task-02")[-1] == EntryKind.PAUSED
 
 
 def test_at_a_checkpoint_that_pauses_its_siblings_they_stand_still_until_it_is_judged(stage: "Stage") -> None:
@@ -95,9 +95,14 @@ def test_at_a_checkpoint_that_pauses_its_siblings_they_stand_still_until_it_is_j
     )
     assert paused < messages(stage, "task-01", MessageType.APPROVAL)[0] < went_on
     kinds = kinds_of(stage, "task-02")
-    stood = kinds.index(Kind.PAUSED)
-    assert kinds[stood - 1 : stood + 3] == [Kind.COMPLETED, Kind.PAUSED, Kind.NOTE, Kind.STARTED]
-    assert kinds_of(stage, "task-01").count(Kind.PAUSED) == 0
+    stood = kinds.index(EntryKind.PAUSED)
+    assert kinds[stood - 1 : stood + 3] == [
+        EntryKind.COMPLETED,
+        EntryKind.PAUSED,
+        EntryKind.NOTE,
+        EntryKind.STARTED,
+    ]
+    assert kinds_of(stage, "task-01").count(EntryKind.PAUSED) == 0
 
 
 def test_a_conductor_that_is_killed_at_a_barrier_finds_it_up_and_goes_on_after_a_persons_verdict(

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from musician.protocol.errors import UnexpectedInput
-from musician.protocol.journal import Entry, Kind, Progress, status_line
+from musician.protocol.journal import Entry, EntryKind, Progress, status_line
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import ContextWarning, ErrorReport
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.engine import step
-from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.musician.program import CheckpointItem, Play, Program
 from musician.protocol.musician.state import MusicianState
 from musician.protocol.rules.deviations import parse_severity
 from musician.protocol.rules.review import Verification
@@ -110,24 +110,26 @@ def program_of(names: str) -> Program:
     )
 
 
-def _item(name: str, *, checks: int) -> Play | Check:
+def _item(name: str, *, checks: int) -> Play | CheckpointItem:
     kind, number = name.split()[:2]
     if kind == "step":
         is_agent = "agent" in name
         return Play(item=name, title=name, prose="", scripts=(), step=int(number), is_agent=is_agent)
     final = int(number) == checks
-    return Check(item=name, number=int(number), of=checks, title=name, commands=(), rework=(), final=final)
+    return CheckpointItem(
+        item=name, number=int(number), of=checks, title=name, commands=(), rework=(), final=final
+    )
 
 
 def _started(rest: str, message_id: int) -> i.Started:
     """``done: step 1, checkpoint 1; errors: 4; advice: …; feedback: …``"""
     given = dict(part.split(": ", 1) for part in rest.split("; ")) if rest else {}
     done = [each.strip() for each in given.get("done", "").split(",") if each]
-    kinds = {True: Kind.APPROVED, False: Kind.COMPLETED}
+    kinds = {True: EntryKind.APPROVED, False: EntryKind.COMPLETED}
     entries = (Entry(kind=kinds[each.startswith("checkpoint")], item=each) for each in done)
     deviations = int(given.get("deviations", 0))
     left = (
-        Entry(kind=Kind.DEVIATION, text=f"left open {n}", severity=parse_severity("Low"))
+        Entry(kind=EntryKind.DEVIATION, text=f"left open {n}", severity=parse_severity("Low"))
         for n in range(1, deviations + 1)
     )
     return i.Started(
@@ -158,13 +160,13 @@ def told_of(record: r.Record) -> Iterator[str]:
             return
         case r.Submit(message=ReviewRequest() | Completion() as message):
             yield f"submit  {_submitted(message)}"
-        case r.Report(message=ErrorReport() as message):
+        case r.ReportProblem(message=ErrorReport() as message):
             word = "remind" if record.is_reminder else "report"
             retry = (
                 "no retry" if message.retry is None else f"retry {message.retry.number} of {message.retry.of}"
             )
             yield f"{word}  error, {retry}: {message.error}"
-        case r.Report(message=ContextWarning() as message):
+        case r.ReportProblem(message=ContextWarning() as message):
             yield f"report  {_warned(message)}"
         case r.Ask(text=text):
             yield from _block("ask     ", text)

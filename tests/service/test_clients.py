@@ -12,7 +12,7 @@ from musician import service
 from musician.processes.identity import identify
 from musician.protocol.claim import Claim
 from musician.protocol.errors import BadId, ClaimLost, NoSession
-from musician.protocol.journal import Kind
+from musician.protocol.journal import EntryKind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.types import Resumption
 from musician.protocol.settings import Settings
@@ -86,7 +86,7 @@ def test_a_followed_claim_is_announced_and_written_down(store: Store, held: Clai
     assert (announced.worked_by, announced.previous_session) == ("musician-task-03-S2", "old")
     assert announced.pending_messages.count == 2
     own = [row for row in view.journal if row.claim_epoch == new.epoch]
-    assert [row.kind for row in own] == [Kind.CLAIMED, Kind.RESUMED]
+    assert [row.kind for row in own] == [EntryKind.CLAIMED, EntryKind.RESUMED]
     assert own[1].text == said.message
 
 
@@ -170,13 +170,13 @@ def test_the_end_of_a_session_is_recorded_once_and_told(store: Store, held: Clai
 
 def test_a_failed_turn_is_recorded_and_told(store: Store, held: Claim) -> None:
     [(task_id, entry)] = service.note_client_failure(store, "old", "rate limit\n" * 100)
-    assert (task_id, entry.kind) == (held.task_id, Kind.NOTE)
+    assert (task_id, entry.kind) == (held.task_id, EntryKind.NOTE)
     client = service.client_of(store, "old")
     assert client is not None
     assert client.last_failure is not None
     assert len(client.last_failure) == 500
     assert "rate limit" in service.messages_of(store, "task-03")[-1].message
-    assert service.journal_of(store, "task-03")[-1].kind == Kind.NOTE
+    assert service.journal_of(store, "task-03")[-1].kind == EntryKind.NOTE
 
 
 def test_what_a_client_says_of_a_stranger_is_not_kept(

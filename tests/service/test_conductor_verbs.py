@@ -16,7 +16,7 @@ from musician.protocol.errors import (
     StillPlayed,
     UnknownTask,
 )
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.kinds import VERDICT_OF, MessageType
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.settings import Settings
@@ -171,7 +171,7 @@ def test_each_deviation_is_ruled_once(store: Store, walk: Walk, verified: Verifi
     """D17."""
     claim = walk(store, "task-01", State.WORKING)
     assert claim is not None
-    service.record(store, claim, Entry(kind=Kind.DEVIATION, text="a", severity=Severity.HIGH))
+    service.record(store, claim, Entry(kind=EntryKind.DEVIATION, text="a", severity=Severity.HIGH))
     deviation = service.journal_of(store, "task-01")[0].id
     rulings = []
     for verdict in (State.REVIEW_FAILED, State.REVIEW_APPROVED):
@@ -189,8 +189,8 @@ def test_only_the_tasks_own_deviations_are_ruled(store: Store, walk: Walk, untou
     service.record(
         store,
         other,
-        Entry(kind=Kind.DEVIATION, text="a", severity=Severity.LOW),
-        Entry(kind=Kind.NOTE, text="b"),
+        Entry(kind=EntryKind.DEVIATION, text="a", severity=Severity.LOW),
+        Entry(kind=EntryKind.NOTE, text="b"),
     )
     for journal_id in (1, 2, 99):
         with untouched(), pytest.raises(BadField, match="rules"):

@@ -4,7 +4,7 @@ import pytest
 
 from musician import service
 from musician.protocol.errors import BadField, EvidenceMissing, IllegalEvent
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.kinds import SUBMISSIONS, MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, VERDICTS, State
@@ -27,7 +27,7 @@ def test_a_submission_is_message_and_state_in_one(
             kind,
             "the work",
             verification_id=evidence,
-            entries=(Entry(kind=Kind.SUBMITTED, item="checkpoint 1"),),
+            entries=(Entry(kind=EntryKind.SUBMITTED, item="checkpoint 1"),),
         )
         assert bell.drain()
     view = service.task_view(store, "task-01")
@@ -49,13 +49,13 @@ def test_a_submission_without_evidence_is_refused(store: Store, walk: Walk, unto
         submit(store, claim)
 
 
-@pytest.mark.parametrize("kind", [Kind.COMPLETED, Kind.RETURNED, Kind.REWORKED])
+@pytest.mark.parametrize("kind", [EntryKind.COMPLETED, EntryKind.RETURNED, EntryKind.REWORKED])
 def test_work_after_the_verification_makes_it_stale(
-    store: Store, walk: Walk, verified: Verified, untouched: Untouched, kind: Kind
+    store: Store, walk: Walk, verified: Verified, untouched: Untouched, kind: EntryKind
 ) -> None:
     claim = at(walk, store, State.WORKING)
     verified(store, claim)
-    service.record(store, claim, Entry(kind=Kind.NOTE, text="looking at it"))
+    service.record(store, claim, Entry(kind=EntryKind.NOTE, text="looking at it"))
     service.record(store, claim, Entry(kind=kind, item="step 2"))
     with untouched(), pytest.raises(EvidenceMissing, match="work was done after"):
         submit(store, claim)

@@ -5,7 +5,7 @@ import pytest
 from musician import service
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.errors import BadField, IllegalEvent
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.kinds import REPORTS, MessageType
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.states import ACTIVE, VERDICTS, State
@@ -28,8 +28,8 @@ def test_what_is_recorded_adds_up_to_progress_and_refreshes_the_heartbeat(
     service.record(
         store,
         claim,
-        Entry(kind=Kind.COMPLETED, item="step 1", commit_id="c1", context_pct=12.5),
-        Entry(kind=Kind.DEVIATION, item="step 1", text="another way", severity=Severity.MEDIUM),
+        Entry(kind=EntryKind.COMPLETED, item="step 1", commit_id="c1", context_pct=12.5),
+        Entry(kind=EntryKind.DEVIATION, item="step 1", text="another way", severity=Severity.MEDIUM),
     )
     progress = service.progress_of(store, "task-01")
     assert progress.completed == ("step 1",)
@@ -134,7 +134,7 @@ def test_only_reports_are_reported(store: Store, walk: Walk, untouched: Untouche
 @pytest.mark.parametrize("state", sorted(VERDICTS))
 def test_an_owner_goes_on_after_a_verdict(store: Store, walk: Walk, state: State) -> None:
     claim = at(walk, store, state)
-    service.resume(store, claim, Entry(kind=Kind.APPROVED, item="checkpoint 1"))
+    service.resume(store, claim, Entry(kind=EntryKind.APPROVED, item="checkpoint 1"))
     row = service.task_row(store, "task-01")
     assert (row.state, row.session_id, row.claim_epoch) == (State.WORKING, "a", claim.epoch)
     assert service.progress_of(store, "task-01").approved == {"checkpoint 1"}
@@ -152,7 +152,9 @@ def test_without_a_verdict_there_is_nothing_to_go_on_from(
 def test_a_question_keeps_the_state_and_reaches_the_conductor(store: Store, walk: Walk) -> None:
     claim = at(walk, store, State.WORKING)
     with Bell(store.path, "task-00") as bell:
-        message_id = service.ask(store, claim, "which one?", Entry(kind=Kind.QUESTION, text="which one?"))
+        message_id = service.ask(
+            store, claim, "which one?", Entry(kind=EntryKind.QUESTION, text="which one?")
+        )
         assert bell.drain()
     assert state_of(store) is State.WORKING
     asked = service.messages_of(store, "task-01")[-1]

@@ -21,8 +21,8 @@ from musician.protocol.names import CONDUCTOR
 from musician.protocol.proposals import Draft, ProposalType, Status
 from musician.protocol.states import State
 from musician.service.documents import latest_document
-from musician.service.likeness import alike_among
 from musician.service.proposals import KeptProposal
+from musician.service.similarity import alike_among
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
 

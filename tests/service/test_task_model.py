@@ -21,7 +21,7 @@ from musician.protocol.errors import (
     MusicianError,
     StaleVerdict,
 )
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
@@ -152,7 +152,7 @@ class OneTask(RuleBasedStateMachine):
     @rule(data=st.data(), works=st.booleans())
     def record(self, data: st.DataObject, works: bool) -> None:
         claim = self.some_claim(data)
-        entry = Entry(kind=Kind.COMPLETED if works else Kind.NOTE, item="step 1")
+        entry = Entry(kind=EntryKind.COMPLETED if works else EntryKind.NOTE, item="step 1")
         done = self.by_owner(claim, lambda: service.record(self.store, claim, entry), possible=True)
         if done and works:
             self.model["evidence"] = None

@@ -1,7 +1,7 @@
 """One line of time over messages, changes of state and journals."""
 
 from musician import service
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.states import State
 from musician.service.following import Source
 from musician.service.timeline import happenings
@@ -37,7 +37,7 @@ def test_of_a_long_life_the_newest_is_told_and_what_is_left_out_is_said(store: S
     claim = walk(store, "task-01", State.WORKING)
     assert claim is not None
     for number in range(1, 6):
-        service.record(store, claim, Entry(kind=Kind.NOTE, text=f"note {number}"))
+        service.record(store, claim, Entry(kind=EntryKind.NOTE, text=f"note {number}"))
     whole = happenings(store)
     assert whole.left_out == 0
     few = happenings(store, most=3)

@@ -9,7 +9,7 @@ from musician import service
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost, UnknownTask
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
@@ -22,7 +22,9 @@ Verb = Callable[[Store, Claim], object]
 
 VERBS: dict[str, Verb] = {
     "heartbeat": lambda store, claim: service.beat(store, claim),
-    "record": lambda store, claim: service.record(store, claim, Entry(kind=Kind.NOTE, text="still here")),
+    "record": lambda store, claim: service.record(
+        store, claim, Entry(kind=EntryKind.NOTE, text="still here")
+    ),
     "verification": lambda store, claim: service.store_verification(
         store, claim, checkpoint=1, covers_all=True, outcome="green", tree_id="t", result="{}"
     ),

@@ -13,9 +13,9 @@ from claude_agent_sdk import ResultMessage
 
 from musician.testing import (
     ClientHome,
-    Failure,
     NotInTime,
     PrintClient,
+    ScriptedFailure,
     ScriptedModel,
     TerminalClient,
     Usage,
@@ -89,7 +89,7 @@ def test_a_client_meets_nothing_of_its_surroundings(place: Place, monkeypatch: p
 
 
 def test_an_error_of_the_api_ends_the_turn(place: Place) -> None:
-    _, home = place.played([Failure(message="no such thing")])
+    _, home = place.played([ScriptedFailure(message="no such thing")])
     with PrintClient(home, place.work, "hello") as client:
         result = client.end()
     assert result.is_error

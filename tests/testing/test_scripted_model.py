@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from musician.testing import (
-    Failure,
-    Kind,
     NotInTime,
     Received,
     Reply,
+    RequestKind,
+    ScriptedFailure,
     ScriptedModel,
     ScriptProblem,
     ToolUse,
@@ -80,7 +80,7 @@ def test_the_main_conversation_the_subagents_and_the_client_have_answers_of_thei
     with ScriptedModel([say("main")], sub=[say("sub")]) as model:
         answers = [ask(model, tools=[])[1], ask(model, agent="a1")[1], ask(model)[1]]
         assert [json.loads(each)["content"][0]["text"] for each in answers] == ["aux", "sub", "main"]
-        assert [each.kind for each in model.requests] == [Kind.AUX, Kind.SUB, Kind.MAIN]
+        assert [each.kind for each in model.requests] == [RequestKind.AUX, RequestKind.SUB, RequestKind.MAIN]
         assert [each.number for each in model.main] == [3]
 
 
@@ -128,13 +128,15 @@ def test_a_step_may_be_a_function_of_the_request() -> None:
 
 
 def test_a_failure_is_an_error_document_with_its_status() -> None:
-    with ScriptedModel([Failure(status=529, kind="overloaded_error", message="later")]) as model:
+    with ScriptedModel([ScriptedFailure(status=529, kind="overloaded_error", message="later")]) as model:
         status, body = ask(model)
     assert status == 529
     assert json.loads(body) == {"type": "error", "error": {"type": "overloaded_error", "message": "later"}}
 
 
-@pytest.mark.parametrize("wrong", [lambda: Reply(), lambda: Failure(status=200), lambda: Usage(input=-1)])
+@pytest.mark.parametrize(
+    "wrong", [lambda: Reply(), lambda: ScriptedFailure(status=200), lambda: Usage(input=-1)]
+)
 def test_a_step_that_says_nothing_or_the_impossible_cannot_be_made(wrong: Any) -> None:
     with pytest.raises(ValueError, match=r"says something|no failure|negative"):
         wrong()

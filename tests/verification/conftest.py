@@ -11,7 +11,7 @@ import pytest
 
 from musician.trees.git import Git
 from musician.trees.snapshot import tree_id
-from musician.verification.change import Change, read_change
+from musician.verification.change import CodeChange, read_change
 from musician.verification.imports import Project
 
 
@@ -46,7 +46,7 @@ class Workshop:
     def tree_id(self) -> str:
         return tree_id(self.tree)
 
-    def change(self, base: str = "HEAD") -> Change:
+    def change(self, base: str = "HEAD") -> CodeChange:
         return read_change(self.git, base, self.tree_id)
 
     def project(self) -> Project:

@@ -8,7 +8,7 @@ from musician.protocol.errors import GitFailed
 from musician.verification.change import (
     MAX_FILE_BYTES,
     AddedLine,
-    Change,
+    CodeChange,
     is_documentation,
     is_test_file,
     is_test_side,
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.verification.conftest import Workshop
 
 
-def lines(change: Change) -> dict[str, list[tuple[int, str]]]:
+def lines(change: CodeChange) -> dict[str, list[tuple[int, str]]]:
     return {file.path: [(line.number, line.text) for line in file.added] for file in change.files}
 
 

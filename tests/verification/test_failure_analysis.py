@@ -2,17 +2,17 @@
 
 import pytest
 
-from musician.verification.change import Change, ChangedFile
+from musician.verification.change import ChangedFile, CodeChange
 from musician.verification.failure import analyse
 from musician.verification.findings import FailureKind
 from musician.verification.result import CommandResult, TestCounts
 
 
-def change(*paths: str) -> Change:
+def change(*paths: str) -> CodeChange:
     files = (
         ChangedFile(path=path, kind="modified", mode="100644", old_blob="1", new_blob="2") for path in paths
     )
-    return Change(base="base", tree_id="tree", files=tuple(files))
+    return CodeChange(base="base", tree_id="tree", files=tuple(files))
 
 
 def failed(tail: str, *, exit_code: int = 1, timed_out: bool = False, counted: bool = True) -> CommandResult:
@@ -84,7 +84,7 @@ FIXTURE = "E       fixture 'nothing' not found\n>       available fixtures: cach
     ],
 )  # fmt: skip
 def test_a_failure_is_put_where_its_signs_point(
-    result: CommandResult, changed: Change, kind: FailureKind, signal: str
+    result: CommandResult, changed: CodeChange, kind: FailureKind, signal: str
 ) -> None:
     found = analyse(result, changed, {"pkg"})
     assert found.kind is kind

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from musician.protocol.rules.readiness import Check, Decision
-from musician.verification import plain
+from musician.protocol.rules.readiness import Decision, StageOutcome
+from musician.verification import plain_json
 from musician.verification.findings import (
     Category,
     CategoryRun,
     ChangedCoverage,
     ClaimCheck,
-    Failure,
+    FailureCause,
     FailureKind,
     Integration,
     Remark,
@@ -78,7 +78,7 @@ _STAGES = st.builds(
         why_not=st.text(),
     ),
     integration=st.none() | st.builds(Integration, broken=_NAMES, cycles=_NAMES, why_not=st.text()),
-    failure=st.none() | st.builds(Failure, kind=st.sampled_from(FailureKind), signal=st.text()),
+    failure=st.none() | st.builds(FailureCause, kind=st.sampled_from(FailureKind), signal=st.text()),
     claims=st.lists(
         st.builds(ClaimCheck, claimed=st.text(), mismatches=_NAMES, by=st.text(), why_not=st.text()),
         max_size=2,
@@ -91,7 +91,7 @@ _STAGES = st.builds(
 
 @given(_STAGES)
 def test_stages_survive_json(stages: Stages) -> None:
-    read = plain.from_json(Stages, plain.to_json(stages))
+    read = plain_json.from_json(Stages, plain_json.to_json(stages))
     assert read == stages
     assert read.overhead_s == stages.overhead_s
 
@@ -119,28 +119,28 @@ def test_whatever_was_found_can_be_said(stages: Stages) -> None:
     ],
 )
 def test_anything_else_is_refused(change: dict[str, object]) -> None:
-    whole = json.loads(plain.to_json(Stages(decision=Decision.REPORT)))
+    whole = json.loads(plain_json.to_json(Stages(decision=Decision.REPORT)))
     with pytest.raises(ValueError, match=r"is no|has no|is not"):
-        plain.from_json(Stages, json.dumps({**whole, **change}))
+        plain_json.from_json(Stages, json.dumps({**whole, **change}))
     with pytest.raises(ValueError, match="lacks decision"):
-        plain.from_json(Stages, "{}")
+        plain_json.from_json(Stages, "{}")
 
 
 @pytest.mark.parametrize(
     ("examined", "cannot_fail", "least_pct", "check"),
     [
-        (0, 0, 100, Check.GOOD),
-        (4, 0, 100, Check.GOOD),
-        (4, 1, 100, Check.BAD),
-        (4, 1, 75, Check.GOOD),
-        (4, 1, 75.1, Check.BAD),
-        (4, 4, 1, Check.BAD),
-        (4, 4, 0, Check.GOOD),
-        (100, 99, 1, Check.GOOD),
+        (0, 0, 100, StageOutcome.GOOD),
+        (4, 0, 100, StageOutcome.GOOD),
+        (4, 1, 100, StageOutcome.BAD),
+        (4, 1, 75, StageOutcome.GOOD),
+        (4, 1, 75.1, StageOutcome.BAD),
+        (4, 4, 1, StageOutcome.BAD),
+        (4, 4, 0, StageOutcome.GOOD),
+        (100, 99, 1, StageOutcome.GOOD),
     ],
 )
 def test_how_many_tests_must_be_able_to_fail(
-    examined: int, cannot_fail: int, least_pct: float, check: Check
+    examined: int, cannot_fail: int, least_pct: float, check: StageOutcome
 ) -> None:
     names = tuple(f"test_{n}" for n in range(cannot_fail))
     assert Validity(examined=examined, cannot_fail=names).check(least_pct) is check
@@ -185,7 +185,7 @@ def test_what_holds_a_checkpoint_back_is_said_once_and_first() -> None:
 
 
 def test_a_stage_that_was_not_done_whole_is_unknown() -> None:
-    assert Scan(left_out=1).check is Check.UNKNOWN
-    assert Scan(why_not="no git").check is Check.UNKNOWN
-    assert Integration(why_not="no git").check is Check.UNKNOWN
-    assert (Scan().check, Integration().check) == (Check.GOOD, Check.GOOD)
+    assert Scan(left_out=1).check is StageOutcome.UNKNOWN
+    assert Scan(why_not="no git").check is StageOutcome.UNKNOWN
+    assert Integration(why_not="no git").check is StageOutcome.UNKNOWN
+    assert (Scan().check, Integration().check) == (StageOutcome.GOOD, StageOutcome.GOOD)

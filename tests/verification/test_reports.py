@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from musician.verification import reports
-from musician.verification.reports import Report, fresh_report, report_stamps
+from musician.verification.reports import CoverageReport, fresh_report, report_stamps
 
 COBERTURA = """\
 <?xml version="1.0" ?>
@@ -37,9 +37,9 @@ def tree(tmp_path: Path) -> Path:
     return made
 
 
-def read(tree: Path) -> Report:
+def read(tree: Path) -> CoverageReport:
     found = anyio.run(fresh_report, tree, {})
-    assert isinstance(found, Report), found
+    assert isinstance(found, CoverageReport), found
     return found
 
 
@@ -93,7 +93,7 @@ def test_an_old_report_is_no_report(tree: Path) -> None:
     assert anyio.run(fresh_report, tree, before) == "coverage.xml is older than this run"
     (tree / "new.xml").write_text(file.read_text())
     os.replace(tree / "new.xml", file)
-    assert isinstance(anyio.run(fresh_report, tree, before), Report)
+    assert isinstance(anyio.run(fresh_report, tree, before), CoverageReport)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_report_is_looked_for_where_the_command_ran_too(tree: Path) -> None:
     (tree / "src" / "coverage" / "lcov.info").write_text(LCOV.format(name="pkg/a.py"))
     assert anyio.run(fresh_report, tree, {}) == "the tests leave no coverage report"
     found = anyio.run(fresh_report, tree, report_stamps(tree), ("src",))
-    assert isinstance(found, Report)
+    assert isinstance(found, CoverageReport)
     assert (found.source, found.hits) == ("src/coverage/lcov.info", {"src/pkg/a.py": {1: 3, 4: 2}})
     before = report_stamps(tree, ("src",))
     assert anyio.run(fresh_report, tree, before, ("src",)) == "src/coverage/lcov.info is older than this run"
@@ -141,7 +141,7 @@ def test_reports_of_several_folders_are_put_together(tree: Path) -> None:
     (tree / "web" / "lcov.info").write_text(LCOV.format(name="b.js"))
     (tree / "coverage.xml").write_text(COBERTURA.format(source="src", name="pkg/a.py"))
     found = anyio.run(fresh_report, tree, {}, ("web",))
-    assert isinstance(found, Report)
+    assert isinstance(found, CoverageReport)
     assert found.source == "coverage.xml, web/lcov.info"
     assert found.hits == {"src/pkg/a.py": {1: 3, 4: 0}, "web/b.js": {1: 3, 4: 2}}
     (tree / "web" / "lcov.info").write_text("SF:b.js\nDA:x\n")
@@ -163,6 +163,6 @@ def test_data_that_was_written_in_parallel_is_combined(tmp_path: Path) -> None:
             [sys.executable, "-m", "coverage", "run", f"main{value}.py"], cwd=tmp_path, check=True, env=clean
         )
     found = anyio.run(fresh_report, tmp_path, before)
-    assert isinstance(found, Report), found
+    assert isinstance(found, CoverageReport), found
     assert set(found.hits["one.py"].values()) == {1}
     assert len(list(tmp_path.glob(".coverage.*"))) == 2

@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from musician.processes.identity import ProcessIdentity
-from musician.protocol.rules.readiness import Check
+from musician.protocol.rules.readiness import StageOutcome
 from musician.verification import commands, validity
 from musician.verification.commands import command_runner
 from musician.verification.findings import Validity
@@ -87,8 +87,8 @@ def test_a_test_that_passes_on_the_code_as_it_was_is_named(workshop: "Workshop")
         examined=5,
         cannot_fail=("tests/test_greet.py::test_greets", "tests/test_greet.py::TestThings::test_length"),
     )
-    assert found.check(1) is Check.GOOD
-    assert found.check(100) is Check.BAD
+    assert found.check(1) is StageOutcome.GOOD
+    assert found.check(100) is StageOutcome.BAD
     assert sorted(os.listdir(workshop.tree)) == before
     assert workshop.git.text("worktree", "list").count("\n") == 0
 
@@ -206,7 +206,7 @@ def test_a_trivial_test_that_passes_there_holds_the_checkpoint_back(workshop: "W
     )
     found = try_them(workshop, PYTEST)
     assert found.trivial == ("test_it.py::test_b",)
-    assert found.check(0) is Check.BAD
+    assert found.check(0) is StageOutcome.BAD
     assert found.line() == "assert nothing: test_it.py::test_b"
 
 
@@ -217,7 +217,7 @@ def test_where_only_tests_changed_nothing_can_make_them_fail(workshop: "Workshop
     )
     found = try_them(workshop, PYTEST)
     assert found == Validity(why_not="only tests changed", left_out=1)
-    assert found.check(100) is Check.UNKNOWN
+    assert found.check(100) is StageOutcome.UNKNOWN
 
 
 @pytest.mark.parametrize("command", ["make test", f"true && {PYTEST}"])
@@ -240,7 +240,7 @@ def test_no_new_tests_is_nothing_to_try(workshop: "Workshop") -> None:
     workshop.before({"greet.py": CODE_BEFORE})
     workshop.now({"greet.py": CODE_NOW})
     assert try_them(workshop, PYTEST) == Validity()
-    assert Validity().check(100) is Check.GOOD
+    assert Validity().check(100) is StageOutcome.GOOD
     assert Validity().line() == ""
 
 
@@ -249,7 +249,7 @@ def test_a_run_that_takes_too_long_tells_nothing(workshop: "Workshop") -> None:
     workshop.now({"greet.py": CODE_NOW, "test_it.py": "import time\n\ndef test_a():\n    time.sleep(60)\n"})
     found = try_them(workshop, PYTEST, limit_s=3)
     assert found.why_not.startswith("on the code as it was: timed out")
-    assert found.check(100) is Check.UNKNOWN
+    assert found.check(100) is StageOutcome.UNKNOWN
 
 
 def test_more_tests_than_the_bound_are_counted(workshop: "Workshop", monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,7 +259,7 @@ def test_more_tests_than_the_bound_are_counted(workshop: "Workshop", monkeypatch
     workshop.now({"greet.py": CODE_NOW, "test_it.py": "import greet\n\n" + tests})
     found = try_them(workshop, PYTEST)
     assert found == Validity(examined=2, left_out=3)
-    assert found.check(1) is Check.UNKNOWN
+    assert found.check(1) is StageOutcome.UNKNOWN
 
 
 def test_helpers_of_tests_are_taken_along_and_deleted_ones_are_gone(workshop: "Workshop") -> None:

@@ -5,7 +5,7 @@ Where do we …
 - find a command, and turn any error into one line and an exit code? ``main``, ``faults``
 - declare what commands have in common? ``options``
 - open the repository, its settings and its database? ``context``
-- act for one claim, verb by verb? ``hand``
+- act for one claim, verb by verb? ``manual``
 - print for people, pipes and programs? ``render``
 - write the reference in the docs? ``reference``
 

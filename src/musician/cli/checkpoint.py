@@ -6,10 +6,10 @@ import anyio
 import click
 
 from musician.cli.context import App
-from musician.cli.hand import hand_of, tell
+from musician.cli.manual import manual_session, tell
 from musician.cli.options import command, context_option, parse_text, session_options, task_argument
 from musician.protocol.messages.submissions import ROUGHEST
-from musician.runtime.byhand.submitting import submit_checkpoint
+from musician.runtime.manual.submitting import submit_checkpoint
 
 
 @command("checkpoint")
@@ -40,9 +40,9 @@ def checkpoint(
     What is in its tree is committed, the tests are run by the program, and what they said goes to the conductor.
     When they fail nothing is submitted. N is the next checkpoint if it is not given.
     """
-    hand = hand_of(app, task_id, session, epoch)
+    manual = manual_session(app, task_id, session, epoch)
     play = partial(
-        submit_checkpoint, hand, number, context_pct=context_pct, summary=summary, smoothness=smoothness
+        submit_checkpoint, manual, number, context_pct=context_pct, summary=summary, smoothness=smoothness
     )
     found, message_id = anyio.run(play)
     document = {
@@ -57,7 +57,7 @@ def checkpoint(
     said = f"{task_id}: checkpoint {found.result.checkpoint}: {found.result.tests_line()}"
     tell(
         app,
-        hand,
+        manual,
         context_pct,
         document,
         said,

@@ -20,7 +20,7 @@ from musician.cli.render import indented, pairs, show
 from musician.protocol.names import check_session_id
 
 if TYPE_CHECKING:
-    from musician.runtime.byhand.takeup import TakenUp
+    from musician.runtime.manual.takeup import TakenUp
 
 
 @command("claim")
@@ -40,7 +40,7 @@ def claim(
     Of any number of sessions that try, one succeeds; the others get exit code 5. On a task that others have worked on
     it looks back at what they left, runs the tests of what stands approved again, and tells the conductor.
     """
-    from musician.runtime.byhand.takeup import take_up
+    from musician.runtime.manual.takeup import take_up
 
     check_session_id(session)
     up = partial(

@@ -3,7 +3,7 @@
 import click
 
 from musician.cli.context import App
-from musician.cli.hand import hand_of, tell
+from musician.cli.manual import manual_session, tell
 from musician.cli.options import command, context_option, session_options, task_argument, text_argument
 from musician.cli.render import show
 
@@ -37,11 +37,11 @@ def error(
     """
     if (text is None) is not is_warning:
         raise click.UsageError("say what failed, or --context-warning")
-    hand = hand_of(app, task_id, session, epoch)
+    manual = manual_session(app, task_id, session, epoch)
     if text is None:
-        message_id: int | None = hand.warn(context_pct)
+        message_id: int | None = manual.warn(context_pct)
     else:
-        message_id = hand.report(text, report=report, context_pct=context_pct)
+        message_id = manual.report(text, report=report, context_pct=context_pct)
         if message_id is None:
             left = {"task_id": task_id, "message_id": None, "state": "exited"}
             show(app, left, f"{task_id}: exited (retry exhaustion); its conductor decides how it goes on")
@@ -49,4 +49,4 @@ def error(
     document: dict[str, object] = {"task_id": task_id, "message_id": message_id, "state": "error"}
     what = "warned of its context" if is_warning else "reported"
     said = f"{task_id}: {what} by message {message_id}; musician wait {task_id} sees the answer"
-    tell(app, hand, context_pct, document, said)
+    tell(app, manual, context_pct, document, said)

@@ -14,7 +14,7 @@ from musician.config import render_defaults
 from musician.protocol.errors import TreeNotReady
 from musician.service import keep_settings
 from musician.store.opening import create_store
-from musician.trees.ground import check_layout
+from musician.trees.preconditions import check_layout
 from musician.trees.root import (
     Root,
     choose_temp,

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from musician.cli.context import App
-from musician.cli.hand import hand_of
+from musician.cli.manual import manual_session
 from musician.cli.options import command, context_option, session_options, task_argument
 from musician.cli.render import show
 
@@ -68,8 +68,8 @@ def _leave(
     handoff: str | None,
     context_pct: float | None,
 ) -> None:
-    hand = hand_of(app, task_id, session, epoch)
-    path = hand.leave(reason, handoff=handoff, context_pct=context_pct)
+    manual = manual_session(app, task_id, session, epoch)
+    path = manual.leave(reason, handoff=handoff, context_pct=context_pct)
     document = {"task_id": task_id, "state": "exited", "reason": reason, "handoff_path": path}
     show(app, document, f"{task_id}: exited ({reason}); HANDOFF in {path}")
 
@@ -80,7 +80,7 @@ def _leave(
 @click.pass_obj
 def complete(app: App, task_id: str, session: str | None, epoch: int | None) -> None:
     """Finish TASK, whose completion stands approved."""
-    hand = hand_of(app, task_id, session, epoch)
-    path = hand.finish()
+    manual = manual_session(app, task_id, session, epoch)
+    path = manual.finish()
     document = {"task_id": task_id, "state": "complete", "report_path": path}
     show(app, document, f"{task_id}: complete; report in {path}")

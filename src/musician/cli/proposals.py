@@ -11,8 +11,8 @@ from musician.cli.render import fields, indented, lines, pairs, show, table
 from musician.protocol.landing import remark
 from musician.protocol.names import check_session_id
 from musician.runtime.proposing import Desk
-from musician.service.likeness import Alike, alike_among
 from musician.service.proposals import KeptProposal
+from musician.service.similarity import Alike, alike_among
 
 _number = click.IntRange(min=1)
 

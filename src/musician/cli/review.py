@@ -19,7 +19,7 @@ from musician.protocol.states import TERMINAL, WAITING, State
 from musician.service import TaskView
 from musician.store.rows import MessageRow, VerificationRow
 from musician.trees.branches import NO_PLAN
-from musician.trees.looking import ChangedFile, Work, work_of
+from musician.trees.task_work import ChangedFile, Work, work_of
 
 _MOST_QUESTION_CHARS = 500
 _MOST_FILES = 20

@@ -19,10 +19,10 @@ from musician.protocol.conductor.anomalies import Signal
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
-from musician.service import Change, Source, TaskView
+from musician.service import PlanChange, Source, TaskView
 from musician.store.rows import HistoryRow, HumanRow, JournalRow, MessageRow
 
-Follow = Callable[[int, int], Iterable[Change]]
+Follow = Callable[[int, int], Iterable[PlanChange]]
 """All that happened after the first seq, up to the second."""
 
 
@@ -89,7 +89,7 @@ class Reporter:
             if view := by_id.get(change.task_id):
                 yield from self._events(change, view)
 
-    def _events(self, change: Change, view: TaskView) -> Iterator[Event]:
+    def _events(self, change: PlanChange, view: TaskView) -> Iterator[Event]:
         told = self._told.setdefault(change.task_id, _Told())
         match change.row:
             case HistoryRow() as row:

@@ -6,7 +6,7 @@ from musician import service
 from musician.cli.run_wording import many
 from musician.protocol.conductor.anomalies import Anomaly
 from musician.protocol.journal import Progress
-from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.musician.program import CheckpointItem, Play, Program
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.service import TaskView
@@ -76,13 +76,13 @@ def counted(standings: Iterable[Standing]) -> str:
     return f"{complete} of {many(len(all_of_them) - withdrawn, 'task')} complete{apart}"
 
 
-def _numbered(item: Play | Check | None, items: tuple[Play | Check, ...]) -> str:
+def _numbered(item: Play | CheckpointItem | None, items: tuple[Play | CheckpointItem, ...]) -> str:
     match item:
         case Play(is_agent=True):
             return item.item
         case Play():
             last = max((each.step for each in items if isinstance(each, Play)), default=item.step)
             return f"{item.item} of {last}"
-        case Check():
+        case CheckpointItem():
             return f"{item.item} of {item.of}"
     return ""

@@ -22,7 +22,7 @@ from musician.cli.run_wording import many, say_base
 from musician.plans.model import Plan, Require
 from musician.runtime.conductor.conduct import Ending, Outcome
 from musician.runtime.program import program_of
-from musician.service import Change, TaskView
+from musician.service import PlanChange, TaskView
 from musician.trees.branches import integration_branch
 from musician.verification.baseline import Baseline
 
@@ -88,7 +88,7 @@ class View:
             self._reporter, plan_id=self._plan.plan_id, title=self._plan.title, programs=self._programs
         )
 
-    def _follow(self, seq: int, until: int) -> Iterator[Change]:
+    def _follow(self, seq: int, until: int) -> Iterator[PlanChange]:
         return service.every_change(self._app.store, seq, until=until)
 
     def _head(self, jobs: int) -> str:

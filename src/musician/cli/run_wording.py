@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from musician.processes.output import one_line
 from musician.protocol.conductor.anomalies import Anomaly, Signal
 from musician.protocol.errors import UnreadableMessage
-from musician.protocol.journal import RESOLVED_BY_HAND, Kind
+from musician.protocol.journal import RESOLVED_BY_HAND, EntryKind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import ContextWarning, ErrorReport, Resumption
@@ -41,9 +41,9 @@ def say_change(change: HistoryRow, view: TaskView, text: str, noted: Noted, *, b
         case _, State.WORKING:
             return _claimed(change, view)
         case _, State.NEEDS_REVIEW:
-            return _submitted(change, text, noted.get(Kind.VERIFIED))
+            return _submitted(change, text, noted.get(EntryKind.VERIFIED))
         case _, State.ERROR:
-            return _reported(change, text, noted.get(Kind.FAILED))
+            return _reported(change, text, noted.get(EntryKind.FAILED))
         case State.NEEDS_REVIEW | State.ERROR, State.REVIEW_APPROVED:
             return _approved(text)
         case State.NEEDS_REVIEW | State.ERROR, State.REVIEW_FAILED:
@@ -71,48 +71,48 @@ def say_entry(row: JournalRow, view: TaskView) -> str:
     item, text = row.item, row.text
     context = "" if row.context_pct is None else f" [context {row.context_pct:.0f} %]"
     match row.kind:
-        case Kind.STARTED:
+        case EntryKind.STARTED:
             return f"{item} started: {text}" if text else f"{item} started"
-        case Kind.LAUNCHED:
+        case EntryKind.LAUNCHED:
             return f"{item} handed to a subagent: {text}"
-        case Kind.RETRIED:
+        case EntryKind.RETRIED:
             return f"{item} {text}"
-        case Kind.ABSORBED:
+        case EntryKind.ABSORBED:
             return f"{item} is played by the musician itself: {text}"
-        case Kind.COMPLETED | Kind.RETURNED:
+        case EntryKind.COMPLETED | EntryKind.RETURNED:
             return f"{item} completed{context}"
-        case Kind.REWORKED:
+        case EntryKind.REWORKED:
             by_hand = f": {text}" if text == RESOLVED_BY_HAND else ""
             return f"{_reworked(item)}{by_hand}{context}"
-        case Kind.FAILED:
+        case EntryKind.FAILED:
             return f"{item} failed: {text}"
-        case Kind.DEVIATION:
+        case EntryKind.DEVIATION:
             return f"deviation in {item} ({row.severity}): {text}"
-        case Kind.SELF_CORRECTION:
+        case EntryKind.SELF_CORRECTION:
             return f"self-correction in {item}: {text}"
-        case Kind.ANSWER:
+        case EntryKind.ANSWER:
             return f"{item} answers point {text}"
-        case Kind.PARTIAL:
+        case EntryKind.PARTIAL:
             return f"{item} done in part: {text}"
-        case Kind.PAUSED:
+        case EntryKind.PAUSED:
             return f"pauses: {text}"
-        case Kind.LIMITED:
+        case EntryKind.LIMITED:
             return f"{item} waits for its agent's provider: {text}"
-        case Kind.QUESTION:
+        case EntryKind.QUESTION:
             return f"asks in {item}: {text}" if item else f"asks: {text}"
-        case Kind.VERIFIED:
+        case EntryKind.VERIFIED:
             return f"{item} verified: {text}"
-        case Kind.NOT_VERIFIED:
+        case EntryKind.NOT_VERIFIED:
             return f"{item} is not green: {text}"
-        case Kind.SET_ASIDE:
+        case EntryKind.SET_ASIDE:
             return f"unfinished work set aside at {text}"
-        case Kind.RECONCILED:
+        case EntryKind.RECONCILED:
             return f"{item} was done already: {text}"
-        case Kind.RESUMED:
+        case EntryKind.RESUMED:
             return _resumed(text)
-        case Kind.SETTING_UP:
+        case EntryKind.SETTING_UP:
             return f"sets its tree up: {text}"
-        case Kind.NOTICED:
+        case EntryKind.NOTICED:
             return f"noticed in {item}: {text}"
     return ""
 

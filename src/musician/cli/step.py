@@ -3,7 +3,7 @@
 import click
 
 from musician.cli.context import App
-from musician.cli.hand import hand_of, tell
+from musician.cli.manual import manual_session, tell
 from musician.cli.options import (
     command,
     context_option,
@@ -57,17 +57,17 @@ def step(
     if (text is None) is (act == "skipped"):
         raise click.UsageError("say why it is left out" if text is None else "a reason belongs to skipped")
     item = f"step {number}" if agent is None else f"step {number} agent {agent}"
-    hand = hand_of(app, task_id, session, epoch)
+    manual = manual_session(app, task_id, session, epoch)
     commit_id = None
     if act == "start":
-        hand.start(item, context_pct)
+        manual.start(item, context_pct)
     elif act == "skipped":
-        hand.skip(item, text or "", context_pct)
+        manual.skip(item, text or "", context_pct)
     else:
-        commit_id = hand.finish_item(item, context_pct, commit=commit, claims=said or "")
+        commit_id = manual.finish_item(item, context_pct, commit=commit, claims=said or "")
     document = {"task_id": task_id, "item": item, "done": act == "done", "commit_id": commit_id}
     noted = f"{task_id}: {item} {'started' if act == 'start' else act}"
-    tell(app, hand, context_pct, document, noted + (f" at {commit_id}" if commit_id else ""))
+    tell(app, manual, context_pct, document, noted + (f" at {commit_id}" if commit_id else ""))
 
 
 def _severity(ctx: click.Context, param: click.Parameter, value: str) -> Severity:
@@ -91,10 +91,10 @@ def deviation(
     epoch: int | None,
 ) -> None:
     """Write down a deviation from the plan."""
-    hand = hand_of(app, task_id, session, epoch)
-    item = hand.tell(DeviationTold(severity=severity, text=text), context_pct)
+    manual = manual_session(app, task_id, session, epoch)
+    item = manual.tell(DeviationTold(severity=severity, text=text), context_pct)
     document = {"task_id": task_id, "item": item, "severity": severity, "text": text}
-    tell(app, hand, context_pct, document, f"{task_id}: {severity} deviation noted")
+    tell(app, manual, context_pct, document, f"{task_id}: {severity} deviation noted")
 
 
 @command("self-correction")
@@ -107,11 +107,11 @@ def self_correction(
     app: App, task_id: str, text: str, context_pct: float | None, session: str | None, epoch: int | None
 ) -> None:
     """Write down that earlier work was redone."""
-    hand = hand_of(app, task_id, session, epoch)
-    item = hand.tell(SelfCorrectionTold(text=text), context_pct)
+    manual = manual_session(app, task_id, session, epoch)
+    item = manual.tell(SelfCorrectionTold(text=text), context_pct)
     tell(
         app,
-        hand,
+        manual,
         context_pct,
         {"task_id": task_id, "item": item, "text": text},
         f"{task_id}: self-correction noted",
@@ -131,12 +131,12 @@ def correction(
     What is in TASK's tree is committed as that step. A revert is done by this command itself: a new commit takes the
     finished step back.
     """
-    hand = hand_of(app, task_id, session, epoch)
-    item, commit_id = hand.correct(context_pct)
+    manual = manual_session(app, task_id, session, epoch)
+    item, commit_id = manual.correct(context_pct)
     document = {"task_id": task_id, "item": item, "done": True, "commit_id": commit_id}
     tell(
         app,
-        hand,
+        manual,
         context_pct,
         document,
         f"{task_id}: {item} done" + (f" at {commit_id}" if commit_id else ""),

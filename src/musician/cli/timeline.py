@@ -10,7 +10,7 @@ from musician.cli.context import App
 from musician.cli.options import command
 from musician.cli.render import fields, lines, show
 from musician.processes.output import printable
-from musician.runtime.papers import write_whole
+from musician.runtime.task_files import write_whole
 from musician.service.timeline import MOST_HAPPENINGS, Happening, happenings
 
 _MOST_LAST = 10_000_000

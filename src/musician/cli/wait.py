@@ -7,7 +7,7 @@ import click
 from musician import service
 from musician.cli.context import App
 from musician.cli.faults import FAILED
-from musician.cli.hand import hand_of
+from musician.cli.manual import manual_session
 from musician.cli.options import claim_of, command, session_options, task_argument
 from musician.cli.render import show
 from musician.processes.parent import Parent
@@ -49,7 +49,7 @@ def wait(
     once: read them with `musician inbox --ack`.
     """
     claim = claim_of(app, task_id, session, epoch)
-    hand_of(app, task_id, session, epoch).stand_still()
+    manual_session(app, task_id, session, epoch).stand_still()
     with raising_on_signals(lambda _: KeyboardInterrupt()):  # the bell is taken down first (B32)
         before, after = _wait(app, claim, time.monotonic() + timeout_s)
     changed = after != before or after.unread > 0
@@ -76,7 +76,7 @@ def _wait(app: App, claim: Claim, until_s: float) -> tuple[_Sight, _Sight]:
 
 def _look(app: App, claim: Claim) -> _Sight:
     """What there is to see; refreshes the heartbeat when that is due. :class:`ClaimLost` once it is a successor's."""
-    seen = service.look(app.store, claim, awaiting_id=None)
+    seen = service.observe(app.store, claim, awaiting_id=None)
     if not seen.owns:
         row = service.task_row(app.store, claim.task_id)
         raise ClaimLost(

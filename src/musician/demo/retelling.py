@@ -6,7 +6,7 @@ database does not say, so a run in which nothing went wrong has little to tell.
 
 from collections.abc import Iterable, Iterator
 
-from musician.protocol.journal import Kind
+from musician.protocol.journal import EntryKind
 from musician.protocol.names import succession_name
 from musician.protocol.resumption.handoff import DIED
 from musician.protocol.states import State
@@ -14,8 +14,8 @@ from musician.protocol.values import dataclass
 from musician.service import TaskView
 from musician.store.rows import JournalRow, SessionRow
 
-_BEGUN = frozenset({Kind.STARTED, Kind.LAUNCHED})
-_PLAYED = frozenset({Kind.COMPLETED, Kind.RETURNED, Kind.RECONCILED})
+_BEGUN = frozenset({EntryKind.STARTED, EntryKind.LAUNCHED})
+_PLAYED = frozenset({EntryKind.COMPLETED, EntryKind.RETURNED, EntryKind.RECONCILED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

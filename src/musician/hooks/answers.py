@@ -18,7 +18,7 @@ PLANNING = (
 """Why no task is claimed there."""
 
 
-def context(event: str, text: str) -> "Answer":
+def additional_context(event: str, text: str) -> "Answer":
     """Say something to the model; it arrives with the program's authority, as ``system``."""
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": _bounded(text)}}
 

@@ -12,26 +12,26 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from musician.hooks.answers import Answer
     from musician.hooks.event import HookEvent
-    from musician.hooks.place import Place
+    from musician.hooks.hook_context import HookContext
 
 
-def answer(event: "HookEvent", place: "Place") -> "Answer | None":
-    if not place.played:
+def answer(event: "HookEvent", context: "HookContext") -> "Answer | None":
+    if not context.played:
         return None
     if event.text("trigger") == "manual":
-        return _refusal(place)
+        return _refusal(context)
     from musician.hooks.leaving import leave_all
 
-    leave_all(event, place, "the conversation was full")
+    leave_all(event, context, "the conversation was full")
     return None  # what is printed here would be instructions for the summary; the session is told when it begins anew
 
 
-def trouble(_event: "HookEvent", place: "Place", problem: str) -> "Answer | None":
-    return block(f"{problem}. {_refusal(place)['reason']}") if place.played else None
+def trouble(_event: "HookEvent", context: "HookContext", problem: str) -> "Answer | None":
+    return block(f"{problem}. {_refusal(context)['reason']}") if context.played else None
 
 
-def _refusal(place: "Place") -> "Answer":
-    tasks = ", ".join(held.task_id for held in place.played)
+def _refusal(context: "HookContext") -> "Answer":
+    tasks = ", ".join(held.task_id for held in context.played)
     return block(
         f"this session plays {tasks}, and a musician hands off instead of being compacted. `/clear` begins a fresh"
         " conversation that keeps the task and is told where it stands"

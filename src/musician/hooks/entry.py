@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from musician.hooks.answers import Answer
     from musician.hooks.event import HookEvent
-    from musician.hooks.place import Place
+    from musician.hooks.hook_context import HookContext
 
 EVENTS = {
     "SessionStart": "session_start",
@@ -78,10 +78,10 @@ def main(argv: "Sequence[str]", stdin: "BinaryIO", stdout: "BinaryIO") -> int:
 
 
 def _answer(name: str, document: bytes) -> "Answer | None":
-    from musician.hooks.place import find_database
+    from musician.hooks.hook_context import find_database
 
-    place = find_database(os.environ, _here())
-    if place is None or not (place.exists or place.has_marks or _asks_for_us(name, document)):
+    context = find_database(os.environ, _here())
+    if context is None or not (context.exists or context.has_marks or _asks_for_us(name, document)):
         return None
     from musician.hooks.event import as_event
 
@@ -94,12 +94,12 @@ def _answer(name: str, document: bytes) -> "Answer | None":
     if event.session_id is None or not (event.agent_id is None or name in _OF_SUBAGENTS):
         return None
     try:
-        _look(event.session_id, event.agent_id, place)
-        return _ask(event, place) if place.held or _is_for_strangers(event) else None
+        _look(event.session_id, event.agent_id, context)
+        return _ask(event, context) if context.held or _is_for_strangers(event) else None
     except Exception as error:  # whatever goes wrong, the client gets an answer (B10)
-        return _trouble(event, place, error)
+        return _trouble(event, context, error)
     finally:
-        place.close()
+        context.close()
 
 
 def _here() -> str:
@@ -110,14 +110,14 @@ def _here() -> str:
         return os.sep
 
 
-def _look(session_id: str, agent_id: "str | None", place: "Place") -> None:
+def _look(session_id: str, agent_id: "str | None", context: "HookContext") -> None:
     """What the session owns; :class:`LookupError` where it did own something, and the database has lost it."""
-    if place.exists:
-        place.look(session_id, agent_id)
-        place.keep_mark(session_id)
-    if not place.held and place.is_marked(session_id):
-        lost = "does not know it" if place.exists else "is gone"
-        raise LookupError(f"this session plays a task, and its database {place.database} {lost}")
+    if context.exists:
+        context.look(session_id, agent_id)
+        context.keep_mark(session_id)
+    if not context.held and context.is_marked(session_id):
+        lost = "does not know it" if context.exists else "is gone"
+        raise LookupError(f"this session plays a task, and its database {context.database} {lost}")
 
 
 def _is_for_strangers(event: "HookEvent") -> bool:
@@ -130,20 +130,20 @@ def _asks_for_us(name: str, document: bytes) -> bool:
     return name == "UserPromptExpansion" and b"musician" in document
 
 
-def _ask(event: "HookEvent", place: "Place") -> "Answer | None":
-    answer: Answer | None = _module(event.name).answer(event, place)
+def _ask(event: "HookEvent", context: "HookContext") -> "Answer | None":
+    answer: Answer | None = _module(event.name).answer(event, context)
     return answer
 
 
-def _trouble(event: "HookEvent", place: "Place", error: Exception) -> "Answer | None":
+def _trouble(event: "HookEvent", context: "HookContext", error: Exception) -> "Answer | None":
     """The event's own decision on trouble; by default it is said on standard error and the client goes on."""
-    problem = _said(error, place.database)
+    problem = _said(error, context.database)
     _log(f"{event.name}: {problem}")
     try:
         decide = getattr(_module(event.name), "trouble", None)
-        decided: Answer | None = decide(event, place, problem) if decide else None
+        decided: Answer | None = decide(event, context, problem) if decide else None
     except Exception as second:
-        _log(f"{event.name}: {_said(second, place.database)}")
+        _log(f"{event.name}: {_said(second, context.database)}")
         return None
     return decided
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-    from musician.hooks.place import Place
+    from musician.hooks.hook_context import HookContext
     from musician.protocol.policy.forbidden import Act
 
 _MOST_REFS_CHARS = 1_000_000
@@ -22,58 +22,58 @@ _MOST_REFS_CHARS = 1_000_000
 def main(argv: "Sequence[str]", stdin: "TextIO | None" = None) -> int:
     """``push``, or ``refs`` with git's lines ``old new name`` on standard input; 1 refuses."""
     from musician.hooks.event import session_of
-    from musician.hooks.place import find_database
+    from musician.hooks.hook_context import find_database
 
     session_id = session_of(os.environ.get("MUSICIAN_SESSION"))
-    place = find_database(os.environ, os.getcwd())
-    if session_id is None or place is None:
+    context = find_database(os.environ, os.getcwd())
+    if session_id is None or context is None:
         return 0
     try:
-        if not place.exists:
-            raise FileNotFoundError(f"there is no {place.database}")
-        place.look(session_id)
-        return int(bool(place.played) and _refuses(place, session_id, argv, stdin or sys.stdin))
+        if not context.exists:
+            raise FileNotFoundError(f"there is no {context.database}")
+        context.look(session_id)
+        return int(bool(context.played) and _refuses(context, session_id, argv, stdin or sys.stdin))
     except Exception as error:  # whatever is wrong here, it is not the fault of a stranger's git
-        if not place.has_marks:
+        if not context.has_marks:
             return 0
         _say(f"whether this is a musician's session cannot be read: {error}")
-        return int(place.is_marked(session_id))
+        return int(context.is_marked(session_id))
     finally:
-        place.close()
+        context.close()
 
 
-def _refuses(place: "Place", session_id: str, argv: "Sequence[str]", stdin: "TextIO") -> bool:
+def _refuses(context: "HookContext", session_id: str, argv: "Sequence[str]", stdin: "TextIO") -> bool:
     """Whether something is wanted that was not granted; said, and written down where that can be done."""
     from musician import service
-    from musician.hooks.standing import claim_of
+    from musician.hooks.reminder import claim_of
     from musician.hooks.status_file import note_down
     from musician.protocol.errors import MusicianError
     from musician.protocol.policy.forbidden import Act, Refusal
 
-    wanted = {"git push": Act.PUSH} if argv[:1] == ["push"] else _changes(stdin, _own(place))
-    granted = service.grants_of(place.store, *(held.task_id for held in place.played))
+    wanted = {"git push": Act.PUSH} if argv[:1] == ["push"] else _changes(stdin, _own(context))
+    granted = service.grants_of(context.store, *(held.task_id for held in context.played))
     for what, act in wanted.items():
         if act in granted:
             continue
         refusal = Refusal(act=act, what=what)
         _say(str(refusal))
         try:
-            claim = claim_of(place.played[0], session_id)
-            note_down(place, service.note_refusal(place.store, claim, refusal))
+            claim = claim_of(context.played[0], session_id)
+            note_down(context, service.note_refusal(context.store, claim, refusal))
         except MusicianError as error:
             _say(f"the refusal is not in the journal: {error}")
         return True
     return False
 
 
-def _own(place: "Place") -> "frozenset[str] | None":
+def _own(context: "HookContext") -> "frozenset[str] | None":
     """The branches that the session's claims are played on; None where one of them has no tree of its own."""
     from musician.trees.branches import branch_of
 
-    if any(place.tree_of(held) in (None, place.tree) for held in place.played):
+    if any(context.tree_of(held) in (None, context.tree) for held in context.played):
         return None
     return frozenset(
-        "refs/heads/" + branch_of(held.plan_id or "tasks", held.task_id) for held in place.played
+        "refs/heads/" + branch_of(held.plan_id or "tasks", held.task_id) for held in context.played
     )
 
 

@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from musician.hooks.place import Place
+    from musician.hooks.hook_context import HookContext
 
 HOOKS = (
     *("applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit"),
@@ -61,11 +61,11 @@ esac
 _OWN = {"pre-push": _PRE_PUSH, "reference-transaction": _REFS}
 
 
-def prepare(place: "Place", environ: "Mapping[str, str]" = os.environ) -> "dict[str, str]":
+def prepare(context: "HookContext", environ: "Mapping[str, str]" = os.environ) -> "dict[str, str]":
     """Make the folder, and what has git look there; nothing where there is no repository. OSError if it cannot."""
-    if place.tree is None:
+    if context.tree is None:
         return {}
-    folder = os.path.join(place.tree, ".musician", "git-hooks")
+    folder = os.path.join(context.tree, ".musician", "git-hooks")
     _write(folder)
     counted = environ.get("GIT_CONFIG_COUNT", "0")
     before = int(counted) if counted.isascii() and counted.isdigit() else 0

@@ -7,28 +7,30 @@ that takes the task up verifies before it believes any of that.
 from typing import TYPE_CHECKING
 
 from musician.hooks.measure import last_words, percent_used
-from musician.hooks.standing import claim_of
+from musician.hooks.reminder import claim_of
 from musician.protocol.names import check_session_id
-from musician.runtime.byhand.hand import Hand
+from musician.runtime.manual.manual_session import ManualSession
 
 if TYPE_CHECKING:
     from musician.hooks.event import HookEvent
-    from musician.hooks.place import Place
+    from musician.hooks.hook_context import HookContext
 
 
-def leave_all(event: "HookEvent", place: "Place", why: str) -> str:
+def leave_all(event: "HookEvent", context: "HookContext", why: str) -> str:
     """Leave whatever the session plays; for the person, what was done and what comes next."""
-    session_id, settings = check_session_id(event.session_id), place.settings
-    root = place.root
+    session_id, settings = check_session_id(event.session_id), context.settings
+    root = context.root
     used_pct = percent_used(event.transcript_path, set_window_tokens=settings.context.window_tokens)
     words = last_words(event.transcript_path)
     notes = f"The last that was said in the conversation:\n{words}" if words else ""
     left = []
-    for held in place.played:
-        hand = Hand(root=root, store=place.store, claim=claim_of(held, session_id), settings=settings)
-        path = hand.leave(f"context exhaustion: {why}", handoff=None, notes=notes, context_pct=used_pct)
+    for held in context.played:
+        manual = ManualSession(
+            root=root, store=context.store, claim=claim_of(held, session_id), settings=settings
+        )
+        path = manual.leave(f"context exhaustion: {why}", handoff=None, notes=notes, context_pct=used_pct)
         left.append(f"{held.task_id} is handed off ({path})")
-    tasks = [held.task_id for held in place.played]
+    tasks = [held.task_id for held in context.played]
     return (
         f"musician: {why}, so {'; '.join(left)}. A fresh session goes on: /clear, then /musician {tasks[0]}"
     )

@@ -8,7 +8,7 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from musician.hooks.place import Place
+    from musician.hooks.hook_context import HookContext
 
 _MOST_BYTES = 100_000
 
@@ -30,17 +30,17 @@ class Numbers:
         self.thresholds_pct, self.window_tokens = thresholds_pct, window_tokens
 
 
-def numbers_of(place: "Place") -> Numbers:
+def numbers_of(context: "HookContext") -> Numbers:
     """The repository's own, or the defaults. :class:`WrongSettings` as everywhere."""
-    if place.tree is None or not _says_something(os.path.join(place.tree, ".musician", "config.toml")):
+    if context.tree is None or not _says_something(os.path.join(context.tree, ".musician", "config.toml")):
         return Numbers()
-    settings = place.settings
-    context = settings.context
+    settings = context.settings
+    thresholds = settings.context
     return Numbers(
         refresh_after_s=settings.heartbeat.refresh_after_s,
         beat_every_s=settings.conductor.beat_every_s,
-        thresholds_pct=(context.economy_from_pct, context.handoff_from_pct, context.exit_from_pct),
-        window_tokens=context.window_tokens,
+        thresholds_pct=(thresholds.economy_from_pct, thresholds.handoff_from_pct, thresholds.exit_from_pct),
+        window_tokens=thresholds.window_tokens,
     )
 
 

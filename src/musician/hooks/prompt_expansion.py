@@ -9,15 +9,15 @@ needed.
 from functools import partial
 from typing import TYPE_CHECKING
 
-from musician.hooks.answers import PLANNING, context
+from musician.hooks.answers import PLANNING, additional_context
 from musician.hooks.event import HookEvent
-from musician.hooks.place import Place
+from musician.hooks.hook_context import HookContext
 from musician.protocol.errors import ClaimBlocked, DatabaseUnusable, MusicianError
 
 if TYPE_CHECKING:
     from musician.hooks.answers import Answer
     from musician.protocol.claim import Claim
-    from musician.runtime.byhand.takeup import TakenUp
+    from musician.runtime.manual.takeup import TakenUp
     from musician.store.rows import MessageRow
     from musician.trees.root import Root
 
@@ -28,18 +28,18 @@ MOST_STEP_CHARS = 4000
 """Of the step's text; the instruction has all of it."""
 
 
-def answer(event: HookEvent, place: Place) -> "Answer | None":
+def answer(event: HookEvent, context: HookContext) -> "Answer | None":
     if event.text("command_name").rpartition(":")[2] != COMMAND:
         return None
-    if not place.exists:
-        return trouble(event, place, f"no database at {place.database}: `musician init` makes one")
-    if event.text("permission_mode") == "plan" and not place.played:
+    if not context.exists:
+        return trouble(event, context, f"no database at {context.database}: `musician init` makes one")
+    if event.text("permission_mode") == "plan" and not context.played:
         return _refused(event, PLANNING)
     said = event.text("command_args").strip()
-    if not said and len(place.played) != 1:
-        return _refused(event, f"no task is named: /{COMMAND} TASK. Open tasks: {_open_tasks(place)}")
+    if not said and len(context.played) != 1:
+        return _refused(event, f"no task is named: /{COMMAND} TASK. Open tasks: {_open_tasks(context)}")
     try:
-        return context(event.name, _take_up(event, place, said or place.played[0].task_id))
+        return additional_context(event.name, _take_up(event, context, said or context.played[0].task_id))
     except DatabaseUnusable:
         raise  # trouble is told otherwise than a refusal
     except ClaimBlocked as blocked:
@@ -49,7 +49,7 @@ def answer(event: HookEvent, place: Place) -> "Answer | None":
         return _refused(event, str(error))
 
 
-def trouble(event: HookEvent, _place: Place, problem: str) -> "Answer | None":
+def trouble(event: HookEvent, _place: HookContext, problem: str) -> "Answer | None":
     """Nothing was claimed that anybody could count on; the model says so instead of playing."""
     if event.text("command_name").rpartition(":")[2] != COMMAND:
         return None
@@ -57,41 +57,41 @@ def trouble(event: HookEvent, _place: Place, problem: str) -> "Answer | None":
 
 
 def _refused(event: HookEvent, why: str) -> "Answer":
-    return context(event.name, f"NOT CLAIMED: {why}. Tell the user, and do not play.")
+    return additional_context(event.name, f"NOT CLAIMED: {why}. Tell the user, and do not play.")
 
 
-def _open_tasks(place: Place) -> str:
+def _open_tasks(context: HookContext) -> str:
     from musician import service
     from musician.protocol.states import CLAIMABLE
 
-    rows = [row.task_id for row in service.open_tasks(place.store) if row.state in CLAIMABLE]
+    rows = [row.task_id for row in service.open_tasks(context.store) if row.state in CLAIMABLE]
     return ", ".join(rows[:10]) or "none"
 
 
-def _take_up(event: HookEvent, place: Place, reference: str) -> str:
+def _take_up(event: HookEvent, context: HookContext, reference: str) -> str:
     import anyio
 
     from musician import service
     from musician.hooks.client import met
     from musician.protocol.names import launch_words, parse_launch_prompt
-    from musician.runtime.byhand.takeup import take_up
+    from musician.runtime.manual.takeup import take_up
 
-    store = place.store
+    store = context.store
     known = {row.task_id for row in service.names_like(store, launch_words(reference))}
     task_id = parse_launch_prompt(reference, known)
     service.task_row(store, task_id)  # an unknown task leaves no trace
-    settings = place.settings
-    root = place.root
+    settings = context.settings
+    root = context.root
     work = partial(take_up, root, store, task_id, event.session_id, settings=settings)
     taken = anyio.run(work)
     service.meet_client(
         store, taken.claim.session_id, met(transcript_path=event.transcript_path, source=None)
     )
-    return _told(place, root, taken)
+    return _told(context, root, taken)
 
 
-def _told(place: Place, root: "Root", taken: "TakenUp") -> str:
-    from musician.hooks.standing import pointers
+def _told(context: HookContext, root: "Root", taken: "TakenUp") -> str:
+    from musician.hooks.reminder import pointers
 
     claim, how = taken.claim, "claimed" if taken.is_new else "yours already"
     lines = [
@@ -100,14 +100,14 @@ def _told(place: Place, root: "Root", taken: "TakenUp") -> str:
         f"Work only in: {taken.tree}" if taken.tree else "",
         f"Done: {taken.done_count}, to do: {taken.pending_count}.",
         _resumption(root, taken),
-        pointers(place, claim, _unheard(place, claim)),
+        pointers(context, claim, _unheard(context, claim)),
     ]
     if taken.warning:
         lines.append(f"It cannot be played yet ({taken.warning}): mend that and call `claim`.")
     elif taken.question:
         lines.append(f"Asked the conductor: {taken.question}\nEnd your turn; play nothing before the answer.")
     else:
-        lines.append(_next(place, root, taken))
+        lines.append(_next(context, root, taken))
     return "\n".join(line for line in lines if line)
 
 
@@ -115,39 +115,39 @@ def _resumption(root: "Root", taken: "TakenUp") -> str:
     found = taken.resumption
     if found is None:
         return ""
-    place = root.temp_dir.relative_to(root.path) / f"{taken.claim.task_id}-HANDOFF"
+    context = root.temp_dir.relative_to(root.path) / f"{taken.claim.task_id}-HANDOFF"
     return (
         f"You take over from session {found.previous_session}. HANDOFF: {found.handoff}"
-        f" ({place}). Assessment: {found.assessment}. Verified anew: {found.verification}."
+        f" ({context}). Assessment: {found.assessment}. Verified anew: {found.verification}."
     )
 
 
-def _unheard(place: Place, claim: "Claim") -> "tuple[MessageRow, ...]":
+def _unheard(context: HookContext, claim: "Claim") -> "tuple[MessageRow, ...]":
     """What the conductor said besides the instruction, which is handed over here and so need not be read again."""
     from musician import service
     from musician.protocol.messages.kinds import MessageType
 
-    unread = service.unread(place.store, claim.task_id)
+    unread = service.unread(context.store, claim.task_id)
     if unread and unread[0].message_type == MessageType.INSTRUCTION:
-        service.deliver(place.store, claim, (unread[0].id,))
-        service.acknowledge(place.store, claim, unread[0].id)
+        service.deliver(context.store, claim, (unread[0].id,))
+        service.acknowledge(context.store, claim, unread[0].id)
         unread = unread[1:]
     return unread
 
 
-def _next(place: Place, root: "Root", taken: "TakenUp") -> str:
+def _next(context: HookContext, root: "Root", taken: "TakenUp") -> str:
     """The next item with its own text, and the call that begins it."""
-    from musician.protocol.musician.program import Check
-    from musician.runtime.byhand.hand import Hand
+    from musician.protocol.musician.program import CheckpointItem
+    from musician.runtime.manual.manual_session import ManualSession
 
-    hand = Hand(root=root, store=place.store, claim=taken.claim, settings=place.settings)
-    item = next((each for each in hand.program.items if each.item == taken.next_item), None)
+    manual = ManualSession(root=root, store=context.store, claim=taken.claim, settings=context.settings)
+    item = next((each for each in manual.program.items if each.item == taken.next_item), None)
     if item is None:
         return "Everything is approved: call `complete`."
     text = item.prose.strip()
     if len(text) > MOST_STEP_CHARS:
         text = f"{text[:MOST_STEP_CHARS]} … (cut; the instruction has all of it)"
-    if isinstance(item, Check):
+    if isinstance(item, CheckpointItem):
         call = "call `checkpoint`"
     elif item.is_agent:
         call = f"`agent` {item.item.removeprefix('step ').replace(' agent ', '.')} launched, then returned"

@@ -4,26 +4,26 @@ What wakes a session (the monitor, a background task) arrives as "not user input
 arrives as ``system``: its state, what that asks for, and pointers to what has been said.
 """
 
-from musician.hooks.answers import context
+from musician.hooks.answers import additional_context
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from musician.hooks.answers import Answer
     from musician.hooks.event import HookEvent
-    from musician.hooks.place import Place
+    from musician.hooks.hook_context import HookContext
 
 _NOTIFICATION = "<task-notification>"
 
 
-def answer(event: "HookEvent", place: "Place") -> "Answer | None":
-    if not place.played or not event.mentions(_NOTIFICATION.encode()):
+def answer(event: "HookEvent", context: "HookContext") -> "Answer | None":
+    if not context.played or not event.mentions(_NOTIFICATION.encode()):
         return None
     if not event.text("prompt").lstrip().startswith(_NOTIFICATION):
         return None
     from musician import service
-    from musician.hooks.standing import claim_of, pointers, where
+    from musician.hooks.reminder import claim_of, pointers, where
 
-    claims = [claim_of(held, event.session_id or "") for held in place.played]
-    lines = [where(place)]
-    lines += [pointers(place, claim, service.undelivered(place.store, claim)) for claim in claims]
-    return context(event.name, "\n".join(line for line in lines if line))
+    claims = [claim_of(held, event.session_id or "") for held in context.played]
+    lines = [where(context)]
+    lines += [pointers(context, claim, service.undelivered(context.store, claim)) for claim in claims]
+    return additional_context(event.name, "\n".join(line for line in lines if line))

@@ -8,19 +8,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from musician.hooks.answers import Answer
     from musician.hooks.event import HookEvent
-    from musician.hooks.place import Place
+    from musician.hooks.hook_context import HookContext
 
 
-def answer(event: "HookEvent", place: "Place") -> "Answer | None":
-    if place.played:
+def answer(event: "HookEvent", context: "HookContext") -> "Answer | None":
+    if context.played:
         from musician import service
         from musician.hooks.client import met
         from musician.hooks.status_file import note_down
 
         session_id = event.session_id or ""
-        if place.played[0].warned_pct is None:  # claimed by another way, and never met
+        if context.played[0].warned_pct is None:  # claimed by another way, and never met
             here = met(transcript_path=event.transcript_path, source=None)
-            service.meet_client(place.store, session_id, here)
+            service.meet_client(context.store, session_id, here)
         reason = event.text("reason") or "unknown"
-        note_down(place, service.end_client(place.store, session_id, reason=reason))
+        note_down(context, service.end_client(context.store, session_id, reason=reason))
     return None

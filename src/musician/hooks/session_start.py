@@ -9,14 +9,14 @@ session that is resumed in another process is met there.
 import os
 import sys
 
-from musician.hooks.answers import context, notice
+from musician.hooks.answers import additional_context, notice
 from musician.hooks.environment import export
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from musician.hooks.answers import Answer
     from musician.hooks.event import HookEvent
-    from musician.hooks.place import Place
+    from musician.hooks.hook_context import HookContext
     from musician.protocol.claim import Claim
 
 _AFRESH = ("", "startup")
@@ -32,108 +32,111 @@ _FORKED = (
 )
 
 
-def answer(event: "HookEvent", place: "Place") -> "Answer | None":
+def answer(event: "HookEvent", context: "HookContext") -> "Answer | None":
     session_id = event.session_id or ""
-    export({"MUSICIAN_SESSION": session_id, **_bounded(place), **_guarded(place)})
-    told = context(event.name, "\n".join([_identity(event), *_told(event, place, session_id)]))
-    return {**told, **_what_the_person_does(event, place)}
+    export({"MUSICIAN_SESSION": session_id, **_bounded(context), **_guarded(context)})
+    told = additional_context(event.name, "\n".join([_identity(event), *_told(event, context, session_id)]))
+    return {**told, **_what_the_person_does(event, context)}
 
 
-def _what_the_person_does(event: "HookEvent", place: "Place") -> "Answer":
+def _what_the_person_does(event: "HookEvent", context: "HookContext") -> "Answer":
     """Only the person can start the monitor again; without it the gate waits, and the prompt with it. Nor does anybody
     else go on with what was handed off because the window was full."""
-    gone = [held.task_id for held in place.held if not held.is_live]
+    gone = [held.task_id for held in context.held if not held.is_live]
     if event.text("source") == "compact" and gone:
         return notice(
             f"musician: {gone[0]} is not this conversation's any more: /clear, then /musician {gone[0]}"
         )
     attended = os.environ.get("CLAUDE_CODE_SESSION_ATTENDED") == "1"
-    if not (place.played and attended and event.text("source") == "resume"):
+    if not (context.played and attended and event.text("source") == "resume"):
         return {}
     return notice(
         "musician: type /musician, and an idle session is woken again; until then it waits inside its last hook"
     )
 
 
-def _bounded(place: "Place") -> "dict[str, str]":
+def _bounded(context: "HookContext") -> "dict[str, str]":
     """What keeps git in a task's tree from the repository around it, should the tree's own link be gone (D31)."""
-    if place.tree is None:
+    if context.tree is None:
         return {}
-    ceilings = [os.environ.get("GIT_CEILING_DIRECTORIES", ""), os.path.join(place.tree, ".musician", "trees")]
+    ceilings = [
+        os.environ.get("GIT_CEILING_DIRECTORIES", ""),
+        os.path.join(context.tree, ".musician", "trees"),
+    ]
     return {"GIT_CEILING_DIRECTORIES": os.pathsep.join(filter(None, ceilings))}
 
 
-def _guarded(place: "Place") -> "dict[str, str]":
+def _guarded(context: "HookContext") -> "dict[str, str]":
     """What has git ask before it pushes, should this session become a musician's."""
     if not os.environ.get("CLAUDE_ENV_FILE"):
         return {}
     from musician.hooks.git_hooks import prepare
 
     try:
-        return prepare(place)
+        return prepare(context)
     except OSError as error:
         sys.stderr.write(f"musician hook SessionStart: git asks nobody before it pushes: {error}\n")
         return {}
 
 
-def trouble(event: "HookEvent", _place: "Place", problem: str) -> "Answer":
+def trouble(event: "HookEvent", _place: "HookContext", problem: str) -> "Answer":
     """The id is known whatever the database is like; the person at the terminal hears about that."""
-    return {**context(event.name, _identity(event)), "systemMessage": f"musician: {problem}"}
+    return {**additional_context(event.name, _identity(event)), "systemMessage": f"musician: {problem}"}
 
 
 def _identity(event: "HookEvent") -> str:
     return f"CLAUDE_SESSION_ID={event.session_id}"
 
 
-def _told(event: "HookEvent", place: "Place", session_id: str) -> "list[str]":
-    if place.held:
-        return _come_back(event, place, session_id)
+def _told(event: "HookEvent", context: "HookContext", session_id: str) -> "list[str]":
+    if context.held:
+        return _come_back(event, context, session_id)
     source = event.text("source")
-    if source in _AFRESH or not place.follows:
+    if source in _AFRESH or not context.follows:
         return []
-    return _follow(event, place, session_id, source)
+    return _follow(event, context, session_id, source)
 
 
-def _come_back(event: "HookEvent", place: "Place", session_id: str) -> "list[str]":
+def _come_back(event: "HookEvent", context: "HookContext", session_id: str) -> "list[str]":
     from musician import service
     from musician.hooks.client import met
-    from musician.hooks.standing import claim_of, lost, standing
+    from musician.hooks.reminder import claim_of, lost, standing
 
-    if place.played:
+    if context.played:
         here = met(transcript_path=event.transcript_path, source=event.text("source"))
-        service.meet_client(place.store, session_id, here)
-    for held in place.played:
-        service.beat(place.store, claim_of(held, session_id))
-    return [text for text in (standing(place, session_id), lost(place)) if text]
+        service.meet_client(context.store, session_id, here)
+    for held in context.played:
+        service.beat(context.store, claim_of(held, session_id))
+    return [text for text in (standing(context, session_id), lost(context)) if text]
 
 
-def _follow(event: "HookEvent", place: "Place", session_id: str, source: str) -> "list[str]":
+def _follow(event: "HookEvent", context: "HookContext", session_id: str, source: str) -> "list[str]":
     from musician import service
     from musician.hooks.client import met
-    from musician.hooks.standing import standing
+    from musician.hooks.reminder import standing
     from musician.hooks.status_file import note_down
 
     here = met(transcript_path=event.transcript_path, source=source)
     moved: tuple[Claim, ...] = ()
     if source != "fork":
-        moved = service.rebind(place.store, session_id, here, is_cleared=source in _GOES_ON)
+        moved = service.rebind(context.store, session_id, here, is_cleared=source in _GOES_ON)
     if moved:
-        place.look(session_id)
+        context.look(session_id)
         note_down(
-            place,
+            context,
             tuple(
                 (claim.task_id, service.as_entry(row))
                 for claim in moved
-                for row in service.journal_of(place.store, claim.task_id)
+                for row in service.journal_of(context.store, claim.task_id)
                 if row.claim_epoch == claim.epoch
             ),
         )
         return [
             "The conversation before this one was cleared; its claims are yours.",
-            standing(place, session_id),
+            standing(context, session_id),
         ]
     told = [
         f"{claim.task_id} stays with session {claim.session_id}: this one owns nothing"
-        for claim in service.claims_of_process(place.store, here.identity, but=session_id)
+        for claim in service.claims_of_process(context.store, here.identity, but=session_id)
     ]
     return [*told, _FORKED] if source == "fork" else told

@@ -4,19 +4,19 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from musician.hooks.place import Place
+    from musician.hooks.hook_context import HookContext
     from musician.protocol.journal import Written
 
 
-def note_down(place: "Place", written: "Written") -> None:
+def note_down(context: "HookContext", written: "Written") -> None:
     """What cannot be written there is told by the database all the same."""
-    if place.tree is None:
+    if context.tree is None:
         return
 
     from musician.protocol.journal import status_line
 
     for task_id, entry in written:
-        path = place.root.status_file(task_id)
+        path = context.root.status_file(task_id)
         try:
             path.parent.mkdir(exist_ok=True)  # as a session of ours would that finds it tidied away
             with path.open("a", encoding="utf-8") as file:

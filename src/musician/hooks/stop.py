@@ -15,7 +15,7 @@ from musician import service
 from musician.hooks.answers import block, notice
 from musician.hooks.status_file import note_down
 from musician.hooks.stop_counting import this_stop
-from musician.processes.vital import is_held, lock_path
+from musician.processes.life_lock import is_held, lock_path
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost, DatabaseUnusable
 from musician.protocol.names import CONDUCTOR
@@ -26,7 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from musician.hooks.answers import Answer
     from musician.hooks.event import HookEvent
-    from musician.hooks.place import Place
+    from musician.hooks.hook_context import HookContext
 
 MONITOR = "the conductor's messages and verdicts"
 """What the plugin's monitor is called in the client."""
@@ -34,57 +34,57 @@ MONITOR = "the conductor's messages and verdicts"
 _CAP = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
 
 
-def answer(event: "HookEvent", place: "Place") -> "Answer | None":
-    if not place.live:
+def answer(event: "HookEvent", context: "HookContext") -> "Answer | None":
+    if not context.live:
         return None
-    _count_subagents(event, place)
+    _count_subagents(event, context)
     try:
-        decision = _decided(event, place)
+        decision = _decided(event, context)
         if isinstance(decision, Wait):
             from musician.hooks.stop_waiting import wait_for_conductor
 
-            claim = _claim(event, place, decision.duty)
-            decision = wait_for_conductor(place, claim)
+            claim = _claim(event, context, decision.duty)
+            decision = wait_for_conductor(context, claim)
         if isinstance(decision, Keep) and event.text("permission_mode") == "plan":
             return notice(
                 f"musician: {decision.duty.task_id} stays yours. It goes on once you leave plan mode (Shift+Tab)"
             )
-        return _kept(event, place, decision) if isinstance(decision, Keep) else None
+        return _kept(event, context, decision) if isinstance(decision, Keep) else None
     except ClaimLost:
         return None  # taken over meanwhile: its successor has the duty
 
 
-def trouble(event: "HookEvent", place: "Place", problem: str) -> "Answer":
+def trouble(event: "HookEvent", context: "HookContext", problem: str) -> "Answer":
     """Nobody can tell what this session owes."""
-    _leave_trace(event, place, problem)
+    _leave_trace(event, context, problem)
     return notice(f"musician: this session was let stop, whatever it owed: {problem}")
 
 
-def _decided(event: "HookEvent", place: "Place") -> Decision:
+def _decided(event: "HookEvent", context: "HookContext") -> Decision:
     session_id = event.session_id or ""
-    duties = [Duty(task_id=held.task_id, state=State(held.state)) for held in place.live if held.conducts]
-    for held in place.played:
+    duties = [Duty(task_id=held.task_id, state=State(held.state)) for held in context.live if held.conducts]
+    for held in context.played:
         claim = Claim(task_id=held.task_id, session_id=session_id, epoch=held.epoch)
-        duties.append(service.duty_of(place.store, claim))
-    return decide(duties, is_woken=_is_woken(event), has_tools=_has_tools(place))
+        duties.append(service.duty_of(context.store, claim))
+    return decide(duties, is_woken=_is_woken(event), has_tools=_has_tools(context))
 
 
-def _has_tools(place: "Place") -> bool:
+def _has_tools(context: "HookContext") -> bool:
     """Whether the tools' server lives: it holds the life lock of what its session plays (D2)."""
-    if place.tree is None:
+    if context.tree is None:
         return True
-    locks = place.root.locks_dir
-    return all(is_held(lock_path(locks, held.task_id)) for held in place.played)
+    locks = context.root.locks_dir
+    return all(is_held(lock_path(locks, held.task_id)) for held in context.played)
 
 
-def _count_subagents(event: "HookEvent", place: "Place") -> None:
+def _count_subagents(event: "HookEvent", context: "HookContext") -> None:
     """The client says what still runs at the end of a turn; of one that a person stopped no end was told."""
     running = event.raw.get("background_tasks")
     if isinstance(running, list):
         ids = frozenset(str(task.get("id")) for task in running if isinstance(task, dict))
-        for held in place.played:
+        for held in context.played:
             claim = Claim(task_id=held.task_id, session_id=event.session_id or "", epoch=held.epoch)
-            service.end_subagents_but(place.store, claim, ids)
+            service.end_subagents_but(context.store, claim, ids)
 
 
 def _is_woken(event: "HookEvent") -> bool:
@@ -101,9 +101,9 @@ def _is_our_monitor(task: object) -> bool:
     return isinstance(task, dict) and (task.get("type"), task.get("description")) == ("monitor", MONITOR)
 
 
-def _kept(event: "HookEvent", place: "Place", keep: Keep) -> "Answer":
+def _kept(event: "HookEvent", context: "HookContext", keep: Keep) -> "Answer":
     try:
-        stops = _counted(event, place)
+        stops = _counted(event, context)
     except DatabaseUnusable as error:
         print(f"musician hook Stop: not counted: {error}", file=sys.stderr)  # noqa: T201  # the client's debug log
         return block(keep.reason)
@@ -111,12 +111,12 @@ def _kept(event: "HookEvent", place: "Place", keep: Keep) -> "Answer":
     if not why:
         return block(keep.reason)
     if not stops.is_repeat and keep.duty.task_id != CONDUCTOR:
-        note_down(place, service.let_go(place.store, _claim(event, place, keep.duty), why))
+        note_down(context, service.let_go(context.store, _claim(event, context, keep.duty), why))
     return notice(f"musician: {keep.duty.task_id} is {keep.duty.state}, and its session was let stop: {why}")
 
 
-def _counted(event: "HookEvent", place: "Place") -> service.Stops:
-    store, session_id = place.store, event.session_id or ""
+def _counted(event: "HookEvent", context: "HookContext") -> service.Stops:
+    store, session_id = context.store, event.session_id or ""
     if service.client_of(store, session_id) is None:
         from musician.hooks.client import met
 
@@ -129,13 +129,13 @@ def _client_cap() -> int:
     return int(value) if value.isascii() and value.isdigit() else CLIENT_CAP
 
 
-def _claim(event: "HookEvent", place: "Place", duty: Duty) -> Claim:
-    epoch = next(held.epoch for held in place.live if held.task_id == duty.task_id)
+def _claim(event: "HookEvent", context: "HookContext", duty: Duty) -> Claim:
+    epoch = next(held.epoch for held in context.live if held.task_id == duty.task_id)
     return Claim(task_id=duty.task_id, session_id=event.session_id or "", epoch=epoch)
 
 
-def _leave_trace(event: "HookEvent", place: "Place", problem: str) -> None:
-    folder = os.path.join(place.tree or os.path.dirname(place.database), ".musician", "logs")
+def _leave_trace(event: "HookEvent", context: "HookContext", problem: str) -> None:
+    folder = os.path.join(context.tree or os.path.dirname(context.database), ".musician", "logs")
     try:
         os.makedirs(folder, exist_ok=True)
         with open(os.path.join(folder, "gate.log"), "a", encoding="utf-8") as file:

@@ -14,17 +14,17 @@ from musician.protocol.errors import ClaimLost, DatabaseUnusable
 from musician.protocol.rules.gate import Decision, Keep, Leave, Wait, decide
 from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status, is_fresh
 from musician.protocol.settings import Settings
-from musician.service import Look
+from musician.service import Observation
 from musician.store.port import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from musician.hooks.place import Place
+    from musician.hooks.hook_context import HookContext
 
 
-def wait_for_conductor(place: "Place", claim: Claim) -> Decision:
+def wait_for_conductor(context: "HookContext", claim: Claim) -> Decision:
     """What to do once there is something to do: never :class:`Wait`. :class:`ClaimLost` once it is a successor's."""
-    store, settings = place.store, place.settings
+    store, settings = context.store, context.settings
     since_s = time.monotonic()
     with raising_on_signals(_ended_by), Parent() as client, store.listen(claim.task_id) as ear:
         while not client.is_gone:
@@ -32,7 +32,7 @@ def wait_for_conductor(place: "Place", claim: Claim) -> Decision:
             try:
                 decision, seen = _look(store, claim, settings)
                 if isinstance(decision, Wait) and time.monotonic() - since_s >= settings.waiting.timeout_s:
-                    decision = None if seen.waits_for_human else _heard_nothing(place, claim, seen)
+                    decision = None if seen.waits_for_human else _heard_nothing(context, claim, seen)
                     since_s = time.monotonic()
             except DatabaseUnusable as error:
                 if error.kind != "locked":
@@ -47,9 +47,9 @@ def _ended_by(number: int) -> SystemExit:
     return SystemExit(128 + number)
 
 
-def _look(store: Store, claim: Claim, settings: Settings) -> tuple[Decision, Look]:
+def _look(store: Store, claim: Claim, settings: Settings) -> tuple[Decision, Observation]:
     """One look: what is to be done now, and what was seen."""
-    seen = service.look(store, claim, awaiting_id=None)
+    seen = service.observe(store, claim, awaiting_id=None)
     if not seen.owns:
         raise ClaimLost(
             task_id=claim.task_id, session_id=claim.session_id, epoch=claim.epoch, current_epoch=0
@@ -59,17 +59,17 @@ def _look(store: Store, claim: Claim, settings: Settings) -> tuple[Decision, Loo
     return decide([service.duty_of(store, claim)], is_woken=False), seen
 
 
-def _heard_nothing(place: "Place", claim: Claim, seen: Look) -> Decision | None:
+def _heard_nothing(context: "HookContext", claim: Claim, seen: Observation) -> Decision | None:
     """A wait is over: a conductor that is silent is reported once, and the second time it is left (D11).
 
     The engine says which, as it does of a driven session; here the session's model is to write the HANDOFF.
     """
-    from musician.runtime.byhand.hand import Hand
+    from musician.runtime.manual.manual_session import ManualSession
 
-    hand = Hand(root=place.root, store=place.store, claim=claim, settings=place.settings)
-    if not hand.hear_nothing(conductor_is_fresh=is_fresh(seen.conductor_age_s, place.settings)):
+    manual = ManualSession(root=context.root, store=context.store, claim=claim, settings=context.settings)
+    if not manual.hear_nothing(conductor_is_fresh=is_fresh(seen.conductor_age_s, context.settings)):
         return None
     reason = (
         f'{claim.task_id}: the conductor does not answer: call `handoff(reason="conductor unresponsive")`.'
     )
-    return Keep(duty=service.duty_of(place.store, claim), reason=reason)
+    return Keep(duty=service.duty_of(context.store, claim), reason=reason)

@@ -7,37 +7,39 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from musician.hooks.answers import Answer
     from musician.hooks.event import HookEvent
-    from musician.hooks.place import Place
+    from musician.hooks.hook_context import HookContext
 
 
-def answer(event: "HookEvent", place: "Place") -> "Answer | None":
+def answer(event: "HookEvent", context: "HookContext") -> "Answer | None":
     kind = event.text("agent_type")
     if event.agent_id is None or not kind:  # the client's own helpers, as for a summary, have no type
         return None
     if event.name == "SubagentStart":
-        begin(event, place)
+        begin(event, context)
         return None
     from musician import service
 
-    service.end_subagent(place.store, event.agent_id)
-    _note_down(place, f"subagent {event.agent_id} ({kind}) stopped")
+    service.end_subagent(context.store, event.agent_id)
+    _note_down(context, f"subagent {event.agent_id} ({kind}) stopped")
     return None
 
 
-def begin(event: "HookEvent", place: "Place") -> None:
+def begin(event: "HookEvent", context: "HookContext") -> None:
     """It runs from now on, under what its session plays: begun, or spoken to again after it had stopped."""
     from musician import service
-    from musician.hooks.standing import claim_of
+    from musician.hooks.reminder import claim_of
     from musician.service import Subagent
 
     subagent = Subagent(agent_id=event.agent_id or "", kind=event.text("agent_type"))
-    for held in place.played:
-        service.begin_subagent(place.store, claim_of(held, event.session_id or ""), subagent)
-    _note_down(place, f"{subagent} started")
+    for held in context.played:
+        service.begin_subagent(context.store, claim_of(held, event.session_id or ""), subagent)
+    _note_down(context, f"{subagent} started")
 
 
-def _note_down(place: "Place", text: str) -> None:
+def _note_down(context: "HookContext", text: str) -> None:
     from musician.hooks.status_file import note_down
-    from musician.protocol.journal import Entry, Kind
+    from musician.protocol.journal import Entry, EntryKind
 
-    note_down(place, tuple((held.task_id, Entry(kind=Kind.NOTE, text=text)) for held in place.played))
+    note_down(
+        context, tuple((held.task_id, Entry(kind=EntryKind.NOTE, text=text)) for held in context.played)
+    )

@@ -4,7 +4,7 @@ Comes after every batch of tools, so silence is decided first, with one read and
 must be written or said imports the service. A subagent's batches never come here.
 """
 
-from musician.hooks.answers import context
+from musician.hooks.answers import additional_context
 from musician.hooks.measure import is_written, percent_used
 from musician.hooks.numbers import numbers_of
 
@@ -12,36 +12,36 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from musician.hooks.answers import Answer
     from musician.hooks.event import HookEvent
+    from musician.hooks.hook_context import Held, HookContext
     from musician.hooks.numbers import Numbers
-    from musician.hooks.place import Held, Place
 
 _RECORDED_FROM_PCT = 1.0
 """A reading that differs by less from the recorded one is not written down."""
 
 
-def answer(event: "HookEvent", place: "Place") -> "Answer | None":
-    if not place.live:
+def answer(event: "HookEvent", context: "HookContext") -> "Answer | None":
+    if not context.live:
         return None
-    numbers = numbers_of(place)
+    numbers = numbers_of(context)
     is_written(event.transcript_path, event.last_call_id)
     used_pct = percent_used(event.transcript_path, set_window_tokens=numbers.window_tokens)
-    if _is_quiet(place, numbers, used_pct):
+    if _is_quiet(context, numbers, used_pct):
         return None
-    for held in place.live:
-        _show_life(event, place, held, numbers)
-    said = [*_told(event, place), *_weighed(event, place, numbers, used_pct)]
-    return context(event.name, "\n".join(said)) if said else None
+    for held in context.live:
+        _show_life(event, context, held, numbers)
+    said = [*_told(event, context), *_weighed(event, context, numbers, used_pct)]
+    return additional_context(event.name, "\n".join(said)) if said else None
 
 
-def _is_quiet(place: "Place", numbers: "Numbers", used_pct: "float | None") -> bool:
-    if any(_is_due(held, numbers) for held in place.live):
+def _is_quiet(context: "HookContext", numbers: "Numbers", used_pct: "float | None") -> bool:
+    if any(_is_due(held, numbers) for held in context.live):
         return False
     return not any(
         held.undelivered
         or held.warned_pct is None
         or (used_pct is not None and _reached(used_pct, numbers) != held.warned_pct)
         or _is_news(held, numbers, used_pct)
-        for held in place.played
+        for held in context.played
     )
 
 
@@ -64,55 +64,57 @@ def _reached(used_pct: float, numbers: "Numbers") -> float:
     return max((each for each in numbers.thresholds_pct if used_pct >= each), default=0.0)
 
 
-def _show_life(event: "HookEvent", place: "Place", held: "Held", numbers: "Numbers") -> None:
+def _show_life(event: "HookEvent", context: "HookContext", held: "Held", numbers: "Numbers") -> None:
     from musician import service
     from musician.hooks.client import met
-    from musician.hooks.standing import claim_of
+    from musician.hooks.reminder import claim_of
     from musician.service import Conducting
 
     session_id = event.session_id or ""
     if held.conducts:
         if _is_due(held, numbers):
-            service.beat_conductor(place.store, Conducting(session_id=session_id, epoch=held.epoch))
+            service.beat_conductor(context.store, Conducting(session_id=session_id, epoch=held.epoch))
         return
     if held.warned_pct is None:  # claimed by another way than by hooks
         here = met(transcript_path=event.transcript_path, source=None)
-        service.meet_client(place.store, session_id, here)
+        service.meet_client(context.store, session_id, here)
     if _is_due(held, numbers):
-        service.beat(place.store, claim_of(held, session_id))
+        service.beat(context.store, claim_of(held, session_id))
 
 
-def _told(event: "HookEvent", place: "Place") -> "list[str]":
+def _told(event: "HookEvent", context: "HookContext") -> "list[str]":
     from musician import service
-    from musician.hooks.standing import claim_of, pointers
+    from musician.hooks.reminder import claim_of, pointers
 
-    claims = [claim_of(held, event.session_id or "") for held in place.played if held.undelivered]
-    said = (pointers(place, claim, service.undelivered(place.store, claim)) for claim in claims)
+    claims = [claim_of(held, event.session_id or "") for held in context.played if held.undelivered]
+    said = (pointers(context, claim, service.undelivered(context.store, claim)) for claim in claims)
     return [text for text in said if text]
 
 
-def _weighed(event: "HookEvent", place: "Place", numbers: "Numbers", used_pct: "float | None") -> "list[str]":
+def _weighed(
+    event: "HookEvent", context: "HookContext", numbers: "Numbers", used_pct: "float | None"
+) -> "list[str]":
     """Write the reading down; what a threshold asks for is said once, when it is reached.
 
     That a context is spent the conductor hears at once, whatever its session does about it (D42).
     """
     from musician import service
-    from musician.hooks.standing import claim_of
+    from musician.hooks.reminder import claim_of
     from musician.hooks.status_file import note_down
 
-    if used_pct is None or not place.played:
+    if used_pct is None or not context.played:
         return []
     session_id = event.session_id or ""
-    for held in place.played:
+    for held in context.played:
         if _is_news(held, numbers, used_pct):
-            service.measure_context(place.store, claim_of(held, session_id), used_pct)
-    reached, warned = _reached(used_pct, numbers), place.played[0].warned_pct or 0.0
+            service.measure_context(context.store, claim_of(held, session_id), used_pct)
+    reached, warned = _reached(used_pct, numbers), context.played[0].warned_pct or 0.0
     if reached == warned:
         return []
-    service.warn_client(place.store, session_id, reached)
+    service.warn_client(context.store, session_id, reached)
     if warned < reached == numbers.thresholds_pct[-1]:
         told = f"its context is spent: {used_pct:.0f} % are used"
-        note_down(place, service.tell_conductor(place.store, session_id, told))
+        note_down(context, service.tell_conductor(context.store, session_id, told))
     return [_asked(used_pct, reached, numbers)] if reached > warned else []
 
 

@@ -14,13 +14,13 @@ import os
 import sys
 
 from musician.hooks.answers import PLANNING, allow, deny, with_input
-from musician.protocol.policy.glance import OWN_TOOLS, READING, is_harmless
+from musician.protocol.policy.prescreen import OWN_TOOLS, READING, is_harmless
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from musician.hooks.answers import Answer
     from musician.hooks.event import HookEvent
-    from musician.hooks.place import Held, Place
+    from musician.hooks.hook_context import Held, HookContext
     from musician.protocol.claim import Claim
     from musician.protocol.policy.forbidden import Act, Refusal
 
@@ -41,30 +41,32 @@ _MOST_SHOWN_IDS = 5
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _./:=,@%+-'\"#?!()\n")
 
 
-def answer(event: "HookEvent", place: "Place") -> "Answer | None":
-    if (place.played or place.outlived) and not event.is_readable:
+def answer(event: "HookEvent", context: "HookContext") -> "Answer | None":
+    if (context.played or context.outlived) and not event.is_readable:
         return deny(event.name, "What this call would do cannot be read. Make it anew, in plainer words.")
     tool, verb = event.text("tool_name"), _verb(event)
     if event.agent_id is not None:
-        if place.resumed:
+        if context.resumed:
             from musician.hooks.subagents import begin
 
-            begin(event, place)
-        refused = _kept_from_a_subagent(event, place, tool, verb)
+            begin(event, context)
+        refused = _kept_from_a_subagent(event, context, tool, verb)
     else:
-        refused = _interrupted(event, place, tool, verb)
+        refused = _interrupted(event, context, tool, verb)
     if refused is not None:
         return refused
     if tool.startswith(OWN_TOOLS):
-        return _own_tool(event, place, tool, verb)
-    if not place.played:
-        return _after_the_end(event, place, tool)
-    return _spent(event, place, tool, verb) or _judged(event, place, tool) or _as_our_subagent(event, tool)
+        return _own_tool(event, context, tool, verb)
+    if not context.played:
+        return _after_the_end(event, context, tool)
+    return (
+        _spent(event, context, tool, verb) or _judged(event, context, tool) or _as_our_subagent(event, tool)
+    )
 
 
-def trouble(event: "HookEvent", place: "Place", problem: str) -> "Answer | None":
+def trouble(event: "HookEvent", context: "HookContext", problem: str) -> "Answer | None":
     """What a musician's session may do cannot be told: only what changes nothing passes, and the way to mend it."""
-    if not (place.played or place.outlived or place.is_marked(event.session_id or "")):
+    if not (context.played or context.outlived or context.is_marked(event.session_id or "")):
         return None
     tool = event.text("tool_name")
     if tool.startswith(OWN_TOOLS) and event.agent_id is None:
@@ -92,35 +94,37 @@ def _verb(event: "HookEvent") -> str:
 # -- who asks, and what must be heard first ------------------------------------------------------------------------
 
 
-def _kept_from_a_subagent(event: "HookEvent", place: "Place", tool: str, verb: str) -> "Answer | None":
+def _kept_from_a_subagent(
+    event: "HookEvent", context: "HookContext", tool: str, verb: str
+) -> "Answer | None":
     if tool in _READING:
         return None
     if tool.startswith(OWN_TOOLS) and verb not in _READING_VERBS:
         return deny(event.name, f"`{verb}` is the musician's own act: return to it, and say what you found.")
-    if place.outlived:
+    if context.outlived:
         ended = "The claim that you were begun under has ended, and with it your piece."
         return deny(event.name, f"{ended} Write nothing more: end now, and say how far you are.")
-    if any(held.urgent for held in place.played):
+    if any(held.urgent for held in context.played):
         return deny(
             event.name, "Stopped by an urgent message to your session: end now, and say how far you are."
         )
     return None
 
 
-def _interrupted(event: "HookEvent", place: "Place", tool: str, verb: str) -> "Answer | None":
+def _interrupted(event: "HookEvent", context: "HookContext", tool: str, verb: str) -> "Answer | None":
     """Whatever is tried, until the message is acknowledged; a tool search finds the tool that reads it."""
     if verb == "inbox" or tool == "ToolSearch":
         return None
-    for held in place.played:
+    for held in context.played:
         if not held.urgent:
             continue
         from musician import service
         from musician.protocol.errors import DatabaseUnusable
 
         claim = _claim(held, event)
-        urgent = service.urgent_messages(place.store, claim)
+        urgent = service.urgent_messages(context.store, claim)
         try:
-            service.deliver(place.store, claim, tuple(message.id for message in urgent))
+            service.deliver(context.store, claim, tuple(message.id for message in urgent))
         except DatabaseUnusable as error:  # whoever counts what was delivered misses this once
             _log(f"{event.name}: {error}")
         ids = ", ".join(str(message.id) for message in urgent[:_MOST_SHOWN_IDS])
@@ -131,10 +135,10 @@ def _interrupted(event: "HookEvent", place: "Place", tool: str, verb: str) -> "A
     return None
 
 
-def _own_tool(event: "HookEvent", place: "Place", tool: str, verb: str) -> "Answer | None":
-    if verb == "claim" and event.text("permission_mode") == "plan" and not place.played:
+def _own_tool(event: "HookEvent", context: "HookContext", tool: str, verb: str) -> "Answer | None":
+    if verb == "claim" and event.text("permission_mode") == "plan" and not context.played:
         return deny(event.name, PLANNING)
-    return allow(event.name, "the protocol's own tool") if place.held or _is_alone(tool) else None
+    return allow(event.name, "the protocol's own tool") if context.held or _is_alone(tool) else None
 
 
 def _is_alone(tool: str) -> bool:
@@ -142,17 +146,17 @@ def _is_alone(tool: str) -> bool:
     return tool.startswith(OWN_TOOLS[0]) and os.environ.get("CLAUDE_CODE_SESSION_ATTENDED") == "0"
 
 
-def _after_the_end(event: "HookEvent", place: "Place", tool: str) -> "Answer | None":
+def _after_the_end(event: "HookEvent", context: "HookContext", tool: str) -> "Answer | None":
     """No claim is live: one that was taken over is fenced, one that its session ended has left it free."""
     if tool in _READING:
         return None
     from musician import service
-    from musician.hooks.standing import is_free
+    from musician.hooks.reminder import is_free
 
-    for held in place.held:
-        if not held.conducts and service.was_taken(place.store, _claim(held, event)):
+    for held in context.held:
+        if not held.conducts and service.was_taken(context.store, _claim(held, event)):
             text = f"This session's claim on {held.task_id} was taken over: nothing more is written by it. "
-            if is_free(place, held.task_id):
+            if is_free(context, held.task_id):
                 return deny(
                     event.name, f"{text}Nobody has it now: call `claim` with {held.task_id} to go on."
                 )
@@ -162,14 +166,14 @@ def _after_the_end(event: "HookEvent", place: "Place", tool: str) -> "Answer | N
     return None
 
 
-def _spent(event: "HookEvent", place: "Place", tool: str, verb: str) -> "Answer | None":
+def _spent(event: "HookEvent", context: "HookContext", tool: str, verb: str) -> "Answer | None":
     """From the exit threshold on (D35). A subagent's context is its own."""
     if tool in _READING or verb or event.agent_id is not None:
         return None
     from musician.hooks.numbers import numbers_of
 
-    exit_pct = numbers_of(place).thresholds_pct[-1]
-    for held in place.played:
+    exit_pct = numbers_of(context).thresholds_pct[-1]
+    for held in context.played:
         used_pct = max(held.warned_pct or 0.0, held.context_pct or 0.0)
         if used_pct >= exit_pct:
             why = f"{used_pct:.0f} % of your context is used, and from {exit_pct:.0f} % on nothing is begun."
@@ -193,31 +197,33 @@ def _as_our_subagent(event: "HookEvent", tool: str) -> "Answer | None":
 # -- the policy ----------------------------------------------------------------------------------------------------
 
 
-def _judged(event: "HookEvent", place: "Place", tool: str) -> "Answer | None":
+def _judged(event: "HookEvent", context: "HookContext", tool: str) -> "Answer | None":
     cwd = event.cwd or os.getcwd()
     given = event.raw.get("tool_input")
     if is_harmless(
-        tool, given, cwd=cwd, tree=_tree(place, cwd), database=place.database, real=os.path.realpath
+        tool, given, cwd=cwd, tree=_tree(context, cwd), database=context.database, real=os.path.realpath
     ):
         return None
-    refusal = _refusal(event, place, tool, frozenset())
+    refusal = _refusal(event, context, tool, frozenset())
     if refusal is None:
         return None
     try:
         from musician import service
         from musician.hooks.status_file import note_down
 
-        store = place.store
-        granted = service.grants_of(store, *(held.task_id for held in place.played))
-        refusal = _refusal(event, place, tool, granted)
+        store = context.store
+        granted = service.grants_of(store, *(held.task_id for held in context.played))
+        refusal = _refusal(event, context, tool, granted)
         if refusal is not None and event.agent_id is None:
-            note_down(place, service.note_refusal(store, _claim(place.played[0], event), refusal))
+            note_down(context, service.note_refusal(store, _claim(context.played[0], event), refusal))
     except Exception as error:  # a musician's forbidden act is refused, written down or not
         _log(f"{event.name}: the refusal is not in the journal: {error}")
     return None if refusal is None else deny(event.name, str(refusal))
 
 
-def _refusal(event: "HookEvent", place: "Place", tool: str, granted: "frozenset[Act]") -> "Refusal | None":
+def _refusal(
+    event: "HookEvent", context: "HookContext", tool: str, granted: "frozenset[Act]"
+) -> "Refusal | None":
     from musician.hooks.limit import time_limit
     from musician.protocol.policy.places import Surroundings
     from musician.protocol.policy.tool_calls import judge
@@ -227,12 +233,12 @@ def _refusal(event: "HookEvent", place: "Place", tool: str, granted: "frozenset[
     if not isinstance(given, dict):
         return None
     cwd = event.cwd or os.getcwd()
-    root = place.tree or cwd
+    root = context.tree or cwd
     where = Surroundings(
         cwd=cwd,
         root=root,
-        tree=_tree(place, cwd),
-        database=place.database,
+        tree=_tree(context, cwd),
+        database=context.database,
         session=event.session_id or "",
         is_subagent=event.agent_id is not None,
         home=os.path.realpath(os.path.expanduser("~")),
@@ -248,9 +254,9 @@ def _refusal(event: "HookEvent", place: "Place", tool: str, granted: "frozenset[
         return judge(tool, given, where)
 
 
-def _tree(place: "Place", cwd: str) -> str:
+def _tree(context: "HookContext", cwd: str) -> str:
     """The tree of the claim, wherever the session stands."""
-    return place.tree_of(place.played[0]) or place.tree or cwd
+    return context.tree_of(context.played[0]) or context.tree or cwd
 
 
 def _log(text: str) -> None:

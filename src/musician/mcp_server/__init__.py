@@ -1,7 +1,7 @@
 """The MCP server ``comms-link``: the musician's verbs as tools of the session that started it.
 
 Theory. A server lives as long as its client and acts for nobody but the session it was started in: the id comes from
-the environment and is followed where its client goes on under another (``seat``). Each tool is one act of the
+the environment and is followed where its client goes on under another (``served_session``). Each tool is one act of the
 protocol in one transaction, answered in a few plain lines, because every byte of it is paid for in the session's
 context. Rules:
 

@@ -1,14 +1,14 @@
 """What each tool does: one verb of the protocol, and what came of it in a few plain lines.
 
-An act gets the :class:`~musician.mcp_server.seat.Seat` and its arguments, already of their types; what it may not do
-the verb refuses. All of these block; the two that run tests are in ``verifying``.
+An act gets the :class:`~musician.mcp_server.served_session.ServedSession` and its arguments, already of their
+types; what it may not do the verb refuses. All of these block; the two that run tests are in ``verifying``.
 """
 
 import re
 from collections.abc import Callable
 
 from musician import service
-from musician.mcp_server.seat import Seat
+from musician.mcp_server.served_session import ServedSession
 from musician.mcp_server.table import MOST_BYTES, MOST_ROWS, as_text, cut
 from musician.protocol.errors import BadField
 from musician.protocol.musician.inputs import DeviationTold, SelfCorrectionTold
@@ -35,80 +35,80 @@ class Reply:
     once_delivered: Callable[[], object]
 
 
-def step(seat: Seat, *, n: int, act: str, why: str = "") -> str:
-    hand, item = seat.hand, f"step {n}"
-    context_pct = seat.context_pct(hand.claim)
+def step(served: ServedSession, *, n: int, act: str, why: str = "") -> str:
+    manual, item = served.manual, f"step {n}"
+    context_pct = served.context_pct(manual.claim)
     if act == "skipped":
         if not why.strip():
             raise BadField(field="why", value=why, reason="say why it is left out")
-        hand.skip(item, why, context_pct)
+        manual.skip(item, why, context_pct)
         return f"{item} skipped: a Medium deviation, to be ruled by the conductor"
     if act == "start":
-        hand.start(item, context_pct)
+        manual.start(item, context_pct)
         return f"{item} started"
-    return _done(seat, item, hand.finish_item(item, context_pct, commit=True))
+    return _done(served, item, manual.finish_item(item, context_pct, commit=True))
 
 
-def agent(seat: Seat, *, piece: str, act: str, report: str = "") -> str:
+def agent(served: ServedSession, *, piece: str, act: str, report: str = "") -> str:
     named = _PIECE.fullmatch(piece.strip())
     if named is None:
         raise BadField(field="piece", value=piece, reason="name step and piece, as 2.1")
-    hand, item = seat.hand, f"step {int(named['step'])} agent {int(named['piece'])}"
-    context_pct = seat.context_pct(hand.claim)
+    manual, item = served.manual, f"step {int(named['step'])} agent {int(named['piece'])}"
+    context_pct = served.context_pct(manual.claim)
     if act == "launched":
-        hand.start(item, context_pct)
+        manual.start(item, context_pct)
     else:
-        hand.finish_item(item, context_pct, commit=False, claims=report)
+        manual.finish_item(item, context_pct, commit=False, claims=report)
     return f"{item} {act}"
 
 
-def deviation(seat: Seat, *, severity: str, text: str) -> str:
-    hand, named = seat.hand, parse_severity(severity)
-    hand.tell(DeviationTold(severity=named, text=text), seat.context_pct(hand.claim))
+def deviation(served: ServedSession, *, severity: str, text: str) -> str:
+    manual, named = served.manual, parse_severity(severity)
+    manual.tell(DeviationTold(severity=named, text=text), served.context_pct(manual.claim))
     return f"{named} deviation noted"
 
 
-def self_correction(seat: Seat, *, text: str) -> str:
-    hand = seat.hand
-    hand.tell(SelfCorrectionTold(text=text), seat.context_pct(hand.claim))
+def self_correction(served: ServedSession, *, text: str) -> str:
+    manual = served.manual
+    manual.tell(SelfCorrectionTold(text=text), served.context_pct(manual.claim))
     return "self-correction noted"
 
 
-def correction(seat: Seat) -> str:
-    hand = seat.hand
-    return _done(seat, *hand.correct(seat.context_pct(hand.claim)))
+def correction(served: ServedSession) -> str:
+    manual = served.manual
+    return _done(served, *manual.correct(served.context_pct(manual.claim)))
 
 
-def error(seat: Seat, *, text: str = "") -> str:
-    hand = seat.hand
-    used_pct = seat.context_pct(hand.claim)
+def error(served: ServedSession, *, text: str = "") -> str:
+    manual = served.manual
+    used_pct = served.context_pct(manual.claim)
     if not text.strip():
-        return f"warned by message {hand.warn(used_pct)}. {END_YOUR_TURN}"
-    message_id = hand.report(text, report=None, context_pct=used_pct)
+        return f"warned by message {manual.warn(used_pct)}. {END_YOUR_TURN}"
+    message_id = manual.report(text, report=None, context_pct=used_pct)
     if message_id is None:
-        seat.let_go(hand.claim.task_id)
-        return f"{hand.claim.task_id} is handed off: that was its last retry. Write nothing more."
+        served.let_go(manual.claim.task_id)
+        return f"{manual.claim.task_id} is handed off: that was its last retry. Write nothing more."
     return f"reported as message {message_id}. {END_YOUR_TURN}"
 
 
-def ask_conductor(seat: Seat, *, text: str) -> str:
-    hand = seat.hand
-    message_id = hand.ask(text, context_pct=seat.context_pct(hand.claim))
+def ask_conductor(served: ServedSession, *, text: str) -> str:
+    manual = served.manual
+    message_id = manual.ask(text, context_pct=served.context_pct(manual.claim))
     return f"asked as message {message_id}. Go on with the step; the answer is due before the next."
 
 
-def inbox(seat: Seat) -> Reply | str:
-    claim = seat.claim
-    found = service.unread(seat.store, claim.task_id, most=MOST_MESSAGES)
+def inbox(served: ServedSession) -> Reply | str:
+    claim = served.claim
+    found = service.unread(served.store, claim.task_id, most=MOST_MESSAGES)
     if not found:
         return "nothing new"
     shown, text = _fitting(found)
     ids = tuple(message.id for message in shown)
-    service.deliver(seat.store, claim, ids)
-    left = service.task_view(seat.store, claim.task_id).unread - len(shown)
+    service.deliver(served.store, claim, ids)
+    left = service.task_view(served.store, claim.task_id).unread - len(shown)
     if left:
         text += f"\n{left} more: call inbox again"
-    return Reply(text=text, once_delivered=lambda: service.acknowledge(seat.store, claim, ids[-1]))
+    return Reply(text=text, once_delivered=lambda: service.acknowledge(served.store, claim, ids[-1]))
 
 
 def _fitting(found: tuple[MessageRow, ...]) -> tuple[tuple[MessageRow, ...], str]:
@@ -128,28 +128,28 @@ def _fitting(found: tuple[MessageRow, ...]) -> tuple[tuple[MessageRow, ...], str
     return found[: len(parts)], "\n".join(parts)
 
 
-def propose(seat: Seat, *, type: str, title: str, text: str) -> str:  # noqa: A002 - the tool's word
+def propose(served: ServedSession, *, type: str, title: str, text: str) -> str:  # noqa: A002 - the tool's word
     draft = Draft(type=parse_type(type), title=title.strip(), body=text)
-    kept = Desk(root=seat.root, store=seat.store).propose(seat.claim, draft)
+    kept = Desk(root=served.root, store=served.store).propose(served.claim, draft)
     return f"proposal {kept.row.id} is {kept.proposal.status}, {kept.row.path}"
 
 
-def complete(seat: Seat) -> str:
-    hand = seat.hand
-    path = hand.finish()
-    seat.let_go(hand.claim.task_id)
-    return f"{hand.claim.task_id} is complete, report in {path}. Write nothing more."
+def complete(served: ServedSession) -> str:
+    manual = served.manual
+    path = manual.finish()
+    served.let_go(manual.claim.task_id)
+    return f"{manual.claim.task_id} is complete, report in {path}. Write nothing more."
 
 
-def handoff(seat: Seat, *, reason: str, notes: str = "") -> str:
-    hand = seat.hand
-    path = hand.leave(reason, handoff=None, notes=notes, context_pct=seat.context_pct(hand.claim))
-    seat.let_go(hand.claim.task_id)
-    return f"{hand.claim.task_id} is handed off, HANDOFF in {path}. Write nothing more."
+def handoff(served: ServedSession, *, reason: str, notes: str = "") -> str:
+    manual = served.manual
+    path = manual.leave(reason, handoff=None, notes=notes, context_pct=served.context_pct(manual.claim))
+    served.let_go(manual.claim.task_id)
+    return f"{manual.claim.task_id} is handed off, HANDOFF in {path}. Write nothing more."
 
 
-def siblings(seat: Seat) -> str:
-    rows = service.siblings(seat.store, seat.claim.task_id)
+def siblings(served: ServedSession) -> str:
+    rows = service.siblings(served.store, served.claim.task_id)
     lines = [
         f"{row.task_id} {row.state}"
         + (f", {row.worked_by}, heartbeat {_age(row.heartbeat_age_s)}" if row.session_id else "")
@@ -160,29 +160,29 @@ def siblings(seat: Seat) -> str:
     return "\n".join(lines) or "no other task"
 
 
-def conductor_health(seat: Seat) -> str:
-    row = service.conductor_row(seat.store)
+def conductor_health(served: ServedSession) -> str:
+    row = service.conductor_row(served.store)
     if row is None:
         return "no conductor has been here"
-    status = heartbeat_status(row.heartbeat_age_s, seat.settings)
+    status = heartbeat_status(row.heartbeat_age_s, served.settings)
     return f"conductor {row.state}, heartbeat {_age(row.heartbeat_age_s)}, {status}"
 
 
-def query(seat: Seat, *, sql: str) -> str:
-    answer = service.query(seat.store, sql, most_rows=MOST_ROWS, most_bytes=MOST_BYTES)
+def query(served: ServedSession, *, sql: str) -> str:
+    answer = service.query(served.store, sql, most_rows=MOST_ROWS, most_bytes=MOST_BYTES)
     return as_text(answer)
 
 
-def execute(seat: Seat, *, sql: str) -> str:
-    changed = service.execute(seat.store, seat.session_id, sql)
-    seat.take_up()  # a claim may be among it, or the end of one
+def execute(served: ServedSession, *, sql: str) -> str:
+    changed = service.execute(served.store, served.session_id, sql)
+    served.take_up()  # a claim may be among it, or the end of one
     return f"rows_affected={changed}"
 
 
-def _done(seat: Seat, item: str, commit_id: str | None) -> str:
-    hand = seat.hand  # as it stands now
-    upcoming = hand.program.next_item(hand.progress)
-    commit = f", commit {commit_id[:12]}" if commit_id else f", nothing changed in {hand.tree.path}"
+def _done(served: ServedSession, item: str, commit_id: str | None) -> str:
+    manual = served.manual  # as it stands now
+    upcoming = manual.program.next_item(manual.progress)
+    commit = f", commit {commit_id[:12]}" if commit_id else f", nothing changed in {manual.tree.path}"
     return f"{item} done{commit}; next: {'the final report' if upcoming is None else upcoming.item}"
 
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 import anyio.to_thread
 
+from musician.mcp_server.background_calls import BackgroundCalls
 from musician.mcp_server.dialogue import Dialogue, Said
-from musician.mcp_server.errands import Errands
 from musician.mcp_server.tools import TOOLS
 from musician.mcp_server.wire import Wire
 from musician.processes.output import one_line
@@ -30,7 +30,7 @@ from musician.project import Project
 from musician.protocol.errors import BadField, CallerError, MusicianError
 
 if TYPE_CHECKING:
-    from musician.mcp_server.seat import Seat
+    from musician.mcp_server.served_session import ServedSession
     from musician.store.port import Store
 
 T = TypeVar("T")
@@ -66,14 +66,14 @@ class _Service:
 
     def __init__(self, environ: Mapping[str, str], project: Project) -> None:
         self._environ, self._project = environ, project
-        self._seat: Seat | None = None
+        self._seat: ServedSession | None = None
         self._taking_seat = threading.Lock()
 
     async def run(self) -> None:
         self._wire, self._asked = Wire(), anyio.Event()
         dialogue = Dialogue(self._wire, name=NAME, tools=self._list, call=self._call)
         async with anyio.create_task_group() as group:
-            self._errands = Errands(group)
+            self._errands = BackgroundCalls(group)
             for each in (self._stop_on_signal, self._end_in_time, self._watch):
                 group.start_soon(each)
             await dialogue.hold(group)
@@ -109,26 +109,26 @@ class _Service:
         if name not in TOOLS:
             raise BadField(field="tool", value=name, reason="use one of " + ", ".join(TOOLS))
         arguments = TOOLS[name].parse(given)
-        seat = await _in_thread(self._take_seat)
+        served = await _in_thread(self._take_seat)
         if TOOLS[name].is_errand:
             from musician.mcp_server import verifying
 
-            work = partial(getattr(verifying, name), seat, **arguments)
+            work = partial(getattr(verifying, name), served, **arguments)
             return Said(text=await self._errands.answer(name, work))
         from musician.mcp_server import acts
 
-        reply = await _in_thread(partial(getattr(acts, name), seat, **arguments))
-        await _in_thread(seat.beat)
+        reply = await _in_thread(partial(getattr(acts, name), served, **arguments))
+        await _in_thread(served.beat)
         if isinstance(reply, acts.Reply):
             return Said(text=reply.text, once_delivered=partial(_acknowledge, reply.once_delivered))
         return Said(text=str(reply))
 
-    def _take_seat(self) -> "Seat":
-        from musician.mcp_server.seat import Seat
+    def _take_seat(self) -> "ServedSession":
+        from musician.mcp_server.served_session import ServedSession
 
         with self._taking_seat:
             if self._seat is None:
-                self._seat = Seat(self._environ, self._project)
+                self._seat = ServedSession(self._environ, self._project)
             return self._seat
 
     # -- besides -------------------------------------------------------------------------------------------------
@@ -136,11 +136,11 @@ class _Service:
     async def _watch(self) -> None:
         """Hold the life locks of what the session owns, from whatever moment on it does (D2)."""
         await self._asked.wait()
-        seat = await _in_thread(self._take_seat)
-        while (store := await _in_thread(partial(_opened, seat))) is None:
+        served = await _in_thread(self._take_seat)
+        while (store := await _in_thread(partial(_opened, served))) is None:
             await anyio.sleep(LOOK_EVERY_S)
         with store.listen() as ear:
-            while (pause_s := await _in_thread(partial(_look, seat))) is not None:
+            while (pause_s := await _in_thread(partial(_look, served))) is not None:
                 await ear.heard(pause_s)
 
     async def _stop_on_signal(self) -> None:
@@ -154,19 +154,19 @@ class _Service:
         watchdog.start()
 
 
-def _opened(seat: "Seat") -> "Store | None":
+def _opened(served: "ServedSession") -> "Store | None":
     """None where nothing is set up so far, or it cannot be used now."""
     with suppress(MusicianError, OSError):
-        return seat.store
+        return served.store
     return None
 
 
-def _look(seat: "Seat") -> float | None:
+def _look(served: "ServedSession") -> float | None:
     """How long until the next look at the latest; None for a session that is none: it will never own anything (D8)."""
     try:
-        seat.take_up()
-        seat.beat(delegated=True)
-        return seat.settings.waiting.background_poll_s
+        served.take_up()
+        served.beat(delegated=True)
+        return served.settings.waiting.background_poll_s
     except CallerError:
         return None
     except (MusicianError, OSError) as error:

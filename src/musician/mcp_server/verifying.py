@@ -1,4 +1,4 @@
-"""The two tools that run tests: taking a task up, and its checkpoints. Both are awaited, as errands."""
+"""The two tools that run tests: taking a task up, and its checkpoints. Both are awaited, as background calls."""
 
 from functools import partial
 
@@ -7,37 +7,37 @@ from anyio.to_thread import run_sync
 
 from musician import service
 from musician.mcp_server.acts import END_YOUR_TURN
-from musician.mcp_server.seat import Seat
+from musician.mcp_server.served_session import ServedSession
 from musician.mcp_server.table import cut
 from musician.protocol.errors import NotGreen
 from musician.protocol.names import parse_launch_reference
-from musician.runtime.byhand.submitting import submit_checkpoint
-from musician.runtime.byhand.takeup import TakenUp, take_up
+from musician.runtime.manual.submitting import submit_checkpoint
+from musician.runtime.manual.takeup import TakenUp, take_up
 
 MOST_FAILING_BYTES = 3000
 """Of what holds a checkpoint back; the rest is in its log."""
 
 
-async def claim(seat: Seat, *, task: str = "") -> str:
+async def claim(served: ServedSession, *, task: str = "") -> str:
     """Take a task up, or tell again where the session's own stands (D20)."""
-    task_id, session_id = await run_sync(partial(_which, seat, task))
-    await run_sync(partial(seat.sign, task_id, session_id))
+    task_id, session_id = await run_sync(partial(_which, served, task))
+    await run_sync(partial(served.sign, task_id, session_id))
     try:
-        taken = await take_up(seat.root, seat.store, task_id, session_id, settings=seat.settings)
-        await run_sync(partial(seat.meet_client, session_id))
+        taken = await take_up(served.root, served.store, task_id, session_id, settings=served.settings)
+        await run_sync(partial(served.meet_client, session_id))
     finally:
         with anyio.CancelScope(shield=True):
-            await run_sync(partial(seat.settle, task_id))
+            await run_sync(partial(served.settle, task_id))
     return _told(taken)
 
 
-def _which(seat: Seat, task: str) -> tuple[str, str]:
+def _which(served: ServedSession, task: str) -> tuple[str, str]:
     """An unknown task is refused before anything is touched (D8, B43)."""
     if not task:
-        own = seat.claim
+        own = served.claim
         return own.task_id, own.session_id
     task_id = parse_launch_reference(task)
-    return service.task_row(seat.store, task_id).task_id, seat.session_id
+    return service.task_row(served.store, task_id).task_id, served.session_id
 
 
 def _told(taken: TakenUp) -> str:
@@ -55,13 +55,13 @@ def _told(taken: TakenUp) -> str:
     return "\n".join(line for line in lines if line)
 
 
-async def checkpoint(seat: Seat, *, summary: str, smoothness: int | None = None) -> str:
+async def checkpoint(served: ServedSession, *, summary: str, smoothness: int | None = None) -> str:
     """Commit, verify, submit; or say exactly what failed (D16)."""
-    hand = await run_sync(lambda: seat.hand)
-    context_pct = await run_sync(partial(seat.context_pct, hand.claim))
+    manual = await run_sync(lambda: served.manual)
+    context_pct = await run_sync(partial(served.context_pct, manual.claim))
     try:
         found, message_id = await submit_checkpoint(
-            hand, None, context_pct=context_pct, summary=summary, smoothness=smoothness
+            manual, None, context_pct=context_pct, summary=summary, smoothness=smoothness
         )
     except NotGreen as red:
         failing = cut(red.failing, MOST_FAILING_BYTES)
@@ -69,7 +69,7 @@ async def checkpoint(seat: Seat, *, summary: str, smoothness: int | None = None)
         if red.reported is not None:
             following = f"The conductor is told by message {red.reported}. {END_YOUR_TURN}"
         if red.left:
-            await run_sync(partial(seat.let_go, hand.claim.task_id))
+            await run_sync(partial(served.let_go, manual.claim.task_id))
             following = "That was the last retry, and the task is handed off. Write nothing more."
         return f"{red.item} is not green, nothing was submitted. {following}\n{failing}"
     result = found.result

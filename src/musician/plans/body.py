@@ -14,7 +14,7 @@ from musician.plans.fences import Role, role_of
 from musician.plans.headings import (
     PLAN_STEP_LEVEL,
     Count,
-    Kind,
+    HeadingKind,
     Numbered,
     looks_structural,
     quote,
@@ -50,7 +50,7 @@ class Body:
 class _Draft:
     """A piece while it is read. ``kind`` is None for the task itself."""
 
-    kind: Kind | None
+    kind: HeadingKind | None
     number: int = 0
     title: str = ""
     line: int = 0
@@ -106,7 +106,7 @@ class _Reader:
         self._step: _Draft | None = None
         self._level = step_level
         self._report = report
-        self._counts = {Kind.STEP: Count(), Kind.CHECKPOINT: Count()}
+        self._counts = {HeadingKind.STEP: Count(), HeadingKind.CHECKPOINT: Count()}
         self._agents = Count()
 
     def take(self, block: Block) -> None:
@@ -128,8 +128,8 @@ class _Reader:
             self._counts[numbered.kind].check(heading, numbered, self._report)
             self._piece = _draft(heading, numbered)
             self.items.append(self._piece)
-            self._open_step(self._piece if kind is Kind.STEP else None)
-        elif heading.level == self._level + 1 and numbered and kind is Kind.AGENT and self._step:
+            self._open_step(self._piece if kind is HeadingKind.STEP else None)
+        elif heading.level == self._level + 1 and numbered and kind is HeadingKind.AGENT and self._step:
             self._agents.check(heading, numbered, self._report)
             self._piece = _draft(heading, numbered)
             self._step.agents.append(self._piece)
@@ -174,11 +174,11 @@ class _Reader:
         elif role is Role.AGENT_KEYS:
             self._take_agent_keys(fence)
         elif role is Role.RUN:
-            if piece.kind in (Kind.STEP, Kind.AGENT):
+            if piece.kind in (HeadingKind.STEP, HeadingKind.AGENT):
                 piece.run.append(fence.content)
             else:
                 self._report(fence.line, "a run script outside a step", _where(piece, "run"))
-        elif piece.kind in (Kind.STEP, Kind.CHECKPOINT):
+        elif piece.kind in (HeadingKind.STEP, HeadingKind.CHECKPOINT):
             piece.rework.append(fence.content)
         else:
             self._report(fence.line, "a rework script outside a step or checkpoint", _where(piece, "rework"))
@@ -196,7 +196,7 @@ class _Reader:
             self.keys = fence
 
     def _take_agent_keys(self, fence: Fence) -> None:
-        if self._piece.kind is not Kind.AGENT:
+        if self._piece.kind is not HeadingKind.AGENT:
             self._report(fence.line, "a subagent's keys outside its piece", "them under an Agent heading")
         elif self._piece.said is not None:
             self._report(fence.line, "a second ```yaml agent", "one for each piece")
@@ -204,7 +204,7 @@ class _Reader:
             self._piece.said = read_agent_keys(fence, self._report)
 
     def _list_item(self, item: ListItem) -> None:
-        if self._piece.kind is not Kind.CHECKPOINT:
+        if self._piece.kind is not HeadingKind.CHECKPOINT:
             report_test_outside(item, self._report)
             self._text(item)
             return
@@ -231,9 +231,9 @@ class _Reader:
 
 
 def _where(piece: _Draft, word: str) -> str:
-    if piece.kind is Kind.CHECKPOINT:
+    if piece.kind is HeadingKind.CHECKPOINT:
         return "- test: `command` in a checkpoint"
-    if piece.kind is Kind.AGENT:
+    if piece.kind is HeadingKind.AGENT:
         return "it above the step's first Agent heading"
     return f"```bash {word} behind a Step heading"
 
@@ -243,7 +243,7 @@ def _draft(heading: Heading, numbered: Numbered) -> _Draft:
 
 
 def _finished(draft: _Draft, document: Document) -> Step | Checkpoint:
-    if draft.kind is Kind.CHECKPOINT:
+    if draft.kind is HeadingKind.CHECKPOINT:
         return Checkpoint(
             number=draft.number,
             title=draft.title,

@@ -19,7 +19,7 @@ _NUMBERED = re.compile(r"(Phase|Step|Agent|Checkpoint) ([1-9][0-9]{0,5})(?:\s*:\
 _ALIKE = re.compile(r"(?:phase|step|agent|checkpoint)\s*#?[0-9]", re.IGNORECASE)
 
 
-class Kind(StrEnum):
+class HeadingKind(StrEnum):
     """The word in front of the number."""
 
     PHASE = "Phase"
@@ -32,7 +32,7 @@ class Kind(StrEnum):
 class Numbered:
     """``Step 2: Write it`` taken apart; the title may be empty."""
 
-    kind: Kind
+    kind: HeadingKind
     number: int
     title: str
 
@@ -64,7 +64,7 @@ def read_numbered(text: str) -> Numbered | None:
     match = _NUMBERED.fullmatch(text)
     if match is None:
         return None
-    return Numbered(kind=Kind(match[1]), number=int(match[2]), title=match[3] or "")
+    return Numbered(kind=HeadingKind(match[1]), number=int(match[2]), title=match[3] or "")
 
 
 def looks_structural(text: str) -> bool:

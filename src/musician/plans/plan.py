@@ -17,7 +17,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from musician.plans.body import Body, read_body, read_prose
-from musician.plans.headings import PLAN_STEP_LEVEL, Count, Kind, quote, read_numbered
+from musician.plans.headings import PLAN_STEP_LEVEL, Count, HeadingKind, quote, read_numbered
 from musician.plans.instructions import TaskFile, read_task_file
 from musician.plans.keys import Keys, read_plan_keys, read_task_keys
 from musician.plans.markdown import Block, Heading, join_prose, normalise, read_document, split_at
@@ -136,7 +136,7 @@ class _PlanReader:
 
     def _phase(self, heading: Heading, blocks: Sequence[Block]) -> None:
         numbered = read_numbered(heading.text)
-        known = numbered is not None and numbered.kind is Kind.PHASE
+        known = numbered is not None and numbered.kind is HeadingKind.PHASE
         if numbered is None or not known:
             self._report(heading.line, quote(heading), "`## Overview` or `## Phase N: Title`")
             self._phase_count.forgive_gap()

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 from musician.plugin.places import Installation
-from musician.plugin.rendering import Program, render, shell_word
+from musician.plugin.rendering import PluginRuntime, render, shell_word
 from musician.plugin.settings_file import Keys, SettingsFile
 from musician.protocol.errors import SettingsUnreadable
 from musician.protocol.values import dataclass
@@ -39,7 +39,9 @@ class Installed:
     status_line: StatusLine
 
 
-def install(installation: Installation, program: Program, *, with_status_line: bool = False) -> Installed:
+def install(
+    installation: Installation, program: PluginRuntime, *, with_status_line: bool = False
+) -> Installed:
     """Make the files and tell the client of them. :class:`SettingsUnreadable` before anything is written."""
     settings = SettingsFile.read(installation.settings)
     before = settings.text
@@ -85,7 +87,7 @@ def is_installed(installation: Installation) -> bool:
     return all(settings.get(keys) == value for keys, value in _members(installation))
 
 
-def status_line_command(installation: Installation, program: Program) -> str:
+def status_line_command(installation: Installation, program: PluginRuntime) -> str:
     """What the client's shell runs for the status line."""
     python, boot = shell_word(program.python), shell_word(str(installation.plugin / "boot.py"))
     return f"{python} -I -S -X utf8 {boot} statusline"
@@ -97,7 +99,9 @@ def _members(installation: Installation) -> Iterable[tuple[Keys, object]]:
     yield ("enabledPlugins", installation.plugin_id), True
 
 
-def _add_status_line(settings: SettingsFile, installation: Installation, program: Program) -> StatusLine:
+def _add_status_line(
+    settings: SettingsFile, installation: Installation, program: PluginRuntime
+) -> StatusLine:
     """Offered, never forced: one of the user's own stays."""
     if settings.get(STATUS_LINE) is None or _has_line(settings, installation) is StatusLine.OURS:
         command = status_line_command(installation, program)

@@ -19,7 +19,7 @@ import apsw
 
 from musician import service
 from musician.hooks.event import session_of
-from musician.hooks.place import Held, Place, find_database
+from musician.hooks.hook_context import Held, HookContext, find_database
 from musician.processes.parent import Parent
 from musician.protocol.claim import Claim
 from musician.protocol.errors import MusicianError
@@ -61,7 +61,7 @@ class _Told:
 class Monitor:
     """Looks for one session; ``session_id`` is the one it was started for."""
 
-    place: Place
+    context: HookContext
     session_id: str
     store: Store
     settings: Settings
@@ -69,8 +69,8 @@ class Monitor:
 
     def look(self, now_s: float) -> list[str]:
         """The lines that are due. ``now_s`` is any clock that only goes forward."""
-        self.place.look(service.current_session(self.store, self.session_id))
-        held = [each for each in self.place.held if each.task_id != CONDUCTOR]
+        self.context.look(service.current_session(self.store, self.session_id))
+        held = [each for each in self.context.held if each.task_id != CONDUCTOR]
         lost = [self._lost(each) for each in held if each.task_id in self._told and not each.is_live]
         live = [each for each in held if each.is_live]
         for task_id in self._told.keys() - {each.task_id for each in live}:
@@ -124,7 +124,7 @@ class Monitor:
         if now_s - told.waits_since_s < self.settings.waiting.timeout_s:
             return ""
         told.waits_since_s = now_s
-        seen = service.look(self.store, self._claim(held), awaiting_id=None)
+        seen = service.observe(self.store, self._claim(held), awaiting_id=None)
         gone = heartbeat_status(seen.conductor_age_s, self.settings) is HeartbeatStatus.STALE
         if seen.waits_for_human or not gone:
             return ""
@@ -134,17 +134,17 @@ class Monitor:
 def program(argv: Sequence[str]) -> int:  # noqa: ARG001  # as the hooks are called
     """Print a line whenever the session of the environment is called for, until its client ends. Always 0."""
     session_id = session_of(os.environ.get("CLAUDE_CODE_SESSION_ID"))
-    place = find_database(os.environ, os.getcwd())
-    if session_id is None or place is None or not place.exists:
+    context = find_database(os.environ, os.getcwd())
+    if session_id is None or context is None or not context.exists:
         return 0
     try:
-        monitor = Monitor(place, session_id, place.store, place.settings)
+        monitor = Monitor(context, session_id, context.store, context.settings)
         with Parent() as client:
             _watch(monitor, client)
     except (MusicianError, BrokenPipeError) as error:
         sys.stderr.write(f"musician monitor: {error}\n")
     finally:
-        place.close()
+        context.close()
     return 0
 
 

@@ -39,7 +39,7 @@ _NEEDED = ("musician", "apsw")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class PluginRuntime:
     """What of this machine runs the plugin. ``python`` runs the boot file, ``program_python`` the whole program.
 
     ``packages`` are the folders of what a hook imports, each within a folder of Python's search path.
@@ -51,11 +51,11 @@ class Program:
     version: str = __version__
 
 
-def this_program() -> Program:
+def this_program() -> PluginRuntime:
     """The one that is running now."""
     own = os.path.abspath(sys.executable)
     base = os.path.abspath(getattr(sys, "_base_executable", None) or own)
-    return Program(
+    return PluginRuntime(
         python=os.path.realpath(base) if os.access(base, os.X_OK) else own,
         program_python=own,
         packages=tuple(map(_folder_of, _NEEDED)),
@@ -71,7 +71,7 @@ def _folder_of(name: str) -> str:
     return os.path.dirname(os.path.abspath(spec.origin))
 
 
-def render(installation: Installation, program: Program) -> tuple[str, ...]:
+def render(installation: Installation, program: PluginRuntime) -> tuple[str, ...]:
     """Make the folder; the files that were written, relative to it. :class:`TreeNotReady` if it cannot be."""
     wanted = _wanted(installation, program)
     try:
@@ -86,13 +86,13 @@ def render(installation: Installation, program: Program) -> tuple[str, ...]:
     return written
 
 
-def outdated(installation: Installation, program: Program) -> tuple[str, ...]:
+def outdated(installation: Installation, program: PluginRuntime) -> tuple[str, ...]:
     """The files that are not as this program would write them."""
     wanted = _wanted(installation, program)
     return tuple(path for path, data in wanted.items() if not _has(installation.folder / path, data))
 
 
-def _wanted(installation: Installation, program: Program) -> dict[str, bytes]:
+def _wanted(installation: Installation, program: PluginRuntime) -> dict[str, bytes]:
     facts = {
         "python": program.python,
         "needed": " ".join(map(shell_word, (program.python, *program.packages))),
@@ -117,7 +117,7 @@ def _files() -> Iterator[str]:
             yield str(Path(folder, name).relative_to(TEMPLATE))
 
 
-def _filled(path: Path, facts: Mapping[str, str], program: Program) -> bytes:
+def _filled(path: Path, facts: Mapping[str, str], program: PluginRuntime) -> bytes:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".json":
         return (json.dumps(_fill(json.loads(text), facts), ensure_ascii=False, indent=1) + "\n").encode()

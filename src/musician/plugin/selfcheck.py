@@ -20,7 +20,7 @@ from musician import service
 from musician.plugin.finding import Finding, Level
 from musician.plugin.installation import is_installed
 from musician.plugin.places import Installation
-from musician.plugin.rendering import Program, outdated
+from musician.plugin.rendering import PluginRuntime, outdated
 from musician.processes.output import one_line
 from musician.protocol.errors import MusicianError
 from musician.protocol.settings import Settings
@@ -88,7 +88,7 @@ _MUST: dict[str, tuple[str, Callable[[Answer], bool]]] = {
 }
 
 
-def check_plugin(installation: Installation, program: Program) -> Iterator[Finding]:
+def check_plugin(installation: Installation, program: PluginRuntime) -> Iterator[Finding]:
     """One finding to a part; where the files are not there, only that."""
     if not installation.plugin.is_dir():
         found = f"there is nothing at {installation.plugin}"
@@ -105,7 +105,7 @@ def check_plugin(installation: Installation, program: Program) -> Iterator[Findi
         yield from (_tried(f"server {name}", partial(sample.server, part)) for name, part in sample.servers())
 
 
-def _files(installation: Installation, program: Program) -> Finding:
+def _files(installation: Installation, program: PluginRuntime) -> Finding:
     old = outdated(installation, program)
     if old:
         found = f"{installation.plugin} is of another version or for another Python ({', '.join(old[:3])})"
@@ -128,7 +128,7 @@ def _settings(installation: Installation) -> Finding:
     return Finding(check="settings", level=Level.OK, found=str(installation.settings))
 
 
-def _python(program: Program) -> Finding:
+def _python(program: PluginRuntime) -> Finding:
     missing = [path for path in (program.python, program.program_python) if not os.access(path, os.X_OK)]
     missing += [path for path in program.packages if not os.path.isdir(path)]
     if missing:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, BinaryIO
 
-    from musician.hooks.place import Held, Place
+    from musician.hooks.hook_context import Held, HookContext
 
 _MOST_BYTES = 4 * 1024 * 1024
 _PATIENCE_MS = 1000
@@ -35,26 +35,26 @@ def program(argv: "Sequence[str]") -> int:  # noqa: ARG001  # as the hooks are c
 def line_for(stdin: "BinaryIO") -> str:
     """The line with its newline, "" where there is nothing to say."""
     from musician.hooks.event import as_event
-    from musician.hooks.place import find_database
+    from musician.hooks.hook_context import find_database
 
     event = as_event("StatusLine", stdin.read(_MOST_BYTES))
-    place = find_database(os.environ, event.cwd or os.getcwd())
-    if event.session_id is None or place is None or not place.exists:
+    context = find_database(os.environ, event.cwd or os.getcwd())
+    if event.session_id is None or context is None or not context.exists:
         return ""
     try:
-        place.look(event.session_id)
-        said = [_about(held, place) for held in place.live or place.held[-1:]]
+        context.look(event.session_id)
+        said = [_about(held, context) for held in context.live or context.held[-1:]]
         if not said:
             return ""
-        return " · ".join([*said, *_context(event.raw, place)]) + "\n"
+        return " · ".join([*said, *_context(event.raw, context)]) + "\n"
     finally:
-        place.close()
+        context.close()
 
 
-def _about(held: "Held", place: "Place") -> str:
+def _about(held: "Held", context: "HookContext") -> str:
     if not held.is_live:
         return f"{held.task_id} {held.state}, no longer this session's"
-    count = _unread(place.database, held.task_id)
+    count = _unread(context.database, held.task_id)
     return f"{held.task_id} {held.state}" + (f" · {count} unread" if count else "")
 
 
@@ -71,7 +71,7 @@ def _unread(database: str, task_id: str) -> int:
     return int(count)
 
 
-def _context(said: "Mapping[str, Any]", place: "Place") -> "list[str]":
+def _context(said: "Mapping[str, Any]", context: "HookContext") -> "list[str]":
     """The context used, where the client tells numbers that can be true (D15, B28)."""
     window = said.get("context_window")
     usage = window.get("current_usage") if isinstance(window, dict) else None
@@ -83,5 +83,5 @@ def _context(said: "Mapping[str, Any]", place: "Place") -> "list[str]":
         return []
     from musician.protocol.rules.budget import reading_from_tokens
 
-    reading = reading_from_tokens(sum(used), size, set_window=place.settings.context.window_tokens)
+    reading = reading_from_tokens(sum(used), size, set_window=context.settings.context.window_tokens)
     return [] if reading.used_pct is None else [f"context {reading.used_pct:.0f} %"]

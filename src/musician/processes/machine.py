@@ -17,9 +17,9 @@ from musician.processes.ending import adopting_orphans, end_tree
 from musician.processes.identity import ProcessIdentity, identify, is_running
 from musician.processes.kennel import close_kennel
 from musician.processes.lease import lease_lost
+from musician.processes.life_lock import HeldBy, LifeLock, hold
 from musician.processes.scratch import sweep_scratch
 from musician.processes.signals import stop_requested
-from musician.processes.vital import HeldBy, VitalSign, hold
 
 CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 """Goes on while the machine sleeps, where the system has such a clock; Linux' monotonic one stops."""
@@ -68,7 +68,7 @@ class Machine:
         """What else stands in a tree, and may change it. Blocks."""
         return tuple(described(each) for each in find_standing_in(tree))
 
-    def hold(self, path: Path, *, session_id: str) -> VitalSign | HeldBy:
+    def hold(self, path: Path, *, session_id: str) -> LifeLock | HeldBy:
         """Take a life lock, or say who has it."""
         return hold(path, session_id=session_id)
 

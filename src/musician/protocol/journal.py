@@ -35,7 +35,7 @@ CONDUCTOR_TIMEOUT = "conductor timeout"
 """The note that a session has waited too long, and waits on (D11)."""
 
 
-class Kind(StrEnum):
+class EntryKind(StrEnum):
     CLAIMED = "claimed"
     LOADED = "loaded"
     RESUMED = "resumed"
@@ -81,26 +81,26 @@ class Kind(StrEnum):
     SETTING_UP = "setting up"
 
     @classmethod
-    def _missing_(cls, _value: object) -> "Kind":
+    def _missing_(cls, _value: object) -> "EntryKind":
         """A word of a newer program's, or of nobody's, is a note: whoever reads it goes on (D39)."""
         return cls.NOTE
 
 
 WORK = frozenset(
     {
-        Kind.STARTED,
-        Kind.COMPLETED,
-        Kind.LAUNCHED,
-        Kind.RETRIED,
-        Kind.ABSORBED,
-        Kind.RETURNED,
-        Kind.REWORKED,
-        Kind.SELF_CORRECTION,
-        Kind.PARTIAL,
-        Kind.RECONCILED,
-        Kind.UNDONE,
-        Kind.CORRECTION,
-        Kind.SKIPPED,
+        EntryKind.STARTED,
+        EntryKind.COMPLETED,
+        EntryKind.LAUNCHED,
+        EntryKind.RETRIED,
+        EntryKind.ABSORBED,
+        EntryKind.RETURNED,
+        EntryKind.REWORKED,
+        EntryKind.SELF_CORRECTION,
+        EntryKind.PARTIAL,
+        EntryKind.RECONCILED,
+        EntryKind.UNDONE,
+        EntryKind.CORRECTION,
+        EntryKind.SKIPPED,
     }
 )
 """By these the work goes on; what was submitted before is not all of it any more (D28)."""
@@ -110,7 +110,7 @@ WORK = frozenset(
 class Entry:
     """One line of the journal; ``commit_id`` is where git keeps a completed item."""
 
-    kind: Kind
+    kind: EntryKind
     item: str = ""
     text: str = ""
     severity: Severity | None = None
@@ -119,7 +119,7 @@ class Entry:
     ruled: bool = False
 
     def __post_init__(self) -> None:
-        if self.kind is Kind.DEVIATION and self.severity is None:
+        if self.kind is EntryKind.DEVIATION and self.severity is None:
             raise ValueError("a deviation has a severity")
 
 
@@ -168,44 +168,44 @@ def _fold(progress: Progress, entry: Entry) -> Progress:
     if entry.context_pct is not None:
         progress = replace(progress, last_context_pct=entry.context_pct)
     match entry.kind:
-        case Kind.COMPLETED | Kind.RETURNED | Kind.RECONCILED | Kind.REWORKED:
+        case EntryKind.COMPLETED | EntryKind.RETURNED | EntryKind.RECONCILED | EntryKind.REWORKED:
             return _completed(progress, entry)
-        case Kind.DEVIATION | Kind.SENT_BACK:
+        case EntryKind.DEVIATION | EntryKind.SENT_BACK:
             found = deviation_in(entry)
             return progress if found is None else replace(progress, deviations=(*progress.deviations, found))
-        case Kind.FINDING if entry.ruled:
+        case EntryKind.FINDING if entry.ruled:
             return replace(progress, accepted=progress.accepted | {entry.text})
-        case Kind.SELF_CORRECTION:
+        case EntryKind.SELF_CORRECTION:
             said = ": ".join(part for part in (entry.item, entry.text) if part)
             return replace(progress, self_corrections=(*progress.self_corrections, said))
-        case Kind.NOT_VERIFIED:
+        case EntryKind.NOT_VERIFIED:
             return replace(progress, failed_verifications=progress.failed_verifications + 1)
-        case Kind.ERROR:
+        case EntryKind.ERROR:
             return replace(progress, errors=progress.errors + 1)
-        case Kind.SUBMITTED:  # what is submitted anew stands approved no more (D28)
+        case EntryKind.SUBMITTED:  # what is submitted anew stands approved no more (D28)
             rounds = {**progress.rounds, entry.item: progress.rounds.get(entry.item, 0) + 1}
             return replace(progress, rounds=rounds, approved=progress.approved - {entry.item})
-        case Kind.APPROVED:
+        case EntryKind.APPROVED:
             return replace(
                 progress, approved=progress.approved | {entry.item}, failed_verifications=0, errors=0
             )
-        case Kind.UNDONE:
+        case EntryKind.UNDONE:
             return replace(
                 progress,
                 completed=tuple(item for item in progress.completed if item != entry.item),
                 approved=progress.approved - {entry.item},
                 skipped=progress.skipped - {entry.item},
             )
-        case Kind.CORRECTION:
+        case EntryKind.CORRECTION:
             same = [each for each in progress.corrections if order_id(each.item) == order_id(entry.item)]
             return replace(
                 progress,
                 corrections=(*same, Correction.of(entry.item, entry.text)),
                 heard_corrections=progress.heard_corrections | {entry.item},
             )
-        case Kind.SKIPPED:
+        case EntryKind.SKIPPED:
             return _skipped(progress, entry)
-        case Kind.QUESTION:
+        case EntryKind.QUESTION:
             return replace(progress, questions=progress.questions + 1)
         case _:
             return progress
@@ -226,7 +226,7 @@ def _completed(progress: Progress, entry: Entry) -> Progress:
     if is_correction(entry.item):
         progress = _without_correction(progress, entry.item)
         return replace(progress, last_commit=entry.commit_id or progress.last_commit)
-    is_item = entry.kind is not Kind.REWORKED and entry.item not in progress.completed
+    is_item = entry.kind is not EntryKind.REWORKED and entry.item not in progress.completed
     return replace(
         progress,
         completed=(*progress.completed, entry.item) if is_item else progress.completed,
@@ -235,44 +235,44 @@ def _completed(progress: Progress, entry: Entry) -> Progress:
 
 
 _PHRASES = {
-    Kind.CLAIMED: "bootstrap started: task claimed, session: {text}",
-    Kind.LOADED: "instructions loaded: {text}",
-    Kind.RESUMED: "{text}",
-    Kind.STARTED: "{item} started",
-    Kind.COMPLETED: "{item} completed {text}",
-    Kind.LAUNCHED: "{item} launched",
-    Kind.RETRIED: "{item} {text}",
-    Kind.ABSORBED: "{item} absorbed: {text}",
-    Kind.RETURNED: "{item} returned",
-    Kind.FAILED: "{item} FAILED: {text}",
-    Kind.UNPLAYABLE: "{item} cannot be played: {text}",
-    Kind.REWORKED: "{item} reworked",
-    Kind.DEVIATION: "{item} deviation: {text} ({severity})",
-    Kind.SELF_CORRECTION: "{item} self-correction: {text}",
-    Kind.PARTIAL: "{item} partial: {text}",
-    Kind.QUESTION: "{item} question: {text}",
-    Kind.PAUSED: "paused: {text}",
-    Kind.LIMITED: "{item} waits for its provider: {text}",
-    Kind.CONTEXT: "CONTEXT {text}",
-    Kind.VERIFIED: "{item} verification: {text}",
-    Kind.NOT_VERIFIED: "{item} verification failed: {text}",
-    Kind.FINDING: "{item} needs a judge: {text}",
-    Kind.SUBMITTED: "{item} reached, review requested",
-    Kind.APPROVED: "{item} approved",
-    Kind.SENT_BACK: "{item} sent back: {text}",
-    Kind.ANSWER: "{item} answers {text}",
-    Kind.ERROR: "error reported: {text}",
-    Kind.SET_ASIDE: "unfinished work set aside: {text}",
-    Kind.RECONCILED: "{item} found completed: {text}",
-    Kind.UNDONE: "{item} undone: {text}",
-    Kind.REFUSED: "refused: {text}",
-    Kind.LET_GO: "{text}",
-    Kind.CORRECTION: "{item} ordered: {text}",
-    Kind.SKIPPED: "{item} skipped: {text}",
-    Kind.HANDOFF: "clean exit: HANDOFF written: {text}",
-    Kind.NOTE: "{text}",
-    Kind.NOTICED: "{item} noticed: {text}",
-    Kind.SETTING_UP: "setting the tree up: {text}",
+    EntryKind.CLAIMED: "bootstrap started: task claimed, session: {text}",
+    EntryKind.LOADED: "instructions loaded: {text}",
+    EntryKind.RESUMED: "{text}",
+    EntryKind.STARTED: "{item} started",
+    EntryKind.COMPLETED: "{item} completed {text}",
+    EntryKind.LAUNCHED: "{item} launched",
+    EntryKind.RETRIED: "{item} {text}",
+    EntryKind.ABSORBED: "{item} absorbed: {text}",
+    EntryKind.RETURNED: "{item} returned",
+    EntryKind.FAILED: "{item} FAILED: {text}",
+    EntryKind.UNPLAYABLE: "{item} cannot be played: {text}",
+    EntryKind.REWORKED: "{item} reworked",
+    EntryKind.DEVIATION: "{item} deviation: {text} ({severity})",
+    EntryKind.SELF_CORRECTION: "{item} self-correction: {text}",
+    EntryKind.PARTIAL: "{item} partial: {text}",
+    EntryKind.QUESTION: "{item} question: {text}",
+    EntryKind.PAUSED: "paused: {text}",
+    EntryKind.LIMITED: "{item} waits for its provider: {text}",
+    EntryKind.CONTEXT: "CONTEXT {text}",
+    EntryKind.VERIFIED: "{item} verification: {text}",
+    EntryKind.NOT_VERIFIED: "{item} verification failed: {text}",
+    EntryKind.FINDING: "{item} needs a judge: {text}",
+    EntryKind.SUBMITTED: "{item} reached, review requested",
+    EntryKind.APPROVED: "{item} approved",
+    EntryKind.SENT_BACK: "{item} sent back: {text}",
+    EntryKind.ANSWER: "{item} answers {text}",
+    EntryKind.ERROR: "error reported: {text}",
+    EntryKind.SET_ASIDE: "unfinished work set aside: {text}",
+    EntryKind.RECONCILED: "{item} found completed: {text}",
+    EntryKind.UNDONE: "{item} undone: {text}",
+    EntryKind.REFUSED: "refused: {text}",
+    EntryKind.LET_GO: "{text}",
+    EntryKind.CORRECTION: "{item} ordered: {text}",
+    EntryKind.SKIPPED: "{item} skipped: {text}",
+    EntryKind.HANDOFF: "clean exit: HANDOFF written: {text}",
+    EntryKind.NOTE: "{text}",
+    EntryKind.NOTICED: "{item} noticed: {text}",
+    EntryKind.SETTING_UP: "setting the tree up: {text}",
 }
 
 
@@ -281,7 +281,7 @@ def status_line(entry: Entry) -> str:
 
     The takeover message alone keeps its lines (sources "Verbose Resumption Status").
     """
-    if entry.kind is Kind.RESUMED:
+    if entry.kind is EntryKind.RESUMED:
         return entry.text
     phrase = _PHRASES[entry.kind].format(item=entry.item, text=entry.text, severity=entry.severity)
     line = " ".join(phrase.split())
@@ -294,14 +294,14 @@ def deviation_in(entry: Entry) -> Deviation | None:
     A rejection is one, ruled as it comes, and so is what the conductor has an item left out by; what a musician leaves
     out itself has a severity, and waits to be ruled (D29).
     """
-    if entry.kind is Kind.SKIPPED and not is_correction(entry.item):
+    if entry.kind is EntryKind.SKIPPED and not is_correction(entry.item):
         return Deviation(
             severity=entry.severity or Severity.LOW,
             text=f"{entry.item}: skipped {entry.text}".rstrip(),
             ruled=entry.ruled or entry.severity is None,
         )
-    if entry.severity is None or entry.kind not in (Kind.DEVIATION, Kind.SENT_BACK):
+    if entry.severity is None or entry.kind not in (EntryKind.DEVIATION, EntryKind.SENT_BACK):
         return None
-    if entry.kind is Kind.SENT_BACK:
+    if entry.kind is EntryKind.SENT_BACK:
         return Deviation(severity=entry.severity, text=f"{entry.item}: review_failed", ruled=True)
     return Deviation(severity=entry.severity, text=entry.text, ruled=entry.ruled)

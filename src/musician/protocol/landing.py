@@ -15,21 +15,21 @@ KNOWLEDGE_BASE = "docs/knowledge-base"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Landing:
     """``path``, relative to the project, is the file that gets a section, or the folder that gets a page."""
 
     path: str
     is_section: bool = False
 
 
-LANDS: Mapping[ProposalType, Place] = {
-    ProposalType.MEMORY: Place(path="MEMORY.md", is_section=True),
-    ProposalType.CLAUDE_MD: Place(path="CLAUDE.md", is_section=True),
-    ProposalType.PATTERN: Place(path=f"{KNOWLEDGE_BASE}/patterns"),
-    ProposalType.ANTI_PATTERN: Place(path=f"{KNOWLEDGE_BASE}/anti-patterns"),
-    ProposalType.DOCUMENTATION: Place(path=f"{KNOWLEDGE_BASE}/documentation"),
-    ProposalType.RAG: Place(path=f"{KNOWLEDGE_BASE}/rag"),
-    ProposalType.MEMORY_MCP: Place(path=f"{KNOWLEDGE_BASE}/memory-mcp"),
+LANDS: Mapping[ProposalType, Landing] = {
+    ProposalType.MEMORY: Landing(path="MEMORY.md", is_section=True),
+    ProposalType.CLAUDE_MD: Landing(path="CLAUDE.md", is_section=True),
+    ProposalType.PATTERN: Landing(path=f"{KNOWLEDGE_BASE}/patterns"),
+    ProposalType.ANTI_PATTERN: Landing(path=f"{KNOWLEDGE_BASE}/anti-patterns"),
+    ProposalType.DOCUMENTATION: Landing(path=f"{KNOWLEDGE_BASE}/documentation"),
+    ProposalType.RAG: Landing(path=f"{KNOWLEDGE_BASE}/rag"),
+    ProposalType.MEMORY_MCP: Landing(path=f"{KNOWLEDGE_BASE}/memory-mcp"),
 }
 
 _REMARKS = {

@@ -2,12 +2,12 @@
 
 - play one task in one session? ``musician``; keep claiming tasks: ``fleet``
 - conduct a plan? ``conductor``
-- play a session verb by verb, without a driver? ``byhand``
+- play a session verb by verb, without a driver? ``manual``
 - find out where the last session stopped? ``resuming``
 - turn a task's text into the program an engine plays? ``program``
 - store what an engine wants stored? ``recording``
 - keep a task's working tree, step by step? ``tasktree``; set it up once: ``preparing``
-- write the files in ``temp/`` and the reports? ``papers``; read them: ``inspecting``; proposals: ``proposing``
+- write the files in ``temp/`` and the reports? ``task_files``; read them: ``inspecting``; proposals: ``proposing``
 - say where to look first after a failure? ``investigation``
 - tell whose process a task is played by, and whether it lives? ``owners``
 - keep a heartbeat fresh while something takes long? ``heartbeat``

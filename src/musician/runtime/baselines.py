@@ -25,8 +25,8 @@ from musician.runtime.preparing import alone_with, locked_now, prepare_tree
 from musician.runtime.verifying import nobody_records, python_environment
 from musician.store.port import Store
 from musician.trees.branches import BASELINE, NO_PLAN
-from musician.trees.giving import give
 from musician.trees.merge import baseline_tree, drop_baseline
+from musician.trees.provisioning import give
 from musician.trees.root import Root
 from musician.verification.baseline import Baseline, Before
 from musician.verification.commands import Ran, command_runner

@@ -16,7 +16,7 @@ from musician.store.port import Store
 from musician.trees.base import untracked
 from musician.trees.branches import full_ref, integration_branch
 from musician.trees.git import Git
-from musician.trees.giving import not_there
+from musician.trees.provisioning import not_there
 from musician.trees.root import Root
 
 _NAMED_MAX = 10

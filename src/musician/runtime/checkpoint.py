@@ -9,8 +9,8 @@ import anyio.to_thread
 from musician import service
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.claim import Claim
-from musician.protocol.journal import JUDGED_BY_PERSON, Kind
-from musician.protocol.musician.program import Check
+from musician.protocol.journal import JUDGED_BY_PERSON, EntryKind
+from musician.protocol.musician.program import CheckpointItem
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
@@ -47,14 +47,14 @@ _UNCHANGED = (
     "\nNothing in the tree has changed since this was found, so nothing was run again. Where the cause lies outside the"
     " tree, report an error."
 )
-_MAY_HAVE_MENDED = frozenset({Kind.CLAIMED, Kind.ERROR, Kind.CORRECTION})
+_MAY_HAVE_MENDED = frozenset({EntryKind.CLAIMED, EntryKind.ERROR, EntryKind.CORRECTION})
 """After these what failed may pass on the same tree: a red verification is made again."""
 
 
 async def run_checkpoint(
     store: Store,
     claim: Claim,
-    check: Check,
+    check: CheckpointItem,
     *,
     tree: Path,
     tree_id: Callable[[], str],
@@ -106,7 +106,7 @@ async def run_checkpoint(
     return Found(verification_id=await anyio.to_thread.run_sync(keep), result=result, outcome=outcome)
 
 
-def _red_as_before(view: service.TaskView, check: Check, tree_id: str) -> Found | None:
+def _red_as_before(view: service.TaskView, check: CheckpointItem, tree_id: str) -> Found | None:
     """What was found last, if that was red, of this checkpoint and this very tree, and nobody has answered it since."""
     last = view.verifications[-1] if view.verifications else None
     if last is None or (last.checkpoint, last.tree_id) != (check.number, tree_id):
@@ -127,8 +127,8 @@ def _claims_in(journal: Iterable[JournalRow]) -> dict[str, str]:
     """What subagents told of their pieces since the last checkpoint was approved."""
     claims: dict[str, str] = {}
     for row in journal:
-        if row.kind == Kind.APPROVED:
+        if row.kind == EntryKind.APPROVED:
             claims.clear()
-        elif row.kind == Kind.RETURNED and row.text:
+        elif row.kind == EntryKind.RETURNED and row.text:
             claims[row.item] = row.text
     return claims

@@ -16,9 +16,9 @@ from musician.service import TaskView
 from musician.store.rows import VerificationRow
 from musician.trees.git import Git
 from musician.trees.snapshot import tree_id
-from musician.verification.change import Change, read_change
+from musician.verification.change import CodeChange, read_change
 from musician.verification.failure import analyse
-from musician.verification.findings import Failure, FailureKind, named
+from musician.verification.findings import FailureCause, FailureKind, named
 from musician.verification.imports import Project
 from musician.verification.result import CommandResult, VerificationResult
 
@@ -49,7 +49,7 @@ def suggest(view: TaskView, *, item: str, tree: Path, start: str, output: str) -
         found = _analysed(last, change, tree)
     if found.kind is FailureKind.UNCLEAR and (missing := _MISSING.search(last.tail)):
         signal = f"a file is missing, perhaps moved or renamed by another task ({missing[0].strip()})"
-        found = Failure(kind=found.kind, signal=one_line(signal, _MOST_SIGNAL_CHARS))
+        found = FailureCause(kind=found.kind, signal=one_line(signal, _MOST_SIGNAL_CHARS))
     parts = [
         f"{found.kind}: {found.signal}",
         *([f"failing: {failing}"] if failing else []),
@@ -81,7 +81,7 @@ def _last_green(view: TaskView, start: str) -> _Point:
     return _Point(revision=start, name="the task began")
 
 
-def _change_since(tree: Path, point: _Point) -> Change | None:
+def _change_since(tree: Path, point: _Point) -> CodeChange | None:
     try:
         return read_change(Git(tree), point.revision, tree_id(tree))
     except (OperatorError, OSError):
@@ -94,9 +94,9 @@ def _as_a_run(output: str) -> CommandResult:
     )
 
 
-def _analysed(result: CommandResult, change: Change | None, tree: Path) -> Failure:
+def _analysed(result: CommandResult, change: CodeChange | None, tree: Path) -> FailureCause:
     if change is None:
-        return Failure(kind=FailureKind.UNCLEAR, signal="git does not say what changed")
+        return FailureCause(kind=FailureKind.UNCLEAR, signal="git does not say what changed")
     try:
         modules = Project(Git(tree), change.tree_id).top_modules
     except (OperatorError, OSError):
@@ -104,6 +104,6 @@ def _analysed(result: CommandResult, change: Change | None, tree: Path) -> Failu
     return analyse(result, change, modules)
 
 
-def _changed(change: Change | None, point: _Point) -> str:
+def _changed(change: CodeChange | None, point: _Point) -> str:
     paths = () if change is None else tuple(file.path for file in change.files)
     return f"changed since {point.name}: {named(paths) or 'nothing'}"

@@ -20,18 +20,18 @@ from musician.protocol.rules.liveness import Owner, holds_claim
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
 from musician.protocol.values import dataclass
-from musician.runtime.conductor.sole import sole_conductor
+from musician.runtime.conductor.conductor_lock import hold_conductor_lock
 from musician.runtime.in_force import settings_file_text
 from musician.runtime.owners import owner_of
-from musician.runtime.papers import write_whole
 from musician.runtime.takeover import take_over
+from musician.runtime.task_files import write_whole
 from musician.service.documents import keep_instructions, latest_document
 from musician.store.port import Store
 from musician.store.rows import PlanRow
 from musician.trees.base import check_base
 from musician.trees.branches import branch_of, integration_branch
 from musician.trees.forward import settle
-from musician.trees.ground import check_ground
+from musician.trees.preconditions import check_repository
 from musician.trees.root import Root, choose_temp, exclude_private, keep_from_cleaning
 from musician.trees.shared_config import trust_what_is_there
 
@@ -63,9 +63,9 @@ def lock_plan_file(root: Root, store: Store, path: Path, settings: Settings) -> 
     plan = load_plan(path, root=root.path)
     check_ids(store, plan)
     locked = service.plan_row(store, plan.plan_id)
-    papers = _render(plan)
+    task_files = _render(plan)
     branches = [branch_of(plan.plan_id, task.task_id) for task in plan.tasks]
-    check_ground(root, [*branches, integration_branch(plan.plan_id)])
+    check_repository(root, [*branches, integration_branch(plan.plan_id)])
     if locked is None:
         settle(root.users_tree)
         choose_temp(root).mkdir(parents=True, exist_ok=True)
@@ -76,8 +76,8 @@ def lock_plan_file(root: Root, store: Store, path: Path, settings: Settings) -> 
     else:
         branch, commit = locked.base_branch, locked.base_commit
         if locked.sha256 != plan.sha256:
-            raise PlanChanged(plan_id=plan.plan_id, difference=_difference(store, locked, plan, papers))
-    _write(root, papers)
+            raise PlanChanged(plan_id=plan.plan_id, difference=_difference(store, locked, plan, task_files))
+    _write(root, task_files)
     if locked is None:
         trust_what_is_there(root)
     service.lock_plan(
@@ -85,11 +85,11 @@ def lock_plan_file(root: Root, store: Store, path: Path, settings: Settings) -> 
         plan,
         base_branch=branch,
         base_commit=commit,
-        instructions=_paths(papers),
+        instructions=_paths(task_files),
         retry_limit=settings.limits.error_retries,
         settings=settings_file_text(root),
     )
-    keep_instructions(store, papers)
+    keep_instructions(store, task_files)
     return plan
 
 
@@ -104,22 +104,22 @@ def amend_plan_file(root: Root, store: Store, path: Path, settings: Settings) ->
     if service.plan_row(store, plan.plan_id) is None:
         raise UnknownPlan(plan_id=plan.plan_id)
     check_ids(store, plan)
-    papers = _render(plan)
-    with sole_conductor(root, MACHINE.new_id("amend")):
-        amendment = _amendment(store, plan, papers)
+    task_files = _render(plan)
+    with hold_conductor_lock(root, MACHINE.new_id("amend")):
+        amendment = _amendment(store, plan, task_files)
         for task_id in amendment.withdrawn:
             _free(root, store, task_id, settings)
-        _write(root, papers)
+        _write(root, task_files)
         trust_what_is_there(root)
         service.amend_plan(
             store,
             plan,
-            instructions=_paths(papers),
+            instructions=_paths(task_files),
             withdrawn=amendment.withdrawn,
             retry_limit=settings.limits.error_retries,
             settings=settings_file_text(root),
         )
-        keep_instructions(store, papers)
+        keep_instructions(store, task_files)
     return amendment
 
 
@@ -157,14 +157,14 @@ def check_ids(store: Store, plan: Plan) -> None:
         raise InvalidPlan(problems=problems)
 
 
-def _amendment(store: Store, plan: Plan, papers: dict[str, tuple[str, str]]) -> Amendment:
+def _amendment(store: Store, plan: Plan, task_files: dict[str, tuple[str, str]]) -> Amendment:
     before = {row.task_id: row for row in service.tasks_of(store, plan.plan_id)}
     phases = {task.task_id: phase.number for phase in plan.phases for task in phase.tasks}
     changed = [
         task_id
         for task_id, phase in phases.items()
         if task_id in before
-        and (before[task_id].instruction_path, before[task_id].phase) != (papers[task_id][0], phase)
+        and (before[task_id].instruction_path, before[task_id].phase) != (task_files[task_id][0], phase)
     ]
     gone = [row for task_id, row in before.items() if task_id not in phases]
     return Amendment(
@@ -217,29 +217,29 @@ def _read(root: Root, path: Path) -> tuple[str, str]:
 
 def _render(plan: Plan) -> dict[str, tuple[str, str]]:
     """Every task's instructions: task id to (path in the project, text)."""
-    papers = {}
+    task_files = {}
     for task in plan.tasks:
         text = render_instructions(task, plan_id=plan.plan_id, plan_overview=plan.overview)
         digest = hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_LENGTH]
-        papers[task.task_id] = (f".musician/instructions/{plan.plan_id}/{task.task_id}.{digest}.md", text)
-    return papers
+        task_files[task.task_id] = (f".musician/instructions/{plan.plan_id}/{task.task_id}.{digest}.md", text)
+    return task_files
 
 
-def _paths(papers: dict[str, tuple[str, str]]) -> dict[str, str]:
-    return {task_id: path for task_id, (path, _) in papers.items()}
+def _paths(task_files: dict[str, tuple[str, str]]) -> dict[str, str]:
+    return {task_id: path for task_id, (path, _) in task_files.items()}
 
 
-def _write(root: Root, papers: dict[str, tuple[str, str]]) -> None:
-    for path, text in papers.values():
+def _write(root: Root, task_files: dict[str, tuple[str, str]]) -> None:
+    for path, text in task_files.values():
         if not (root.path / path).is_file():  # write_whole never leaves a part of one
             write_whole(root.path / path, text)
 
 
-def _difference(store: Store, locked: PlanRow, plan: Plan, papers: dict[str, tuple[str, str]]) -> str:
+def _difference(store: Store, locked: PlanRow, plan: Plan, task_files: dict[str, tuple[str, str]]) -> str:
     """The plan's own difference, then that of each task written in a file of its own."""
     parts = [plan_difference(locked.text, plan.text, path=plan.path)]
     for task in plan.tasks:
         kept = None if task.source_path == plan.path else latest_document(store, task.task_id, "instruction")
         if kept is not None:
-            parts.append(plan_difference(kept.body, papers[task.task_id][1], path=task.source_path))
+            parts.append(plan_difference(kept.body, task_files[task.task_id][1], path=task.source_path))
     return "".join(parts)

@@ -6,7 +6,7 @@ before the piece, so that a kill in between hides nothing.
 """
 
 from musician import service
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.runtime.in_force import since_the_file_was_locked
 from musician.runtime.tasktree import TaskTree
 from musician.store.port import Store
@@ -26,5 +26,5 @@ def noticed(root: Root, store: Store, task_id: str, item: str, tree: TaskTree) -
     if not found:
         return ()
     views = (service.task_view(store, task_id),) if plan_id is None else service.everything(store, plan_id)
-    told = {row.text for view in views for row in view.journal if row.kind == Kind.NOTICED}
-    return tuple(Entry(kind=Kind.NOTICED, item=item, text=text) for text in found if text not in told)
+    told = {row.text for view in views for row in view.journal if row.kind == EntryKind.NOTICED}
+    return tuple(Entry(kind=EntryKind.NOTICED, item=item, text=text) for text in found if text not in told)

@@ -13,8 +13,8 @@ from musician.processes.identity import (
     is_same_boot,
     is_same_machine,
 )
+from musician.processes.life_lock import holder, is_held, lock_path
 from musician.processes.machine import MACHINE, Machine
-from musician.processes.vital import holder, is_held, lock_path
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.settings import Settings

@@ -18,8 +18,8 @@ from musician.trees import merge
 from musician.trees.base import FastForward, fast_forward
 from musician.trees.branches import branch_of, full_ref, integration_branch
 from musician.trees.git import Git
-from musician.trees.giving import give
 from musician.trees.partial import prune_partials
+from musician.trees.provisioning import give
 from musician.trees.root import Root
 from musician.trees.snapshot import changed_files
 from musician.trees.worktree import place_of
@@ -154,9 +154,9 @@ class GitPlanTrees:
     def forward(self, branch: str | None) -> FastForward:
         plan = self.plan
         if branch is not None:
-            papers = (plan.path, *(path for path, _ in plan.instruction_files))
+            files = (plan.path, *(path for path, _ in plan.instruction_files))
             with suppress(MusicianError):  # then the branch has commits of its own, which is told
-                merge.take_up_papers(self.root, plan.plan_id, branch, frozenset(map(os.fsencode, papers)))
+                merge.take_up_plan_files(self.root, plan.plan_id, branch, frozenset(map(os.fsencode, files)))
         return fast_forward(self.root, branch, integration_branch(plan.plan_id))
 
     def prune(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from musician.plans.instructions import read_instructions
 from musician.plans.model import AgentPiece, Checkpoint, Step, TaskSpec
 from musician.plans.plan import load_plan
 from musician.protocol.errors import InvalidPlan
-from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.musician.program import CheckpointItem, Play, Program
 from musician.protocol.rules.delegation import Extent
 from musician.store.rows import TaskRow
 from musician.trees.root import Root
@@ -30,7 +30,9 @@ def program_in(root: Root, row: TaskRow) -> Program:
     try:
         return program_of(load_task_file(root, row.task_id, row.instruction_path or ""))
     except InvalidPlan:
-        only = Check(item="checkpoint 1", number=1, of=1, title="final", commands=(), rework=(), final=True)
+        only = CheckpointItem(
+            item="checkpoint 1", number=1, of=1, title="final", commands=(), rework=(), final=True
+        )
         return Program(task_id=row.task_id, title=row.title or row.task_id, items=(only,), is_read=False)
 
 
@@ -68,7 +70,7 @@ def program_of(task: TaskSpec) -> Program:
     A step that consists of agents' pieces only has no part of its own. What mends a checkpoint is its own rework
     and that of the steps since the one before it.
     """
-    items: list[Play | Check] = []
+    items: list[Play | CheckpointItem] = []
     rework: list[str] = []
     for item in task.items:
         if isinstance(item, Step):
@@ -101,8 +103,8 @@ def _agent_play(step: Step, agent: AgentPiece) -> Play:
     )
 
 
-def _check(task: TaskSpec, checkpoint: Checkpoint, rework: tuple[str, ...]) -> Check:
-    return Check(
+def _check(task: TaskSpec, checkpoint: Checkpoint, rework: tuple[str, ...]) -> CheckpointItem:
+    return CheckpointItem(
         item=f"checkpoint {checkpoint.number}",
         number=checkpoint.number,
         of=len(task.checkpoints),

@@ -16,11 +16,11 @@ from musician.agents.port import ProposalMade
 from musician.processes.output import one_line
 from musician.protocol.claim import Claim
 from musician.protocol.errors import BadField, ClaimLost, MusicianError, TreeNotReady
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.landing import LANDS, has_landed, page_name, render_page, render_section
 from musician.protocol.proposals import MOST_TEXT_CHARS, Draft, parse_type, read_draft
 from musician.protocol.values import dataclass
-from musician.runtime.papers import Papers, write_whole
+from musician.runtime.task_files import TaskFiles, write_whole
 from musician.service.proposals import KeptProposal
 from musician.store.port import Store
 from musician.trees.root import Root
@@ -133,16 +133,16 @@ def keep_made(desk: Desk, claim: Claim, tree: Path, made: ProposalMade) -> None:
         return
     except (MusicianError, OSError) as error:
         said = one_line(f"proposal {made.title!r} not kept: {error}", _MOST_TROUBLE_CHARS)
-        entry = Entry(kind=Kind.NOTE, text=said)
+        entry = Entry(kind=EntryKind.NOTE, text=said)
         with suppress(ClaimLost):
             service.record(desk.store, claim, entry)
             _note_in_files(desk, claim, entry)
 
 
 def _note_in_files(desk: Desk, claim: Claim, entry: Entry) -> None:
-    papers = Papers(desk.root, claim.task_id)
-    papers.begin()
-    papers.note((entry,))
+    task_files = TaskFiles(desk.root, claim.task_id)
+    task_files.begin()
+    task_files.note((entry,))
 
 
 def _draft_of(made: ProposalMade, tree: Path) -> Draft:

@@ -3,7 +3,7 @@
 from musician import service
 from musician.protocol.claim import Claim
 from musician.protocol.errors import OperatorError
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.particulars import Counted, KeyOutput, OutputKind, SelfCorrection
 from musician.protocol.messages.types import ErrorReport, HandoffNotice
 from musician.protocol.musician import ready as r
@@ -11,8 +11,8 @@ from musician.protocol.names import succession_number
 from musician.protocol.values import dataclass, replace
 from musician.runtime.covering import approved_as_it_is
 from musician.runtime.investigation import suggest
-from musician.runtime.papers import Papers, completion_report, error_report_text, write_whole
 from musician.runtime.resuming.handoffs import handoff_of
+from musician.runtime.task_files import TaskFiles, completion_report, error_report_text, write_whole
 from musician.runtime.tasktree import TaskTree
 from musician.store.port import Store
 from musician.trees.git import Git
@@ -24,7 +24,7 @@ class Recorder:
 
     store: Store
     claim: Claim
-    papers: Papers
+    task_files: TaskFiles
     tree: TaskTree
     worked_by: str
     title: str
@@ -36,7 +36,7 @@ class Recorder:
                 service.record(self.store, self.claim, *entries)
             case r.Submit():
                 return self._submit(record)
-            case r.Report():
+            case r.ReportProblem():
                 return self._report(record)
             case r.Ask(text=text, entries=entries):
                 message_id = service.ask(self.store, self.claim, text, *entries)
@@ -59,7 +59,7 @@ class Recorder:
 
     def _note(self, record: r.Record) -> None:
         if not isinstance(record, r.Acknowledge):
-            self.papers.note(record.entries)
+            self.task_files.note(record.entries)
 
     def _submit(self, record: r.Submit) -> int:
         proposed = service.unsubmitted_proposals(self.store, self.claim.task_id)
@@ -78,7 +78,7 @@ class Recorder:
         self._note(record)
         return message_id
 
-    def _report(self, record: r.Report) -> int | None:
+    def _report(self, record: r.ReportProblem) -> int | None:
         """A reminder changes nothing: what is answered is the report before it."""
         message, document = record.message, None
         if isinstance(message, ErrorReport) and message.retry is not None:
@@ -100,9 +100,9 @@ class Recorder:
         self, message: ErrorReport, retry: int, item: str
     ) -> tuple[ErrorReport, tuple[str, str]]:
         """Write the detailed report of a failure, and name it in the message (sources "Error Report")."""
-        output = self.papers.end_of_output()
-        place = self.papers.error_report(retry)
-        path = self.papers.relative(place)
+        output = self.task_files.end_of_output()
+        place = self.task_files.error_report(retry)
+        path = self.task_files.relative(place)
         message = replace(
             message,
             report=path,
@@ -136,7 +136,7 @@ class Recorder:
         """Set unfinished work aside, write the HANDOFF, and only then the terminal write (D1)."""
         set_aside = self.tree.set_aside()
         proposals = service.open_proposals_of(self.store, self.claim.task_id)
-        path = self.papers.relative(self.papers.handoff)
+        path = self.task_files.relative(self.task_files.handoff)
         document = (
             record.handoff
             or handoff_of(
@@ -155,7 +155,7 @@ class Recorder:
                 agent_notes=record.notes,
             ).render()
         )
-        write_whole(self.papers.handoff, document)
+        write_whole(self.task_files.handoff, document)
         if record.stays:
             service.leave_handoff(self.store, self.claim, path=path, handoff=document)
             return
@@ -172,8 +172,8 @@ class Recorder:
             proposals_pending=Counted(count=len(proposals)),
             key_outputs=(KeyOutput(path=report[0], kind=OutputKind.CREATED),),
         )
-        entries = (*record.entries, Entry(kind=Kind.HANDOFF, text=path, context_pct=record.context_pct))
-        self.papers.note(entries)  # the terminal write is the last of all
+        entries = (*record.entries, Entry(kind=EntryKind.HANDOFF, text=path, context_pct=record.context_pct))
+        self.task_files.note(entries)  # the terminal write is the last of all
         service.exit_task(
             self.store,
             self.claim,
@@ -189,10 +189,10 @@ class Recorder:
 
     def _report_of_session(self, handoff: str) -> tuple[str, str]:
         """What stays to be read when a later HANDOFF has taken this one's place (sources "Clean Exit & Handoff")."""
-        place = self.papers.handoff_report(succession_number(self.worked_by, self.claim.task_id) or 1)
+        place = self.task_files.handoff_report(succession_number(self.worked_by, self.claim.task_id) or 1)
         text = f"# {self.claim.task_id}: {self.title}\n\n{handoff.replace('# HANDOFF', '## HANDOFF', 1)}"
         write_whole(place, text)
-        return self.papers.relative(place), text
+        return self.task_files.relative(place), text
 
     def _finish(self, record: r.Finish) -> None:
         approved = approved_as_it_is(self.store, self.claim, self.tree)
@@ -201,16 +201,16 @@ class Recorder:
             for change in service.history_of(self.store, self.claim.task_id)
         ]
         report = completion_report(self.claim.task_id, self.title, approved.message or "", lines)
-        path = self.papers.completion
+        path = self.task_files.completion
         write_whole(path, report)
-        self.papers.note(record.entries)
+        self.task_files.note(record.entries)
         service.complete(
             self.store,
             self.claim,
-            report_path=self.papers.relative(path),
+            report_path=self.task_files.relative(path),
             report=report,
             notice=f"COMPLETED: {self.claim.task_id}\n  Context Usage: {_context(record)}\n"
-            f"  Report: {self.papers.relative(path)}",
+            f"  Report: {self.task_files.relative(path)}",
             entries=record.entries,
         )
 

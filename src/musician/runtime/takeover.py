@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from musician import service
 from musician.processes.identity import host_name, is_same_machine
+from musician.processes.life_lock import HeldBy, lock_path
 from musician.processes.machine import MACHINE, Machine
-from musician.processes.vital import HeldBy, lock_path
 from musician.protocol.resumption.handoff import HandoffKind, classify
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.settings import Settings
@@ -18,10 +18,10 @@ from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.runtime.belongings import end_what_runs
 from musician.runtime.owners import last_epoch, lives, owner_of, processes_of
-from musician.runtime.papers import Papers, write_whole
 from musician.runtime.program import program_in
 from musician.runtime.resuming.handoffs import handoff_after_crash, why_gone
 from musician.runtime.resuming.resolutions import is_anothers
+from musician.runtime.task_files import TaskFiles, write_whole
 from musician.service import TaskView
 from musician.service.documents import latest_document
 from musician.store.port import Store
@@ -143,7 +143,7 @@ def _what_is_left(
 ) -> tuple[str, tuple[str, str] | None]:
     """Why the session is gone; and the HANDOFF it could not write, marked as the program's, if it left none (D20)."""
     last = view.sessions[-1]
-    papers = Papers(root, view.row.task_id)
+    task_files = TaskFiles(root, view.row.task_id)
     found = latest_document(store, view.row.task_id, "handoff")
     kind = classify(
         None if found is None else found.body, task_id=last.task_id, last_session_id=last.session_id
@@ -160,8 +160,8 @@ def _what_is_left(
         commit=saved.commit or "none",
         set_aside=saved.ref,
     ).render()
-    write_whole(papers.handoff, text)
-    return reason, (papers.relative(papers.handoff), text)
+    write_whole(task_files.handoff, text)
+    return reason, (task_files.relative(task_files.handoff), text)
 
 
 def _branch(view: TaskView) -> str:

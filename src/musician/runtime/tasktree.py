@@ -27,11 +27,11 @@ from musician.trees.branches import (
 )
 from musician.trees.conflicts import Conflict
 from musician.trees.git import Git, shown
-from musician.trees.giving import give
 from musician.trees.integrity import put_right
 from musician.trees.left_out import given_to
 from musician.trees.merge import ensure_integration, take_in
 from musician.trees.partial import set_aside_partial, uncommit
+from musician.trees.provisioning import give
 from musician.trees.resolving import Resolved, stage_resolution
 from musician.trees.root import Root
 from musician.trees.shared_config import since_the_lock

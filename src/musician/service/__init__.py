@@ -17,12 +17,12 @@ waiters are rung after the commit. Where do we …
 - hold the conductor's own row? ``conducting``
 - decide whether a client's session may stop? ``gating``
 - record what a person must decide? ``people``
-- propose what is worth keeping, and decide on it? ``proposals``; near-duplicates: ``likeness``
+- propose what is worth keeping, and decide on it? ``proposals``; near-duplicates: ``similarity``
 - keep what a reviewing agent said? ``opinions``
 - have a phase stand still, and go on? ``pausing``; wait for a provider's limit, keep a conversation? ``conversations``
 - tell the database's guards what they must know of the settings? ``settling``
 - see what is out of the ordinary? ``anomalies``; how smoothly it goes? ``smoothness``
-- look? ``views``; a watcher's look: ``looking``
+- look? ``views``; a watcher's look: ``observation``
 - run a session's own SQL? ``rawwork``
 
 A verb's module is imported when the verb is first asked for: a hook or a short command uses two or three of them, and
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from musician.service.following import *
     from musician.service.gating import *
     from musician.service.inbox import *
-    from musician.service.looking import *
+    from musician.service.observation import *
     from musician.service.opinions import *
     from musician.service.pausing import *
     from musician.service.people import *
@@ -67,7 +67,7 @@ else:
         {
             "anomalies": "anomalies_in anomalies_now",
             "claiming": "Taken block_claim claim",
-            "claims": "beat claims_of current_claim sole_claim",
+            "claims": "beat claims_of current_claim only_claim",
             "clients": (
                 "CLEARED Met claims_of_process client_identity client_of current_session end_client "
                 "meet_client note_client_failure session_of_process tell_conductor warn_client"
@@ -77,10 +77,10 @@ else:
             ),
             "conversations": "conversation_before keep_conversation limit limited_for_s",
             "endings": "approved_work complete exit_task leave_handoff moved_by_others overtaken",
-            "following": "Change Page Source changes_since every_change newest_seq",
+            "following": "Page PlanChange Source changes_since every_change newest_seq",
             "gating": "Stop Stops count_stop duty_of let_go",
             "inbox": "acknowledge deliver future_messages send undelivered unread",
-            "looking": "Look look",
+            "observation": "Observation observe",
             "opinions": "as_opinion keep_opinion",
             "pausing": "go_on pause",
             "people": "ask_human open_asks resolve_asks retry_troubles",

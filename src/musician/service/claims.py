@@ -37,7 +37,7 @@ def claims_in(tx: Tx, session_id: str) -> tuple[Claim, ...]:
     )
 
 
-def sole_claim(store: Store, session_id: str | None) -> Claim:
+def only_claim(store: Store, session_id: str | None) -> Claim:
     """The one live claim of a session that names no task; :class:`WhichTask` where there is none, or several."""
     session = check_session_id(session_id)
     with store.read() as tx:

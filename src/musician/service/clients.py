@@ -7,7 +7,7 @@ next id, with a new epoch, and nobody else can. It is the user's process: its en
 
 from musician.processes.identity import ProcessIdentity, is_same_start
 from musician.protocol.claim import Claim
-from musician.protocol.journal import Entry, Kind, Written
+from musician.protocol.journal import Entry, EntryKind, Written
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import check_session_id
 from musician.protocol.values import dataclass
@@ -152,7 +152,7 @@ def clients_in(tx: Tx, identity: ProcessIdentity, *, but: str) -> list[ClientRow
 
 def _tell(tx: Tx, session_id: str, text: str) -> Written:
     """Into the journals, and to the conductor: no submission, no report, only what became known."""
-    claims, entry = claims_in(tx, session_id), Entry(kind=Kind.NOTE, text=text)
+    claims, entry = claims_in(tx, session_id), Entry(kind=EntryKind.NOTE, text=text)
     for claim in claims:
         write_entries(tx, claim, (entry,))
         say(tx, claim.task_id, session_id, MessageType.SYSTEM, text)

@@ -31,7 +31,7 @@ class Source(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class PlanChange:
     """One thing that happened. ``said`` is the message that a change of state was made with, "" without one.
 
     A row of what a person is asked says what stands now: where it was asked again since, ``row`` is of the last time.
@@ -55,7 +55,7 @@ class Page:
     place, so that its owner learns of it, and nothing to tell.
     """
 
-    changes: tuple[Change, ...]
+    changes: tuple[PlanChange, ...]
     seq: int
 
 
@@ -65,7 +65,7 @@ def changes_since(store: Store, seq: int, *, most: int = MOST_CHANGES, until: in
         return page_in(tx, seq, most=most, until=until)
 
 
-def every_change(store: Store, seq: int, *, until: int) -> Iterator[Change]:
+def every_change(store: Store, seq: int, *, until: int) -> Iterator[PlanChange]:
     """All that happened after ``seq``, up to ``until``, page by page."""
     while seq < until:
         page = changes_since(store, seq, until=until)
@@ -75,7 +75,7 @@ def every_change(store: Store, seq: int, *, until: int) -> Iterator[Change]:
         seq = page.seq
 
 
-def newest_changes(store: Store, *, most: int) -> tuple[tuple[Change, ...], int]:
+def newest_changes(store: Store, *, most: int) -> tuple[tuple[PlanChange, ...], int]:
     """The newest there are, oldest first, and how many are older: no seq is left out."""
     with store.read() as tx:
         before = tx.only(Changes.before_the_newest, most=most)
@@ -92,7 +92,7 @@ def page_in(tx: Tx, seq: int, *, most: int, until: int = _END) -> Page:
     reached = tx.only(Changes.reached, seq=seq, most=most, until=until)
     span = {"seq": seq, "until": reached}
     found = [
-        Change(seq=place.seq, source=Source(place.source), row=row, said=place.said or "")
+        PlanChange(seq=place.seq, source=Source(place.source), row=row, said=place.said or "")
         for query in _CHANGED
         for place, row in tx.all(query, **span)
     ]

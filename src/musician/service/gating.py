@@ -1,7 +1,7 @@
 """What the gate before a session's end has to know, and what it writes down (B01)."""
 
 from musician.protocol.claim import Claim
-from musician.protocol.journal import Entry, Kind, Written
+from musician.protocol.journal import Entry, EntryKind, Written
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.rules.gate import Duty
 from musician.protocol.values import dataclass
@@ -92,7 +92,7 @@ def let_go(store: Store, claim: Claim, why: str) -> Written:
     with store.write() as tx:
         row = load_owned(tx, claim)
         text = f"{claim.session_id} was let go in state {row.state}: {why}"
-        entry = Entry(kind=Kind.LET_GO, text=text)
+        entry = Entry(kind=EntryKind.LET_GO, text=text)
         write_entries(tx, claim, (entry,))
         say(tx, claim.task_id, claim.session_id, MessageType.SYSTEM, text)
         return ((claim.task_id, entry),)

@@ -1,7 +1,7 @@
 """What a musician may do only because the conductor granted it, and what is written down when it was refused (D21)."""
 
 from musician.protocol.claim import Claim
-from musician.protocol.journal import Entry, Kind, Written
+from musician.protocol.journal import Entry, EntryKind, Written
 from musician.protocol.policy.forbidden import Act, Refusal
 from musician.service.rowwork import load_owned, named, write_entries
 from musician.store.port import Store
@@ -25,7 +25,7 @@ def note_refusal(store: Store, claim: Claim, refusal: Refusal) -> Written:
     """Into the journal, where the conductor sees it; a sign of life too."""
     with store.write() as tx:
         load_owned(tx, claim)
-        entry = Entry(kind=Kind.REFUSED, text=f"{refusal.what} ({refusal.act}: {refusal.reason})")
+        entry = Entry(kind=EntryKind.REFUSED, text=f"{refusal.what} ({refusal.act}: {refusal.reason})")
         write_entries(tx, claim, (entry,))
         tx.run(Tasks.beat, **named(claim))
         return ((claim.task_id, entry),)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 
 from musician.protocol.claim import Claim
 from musician.protocol.errors import BadField, UnknownProposal
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.proposals import (
     Act,
@@ -79,7 +79,7 @@ def propose(
         kept = _keep(tx, made, path, epoch=0 if by is None else by.epoch)
         entry = None
         if by is not None:
-            entry = Entry(kind=Kind.NOTE, text=f"proposal created: {path} ({made.type})")
+            entry = Entry(kind=EntryKind.NOTE, text=f"proposal created: {path} ({made.type})")
             write_entries(tx, by, (entry,))
             tx.run(Tasks.beat, **named(by))
         return kept, entry

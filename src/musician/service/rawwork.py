@@ -19,7 +19,7 @@ from musician.protocol.errors import BeyondClaim
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR, check_session_id, fallback_id
 from musician.protocol.states import CLAIMABLE, State
-from musician.store.port import Answer, Change, Store, Tx
+from musician.store.port import Answer, RowChange, Store, Tx
 from musician.store.queries.tasks import Tasks
 from musician.store.query import Row
 
@@ -71,7 +71,7 @@ def execute(store: Store, session_id: str | None, statements: str) -> int:
         return sum(not change.by_trigger for change in changes)
 
 
-def _beyond(change: Change, session: str, owned: set[str]) -> str:
+def _beyond(change: RowChange, session: str, owned: set[str]) -> str:
     """What of a change is not the session's to do, "" if nothing; a claim adds to ``owned``."""
     before, after = change.before, change.after
     if change.by_trigger:
@@ -110,7 +110,7 @@ def _text(row: Row, column: str) -> str:
     return one_line(str(row[column]), _MOST_NAMED_CHARS)
 
 
-def _ring(tx: Tx, changes: tuple[Change, ...]) -> None:
+def _ring(tx: Tx, changes: tuple[RowChange, ...]) -> None:
     """Everybody who may wait for one of these rows; a statement does not say whom it means."""
     if changes:
         tx.ring(CONDUCTOR)

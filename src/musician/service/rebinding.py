@@ -2,7 +2,7 @@
 
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost
-from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.journal import Entry, EntryKind, Progress
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.particulars import Counted, Deviations, SelfCorrection
 from musician.protocol.messages.types import Resumption
@@ -60,8 +60,8 @@ def _move(tx: Tx, old: Claim, session_id: str) -> Claim:
         Sessions.end_session, exit_reason=reason, context_pct=None, task_id=old.task_id, claim_epoch=old.epoch
     )
     text = _announcement(tx, old, worked_by).render()
-    claimed = Entry(kind=Kind.CLAIMED, text=session_id)
-    write_entries(tx, new, (claimed, Entry(kind=Kind.RESUMED, text=text)))
+    claimed = Entry(kind=EntryKind.CLAIMED, text=session_id)
+    write_entries(tx, new, (claimed, Entry(kind=EntryKind.RESUMED, text=text)))
     say(tx, new.task_id, session_id, MessageType.RESUMPTION_STATUS, text)
     return new
 
@@ -71,7 +71,7 @@ def _announcement(tx: Tx, old: Claim, worked_by: str) -> Resumption:
     of = {"task_id": old.task_id}
     rows = tx.all(Work.journal_of_task, **of)
     progress = Progress().after(as_entry(row) for row in rows)
-    begun = [row.item for row in rows if row.kind in (Kind.STARTED, Kind.LAUNCHED)]
+    begun = [row.item for row in rows if row.kind in (EntryKind.STARTED, EntryKind.LAUNCHED)]
     return Resumption(
         worked_by=worked_by,
         previous_session=old.session_id,

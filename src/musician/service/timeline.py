@@ -5,7 +5,7 @@ from typing import assert_never
 from musician.protocol.journal import status_line
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.values import dataclass
-from musician.service.following import Change, Source, newest_changes
+from musician.service.following import PlanChange, Source, newest_changes
 from musician.service.work import as_entry
 from musician.store.port import Store
 from musician.store.rows import HistoryRow, HumanRow, JournalRow, MessageRow
@@ -42,7 +42,7 @@ def happenings(store: Store, *, most: int = MOST_HAPPENINGS) -> Timeline:
     return Timeline(happenings=tuple(map(_told, changes)), left_out=left_out)
 
 
-def _told(change: Change) -> Happening:
+def _told(change: PlanChange) -> Happening:
     match change.row:
         case MessageRow() as row:
             at, who, what, text = row.timestamp, row.from_session, row.message_type, row.message

@@ -2,7 +2,7 @@
 
 from musician.protocol.claim import Claim
 from musician.protocol.errors import BadField, EvidenceMissing, StaleVerdict
-from musician.protocol.journal import JUDGED_BY_PERSON, Entry, Kind
+from musician.protocol.journal import JUDGED_BY_PERSON, Entry, EntryKind
 from musician.protocol.messages.kinds import VERDICT_OF, MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import VERDICTS, State
@@ -58,7 +58,7 @@ def judge(
             _rule(tx, task_id, journal_id, message_id)
         if by_person:
             conductor = Claim(task_id=task_id, session_id=CONDUCTOR, epoch=row.claim_epoch)
-            write_entries(tx, conductor, (Entry(kind=Kind.NOTE, text=JUDGED_BY_PERSON),))
+            write_entries(tx, conductor, (Entry(kind=EntryKind.NOTE, text=JUDGED_BY_PERSON),))
         tx.run(Plans.resolve_human, task_id=task_id, resolution=f"{verdict}: {text}"[:500])
         move_by_conductor(tx, row, verdict_event(verdict))
         return message_id

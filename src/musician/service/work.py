@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.claim import Claim
-from musician.protocol.journal import Entry, Kind, Progress, deviation_in
+from musician.protocol.journal import Entry, EntryKind, Progress, deviation_in
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.values import dataclass
 from musician.service.rowwork import load_owned, load_task, named, write_entries
@@ -141,15 +141,15 @@ def open_rows(journal: Sequence[JournalRow]) -> tuple[tuple[JournalRow, ...], tu
     findings: list[JournalRow] = []
     submitted = 0
     for row in reversed(journal):
-        submitted += row.kind == Kind.SUBMITTED
-        if submitted == 1 and row.kind == Kind.FINDING and row.ruled_by is None:
+        submitted += row.kind == EntryKind.SUBMITTED
+        if submitted == 1 and row.kind == EntryKind.FINDING and row.ruled_by is None:
             findings.insert(0, row)
     return open_deviations_in(journal), tuple(findings)
 
 
 def as_entry(row: JournalRow) -> Entry:
     return Entry(
-        kind=Kind(row.kind),
+        kind=EntryKind(row.kind),
         item=row.item,
         text=row.text,
         severity=None if row.severity is None else _severity(row.severity),

@@ -33,7 +33,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class RowChange:
     """One row that a statement of somebody else's changed; ``before`` is None for a new row, ``after`` for one gone."""
 
     table: str
@@ -67,7 +67,7 @@ class Tx(Protocol):
         """Wake the task's waiters once the transaction is committed."""
         ...
 
-    def alter(self, statements: str, *, writable: Mapping[str, Set[str]]) -> tuple[Change, ...]:
+    def alter(self, statements: str, *, writable: Mapping[str, Set[str]]) -> tuple[RowChange, ...]:
         """Run somebody else's statements: what they changed, in order, for the caller to judge before it commits.
 
         ``writable`` are the tables they may name, each with the columns an UPDATE may set.

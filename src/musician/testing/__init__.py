@@ -25,16 +25,14 @@ from musician.testing.client_home import ClientHome, find_client
 from musician.testing.model_server import ScriptedModel, ScriptProblem
 from musician.testing.part import Await, Part
 from musician.testing.print_client import PrintClient, PrintResult
-from musician.testing.received import Kind, Message, Received, ToolAnswer
-from musician.testing.script import Failure, Reply, ToolUse, Usage, say, use
+from musician.testing.received import Message, Received, RequestKind, ToolAnswer
+from musician.testing.script import Reply, ScriptedFailure, ToolUse, Usage, say, use
 from musician.testing.terminal_client import TerminalClient
 from musician.testing.waiting import NotInTime, until
 
 __all__ = [
     "Await",
     "ClientHome",
-    "Failure",
-    "Kind",
     "Message",
     "NotInTime",
     "Part",
@@ -42,7 +40,9 @@ __all__ = [
     "PrintResult",
     "Received",
     "Reply",
+    "RequestKind",
     "ScriptProblem",
+    "ScriptedFailure",
     "ScriptedModel",
     "TerminalClient",
     "ToolAnswer",

@@ -14,8 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-from musician.testing.received import Kind, Received
-from musician.testing.script import Failure, Reply, Script, Step, say
+from musician.testing.received import Received, RequestKind
+from musician.testing.script import Reply, Script, ScriptedFailure, Step, say
 from musician.testing.waiting import HANG_S, NotInTime
 from musician.testing.wire import events, failure_body, message_body
 
@@ -36,7 +36,7 @@ class ScriptedModel:
     """A server on 127.0.0.1, at a port of its own, from entering to leaving. ``url`` is the client's base URL."""
 
     def __init__(self, main: Script, *, sub: Script = ()) -> None:
-        self._steps = {Kind.MAIN: _Steps(main), Kind.SUB: _Steps(sub)}
+        self._steps = {RequestKind.MAIN: _Steps(main), RequestKind.SUB: _Steps(sub)}
         self._changed = threading.Condition()
         self._requests: list[Received] = []
         self._problems: list[str] = []
@@ -62,7 +62,7 @@ class ScriptedModel:
     @property
     def main(self) -> tuple[Received, ...]:
         """The main conversation's requests."""
-        return tuple(each for each in self.requests if each.kind is Kind.MAIN)
+        return tuple(each for each in self.requests if each.kind is RequestKind.MAIN)
 
     def wait_for(
         self, wanted: Callable[[Received], object], *, after: int = 0, within_s: float = HANG_S
@@ -144,7 +144,7 @@ class ScriptedModel:
         return received.number, step
 
     def _pick(self, received: Received) -> Step:
-        if received.kind is Kind.AUX:
+        if received.kind is RequestKind.AUX:
             return _AUX
         try:
             step = self._steps[received.kind].take(received)
@@ -152,9 +152,9 @@ class ScriptedModel:
             return self._problem(f"request {received.number}: {type(error).__name__}: {error}")
         return step or self._problem(f"request {received.number} ({received.kind}) has no step in the script")
 
-    def _problem(self, text: str) -> Failure:
+    def _problem(self, text: str) -> ScriptedFailure:
         self._problems.append(text)
-        return Failure(message=text)
+        return ScriptedFailure(message=text)
 
     def _stand(self, step: Step) -> None:
         if not isinstance(step, Reply):
@@ -200,7 +200,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing is logged: a request's headers have the key in them."""
 
     def do_GET(self) -> None:
-        self._send_json(404, failure_body(Failure(status=404, kind="not_found_error")))
+        self._send_json(404, failure_body(ScriptedFailure(status=404, kind="not_found_error")))
 
     def do_HEAD(self) -> None:
         self.do_GET()
@@ -209,7 +209,7 @@ class _Handler(BaseHTTPRequestHandler):
         length = int(self.headers.get("content-length") or 0)
         if length > _MOST_BODY_BYTES:
             self.close_connection = True
-            self._send_json(413, failure_body(Failure(status=413, kind="request_too_large")))
+            self._send_json(413, failure_body(ScriptedFailure(status=413, kind="request_too_large")))
             return
         raw = self.rfile.read(length)
         match self.path.partition("?")[0]:
@@ -228,7 +228,7 @@ class _Handler(BaseHTTPRequestHandler):
             session_id=self.headers.get("x-claude-code-session-id", ""),
             agent_id=self.headers.get("x-claude-code-agent-id", ""),
         )
-        if isinstance(step, Failure):
+        if isinstance(step, ScriptedFailure):
             self._send_json(step.status, failure_body(step))
             return
         message = message_body(step, number=number, model=body["model"])

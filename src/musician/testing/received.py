@@ -9,7 +9,7 @@ from typing import Any
 from musician.protocol.values import dataclass
 
 
-class Kind(StrEnum):
+class RequestKind(StrEnum):
     """Who asks: the main conversation, a subagent's, or the client itself (a title, a summary), without tools."""
 
     MAIN = "main"
@@ -69,11 +69,11 @@ class Received:
     agent_id: str = ""
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> RequestKind:
         """Who asks."""
         if self.agent_id:
-            return Kind.SUB
-        return Kind.MAIN if self.body.get("tools") else Kind.AUX
+            return RequestKind.SUB
+        return RequestKind.MAIN if self.body.get("tools") else RequestKind.AUX
 
     @property
     def model(self) -> str:

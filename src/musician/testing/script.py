@@ -68,7 +68,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class ScriptedFailure:
     """An error of the API. The client asks again after 400 (with fewer features), 429 and 5xx; 402 ends its turn."""
 
     status: int = 402
@@ -80,7 +80,7 @@ class Failure:
             raise ValueError(f"{self.status} is no failure")
 
 
-Step = Reply | Failure
+Step = Reply | ScriptedFailure
 Script = Sequence[Step | Callable[[Received], Step]] | Callable[[Received], Step]
 
 

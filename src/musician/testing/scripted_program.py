@@ -24,7 +24,7 @@ class Interrupted(Exception):
     pass
 
 
-class Program:
+class ScriptedProgram:
     def __init__(self, script: Path) -> None:
         self.script = json.loads(script.read_text(encoding="utf-8"))
         self.folder = script.parent
@@ -154,4 +154,4 @@ def say(**what: Any) -> None:
 
 
 if __name__ == "__main__":
-    Program(Path(sys.argv[1])).run()
+    ScriptedProgram(Path(sys.argv[1])).run()

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from musician.testing.script import Failure, Reply
+from musician.testing.script import Reply, ScriptedFailure
 
 
 def message_body(reply: Reply, *, number: int, model: str) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def message_body(reply: Reply, *, number: int, model: str) -> dict[str, Any]:
     }
 
 
-def failure_body(failure: Failure) -> dict[str, Any]:
+def failure_body(failure: ScriptedFailure) -> dict[str, Any]:
     """An error document."""
     return {"type": "error", "error": {"type": failure.kind, "message": failure.message}}
 

@@ -108,7 +108,7 @@ def accept_merge(root: Root, plan_id: str, commit: str, expected_old: str) -> No
     move_integration(git, plan_id, commit, expected_old)
 
 
-def take_up_papers(root: Root, plan_id: str, branch: str, papers: frozenset[bytes]) -> None:
+def take_up_plan_files(root: Root, plan_id: str, branch: str, files: frozenset[bytes]) -> None:
     """Merge the user's ``branch`` into the plan's where all that is new there is the plan itself.
 
     Who amends a plan commits it, and could not have his branch moved forward any more. Nothing that is verified
@@ -119,7 +119,7 @@ def take_up_papers(root: Root, plan_id: str, branch: str, papers: frozenset[byte
     if tip is None or theirs is None or git.succeeds("merge-base", "--is-ancestor", theirs, tip):
         return
     common = git.run("merge-base", tip, theirs, accept=(0, 1)).stdout.decode("ascii").strip()
-    if not common or not {each.path for each in changed_between(git, common, theirs)} <= papers:
+    if not common or not {each.path for each in changed_between(git, common, theirs)} <= files:
         return
     tree = _prepare(root, plan_id, tip)
     if _merge(Git(tree.path), theirs, f"Merge {branch}: the plan as it was amended\n", "--no-ff"):

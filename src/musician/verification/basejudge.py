@@ -24,7 +24,7 @@ from anyio.to_thread import run_sync
 from musician.protocol.rules.referee import MAX_FINDINGS, Finding, FindingKind, may_change
 from musician.protocol.values import dataclass
 from musician.trees.git import Git
-from musician.verification.change import Change, ChangedFile, is_test_file, is_test_side, read_blobs
+from musician.verification.change import ChangedFile, CodeChange, is_test_file, is_test_side, read_blobs
 from musician.verification.commands import CommandRunner, Ran
 from musician.verification.counts import Outcome
 from musician.verification.findings import named
@@ -53,7 +53,7 @@ class Judged:
 
 
 async def judge_by_the_base(
-    change: Change,
+    change: CodeChange,
     project: Project,
     commands: Sequence[str],
     now: Sequence[Ran],
@@ -92,7 +92,7 @@ async def judge_by_the_base(
 
 @dataclass(slots=True, kw_only=True)
 class _Bench:
-    change: Change
+    change: CodeChange
     project: Project
     commands: Sequence[str]
     runner: CommandRunner

@@ -16,7 +16,7 @@ from typing import Protocol, Self
 
 from musician.processes.output import one_line
 from musician.protocol.values import dataclass, replace
-from musician.verification import plain
+from musician.verification import plain_json
 from musician.verification.commands import Ran
 from musician.verification.findings import counted, named
 from musician.verification.result import NONE_FOUND
@@ -113,12 +113,12 @@ class Baseline:
         return _tests(self.failed)
 
     def to_json(self) -> str:
-        return plain.to_json(self)
+        return plain_json.to_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The inverse of :meth:`to_json`; ValueError for anything else."""
-        return plain.from_json(cls, text)
+        return plain_json.from_json(cls, text)
 
 
 class Before(Protocol):

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import PurePosixPath
 
 from musician.protocol.values import dataclass
-from musician.verification.change import Change, is_test_file
+from musician.verification.change import CodeChange, is_test_file
 from musician.verification.findings import Category, counted
 from musician.verification.imports import Project
 from musician.verification.invocation import Invocation, read_invocation
@@ -41,7 +41,7 @@ class Selection:
 
 def select_tests(
     own: Sequence[str],
-    change: Change,
+    change: CodeChange,
     project: Project,
     *,
     previously_failed: Iterable[str] = (),
@@ -102,7 +102,7 @@ class _Choice:
         return planned
 
 
-def _concerned(change: Change, project: Project, choice: _Choice) -> tuple[set[str], set[str]]:
+def _concerned(change: CodeChange, project: Project, choice: _Choice) -> tuple[set[str], set[str]]:
     """Test files that are changed, named after or importing what changed; and those further away."""
     changed = [file.path for file in change.present if file.is_python and file.path in project.blobs]
     direct = {path for path in changed if is_test_file(path)}

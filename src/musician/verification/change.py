@@ -57,7 +57,7 @@ class ChangedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class CodeChange:
     """All that lies between ``base`` and ``tree_id``; ``unread`` counts the files that were not looked into.
 
     ``listed`` are all of them, those too, without their lines.
@@ -103,12 +103,12 @@ def paths_in(git: Git, tree_id: str, paths: Iterable[str]) -> set[str]:
     return {path.decode("utf-8", "surrogateescape") for path in found}
 
 
-def read_change(git: Git, base: str, tree_id: str) -> Change:
+def read_change(git: Git, base: str, tree_id: str) -> CodeChange:
     """The change from ``base`` to ``tree_id``, each a commit or a tree. :class:`GitFailed` if one is not there."""
     listed = _listed(git, base, tree_id)
     read = _within_bounds(git, listed)
     added = _added_lines(git, base, tree_id, [file.path for file in read])
-    return Change(
+    return CodeChange(
         base=base,
         tree_id=tree_id,
         files=tuple(replace(file, added=added.get(file.path, ())) for file in read),

@@ -23,7 +23,7 @@ from anyio.to_thread import run_sync
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
 from musician.protocol.errors import GitFailed, NoRepository
-from musician.protocol.rules.readiness import Check, CoverageLevel, Facts, coverage_level, decide
+from musician.protocol.rules.readiness import CoverageLevel, Facts, StageOutcome, coverage_level, decide
 from musician.protocol.rules.referee import Finding, FindingKind
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
@@ -33,7 +33,7 @@ from musician.verification import claimed
 from musician.verification.basejudge import Judged, judge_by_the_base
 from musician.verification.baseline import Before
 from musician.verification.categories import Planned, Selection, select_tests
-from musician.verification.change import Change, paths_in, read_change
+from musician.verification.change import CodeChange, paths_in, read_change
 from musician.verification.commands import CommandRunner, Ran, command_runner
 from musician.verification.covered import changed_coverage, left_out_of_coverage
 from musician.verification.earlier import Earlier
@@ -43,7 +43,7 @@ from musician.verification.findings import (
     CategoryRun,
     ChangedCoverage,
     ClaimCheck,
-    Failure,
+    FailureCause,
     Integration,
     Scan,
     Stages,
@@ -55,7 +55,7 @@ from musician.verification.imports import Project
 from musician.verification.integration import look_at_wholeness
 from musician.verification.invocation import folder_of, read_invocation
 from musician.verification.oldtree import old_tree
-from musician.verification.reports import Report, Stamps, fresh_report, put_together, report_stamps
+from musician.verification.reports import CoverageReport, Stamps, fresh_report, put_together, report_stamps
 from musician.verification.result import VerificationResult
 from musician.verification.run import Settled, result_of, settle
 from musician.verification.scan import scan_change
@@ -158,17 +158,17 @@ class _Found:
     may_change: Sequence[str] = ()
     may_pass_before: bool = False
     before: Before | None = None
-    change: Change | None = None
+    change: CodeChange | None = None
     project: Project | None = None
     stamps: Stamps = field(default_factory=dict)
-    report: Report | str = ""
+    report: CoverageReport | str = ""
     selection: Selection = field(default_factory=lambda: Selection(planned=()))
     runs: list[CategoryRun] = field(default_factory=list)
     validity: Validity | None = None
     coverage: ChangedCoverage | None = None
     scan: Scan | None = None
     integration: Integration | None = None
-    failure: Failure | None = None
+    failure: FailureCause | None = None
     judged: Judged = field(default_factory=Judged)
     idle: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
@@ -240,7 +240,7 @@ class _Found:
         self.stamps = await run_sync(partial(report_stamps, self.tree, self._folders))
         if isinstance(self.report, str):
             self.report = found
-        elif isinstance(found, Report):
+        elif isinstance(found, CoverageReport):
             self.report = put_together((self.report, found))
 
     async def _failed_before(self, ran: Ran, planned: Planned, runner: CommandRunner) -> bool:
@@ -293,7 +293,7 @@ class _Found:
             self.integration = await look_at_wholeness(self.tree, change, project, self.commands, runner)
 
     async def _ask_the_base(
-        self, change: Change, project: Project, runner: CommandRunner, ran: Sequence[Ran]
+        self, change: CodeChange, project: Project, runner: CommandRunner, ran: Sequence[Ran]
     ) -> None:
         """A base that cannot be asked has judged nothing: that, too, is for a reviewer."""
         records = [each.record.outcomes for each in ran if each.record is not None]
@@ -315,9 +315,11 @@ class _Found:
             self.judged = Judged(findings=(finding,))
         self.notes += self.judged.notes
 
-    async def _look_for_tests(self, change: Change, project: Project) -> None:
+    async def _look_for_tests(self, change: CodeChange, project: Project) -> None:
         """New functions that no test runs; a coverage report, or a program that is no test runner, may know better."""
-        if isinstance(self.report, Report) or any(read_invocation(each) is None for each in self.commands):
+        if isinstance(self.report, CoverageReport) or any(
+            read_invocation(each) is None for each in self.commands
+        ):
             return
         look = partial(untested_functions, Git(self.tree), change, project, allowed=self.may_change)
         try:
@@ -327,7 +329,7 @@ class _Found:
         else:
             self.judged = replace(self.judged, findings=(*self.judged.findings, *found))
 
-    async def _scan(self, change: Change) -> None:
+    async def _scan(self, change: CodeChange) -> None:
         try:
             self.scan = await scan_change(Git(self.tree), self.tree, change)
         except _TROUBLES as error:
@@ -349,14 +351,14 @@ class _Found:
             )
         facts = Facts(
             tests=_tests_of(result),
-            valid=Check.UNKNOWN
+            valid=StageOutcome.UNKNOWN
             if self.validity is None
             else self.validity.check(
                 0.0 if self.may_pass_before else self.settings.validity.least_failing_pct
             ),
             coverage=level,
-            clean=Check.UNKNOWN if self.scan is None else self.scan.check,
-            whole=Check.UNKNOWN if self.integration is None else self.integration.check,
+            clean=StageOutcome.UNKNOWN if self.scan is None else self.scan.check,
+            whole=StageOutcome.UNKNOWN if self.integration is None else self.integration.check,
             full=result.full,
             final=self.final,
         )
@@ -409,7 +411,7 @@ def _what_ran(settled: Sequence[Settled]) -> claimed.Ran:
     )
 
 
-def _read(git: Git, base: str, tree_id: str) -> tuple[Change, Project]:
+def _read(git: Git, base: str, tree_id: str) -> tuple[CodeChange, Project]:
     return read_change(git, base, tree_id), Project(git, tree_id)
 
 

@@ -8,9 +8,9 @@ was run.
 import re
 from pathlib import PurePosixPath
 
-from musician.verification.change import Change, is_test_side
+from musician.verification.change import CodeChange, is_test_side
 from musician.verification.findings import ChangedCoverage
-from musician.verification.reports import Report
+from musician.verification.reports import CoverageReport
 
 MAX_MISSED = 100
 """Lines and files named."""
@@ -19,7 +19,7 @@ MAX_MISSED = 100
 _LEFT_OUT = re.compile(r"(?:#|//|/\*) *(?:pragma: *no *cover|istanbul ignore|[cv]8 ignore)", re.IGNORECASE)
 
 
-def left_out_of_coverage(change: Change) -> tuple[str, ...]:
+def left_out_of_coverage(change: CodeChange) -> tuple[str, ...]:
     """Lines of the change that say they are not to be measured, as "path:line"."""
     return tuple(
         f"{file.path}:{line.number}"
@@ -29,7 +29,9 @@ def left_out_of_coverage(change: Change) -> tuple[str, ...]:
     )
 
 
-def changed_coverage(change: Change, report: Report | str, *, baseline_pct: float | None) -> ChangedCoverage:
+def changed_coverage(
+    change: CodeChange, report: CoverageReport | str, *, baseline_pct: float | None
+) -> ChangedCoverage:
     """By a report, or why there is none; ``baseline_pct`` is the whole project's at the last checkpoint."""
     if isinstance(report, str):
         return ChangedCoverage(why_not=report, baseline_pct=baseline_pct)

@@ -9,8 +9,8 @@ import re
 from collections.abc import Collection
 
 from musician.processes.output import one_line
-from musician.verification.change import Change, is_test_side
-from musician.verification.findings import Failure, FailureKind
+from musician.verification.change import CodeChange, is_test_side
+from musician.verification.findings import FailureCause, FailureKind
 from musician.verification.result import CommandResult
 
 _MAX_SIGNAL_CHARS = 160
@@ -33,7 +33,7 @@ _ASSERTED = re.compile(r"^E? *(?:AssertionError|assert )|: AssertionError\b", re
 _KILLED = frozenset({128 + 9, 128 + 6, 128 + 11})
 
 
-def analyse(result: CommandResult, change: Change, modules: Collection[str]) -> Failure:
+def analyse(result: CommandResult, change: CodeChange, modules: Collection[str]) -> FailureCause:
     """Why ``result`` failed; ``modules`` are the names of the project's own top-level modules."""
     by_end = _by_its_end(result)
     if by_end is not None:
@@ -52,7 +52,7 @@ def analyse(result: CommandResult, change: Change, modules: Collection[str]) -> 
     return _by_what_changed(change)
 
 
-def _by_its_end(result: CommandResult) -> Failure | None:
+def _by_its_end(result: CommandResult) -> FailureCause | None:
     if result.timed_out:
         return _failure(FailureKind.ENVIRONMENT, f"timed out after {result.duration_s:.0f} s")
     if not result.could_run:
@@ -62,7 +62,7 @@ def _by_its_end(result: CommandResult) -> Failure | None:
     return None
 
 
-def _last_place(tail: str, change: Change) -> str | None:
+def _last_place(tail: str, change: CodeChange) -> str | None:
     """The last file named by a traceback that belongs to the change."""
     paths = [file.path for file in change.present]
     for place in reversed(list(_PLACE.finditer(tail))):
@@ -73,7 +73,7 @@ def _last_place(tail: str, change: Change) -> str | None:
     return None
 
 
-def _by_what_changed(change: Change) -> Failure:
+def _by_what_changed(change: CodeChange) -> FailureCause:
     tests = [file.path for file in change.files if is_test_side(file.path)]
     if change.subjects and not tests:
         return _failure(FailureKind.IMPLEMENTATION, "the code changed, its tests did not")
@@ -84,5 +84,5 @@ def _by_what_changed(change: Change) -> Failure:
     )
 
 
-def _failure(kind: FailureKind, signal: str) -> Failure:
-    return Failure(kind=kind, signal=one_line(signal, _MAX_SIGNAL_CHARS))
+def _failure(kind: FailureKind, signal: str) -> FailureCause:
+    return FailureCause(kind=kind, signal=one_line(signal, _MAX_SIGNAL_CHARS))

@@ -7,7 +7,7 @@ silence never passes for a clean bill. All lists are bounded where they are made
 from dataclasses import field
 from enum import StrEnum
 
-from musician.protocol.rules.readiness import Check, Decision
+from musician.protocol.rules.readiness import Decision, StageOutcome
 from musician.protocol.rules.referee import Finding
 from musician.protocol.values import dataclass
 
@@ -48,12 +48,12 @@ class Validity:
     left_out: int = 0
     why_not: str = ""
 
-    def check(self, least_failing_pct: float) -> Check:
+    def check(self, least_failing_pct: float) -> StageOutcome:
         """BAD with a trivial test, or when fewer than ``least_failing_pct`` of the examined can fail."""
         failing = self.examined - len(self.cannot_fail)
         if self.trivial or (self.examined and 100 * failing < least_failing_pct * self.examined):
-            return Check.BAD
-        return Check.UNKNOWN if self.why_not or self.left_out else Check.GOOD
+            return StageOutcome.BAD
+        return StageOutcome.UNKNOWN if self.why_not or self.left_out else StageOutcome.GOOD
 
     def line(self) -> str:
         if self.trivial:
@@ -130,10 +130,10 @@ class Scan:
         return tuple(remark for remark in self.remarks if not remark.is_note)
 
     @property
-    def check(self) -> Check:
+    def check(self) -> StageOutcome:
         if self.faults:
-            return Check.BAD
-        return Check.UNKNOWN if self.why_not or self.left_out else Check.GOOD
+            return StageOutcome.BAD
+        return StageOutcome.UNKNOWN if self.why_not or self.left_out else StageOutcome.GOOD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,10 +157,10 @@ class Integration:
         )
 
     @property
-    def check(self) -> Check:
+    def check(self) -> StageOutcome:
         if self.faults:
-            return Check.BAD
-        return Check.UNKNOWN if self.why_not else Check.GOOD
+            return StageOutcome.BAD
+        return StageOutcome.UNKNOWN if self.why_not else StageOutcome.GOOD
 
 
 class FailureKind(StrEnum):
@@ -173,7 +173,7 @@ class FailureKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class FailureCause:
     """``signal`` is the line, or the fact, that says so."""
 
     kind: FailureKind
@@ -211,7 +211,7 @@ class Stages:
     coverage: ChangedCoverage | None = None
     scan: Scan | None = None
     integration: Integration | None = None
-    failure: Failure | None = None
+    failure: FailureCause | None = None
     claims: tuple[ClaimCheck, ...] = ()
     findings: tuple[Finding, ...] = ()
     idle: tuple[str, ...] = ()

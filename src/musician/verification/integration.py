@@ -16,7 +16,7 @@ import anyio.to_thread
 from musician.processes.output import one_line
 from musician.protocol.errors import OperatorError
 from musician.trees.git import Git
-from musician.verification.change import Change, read_blobs
+from musician.verification.change import CodeChange, read_blobs
 from musician.verification.commands import CommandRunner
 from musician.verification.findings import Integration
 from musician.verification.imports import Project, import_lines, imports_of, skim
@@ -30,7 +30,7 @@ _MAX_VISITED = 2_000
 
 
 async def look_at_wholeness(
-    tree: Path, change: Change, project: Project, commands: Iterable[str], runner: CommandRunner
+    tree: Path, change: CodeChange, project: Project, commands: Iterable[str], runner: CommandRunner
 ) -> Integration:
     """Both, for what the test ``commands`` are about; ``runner`` runs in ``tree``."""
     git = Git(tree)
@@ -57,7 +57,7 @@ async def _compiles_there(commands: Iterable[str], paths: tuple[str, ...], runne
     return ended.result.exit_code == 0 and not ended.result.timed_out
 
 
-def broken_files(git: Git, change: Change, project: Project) -> dict[str, str]:
+def broken_files(git: Git, change: CodeChange, project: Project) -> dict[str, str]:
     """The changed Python files that do not compile, by path: "line: what"."""
     files = [file for file in change.present if file.is_python]
     contents = {file.new_blob: project.sources[file.path] for file in files if project.has_read(file.path)}
@@ -81,7 +81,7 @@ def compile_command(python: str, paths: Iterable[str]) -> str:
     return f"{python} -c {shlex.quote(code)} {shlex.join(paths)}"
 
 
-def new_cycles(git: Git, change: Change, project: Project) -> tuple[str, ...]:
+def new_cycles(git: Git, change: CodeChange, project: Project) -> tuple[str, ...]:
     """Cycles of eager imports that the change closes, each as "a.py -> b.py -> a.py"."""
     files = [file for file in change.present if file.is_python and file.path in project.blobs]
     contents = read_blobs(git, (file.old_blob for file in files))

@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 
 from musician.protocol.values import dataclass
 from musician.trees.git import Git
-from musician.verification.change import Change, ChangedFile, read_blobs
+from musician.verification.change import ChangedFile, CodeChange, read_blobs
 from musician.verification.starters import MAKEFILE, Starts, reached
 
 _SHADOWS = re.compile(
@@ -52,7 +52,7 @@ class _Both:
     now: str
 
 
-def changed_referees(git: Git, change: Change, commands: Sequence[str]) -> tuple[Referee, ...]:
+def changed_referees(git: Git, change: CodeChange, commands: Sequence[str]) -> tuple[Referee, ...]:
     """Those of the change's files, of any kind, that can matter to what the commands run."""
     contents = read_blobs(git, (blob for file in change.listed for blob in (file.old_blob, file.new_blob)))
     starts = Starts(git, change.base, commands)

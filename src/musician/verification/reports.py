@@ -34,7 +34,7 @@ Stamps = Mapping[str, tuple[int, int, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class CoverageReport:
     """``hits`` are, by path relative to the tree, how often each line that could run did."""
 
     source: str
@@ -64,13 +64,13 @@ def report_stamps(tree: Path, folders: Iterable[str] = ()) -> Stamps:
     return found
 
 
-async def fresh_report(tree: Path, before: Stamps, folders: Sequence[str] = ()) -> Report | str:
+async def fresh_report(tree: Path, before: Stamps, folders: Sequence[str] = ()) -> CoverageReport | str:
     """What the test run has written since ``before``; else why there is nothing, in a few words."""
     now = report_stamps(tree, folders)
     fresh = {name: stamp[1] for name, stamp in now.items() if before.get(name) != stamp}
     if not fresh:
         return f"{next(iter(now))} is older than this run" if now else "the tests leave no coverage report"
-    found: list[Report] = []
+    found: list[CoverageReport] = []
     for folder in ("", *folders):
         here = (each for each in _NAMES if os.path.join(folder, each) in fresh)
         name = next(here, None)
@@ -90,7 +90,7 @@ async def fresh_report(tree: Path, before: Stamps, folders: Sequence[str] = ()) 
     return put_together(found)
 
 
-async def _report(tree: Path, folder: str, name: str, size: int) -> Report | str:
+async def _report(tree: Path, folder: str, name: str, size: int) -> CoverageReport | str:
     shown = os.path.join(folder, name)
     if size > MAX_REPORT_BYTES:
         return f"{shown} is too large"
@@ -102,7 +102,7 @@ async def _report(tree: Path, folder: str, name: str, size: int) -> Report | str
         return f"{shown} cannot be read: {error}"
 
 
-def put_together(reports: Sequence[Report]) -> Report:
+def put_together(reports: Sequence[CoverageReport]) -> CoverageReport:
     """What any of them says was run, was run; as it is if it is one."""
     if len(reports) == 1:
         return reports[0]
@@ -110,17 +110,17 @@ def put_together(reports: Sequence[Report]) -> Report:
     for report in reports:
         for path, lines in report.hits.items():
             _add(hits.setdefault(path, {}), lines)
-    return Report(source=", ".join(dict.fromkeys(each.source for each in reports)), hits=hits)
+    return CoverageReport(source=", ".join(dict.fromkeys(each.source for each in reports)), hits=hits)
 
 
-def _read(tree: Path, folder: str, path: Path, name: str) -> Report:
+def _read(tree: Path, folder: str, path: Path, name: str) -> CoverageReport:
     """``path`` has what is reported as ``name`` in ``folder`` of ``tree``."""
     text = path.read_bytes()
     hits = _lcov(text.decode("utf-8", "replace")) if name in _LCOV else _cobertura(text)
-    return Report(source=os.path.join(folder, name), hits=_in_tree(tree, folder, hits))
+    return CoverageReport(source=os.path.join(folder, name), hits=_in_tree(tree, folder, hits))
 
 
-async def _from_data(tree: Path, folder: str, parts: Sequence[str] = ()) -> Report | str:
+async def _from_data(tree: Path, folder: str, parts: Sequence[str] = ()) -> CoverageReport | str:
     """``parts`` are combined first."""
     if find_spec("coverage") is None:
         return "reading .coverage needs `pip install musician[checks]`, or let the tests write coverage.xml"

@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 
 from musician.processes.output import one_line
 from musician.protocol.values import dataclass
-from musician.verification import plain
+from musician.verification import plain_json
 from musician.verification.findings import Stages
 
 MAX_NAMED_TESTS = 5
@@ -187,9 +187,9 @@ class VerificationResult:
         return ", ".join(seen)
 
     def to_json(self) -> str:
-        return plain.to_json(self)
+        return plain_json.to_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The inverse of :meth:`to_json`; ValueError for anything else."""
-        return plain.from_json(cls, text)
+        return plain_json.from_json(cls, text)

@@ -18,7 +18,7 @@ from musician.protocol.errors import OperatorError
 from musician.protocol.values import dataclass
 from musician.trees.git import Git
 from musician.verification.baseline import Before
-from musician.verification.change import Change, read_change
+from musician.verification.change import CodeChange, read_change
 from musician.verification.commands import CommandRunner, Ran, command_runner
 from musician.verification.flaky import RERUNS, Repeat, judge
 from musician.verification.imports import Project
@@ -76,7 +76,7 @@ async def _torn(tree: Path, since: str, tree_id: str, commands: Sequence[str], r
     return "; ".join(found.faults)
 
 
-def _read(git: Git, since: str, tree_id: str) -> tuple[Change, Project]:
+def _read(git: Git, since: str, tree_id: str) -> tuple[CodeChange, Project]:
     return read_change(git, since, tree_id), Project(git, tree_id)
 
 

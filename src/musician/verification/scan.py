@@ -23,7 +23,7 @@ from musician.processes.output import one_line
 from musician.processes.scratch import ScratchFolder
 from musician.protocol.values import dataclass, replace
 from musician.trees.git import Git
-from musician.verification.change import Change, ChangedFile, is_test_side, read_blobs
+from musician.verification.change import ChangedFile, CodeChange, is_test_side, read_blobs
 from musician.verification.findings import Remark, Scan
 from musician.verification.tools import run_tool
 
@@ -86,7 +86,7 @@ _ENTRY = re.compile(
 _ENTRY_NAMES = frozenset({"__main__", "main", "cli", "manage", "conftest", "setup"})
 
 
-async def scan_change(git: Git, tree: Path, change: Change) -> Scan:
+async def scan_change(git: Git, tree: Path, change: CodeChange) -> Scan:
     """What stands in the added lines of ``change``; ruff looks at the files in ``tree``, all in one run."""
     files = [file for file in change.present if file.added and _suffix(file.path) in _LANGUAGES]
     python = [file for file in files if file.is_python]
@@ -96,7 +96,7 @@ async def scan_change(git: Git, tree: Path, change: Change) -> Scan:
 
 
 def _scanned(
-    git: Git, change: Change, files: list[ChangedFile], by_ruff: Mapping[str, list[Remark]] | None
+    git: Git, change: CodeChange, files: list[ChangedFile], by_ruff: Mapping[str, list[Remark]] | None
 ) -> Scan:
     remarks: list[Remark] = []
     for file in files:
@@ -194,7 +194,7 @@ def _is_code(said: str, code: re.Pattern[str], *, is_python: bool) -> bool:
     return isinstance(only, _PYTHON_CODE) or (isinstance(only, ast.Expr) and isinstance(only.value, ast.Call))
 
 
-def _judged(git: Git, change: Change, remarks: list[Remark], *, read_by_ruff: bool) -> list[Remark]:
+def _judged(git: Git, change: CodeChange, remarks: list[Remark], *, read_by_ruff: bool) -> list[Remark]:
     """Prints that are no fault become notes; what only looks like Python, inside a string, goes."""
     named = {remark.path for remark in remarks}
     files = {file.path: file for file in change.present if file.path in named}

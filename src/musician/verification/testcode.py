@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from musician.protocol.values import dataclass
 from musician.trees.git import Git
-from musician.verification.change import Change, is_test_file, read_blobs
+from musician.verification.change import CodeChange, is_test_file, read_blobs
 from musician.verification.counts import Outcome
 from musician.verification.invocation import module_name
 
@@ -30,7 +30,7 @@ class Candidate:
         return f"{self.path}::{self.name.replace('.', '::')}"
 
 
-def changed_tests(git: Git, change: Change) -> tuple[Candidate, ...]:
+def changed_tests(git: Git, change: CodeChange) -> tuple[Candidate, ...]:
     """The tests that are new, or whose code differs, in the order of files and lines."""
     files = [file for file in change.present if file.is_python and is_test_file(file.path)]
     contents = read_blobs(git, (blob for file in files for blob in (file.old_blob, file.new_blob)))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 import anyio.to_thread
 
 from musician.trees.git import Git
-from musician.verification.change import Change, read_blobs
+from musician.verification.change import CodeChange, read_blobs
 from musician.verification.commands import CommandRunner
 from musician.verification.imports import Import, Project, imports_of, skim
 from musician.verification.invocation import read_invocation
@@ -22,7 +22,7 @@ _CATCHING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseE
 
 
 async def unimportable(
-    git: Git, change: Change, project: Project, commands: Iterable[str], runner: CommandRunner
+    git: Git, change: CodeChange, project: Project, commands: Iterable[str], runner: CommandRunner
 ) -> tuple[str, ...]:
     """Each as "path: imports NAME, …"; bounded."""
     orphans = await anyio.to_thread.run_sync(_orphans, git, change, project)
@@ -34,7 +34,7 @@ async def unimportable(
     return tuple(dict.fromkeys((*orphans, *unknown)))[:_MAX_NAMED]
 
 
-def _orphans(git: Git, change: Change, project: Project) -> list[str]:
+def _orphans(git: Git, change: CodeChange, project: Project) -> list[str]:
     """Who imports what the change has removed."""
     gone = {file.path for file in change.listed if file.kind == "deleted" and file.path.endswith(".py")}
     if not gone or project.is_too_large:
@@ -49,7 +49,7 @@ def _orphans(git: Git, change: Change, project: Project) -> list[str]:
     return found
 
 
-def _new_foreign(git: Git, change: Change, project: Project) -> list[tuple[str, str]]:
+def _new_foreign(git: Git, change: CodeChange, project: Project) -> list[tuple[str, str]]:
     """Modules that the changed files import newly when they are imported themselves, and that are not the project's."""
     files = [file for file in change.present if file.is_python and file.path in project.blobs]
     contents = read_blobs(git, (blob for file in files for blob in (file.old_blob, file.new_blob)))

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from musician.protocol.rules.referee import Finding, FindingKind, may_change
 from musician.protocol.values import dataclass
 from musician.trees.git import Git
-from musician.verification.change import Change, ChangedFile, is_test_file, is_test_side, read_blobs
+from musician.verification.change import ChangedFile, CodeChange, is_test_file, is_test_side, read_blobs
 from musician.verification.findings import named
 from musician.verification.imports import Project
 
@@ -32,7 +32,7 @@ class _Module:
 
 
 def untested_functions(
-    git: Git, change: Change, project: Project, *, allowed: Sequence[str]
+    git: Git, change: CodeChange, project: Project, *, allowed: Sequence[str]
 ) -> tuple[Finding, ...]:
     """One for each file with such functions; none in a project without tests, or too large to look."""
     files = [file for file in change.files if file.path.endswith(".py") and not is_test_side(file.path)]

@@ -18,7 +18,7 @@ import anyio.to_thread
 
 from musician.protocol.values import replace
 from musician.trees.git import Git
-from musician.verification.change import Change, is_test_side
+from musician.verification.change import CodeChange, is_test_side
 from musician.verification.commands import CommandRunner, Ran
 from musician.verification.findings import Validity
 from musician.verification.invocation import Invocation, Runner, read_invocation
@@ -30,7 +30,7 @@ MAX_TESTS = 100
 
 
 async def try_the_tests(
-    change: Change,
+    change: CodeChange,
     commands: Sequence[str],
     *,
     tree: Path,
@@ -47,7 +47,7 @@ async def try_the_tests(
 
 async def _tried(
     found: Sequence[Candidate],
-    change: Change,
+    change: CodeChange,
     commands: Sequence[str],
     *,
     tree: Path,
@@ -81,7 +81,7 @@ async def _tried(
 
 
 async def _run_there(
-    change: Change,
+    change: CodeChange,
     candidates: Sequence[Candidate],
     how: Invocation,
     *,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from musician.protocol.conductor.anomalies import Noted, Signal, anomalies, in_journal
-from musician.protocol.journal import AWAITS_ANSWER, Entry, Kind
+from musician.protocol.journal import AWAITS_ANSWER, Entry, EntryKind
 from musician.protocol.rules.deviations import Severity
 
 
@@ -16,14 +16,14 @@ def noted(*entries: Entry, epoch: int = 1) -> list[Noted]:
 
 
 def done(context_pct: float | None) -> Entry:
-    return Entry(kind=Kind.COMPLETED, item="step 1", context_pct=context_pct)
+    return Entry(kind=EntryKind.COMPLETED, item="step 1", context_pct=context_pct)
 
 
 def deviation(severity: Severity, *, ruled: bool = False) -> Entry:
-    return Entry(kind=Kind.DEVIATION, item="step 1", text="otherwise", severity=severity, ruled=ruled)
+    return Entry(kind=EntryKind.DEVIATION, item="step 1", text="otherwise", severity=severity, ruled=ruled)
 
 
-CORRECTED = Entry(kind=Kind.SELF_CORRECTION, item="step 2", text="wrote it anew", context_pct=40.0)
+CORRECTED = Entry(kind=EntryKind.SELF_CORRECTION, item="step 2", text="wrote it anew", context_pct=40.0)
 
 
 def signals(
@@ -91,7 +91,7 @@ def test_a_silence_names_its_length_and_the_last_word_before_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "last", [Entry(kind=Kind.PAUSED, text="all pause"), Entry(kind=Kind.NOTE, text=AWAITS_ANSWER)]
+    "last", [Entry(kind=EntryKind.PAUSED, text="all pause"), Entry(kind=EntryKind.NOTE, text=AWAITS_ANSWER)]
 )
 def test_a_session_that_waits_is_not_silent(last: Entry) -> None:
     assert signals(noted(last), quiet_s=900.0) == []

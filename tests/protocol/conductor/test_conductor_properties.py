@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from musician.protocol.conductor import engine as c
 from musician.protocol.conductor.acts import Finish, Launch, Standstill
 from musician.protocol.conductor.orchestra import (
+    OpenReport,
     Orchestra,
-    Report,
     Reviewer,
     Submitted,
     TaskFacts,
@@ -45,7 +45,7 @@ SUBMITTED = st.builds(
     trial=st.none() | st.builds(Trial, outcome=st.sampled_from(TrialOutcome), earlier=st.integers(0, 1)),
 )
 REPORTS = st.builds(
-    Report,
+    OpenReport,
     message_id=st.just(8),
     text=st.just("gone"),
     is_context=st.booleans(),

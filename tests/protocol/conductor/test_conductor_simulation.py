@@ -30,8 +30,8 @@ from musician.protocol.conductor.acts import (
 )
 from musician.protocol.conductor.opinion import Judgement, Opinion
 from musician.protocol.conductor.orchestra import (
+    OpenReport,
     Orchestra,
-    Report,
     Reviewer,
     Submitted,
     TaskFacts,
@@ -286,7 +286,7 @@ class Simulation:
         self.put(name, state=State.NEEDS_REVIEW, submitted=found, empty_sessions=0)
 
     def report(self, name: str, **report: object) -> None:
-        found = Report(message_id=self.new_id(), text="gone", **report)  # type: ignore[arg-type]
+        found = OpenReport(message_id=self.new_id(), text="gone", **report)  # type: ignore[arg-type]
         self.put(name, state=State.ERROR, report=found)
 
     # -- people, and the end of the world -----------------------------------------------------------------------

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.feedback import (
     MOST_POINTS,
     answer_text,
@@ -61,17 +61,17 @@ def test_answers_are_read_by_their_numbers() -> None:
 
 def test_the_answers_begin_anew_with_each_rejection_and_end_with_the_submission() -> None:
     entries = [
-        Entry(kind=Kind.COMPLETED, item="step 1"),
-        Entry(kind=Kind.SENT_BACK, item="checkpoint 1", text="a link"),
-        Entry(kind=Kind.ANSWER, item="rework 1.1", text="1. mended"),
-        Entry(kind=Kind.ANSWER, item="rework 1.1", text="1. mended twice"),
-        Entry(kind=Kind.REWORKED, item="rework 1.1"),
+        Entry(kind=EntryKind.COMPLETED, item="step 1"),
+        Entry(kind=EntryKind.SENT_BACK, item="checkpoint 1", text="a link"),
+        Entry(kind=EntryKind.ANSWER, item="rework 1.1", text="1. mended"),
+        Entry(kind=EntryKind.ANSWER, item="rework 1.1", text="1. mended twice"),
+        Entry(kind=EntryKind.REWORKED, item="rework 1.1"),
     ]
     since = Since().after(entries)
     assert since == Since(points=("a link",), answers={1: "mended twice"}, mended_in=("rework 1.1",))
-    again = since.after([Entry(kind=Kind.SENT_BACK, item="checkpoint 1", text="a name")])
+    again = since.after([Entry(kind=EntryKind.SENT_BACK, item="checkpoint 1", text="a name")])
     assert again == Since(points=("a name",))
-    assert again.after([Entry(kind=Kind.SUBMITTED, item="checkpoint 1")]) == Since()
+    assert again.after([Entry(kind=EntryKind.SUBMITTED, item="checkpoint 1")]) == Since()
 
 
 @given(st.text() | st.lists(st.sampled_from(["1. ", "2. ", "- ", "\n", "x", " "])).map("".join))

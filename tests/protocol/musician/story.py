@@ -2,11 +2,11 @@
 
 from typing import TypeVar
 
-from musician.protocol.journal import Kind, Progress
+from musician.protocol.journal import EntryKind, Progress
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.engine import step
-from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.musician.program import CheckpointItem, Play, Program
 from musician.protocol.musician.state import MusicianState
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
@@ -19,8 +19,8 @@ def play(item: str, *, is_agent: bool = False) -> Play:
     return Play(item=item, title=f"do {item}", prose="", scripts=(), step=1, is_agent=is_agent)
 
 
-def check(number: int, *, of: int = 2) -> Check:
-    return Check(
+def check(number: int, *, of: int = 2) -> CheckpointItem:
+    return CheckpointItem(
         item=f"checkpoint {number}",
         number=number,
         of=of,
@@ -118,7 +118,7 @@ class Story:
         (found,) = [each for each in (*self.records, *self.acts) if isinstance(each, kind)]
         return found
 
-    def kinds(self) -> list[Kind]:
+    def kinds(self) -> list[EntryKind]:
         """The journal entries that the last input led to."""
         return [entry.kind for record in self.records for entry in getattr(record, "entries", ())]
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from musician.protocol.journal import JUDGED_BY_PERSON, Entry, Kind
+from musician.protocol.journal import JUDGED_BY_PERSON, Entry, EntryKind
 from musician.protocol.messages.submissions import Completion
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
@@ -20,9 +20,9 @@ from tests.protocol.musician.story import Story, at_checkpoint, final_submitted,
 def test_what_is_sent_back_is_mended_verified_and_submitted_again(verdict: State) -> None:
     story = submitted().judged(verdict, "cross reference", message_id=31)
     assert story.only(r.ReworkPiece).feedback == "cross reference"
-    assert story.kinds() == [Kind.SENT_BACK]
+    assert story.kinds() == [EntryKind.SENT_BACK]
     assert story.done().only(r.Verify).check.item == "checkpoint 1"
-    assert story.kinds() == [Kind.REWORKED]
+    assert story.kinds() == [EntryKind.REWORKED]
     assert story.only(r.Acknowledge).message_id == 31
     message = story.verified().only(r.Submit).message
     assert message.smoothness == 0, "a verdict is nothing that the musician did"
@@ -58,7 +58,7 @@ def test_a_red_checkpoint_is_mended_before_anybody_reviews_it() -> None:
     story = at_checkpoint().verified(Verification.RED)
     assert story.names() == ["Write", "ReworkPiece"]
     assert story.only(r.ReworkPiece).feedback == "test_x fails"
-    assert story.kinds() == [Kind.NOT_VERIFIED]
+    assert story.kinds() == [EntryKind.NOT_VERIFIED]
 
 
 @pytest.mark.parametrize("outcome", [Verification.FLAKY, Verification.CANNOT_RUN])
@@ -81,7 +81,7 @@ def test_a_checkpoint_red_three_times_in_a_row_is_an_error_and_then_mended_again
     story = at_checkpoint()
     for _ in range(MOST_REDS - 1):
         story.verified(Verification.RED).done()
-    report = story.verified(Verification.RED).only(r.Report)
+    report = story.verified(Verification.RED).only(r.ReportProblem)
     assert report.last_error == "checkpoint 1: red 3 times in a row: test_x fails"
     assert story.judged(State.FIX_PROPOSED, "pin the version").only(r.ReworkPiece).feedback == (
         "test_x fails\n\npin the version"
@@ -100,7 +100,7 @@ def test_a_rework_that_failed_is_begun_anew_with_its_feedback() -> None:
 
 def test_a_verification_that_could_not_begin_is_an_error() -> None:
     story = at_checkpoint().failed("set-up ended with exit code 1")
-    assert story.only(r.Report).last_error == "checkpoint 1: set-up ended with exit code 1"
+    assert story.only(r.ReportProblem).last_error == "checkpoint 1: set-up ended with exit code 1"
     assert story.judged(State.FIX_PROPOSED).only(r.Verify)
 
 
@@ -113,13 +113,13 @@ def test_smoothness_counts_what_made_the_path_rough_since_the_last_submission() 
 
 def test_a_session_that_resumes_scores_what_the_one_before_lived_through() -> None:
     before = [
-        Entry(kind=Kind.NOT_VERIFIED),
-        Entry(kind=Kind.SUBMITTED, item="checkpoint 1"),
-        Entry(kind=Kind.ERROR),
-        Entry(kind=Kind.NOT_VERIFIED),
-        Entry(kind=Kind.SELF_CORRECTION),
-        Entry(kind=Kind.RETRIED),
-        Entry(kind=Kind.NOTE),
+        Entry(kind=EntryKind.NOT_VERIFIED),
+        Entry(kind=EntryKind.SUBMITTED, item="checkpoint 1"),
+        Entry(kind=EntryKind.ERROR),
+        Entry(kind=EntryKind.NOT_VERIFIED),
+        Entry(kind=EntryKind.SELF_CORRECTION),
+        Entry(kind=EntryKind.RETRIED),
+        Entry(kind=EntryKind.NOTE),
     ]
     since = Since().after(before)
     assert since == Since(failed_verifications=1, reds=1, errors=1, agent_retries=1, self_corrected=True)
@@ -130,7 +130,7 @@ def test_what_is_submitted_again_answers_each_point_that_was_sent_back() -> None
     """AUDIT-V16."""
     story = submitted().judged(State.REVIEW_FAILED, "1. wrong link\n2. broad assertions")
     story.tell(i.AnswerTold(number=2, text="asks for the value"))
-    assert story.kinds() == [Kind.ANSWER]
+    assert story.kinds() == [EntryKind.ANSWER]
     summary = story.done().verified().only(r.Submit).message.summary
     assert summary.splitlines()[1:] == [
         "Resubmitted after it was sent back:",
@@ -142,5 +142,8 @@ def test_what_is_submitted_again_answers_each_point_that_was_sent_back() -> None
 
 def test_what_a_person_judged_clears_what_counted_before_it() -> None:
     """AUDIT-V18"""
-    before = [Entry(kind=Kind.SELF_CORRECTION, text="twice"), Entry(kind=Kind.NOTE, text=JUDGED_BY_PERSON)]
+    before = [
+        Entry(kind=EntryKind.SELF_CORRECTION, text="twice"),
+        Entry(kind=EntryKind.NOTE, text=JUDGED_BY_PERSON),
+    ]
     assert Since().after(before) == Since()

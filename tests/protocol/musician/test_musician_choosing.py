@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from musician.protocol.errors import BadField, EvidenceMissing
-from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.journal import Entry, EntryKind, Progress
 from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
@@ -42,7 +42,7 @@ def chosen(given: i.Input, **at: object) -> tuple[MusicianState, r.Ready]:
     return step(replace(AT, **at), given)  # type: ignore[arg-type]
 
 
-def kinds(ready: r.Ready) -> list[tuple[str, list[Kind]]]:
+def kinds(ready: r.Ready) -> list[tuple[str, list[EntryKind]]]:
     return [
         (type(record).__name__, [entry.kind for entry in getattr(record, "entries", ())])
         for record in ready.records
@@ -50,7 +50,7 @@ def kinds(ready: r.Ready) -> list[tuple[str, list[Kind]]]:
 
 
 def reported(ready: r.Ready) -> str:
-    return "".join(each.message.render() for each in ready.records if isinstance(each, r.Report))
+    return "".join(each.message.render() for each in ready.records if isinstance(each, r.ReportProblem))
 
 
 def ordered_to(text: str) -> Progress:
@@ -59,11 +59,11 @@ def ordered_to(text: str) -> Progress:
 
 def test_a_step_is_begun_kept_and_done_and_then_nothing_begins_by_itself() -> None:
     begun, ready = chosen(i.BeginningChosen(item="step 1"))
-    assert (begun.mode, kinds(ready)) == (Mode.PLAYING, [("Write", [Kind.STARTED])])
+    assert (begun.mode, kinds(ready)) == (Mode.PLAYING, [("Write", [EntryKind.STARTED])])
     keeping, ready = chosen(i.EndingChosen(item="step 1"), begun=BEGUN)
     assert [type(act) for act in ready.acts] == [r.KeepPiece]
     done, ready = step(keeping, i.PieceEnded(item="step 1", ending=i.PieceEnding.DONE, commit_id="c1"))
-    assert (done.mode, kinds(ready), ready.acts) == (Mode.CHOOSING, [("Write", [Kind.COMPLETED])], ())
+    assert (done.mode, kinds(ready), ready.acts) == (Mode.CHOOSING, [("Write", [EntryKind.COMPLETED])], ())
 
 
 def test_what_is_done_may_be_begun_and_ended_again_to_mend_it() -> None:
@@ -73,23 +73,25 @@ def test_what_is_done_may_be_begun_and_ended_again_to_mend_it() -> None:
 
 def test_a_piece_that_the_plan_has_not_written_is_a_subagents() -> None:
     _, ready = chosen(i.BeginningChosen(item="step 1 agent 9"))
-    assert kinds(ready) == [("Write", [Kind.LAUNCHED])]
+    assert kinds(ready) == [("Write", [EntryKind.LAUNCHED])]
 
 
 def test_a_step_that_is_played_as_a_whole_is_done_with_its_pieces() -> None:
     keeping, _ = chosen(i.EndingChosen(item="step 1"), program=WHOLE, begun=BEGUN)
     _, ready = step(keeping, i.PieceEnded(item="step 1", ending=i.PieceEnding.DONE))
-    assert kinds(ready) == [("Write", [Kind.COMPLETED, Kind.COMPLETED])]
+    assert kinds(ready) == [("Write", [EntryKind.COMPLETED, EntryKind.COMPLETED])]
 
 
 @pytest.mark.parametrize(
     ("waiting", "said"),
-    [(Waiting.SUBMISSION, []), (Waiting.ERROR, [Kind.NOTE]), (Waiting.CONTEXT, [Kind.NOTE])],
+    [(Waiting.SUBMISSION, []), (Waiting.ERROR, [EntryKind.NOTE]), (Waiting.CONTEXT, [EntryKind.NOTE])],
 )
-def test_what_is_begun_after_an_answer_goes_back_to_work_first(waiting: Waiting, said: list[Kind]) -> None:
+def test_what_is_begun_after_an_answer_goes_back_to_work_first(
+    waiting: Waiting, said: list[EntryKind]
+) -> None:
     """D30.2"""
     _, ready = chosen(i.BeginningChosen(item="step 1"), waiting=waiting, answer="try v2")
-    assert kinds(ready) == [("Resume", said), ("Write", [Kind.STARTED])]
+    assert kinds(ready) == [("Resume", said), ("Write", [EntryKind.STARTED])]
 
 
 CANNOT: dict[str, tuple[i.Input, dict[str, object], str]] = {
@@ -141,7 +143,7 @@ def test_what_nobody_can_read_may_have_anything() -> None:
 
 def test_an_item_is_left_out_as_a_deviation_unless_it_is_done() -> None:
     given = i.SkippingChosen(item="step 1", why="not needed")
-    assert kinds(chosen(given)[1]) == [("Write", [Kind.SKIPPED])]
+    assert kinds(chosen(given)[1]) == [("Write", [EntryKind.SKIPPED])]
     with pytest.raises(BadField, match="done already"):
         chosen(given, progress=PLAYED)
 
@@ -151,7 +153,7 @@ def test_a_correction_is_done_once_it_is_kept() -> None:
     assert isinstance(state.current, Play)
     assert [type(act) for act in ready.acts] == [r.KeepPiece]
     done, ready = step(state, i.PieceEnded(item=state.item, ending=i.PieceEnding.DONE))
-    assert (kinds(ready), done.progress.corrections) == ([("Write", [Kind.COMPLETED])], ())
+    assert (kinds(ready), done.progress.corrections) == ([("Write", [EntryKind.COMPLETED])], ())
 
 
 def test_the_next_checkpoint_is_verified_and_submitted() -> None:
@@ -165,7 +167,7 @@ def test_the_next_checkpoint_is_verified_and_submitted() -> None:
         files_modified=2,
         key_outputs=(),
     )
-    assert kinds(step(state, green)[1]) == [("Submit", [Kind.VERIFIED, Kind.SUBMITTED])]
+    assert kinds(step(state, green)[1]) == [("Submit", [EntryKind.VERIFIED, EntryKind.SUBMITTED])]
     red = replace(green, outcome=Verification.RED, failing="test_x fails")
     stands, ready = step(state, red)
     assert (stands.mode, ready.acts) == (Mode.CHOOSING, ())
@@ -181,14 +183,18 @@ def test_what_stands_approved_and_is_not_what_is_there_is_submitted_again() -> N
 
 def test_a_context_check_goes_before_the_checkpoint_it_falls_together_with() -> None:
     state, ready = chosen(i.CheckpointChosen(number=None), progress=PLAYED, used_pct=70.0)
-    assert (state.waiting, kinds(ready), ready.acts) == (Waiting.CONTEXT, [("Report", [Kind.CONTEXT])], ())
+    assert (state.waiting, kinds(ready), ready.acts) == (
+        Waiting.CONTEXT,
+        [("ReportProblem", [EntryKind.CONTEXT])],
+        (),
+    )
 
 
 def test_a_failure_is_the_items_or_the_tasks() -> None:
     for current, item in ((play("step 1"), "step 1"), (None, "task-01")):
         _, ready = chosen(i.FailureChosen(text="broke", report="docs/mine.md"), current=current)
         assert "- docs/mine.md (created)" in reported(ready)
-        assert kinds(ready) == [("Write", [Kind.FAILED]), ("Report", [Kind.ERROR])]
+        assert kinds(ready) == [("Write", [EntryKind.FAILED]), ("ReportProblem", [EntryKind.ERROR])]
         (entry,) = ready.records[0].entries  # type: ignore[union-attr]
         assert isinstance(entry, Entry)
         assert entry.item == item
@@ -199,7 +205,7 @@ def test_a_warning_says_how_much_is_used_and_what_is_in_doubt() -> None:
         chosen(i.WarningChosen())
     for used_pct in (20.0, 70.0):
         state, ready = chosen(i.WarningChosen(), used_pct=used_pct)
-        assert (state.waiting, kinds(ready)) == (Waiting.CONTEXT, [("Report", [Kind.CONTEXT])])
+        assert (state.waiting, kinds(ready)) == (Waiting.CONTEXT, [("ReportProblem", [EntryKind.CONTEXT])])
 
 
 def test_the_last_failure_leaves_and_completion_ends() -> None:
@@ -209,10 +215,10 @@ def test_the_last_failure_leaves_and_completion_ends() -> None:
 
 
 def test_a_question_and_a_pause_are_stood_still_for_once_a_step_is_done() -> None:
-    for at, kind in (({"question_open": True}, Kind.NOTE), ({"pause": "all pause"}, Kind.PAUSED)):
+    for at, kind in (({"question_open": True}, EntryKind.NOTE), ({"pause": "all pause"}, EntryKind.PAUSED)):
         keeping, _ = chosen(i.EndingChosen(item="step 1"), begun=BEGUN, **at)
         _, ready = step(keeping, i.PieceEnded(item="step 1", ending=i.PieceEnding.DONE))
-        assert kinds(ready) == [("Write", [Kind.COMPLETED]), ("Write", [kind])]
+        assert kinds(ready) == [("Write", [EntryKind.COMPLETED]), ("Write", [kind])]
 
 
 @pytest.mark.parametrize("mode", [Mode.CHOOSING, Mode.AWAITING_VERDICT])
@@ -220,6 +226,6 @@ def test_a_silent_conductor_is_reported_once_and_then_left(mode: Mode) -> None:
     """D11.6, D11.7, D30.5: one that lives is waited for."""
     silent = i.WaitTimedOut(conductor_is_fresh=False)
     told, ready = chosen(silent, mode=mode)
-    assert (told.mode, kinds(ready)) == (Mode.AWAITING_VERDICT, [("Report", [Kind.NOTE])])
+    assert (told.mode, kinds(ready)) == (Mode.AWAITING_VERDICT, [("ReportProblem", [EntryKind.NOTE])])
     assert [type(record) for record in chosen(silent, mode=mode, timeouts=1)[1].records] == [r.Leave]
     assert chosen(i.WaitTimedOut(conductor_is_fresh=True), mode=mode, timeouts=1)[1] == r.Ready()

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.journal import Entry, EntryKind, Progress
 from musician.protocol.messages.types import ContextWarning
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
@@ -34,39 +34,39 @@ def test_the_way_to_the_checkpoint_is_weighed_at_each_boundary(
 ) -> None:
     story = Story(program=long_program(pieces_left + 1)).context(used).done()
     if recommendation is None:
-        assert not any(isinstance(record, r.Report) for record in story.records)
+        assert not any(isinstance(record, r.ReportProblem) for record in story.records)
         return
-    report = story.only(r.Report)
+    report = story.only(r.ReportProblem)
     assert isinstance(report.message, ContextWarning)
     assert report.message.recommendation == recommendation
     assert report.message.to_checkpoint_pct == pieces_left * 8
     assert not story.acts
-    assert story.kinds() == [Kind.COMPLETED, Kind.CONTEXT]
+    assert story.kinds() == [EntryKind.COMPLETED, EntryKind.CONTEXT]
 
 
 def test_the_context_concern_comes_before_the_checkpoint_it_falls_together_with() -> None:
     story = Story().done().context(66).done()
-    assert story.only(r.Report).last_error == "context_exhaustion_warning"
+    assert story.only(r.ReportProblem).last_error == "context_exhaustion_warning"
     assert not story.acts
 
 
 def test_the_context_is_weighed_before_a_checkpoint_is_mended_or_verified_again() -> None:
     story = at_checkpoint().context(66).verified(Verification.RED)
-    assert isinstance(story.only(r.Report).message, ContextWarning)
+    assert isinstance(story.only(r.ReportProblem).message, ContextWarning)
     story = at_checkpoint().verified(Verification.RED).context(66).done()
-    assert isinstance(story.only(r.Report).message, ContextWarning)
+    assert isinstance(story.only(r.ReportProblem).message, ContextWarning)
 
 
 def test_a_self_correction_makes_the_pieces_ahead_six_times_as_dear() -> None:
     story = Story(program=long_program(3)).context(51).tell(i.SelfCorrectionTold(text="step 1")).done()
-    message = story.only(r.Report).message
+    message = story.only(r.ReportProblem).message
     assert isinstance(message, ContextWarning)
     assert message.agents_remaining.each_pct == 48
     assert message.agents_that_fit.remark == "due to self-correction bloat"
 
 
 def test_another_sessions_self_correction_does_not_weigh_on_this_one() -> None:
-    progress = Progress().after([Entry(kind=Kind.SELF_CORRECTION, item="step 1", text="rewrote it")])
+    progress = Progress().after([Entry(kind=EntryKind.SELF_CORRECTION, item="step 1", text="rewrote it")])
     story = Story(progress=progress).done()
     assert not story.state.self_corrected
     story.tell(i.SelfCorrectionTold(text="again"))
@@ -157,7 +157,7 @@ def test_an_exit_request_is_the_answer_to_a_context_warning_too() -> None:
 
 
 def test_the_rules_answer_what_the_musician_proposes() -> None:
-    message = tight().only(r.Report).message
+    message = tight().only(r.ReportProblem).message
     assert isinstance(message, ContextWarning)
     answer = answer_by_rule(message.context_usage_pct, message.projected_pct, Settings())
     assert answer.state is State.REVIEW_APPROVED

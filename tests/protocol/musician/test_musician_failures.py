@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from musician.protocol.journal import Kind, Progress, status_line
+from musician.protocol.journal import EntryKind, Progress, status_line
 from musician.protocol.messages.types import ErrorReport
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
@@ -18,11 +18,11 @@ from tests.protocol.musician.story import PROGRAM, Story, at_checkpoint, check, 
 
 def test_a_failing_step_is_an_error_that_is_answered_before_anything_else_is_played() -> None:
     story = Story().context(35).failed()
-    assert story.names() == ["Write", "Report"]
-    message = story.only(r.Report).message
+    assert story.names() == ["Write", "ReportProblem"]
+    message = story.only(r.ReportProblem).message
     assert isinstance(message, ErrorReport)
     assert message.render().startswith("ERROR (Retry 1/5):\n  Context Usage: 35%")
-    assert story.kinds() == [Kind.FAILED, Kind.ERROR]
+    assert story.kinds() == [EntryKind.FAILED, EntryKind.ERROR]
     assert story.judged(State.FIX_PROPOSED, "in docs/").only(r.PlayPiece).play.item == "step 1"
 
 
@@ -37,20 +37,20 @@ def test_an_error_report_however_answered_goes_on_with_what_the_conductor_says(v
 def test_the_fifth_failure_over_all_sessions_hands_off_and_exits_as_retry_exhaustion(earlier: int) -> None:
     story = Story(errors_so_far=earlier)
     for number in range(earlier + 1, 5):
-        assert story.failed().only(r.Report).message.render().startswith(f"ERROR (Retry {number}/5)")
+        assert story.failed().only(r.ReportProblem).message.render().startswith(f"ERROR (Retry {number}/5)")
         story.judged(State.FIX_PROPOSED)
     assert story.failed("gone").names() == ["Write", "Leave", "End"]
     assert story.only(r.Leave).reason == "retry exhaustion: step 1: gone"
 
 
 def test_the_conductor_may_grant_more_retries() -> None:
-    assert Story(errors_so_far=4, retry_limit=7).failed().only(r.Report)
+    assert Story(errors_so_far=4, retry_limit=7).failed().only(r.ReportProblem)
 
 
 def test_context_warnings_and_timeouts_are_no_retries() -> None:
     story = Story().context(66).done()
-    assert story.only(r.Report).last_error == "context_exhaustion_warning"
-    assert story.timeout().only(r.Report).message.render().startswith("ERROR (no retry)")
+    assert story.only(r.ReportProblem).last_error == "context_exhaustion_warning"
+    assert story.timeout().only(r.ReportProblem).message.render().startswith("ERROR (no retry)")
     assert story.state.errors == 0
     assert story.state.since.errors == 0
 
@@ -66,7 +66,7 @@ def test_a_lost_subagent_is_retried_with_the_same_prompt_and_a_failed_one_with_a
 
 def test_after_two_retries_the_subagents_piece_is_escalated_and_begins_anew_once_answered() -> None:
     story = Story().done().lost().failed("a").failed("b")
-    assert story.only(r.Report).last_error == "step 2 agent 1: b"
+    assert story.only(r.ReportProblem).last_error == "step 2 agent 1: b"
     assert story.judged(State.FIX_PROPOSED).only(r.PlayPiece).attempt == 1
 
 
@@ -96,13 +96,13 @@ def test_after_two_retries_the_musician_plays_a_small_and_well_defined_piece_its
     for _ in range(3):
         story = story.failed("no colspan") if stated else attempted(story, lines, "src/a.py")
     if not absorbs:
-        assert story.only(r.Report).last_error == "step 2 agent 1: no colspan"
+        assert story.only(r.ReportProblem).last_error == "step 2 agent 1: no colspan"
         return
     act = story.only(r.PlayPiece)
     assert (act.play.item, act.play.is_agent, act.attempt) == ("step 2 agent 1", False, 4)
     assert act.advice.endswith("no colspan")
-    assert story.kinds() == [Kind.FAILED, Kind.ABSORBED]
-    assert story.done().kinds()[0] is Kind.COMPLETED
+    assert story.kinds() == [EntryKind.FAILED, EntryKind.ABSORBED]
+    assert story.done().kinds()[0] is EntryKind.COMPLETED
     assert story.state.progress.completed == ("step 2 agent 1",)
 
 
@@ -118,30 +118,33 @@ def test_after_two_retries_the_musician_plays_a_small_and_well_defined_piece_its
 )
 def test_in_doubt_a_piece_that_still_fails_is_escalated(doubt: dict[str, object]) -> None:
     sound = replace(PIECE, extent=Extent(lines=20, files=frozenset({"a.py"})))
-    assert agent_story(sound).lost().lost().lost().kinds() == [Kind.FAILED, Kind.ABSORBED]
+    assert agent_story(sound).lost().lost().lost().kinds() == [EntryKind.FAILED, EntryKind.ABSORBED]
     story = agent_story(replace(sound, **doubt)).lost().lost().lost()  # type: ignore[arg-type]
-    assert story.kinds() == [Kind.FAILED, Kind.ERROR]
+    assert story.kinds() == [EntryKind.FAILED, EntryKind.ERROR]
 
 
 def test_an_attempt_that_has_changed_more_than_the_plan_said_is_believed() -> None:
     stated = replace(PIECE, extent=Extent(lines=20, files=frozenset({"a.py"})))
     story = attempted(agent_story(stated), 600, "a.py").lost().lost()
-    assert story.kinds() == [Kind.FAILED, Kind.ERROR]
+    assert story.kinds() == [EntryKind.FAILED, EntryKind.ERROR]
 
 
 def test_a_piece_that_a_subagent_had_to_ask_about_is_not_well_defined_unless_the_plan_says_so() -> None:
     small = replace(PIECE, extent=Extent(lines=20, files=frozenset({"a.py"})))
-    for piece, expected in ((small, Kind.ERROR), (replace(small, well_defined=True), Kind.ABSORBED)):
+    for piece, expected in (
+        (small, EntryKind.ERROR),
+        (replace(small, well_defined=True), EntryKind.ABSORBED),
+    ):
         story = agent_story(piece).question().lost().note("that one").lost().lost()
-        assert story.kinds() == [Kind.FAILED, expected]
+        assert story.kinds() == [EntryKind.FAILED, expected]
 
 
 def test_what_the_musician_plays_itself_and_cannot_is_an_error_and_a_stop_begins_it_anew() -> None:
     small = replace(PIECE, extent=Extent(lines=20, files=frozenset({"a.py"})))
     story = agent_story(small).lost().lost().lost()
     story.note("stop", urgent=True).stopped()
-    assert story.kinds() == [Kind.ABSORBED]
-    assert story.failed("cannot either").kinds() == [Kind.FAILED, Kind.ERROR]
+    assert story.kinds() == [EntryKind.ABSORBED]
+    assert story.failed("cannot either").kinds() == [EntryKind.FAILED, EntryKind.ERROR]
     assert story.judged(State.FIX_PROPOSED).only(r.PlayPiece).play.is_agent
 
 
@@ -165,7 +168,7 @@ def test_no_two_attempts_look_alike_in_the_status_file() -> None:
 
 def test_a_retry_of_a_subagent_weighs_the_context_first() -> None:
     story = Story().done().context(66).lost()
-    assert story.only(r.Report).last_error == "context_exhaustion_warning"
+    assert story.only(r.ReportProblem).last_error == "context_exhaustion_warning"
     assert story.judged(State.FIX_PROPOSED).only(r.PlayPiece).attempt == 2
 
 
@@ -176,7 +179,7 @@ def test_a_subagent_that_fails_while_the_session_leaves_is_not_retried() -> None
 
 
 def test_a_partial_result_is_accepted_as_a_deviation() -> None:
-    assert Story().tell(i.PartialTold(text="no tables")).kinds() == [Kind.PARTIAL, Kind.DEVIATION]
+    assert Story().tell(i.PartialTold(text="no tables")).kinds() == [EntryKind.PARTIAL, EntryKind.DEVIATION]
 
 
 def test_a_deviation_is_written_with_its_severity_under_what_is_being_played() -> None:
@@ -190,18 +193,18 @@ def test_a_piece_that_is_played_again_does_not_deviate_twice() -> None:
     told = i.DeviationTold(severity=Severity.MEDIUM, text="another way")
     story = Story().tell(told).note(urgent=True).stopped().tell(told)
     assert story.names() == []
-    assert story.tell(replace(told, severity=Severity.HIGH)).kinds() == [Kind.DEVIATION]
-    assert story.tell(replace(told, text="yet another")).kinds() == [Kind.DEVIATION]
+    assert story.tell(replace(told, severity=Severity.HIGH)).kinds() == [EntryKind.DEVIATION]
+    assert story.tell(replace(told, text="yet another")).kinds() == [EntryKind.DEVIATION]
     ruled = Progress(deviations=(Deviation(severity=Severity.MEDIUM, text="another way", ruled=True),))
-    assert Story(progress=ruled).tell(told).kinds() == [Kind.DEVIATION]
+    assert Story(progress=ruled).tell(told).kinds() == [EntryKind.DEVIATION]
 
 
 def test_a_red_checkpoint_that_nothing_mends_is_reported_with_what_failed_first() -> None:
     story = at_checkpoint().verified(Verification.RED).unplayable()
     written, report = story.records
     assert isinstance(written, r.Write)
-    assert isinstance(report, r.Report)
-    assert [entry.kind for entry in written.entries] == [Kind.UNPLAYABLE]
+    assert isinstance(report, r.ReportProblem)
+    assert [entry.kind for entry in written.entries] == [EntryKind.UNPLAYABLE]
     assert report.last_error == "checkpoint 1: test_x fails; nothing mends it: there is no block"
     assert story.judged(State.FIX_PROPOSED).acts == (
         r.ReworkPiece(check=check(1), item="rework 1.1", feedback="test_x fails"),
@@ -216,6 +219,6 @@ def test_a_piece_that_the_plan_gives_no_means_for_is_reported_and_not_tried_agai
     )
     story = Story(program=program).unplayable()
     report = story.records[-1]
-    assert isinstance(report, r.Report)
+    assert isinstance(report, r.ReportProblem)
     assert report.last_error == "step 1: there is no block"
     assert story.acts == ()

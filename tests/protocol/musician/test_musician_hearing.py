@@ -2,7 +2,7 @@
 
 import pytest
 
-from musician.protocol.journal import Kind
+from musician.protocol.journal import EntryKind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.state import Mode
@@ -78,13 +78,13 @@ def test_an_urgent_message_stops_the_running_piece_at_once_and_the_next_attempt_
 
 def test_a_piece_that_was_done_before_the_stop_reached_it_is_done() -> None:
     story = Story().note("wrong branch", urgent=True).done()
-    assert story.kinds() == [Kind.COMPLETED, Kind.LAUNCHED]
+    assert story.kinds() == [EntryKind.COMPLETED, EntryKind.LAUNCHED]
     assert story.only(r.PlayPiece).advice == "wrong branch"
 
 
 def test_a_piece_that_failed_before_the_stop_reached_it_is_noted_and_begun_anew() -> None:
     story = Story().note("wrong branch", urgent=True).failed()
-    assert story.kinds() == [Kind.FAILED, Kind.STARTED]
+    assert story.kinds() == [EntryKind.FAILED, EntryKind.STARTED]
     assert story.state.errors == 0
 
 

@@ -10,7 +10,7 @@ from musician.protocol.errors import BadField, EvidenceMissing, UnexpectedInput
 from musician.protocol.journal import Progress
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician.engine import step, takes
-from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.musician.program import CheckpointItem, Play, Program
 from musician.protocol.musician.state import Mode, MusicianState, Waiting
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.rules.review import Verification
@@ -18,7 +18,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import VERDICTS, State
 
 STEP = Play(item="step 1", title="", prose="", scripts=(), step=1)
-CHECK = Check(item="checkpoint 1", number=1, of=1, title="", commands=(), rework=(), final=True)
+CHECK = CheckpointItem(item="checkpoint 1", number=1, of=1, title="", commands=(), rework=(), final=True)
 NEW = MusicianState(program=Program(task_id="task-01", title="", items=(STEP, CHECK)), settings=Settings())
 PLAYED = Progress(completed=("step 1",))
 

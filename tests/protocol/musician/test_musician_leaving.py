@@ -136,7 +136,7 @@ def test_a_conductor_that_lives_is_waited_for() -> None:
 
 def test_needs_review_becomes_error_with_a_timeout_message_and_a_second_time_it_leaves() -> None:
     story = submitted().timeout()
-    report = story.only(r.Report)
+    report = story.only(r.ReportProblem)
     assert report.last_error == "conductor timeout"
     assert not report.is_reminder
     assert story.timeout().names() == ["Leave", "End"]
@@ -152,26 +152,26 @@ def test_the_answer_to_a_timeout_is_none_to_the_submission_which_is_submitted_an
 
 def test_an_error_stays_one_and_is_reminded_of() -> None:
     story = Story().failed().timeout()
-    assert story.only(r.Report).is_reminder
+    assert story.only(r.ReportProblem).is_reminder
     assert story.judged(State.FIX_PROPOSED).only(r.PlayPiece)
 
 
 def test_a_context_warning_that_timed_out_is_still_answered_as_one() -> None:
     story = tight().timeout()
-    assert story.only(r.Report).is_reminder
+    assert story.only(r.ReportProblem).is_reminder
     assert story.judged(State.REVIEW_FAILED).only(r.Leave).reason.startswith("context exhaustion")
 
 
 def test_an_unanswered_question_times_out_as_well() -> None:
     story = Story().question().done().timeout()
-    assert not story.only(r.Report).is_reminder
+    assert not story.only(r.ReportProblem).is_reminder
     assert story.judged(State.FIX_PROPOSED, "the second").only(r.PlayPiece).advice == "the second"
     assert Story().question().done().timeout().timeout().only(r.Leave)
 
 
 def test_each_wait_has_its_own_patience() -> None:
     story = Story().failed().timeout().judged(State.FIX_PROPOSED).failed()
-    assert story.timeout().only(r.Report)
+    assert story.timeout().only(r.ReportProblem)
 
 
 @pytest.mark.parametrize(

@@ -4,18 +4,20 @@ from typing import TypeVar
 
 import pytest
 
-from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.journal import Entry, EntryKind, Progress
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.engine import step
-from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.musician.program import CheckpointItem, Play, Program
 from musician.protocol.musician.state import Mode, MusicianState
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 
 R = TypeVar("R")
-CHECK = Check(item="checkpoint 1", number=1, of=1, title="it works", commands=(), rework=(), final=True)
+CHECK = CheckpointItem(
+    item="checkpoint 1", number=1, of=1, title="it works", commands=(), rework=(), final=True
+)
 STEPS = tuple(Play(item=f"step {number}", title="t", prose="", scripts=(), step=number) for number in (1, 2))
 PROGRAM = Program(task_id="task-01", title="Greet", items=(*STEPS, CHECK))
 WHY = "task-02 has come to a checkpoint"
@@ -26,7 +28,7 @@ class Story:
 
     def __init__(self, *, pause: str = "", done: tuple[str, ...] = ()) -> None:
         self.state = MusicianState(program=PROGRAM, settings=Settings())
-        progress = Progress().after(Entry(kind=Kind.COMPLETED, item=item) for item in done)
+        progress = Progress().after(Entry(kind=EntryKind.COMPLETED, item=item) for item in done)
         self.tell(
             i.Started(progress=progress, errors_so_far=0, retry_limit=5, report_path="r.md", pause=pause)
         )
@@ -74,7 +76,7 @@ def test_what_runs_is_played_to_its_end_and_nothing_is_begun_after_it() -> None:
     assert (story.records, story.acts) == ((), ())
     assert story.state.mode == "playing"
     story.done()
-    assert [entry.kind for entry in story.entries] == [Kind.COMPLETED, Kind.PAUSED]
+    assert [entry.kind for entry in story.entries] == [EntryKind.COMPLETED, EntryKind.PAUSED]
     assert story.entries[-1].text == WHY
     assert story.acts == ()
     assert story.state.mode is Mode.PAUSED
@@ -82,7 +84,7 @@ def test_what_runs_is_played_to_its_end_and_nothing_is_begun_after_it() -> None:
 
 def test_it_goes_on_where_it_was_as_soon_as_it_may_and_says_so() -> None:
     story = Story().pause().done().lift()
-    assert story.entries[0] == Entry(kind=Kind.NOTE, text="goes on after the pause")
+    assert story.entries[0] == Entry(kind=EntryKind.NOTE, text="goes on after the pause")
     assert story.only(r.PlayPiece).play.item == "step 2"
     assert story.done().only(r.Acknowledge).message_id == 12
 
@@ -90,7 +92,7 @@ def test_it_goes_on_where_it_was_as_soon_as_it_may_and_says_so() -> None:
 def test_a_pause_that_is_lifted_before_the_boundary_leaves_no_trace() -> None:
     story = Story().pause().lift().done()
     assert story.only(r.PlayPiece).play.item == "step 2"
-    assert Kind.PAUSED not in [entry.kind for entry in story.entries]
+    assert EntryKind.PAUSED not in [entry.kind for entry in story.entries]
 
 
 def test_a_session_that_begins_during_a_pause_begins_with_it() -> None:
@@ -147,7 +149,7 @@ def test_a_conductor_that_is_silent_while_all_pause_is_reported_and_at_last_left
     story = Story().pause().done().tell(i.WaitTimedOut(conductor_is_fresh=True))
     assert (story.records, story.acts) == ((), ())
     story.tell(i.WaitTimedOut(conductor_is_fresh=False))
-    assert story.only(r.Report).last_error == "conductor timeout"
+    assert story.only(r.ReportProblem).last_error == "conductor timeout"
     again = Story().pause().done().tell(i.WaitTimedOut(conductor_is_fresh=False))
     assert again.judged(State.FIX_PROPOSED).state.mode is Mode.PAUSED, "nobody has lifted it"
     assert story.tell(i.WaitTimedOut(conductor_is_fresh=False)).only(r.Leave)

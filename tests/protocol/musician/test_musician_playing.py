@@ -2,7 +2,7 @@
 
 import pytest
 
-from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.journal import Entry, EntryKind, Progress
 from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.musician import ready as r
@@ -17,26 +17,26 @@ def test_a_task_is_played_in_document_order_to_its_approved_completion() -> None
     story = Story()
     assert story.only(r.PlayPiece).play.item == "step 1"
     assert story.only(r.PlayPiece).attempt == 1
-    assert story.kinds() == [Kind.STARTED]
+    assert story.kinds() == [EntryKind.STARTED]
     assert story.done().only(r.PlayPiece).play.item == "step 2 agent 1"
-    assert story.kinds() == [Kind.COMPLETED, Kind.LAUNCHED]
+    assert story.kinds() == [EntryKind.COMPLETED, EntryKind.LAUNCHED]
     assert story.done().only(r.Verify).check.item == "checkpoint 1"
-    assert story.kinds() == [Kind.RETURNED]
+    assert story.kinds() == [EntryKind.RETURNED]
     submit = story.verified().only(r.Submit)
     assert isinstance(submit.message, ReviewRequest)
     assert submit.message.checkpoint is not None
     assert submit.verification_id == 7
-    assert story.kinds() == [Kind.VERIFIED, Kind.SUBMITTED]
+    assert story.kinds() == [EntryKind.VERIFIED, EntryKind.SUBMITTED]
     assert not story.acts
     assert story.approved().only(r.PlayPiece).play.item == "step 3"
-    assert story.kinds() == [Kind.APPROVED, Kind.STARTED]
+    assert story.kinds() == [EntryKind.APPROVED, EntryKind.STARTED]
     assert isinstance(story.done().verified().only(r.Submit).message, Completion)
     assert story.approved("thank you").names() == ["Write", "Finish", "End"]
     assert story.only(r.End) == r.End(kind=r.EndKind.COMPLETE, reason="complete")
 
 
 def test_what_is_written_down_as_done_is_never_played_again() -> None:
-    progress = Progress().after([Entry(kind=Kind.COMPLETED, item="step 1")])
+    progress = Progress().after([Entry(kind=EntryKind.COMPLETED, item="step 1")])
     assert Story(progress=progress).only(r.PlayPiece).play.item == "step 2 agent 1"
 
 
@@ -47,9 +47,11 @@ def test_a_completed_piece_is_written_with_the_commit_that_keeps_it() -> None:
 
 
 def test_an_approval_that_outlived_its_session_completes_the_task_at_once() -> None:
-    done = [Entry(kind=Kind.COMPLETED, item=each.item) for each in PROGRAM.items if isinstance(each, Play)]
-    approved = [Entry(kind=Kind.APPROVED, item=f"checkpoint {number}") for number in (1, 2)]
-    deviations = [Entry(kind=Kind.DEVIATION, text=str(n), severity=Severity.LOW) for n in range(3)]
+    done = [
+        Entry(kind=EntryKind.COMPLETED, item=each.item) for each in PROGRAM.items if isinstance(each, Play)
+    ]
+    approved = [Entry(kind=EntryKind.APPROVED, item=f"checkpoint {number}") for number in (1, 2)]
+    deviations = [Entry(kind=EntryKind.DEVIATION, text=str(n), severity=Severity.LOW) for n in range(3)]
     story = Story(
         progress=Progress().after([*done, *approved, *deviations]), advice="well done", last_message_id=4
     )
@@ -59,10 +61,10 @@ def test_an_approval_that_outlived_its_session_completes_the_task_at_once() -> N
 def test_a_session_that_resumes_with_a_rejection_not_acted_on_mends_first() -> None:
     progress = Progress().after(
         [
-            Entry(kind=Kind.COMPLETED, item="step 1"),
-            Entry(kind=Kind.RETURNED, item="step 2 agent 1"),
-            Entry(kind=Kind.SUBMITTED, item="checkpoint 1"),
-            Entry(kind=Kind.SENT_BACK, item="checkpoint 1"),
+            Entry(kind=EntryKind.COMPLETED, item="step 1"),
+            Entry(kind=EntryKind.RETURNED, item="step 2 agent 1"),
+            Entry(kind=EntryKind.SUBMITTED, item="checkpoint 1"),
+            Entry(kind=EntryKind.SENT_BACK, item="checkpoint 1"),
         ]
     )
     story = Story(progress=progress, feedback="too broad", advice="take over")
@@ -78,7 +80,9 @@ def test_a_rejection_before_a_step_is_not_feedback_to_that_step() -> None:
 def test_more_than_two_deviations_or_ownerless_tasks_ask_before_resuming(
     deviations: int, ownerless: int, asks: bool
 ) -> None:
-    entries = [Entry(kind=Kind.DEVIATION, text=f"d{n}", severity=Severity.LOW) for n in range(deviations)]
+    entries = [
+        Entry(kind=EntryKind.DEVIATION, text=f"d{n}", severity=Severity.LOW) for n in range(deviations)
+    ]
     story = Story(progress=Progress().after(entries), ownerless_tasks=ownerless)
     assert (story.state.mode is Mode.AWAITING_ANSWER) is asks
     assert (story.names()[0] == "Ask") is asks
@@ -95,13 +99,13 @@ def test_what_a_resumption_found_doubtful_is_asked_before_anything_is_played() -
 
 
 def test_a_ruled_deviation_asks_nobody_again() -> None:
-    entry = Entry(kind=Kind.DEVIATION, text="d", severity=Severity.HIGH, ruled=True)
+    entry = Entry(kind=EntryKind.DEVIATION, text="d", severity=Severity.HIGH, ruled=True)
     assert Story(progress=Progress().after([entry] * 5)).state.mode is Mode.PLAYING
 
 
 # -- correction steps -----------------------------------------------------------------------------------------------
 
-ONE_DONE = Progress().after([Entry(kind=Kind.COMPLETED, item="step 1", commit_id="c1")])
+ONE_DONE = Progress().after([Entry(kind=EntryKind.COMPLETED, item="step 1", commit_id="c1")])
 ORDERS = with_corrections("Put it right.", ["revert step 1", "skip step 3", "printf hello > x"])
 
 
@@ -111,14 +115,14 @@ def test_correction_steps_are_played_before_anything_else_and_each_is_written_do
     assert story.names() == ["Write", "Write", "PlayPiece"]
     [orders, _] = [record for record in story.records if isinstance(record, r.Write)]
     kinds = [(entry.kind, entry.item) for entry in orders.entries]
-    assert kinds == [(Kind.CORRECTION, f"correction 30.{number}") for number in (1, 2, 3)]
+    assert kinds == [(EntryKind.CORRECTION, f"correction 30.{number}") for number in (1, 2, 3)]
     played = story.only(r.PlayPiece).play
     assert (played.item, played.undoes) == ("correction 30.1", "step 1")
     done = story.done().records[0]
     assert isinstance(done, r.Write)
     assert [(entry.kind, entry.item) for entry in done.entries] == [
-        (Kind.COMPLETED, "correction 30.1"),
-        (Kind.UNDONE, "step 1"),
+        (EntryKind.COMPLETED, "correction 30.1"),
+        (EntryKind.UNDONE, "step 1"),
     ]
     second = story.only(r.PlayPiece).play
     assert story.state.progress.is_done("step 3")

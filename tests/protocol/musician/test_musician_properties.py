@@ -5,12 +5,12 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.journal import Entry, EntryKind, Progress
 from musician.protocol.messages.kinds import REPORTS
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.engine import step, takes
-from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.musician.program import CheckpointItem, Play, Program
 from musician.protocol.musician.state import Mode, MusicianState
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.rules.review import Verification
@@ -25,8 +25,8 @@ def play(number: int, *, is_agent: bool) -> Play:
     return Play(item=f"step {number}", title="t", prose="", scripts=(), step=number, is_agent=is_agent)
 
 
-def check(number: int, of: int) -> Check:
-    return Check(
+def check(number: int, of: int) -> CheckpointItem:
+    return CheckpointItem(
         item=f"checkpoint {number}",
         number=number,
         of=of,
@@ -40,7 +40,7 @@ def check(number: int, of: int) -> Check:
 @st.composite
 def programs(draw: st.DrawFn) -> Program:
     sections = draw(st.lists(st.lists(st.booleans(), max_size=3), min_size=1, max_size=3))
-    items: list[Play | Check] = []
+    items: list[Play | CheckpointItem] = []
     for number, section in enumerate(sections, start=1):
         for is_agent in section:
             items.append(play(len(items) + 1, is_agent=is_agent))
@@ -97,7 +97,7 @@ class World:
                     self.move(Event.RESUME)
                 self.move(Event.SUBMIT)
                 self.awaits_verdict = True
-            case r.Report(is_reminder=is_reminder):
+            case r.ReportProblem(is_reminder=is_reminder):
                 assert record.message.type in REPORTS
                 if is_reminder:
                     assert self.state is State.ERROR
@@ -168,7 +168,7 @@ class World:
 
     def endings(self) -> list[st.SearchStrategy[i.Input]]:
         found: list[st.SearchStrategy[i.Input]] = []
-        is_check = isinstance(self.engine.current, Check) and not self.engine.rework_item
+        is_check = isinstance(self.engine.current, CheckpointItem) and not self.engine.rework_item
         kinds = (
             [i.PieceEnding.FAILED]
             if is_check
@@ -223,7 +223,7 @@ class World:
 
 
 def completed(journal: list[Entry]) -> list[str]:
-    return [entry.item for entry in journal if entry.kind in (Kind.COMPLETED, Kind.RETURNED)]
+    return [entry.item for entry in journal if entry.kind in (EntryKind.COMPLETED, EntryKind.RETURNED)]
 
 
 def drawn(data: st.DataObject, possible: list[st.SearchStrategy[i.Input]]) -> i.Input:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from musician.protocol.journal import PROVIDER_REFUSES, Kind
+from musician.protocol.journal import PROVIDER_REFUSES, EntryKind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.playing import LEAST_LIMIT_S, MOST_LIMIT_S
@@ -18,7 +18,7 @@ def test_a_limit_costs_no_retry_and_what_was_played_is_due_again() -> None:
     story = Story().limited(90)
     assert story.names() == ["Limit", "AwaitLimit"]
     assert story.only(r.Limit).wait_s == 90
-    assert story.kinds() == [Kind.LIMITED]
+    assert story.kinds() == [EntryKind.LIMITED]
     assert (story.state.mode, story.state.errors) == (Mode.LIMITED, 0)
     assert story.tell(i.LimitLifted()).only(r.PlayPiece).play.item == "step 1"
     assert story.state.errors == 0

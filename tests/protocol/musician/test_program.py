@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from musician.protocol.journal import Entry, Kind, Progress
-from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.journal import Entry, EntryKind, Progress
+from musician.protocol.musician.program import CheckpointItem, Play, Program
 
 
 def play(number: int, *, agent: int | None = None) -> Play:
@@ -22,8 +22,8 @@ def play(number: int, *, agent: int | None = None) -> Play:
     )
 
 
-def check(number: int, of: int, *, final: bool = False) -> Check:
-    return Check(
+def check(number: int, of: int, *, final: bool = False) -> CheckpointItem:
+    return CheckpointItem(
         item=f"checkpoint {number}",
         number=number,
         of=of,
@@ -40,7 +40,7 @@ PROGRAM = Program(task_id="task-01", title="t", items=ITEMS)
 
 def done(*items: str) -> Progress:
     return Progress().after(
-        Entry(kind=Kind.APPROVED if item.startswith("checkpoint") else Kind.COMPLETED, item=item)
+        Entry(kind=EntryKind.APPROVED if item.startswith("checkpoint") else EntryKind.COMPLETED, item=item)
         for item in items
     )
 
@@ -104,7 +104,7 @@ def test_the_next_item_is_the_first_that_remains(so_far: list[str]) -> None:
     ],
 )
 def test_a_task_that_does_not_end_with_its_final_checkpoint_cannot_be_made(
-    items: tuple[Play | Check, ...],
+    items: tuple[Play | CheckpointItem, ...],
 ) -> None:
     with pytest.raises(ValueError, match="final checkpoint"):
         Program(task_id="task-01", title="t", items=items)
@@ -117,12 +117,12 @@ def test_two_items_cannot_have_one_name() -> None:
 
 def test_what_is_undone_takes_the_approvals_along_that_judged_it() -> None:
     progress = done("step 1", "step 2", "step 2 agent 1").after(
-        [Entry(kind=Kind.APPROVED, item="checkpoint 1")]
+        [Entry(kind=EntryKind.APPROVED, item="checkpoint 1")]
     )
     assert PROGRAM.undone_with("step 2", progress) == ("step 2", "checkpoint 1")
     assert PROGRAM.undone_with("step 3", progress) == ()
     assert PROGRAM.undone_with("step 9", progress) == ()
-    undone = progress.after(Entry(kind=Kind.UNDONE, item=name) for name in ("step 2", "checkpoint 1"))
+    undone = progress.after(Entry(kind=EntryKind.UNDONE, item=name) for name in ("step 2", "checkpoint 1"))
     assert PROGRAM.next_item(undone) == play(2)
     assert (undone.completed, undone.approved) == (("step 1", "step 2 agent 1"), frozenset())
 
@@ -136,7 +136,7 @@ def test_the_checkpoint_after_an_item_is_the_next_one_in_the_document() -> None:
 def test_what_is_open_before_a_checkpoint_is_named_and_what_the_task_has_not_is_unknown() -> None:
     """D29: pieces of a step may be handed out that the plan has not written."""
     first = ITEMS[3]
-    assert isinstance(first, Check)
+    assert isinstance(first, CheckpointItem)
     assert PROGRAM.open_before(first.item, done("step 1")) == ("step 2", "step 2 agent 1")
     assert PROGRAM.open_before(first.item, done("step 1", "step 2", "step 2 agent 1")) == ()
     assert [each.item for each in PROGRAM.pieces_of("step 2")] == ["step 2 agent 1"]
@@ -152,7 +152,7 @@ def test_what_is_open_before_a_checkpoint_is_named_and_what_the_task_has_not_is_
 def test_a_correction_takes_an_approved_completion_back() -> None:
     """D28: an approval covers one tree, and the correction made another."""
     correction = replace(play(3), item="correction 1")
-    approved = Progress().after([Entry(kind=Kind.APPROVED, item="checkpoint 2")])
-    assert Entry(kind=Kind.UNDONE, item="checkpoint 2", text="by correction 1") in PROGRAM.done_with(
+    approved = Progress().after([Entry(kind=EntryKind.APPROVED, item="checkpoint 2")])
+    assert Entry(kind=EntryKind.UNDONE, item="checkpoint 2", text="by correction 1") in PROGRAM.done_with(
         correction, approved
     )

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.journal import Entry, EntryKind, Progress
 from musician.protocol.messages.particulars import KeyOutput, Nth, OutputKind
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import ContextWarning, ErrorReport
 from musician.protocol.musician.inputs import VerificationEnded
-from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.musician.program import CheckpointItem, Play, Program
 from musician.protocol.musician.since import Since
 from musician.protocol.musician.state import MusicianState
 from musician.protocol.musician.writing import (
@@ -28,7 +28,9 @@ from musician.protocol.rules.deviations import Deviation, Severity
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
 
-CHECK = Check(item="checkpoint 1", number=1, of=2, title="the greeting works", commands=(), rework=())
+CHECK = CheckpointItem(
+    item="checkpoint 1", number=1, of=2, title="the greeting works", commands=(), rework=()
+)
 LAST = replace(CHECK, item="checkpoint 2", number=2, title="final", final=True)
 
 
@@ -39,7 +41,7 @@ def play(number: int) -> Play:
 STATE = MusicianState(
     program=Program(task_id="task-01", title="Greet", items=(play(1), play(2), CHECK, play(3), LAST)),
     settings=Settings(),
-    progress=Progress().after([Entry(kind=Kind.COMPLETED, item="step 1")]),
+    progress=Progress().after([Entry(kind=EntryKind.COMPLETED, item="step 1")]),
     used_pct=42.0,
     report_path="docs/implementation/reports/task-01-completion.md",
 )

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from musician.protocol.resumption.file_claims import FileClaims
 from musician.protocol.resumption.mismatches import (
     CLASSES,
     Class,
@@ -14,7 +15,6 @@ from musician.protocol.resumption.mismatches import (
     decide,
     find_mismatches,
 )
-from musician.protocol.resumption.telling import Told
 from musician.protocol.rules.review import Verification
 
 KNOWN = Known(
@@ -25,7 +25,9 @@ KNOWN = Known(
     next_item="step 3",
     commit="abcdef1234567890",
 )
-TOLD = Told(completed=KNOWN.done, approved=KNOWN.approved, current="step 3", commit="abcdef1", deviations=0)
+TOLD = FileClaims(
+    completed=KNOWN.done, approved=KNOWN.approved, current="step 3", commit="abcdef1", deviations=0
+)
 
 
 def test_what_agrees_is_no_mismatch() -> None:

@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 
 from musician.protocol.rules.delegation import (
     Extent,
-    Failure,
     NextAttempt,
+    PieceFailure,
     modules_of,
     next_attempt,
 )
 from musician.protocol.settings import Delegation, Settings
 
 SETTINGS = Settings()
-LOST, EXPLAINED = Failure.LOST, Failure.EXPLAINED
+LOST, EXPLAINED = PieceFailure.LOST, PieceFailure.EXPLAINED
 
 
 def extent(lines: int | None, *files: str) -> Extent:
@@ -35,7 +35,7 @@ def extent(lines: int | None, *files: str) -> Extent:
     ids=str,
 )
 def test_each_retry_is_what_the_last_failure_asks_for_and_there_are_two(
-    failures: list[Failure], expected: NextAttempt
+    failures: list[PieceFailure], expected: NextAttempt
 ) -> None:
     assert next_attempt(failures, extent=extent(120), well_defined=True, settings=SETTINGS) is expected
 
@@ -88,13 +88,13 @@ def test_without_a_failure_there_is_no_next_attempt() -> None:
 
 
 @given(
-    st.lists(st.sampled_from(Failure), min_size=1, max_size=12),
+    st.lists(st.sampled_from(PieceFailure), min_size=1, max_size=12),
     st.integers(0, 1000),
     st.booleans(),
     st.integers(0, 5),
 )
 def test_a_piece_is_never_retried_more_often_than_allowed(
-    script: list[Failure], lines: int, well_defined: bool, retries: int
+    script: list[PieceFailure], lines: int, well_defined: bool, retries: int
 ) -> None:
     settings = Settings(delegation=Delegation(retries=retries))
     tried = 0

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from musician.protocol.rules.readiness import (
     MATRIX,
-    Check,
     CoverageLevel,
     Decision,
     Facts,
+    StageOutcome,
     coverage_level,
     decide,
 )
@@ -20,15 +20,15 @@ from musician.protocol.rules.review import Verification
 ALL = [
     Facts(tests=tests, valid=valid, coverage=coverage, clean=clean, whole=whole, full=full, final=final)
     for tests, valid, coverage, clean, whole, full, final in product(
-        Verification, Check, CoverageLevel, Check, Check, (True, False), (True, False)
+        Verification, StageOutcome, CoverageLevel, StageOutcome, StageOutcome, (True, False), (True, False)
     )
 ]
 GOOD = Facts(
     tests=Verification.GREEN,
-    valid=Check.GOOD,
+    valid=StageOutcome.GOOD,
     coverage=CoverageLevel.ENOUGH,
-    clean=Check.GOOD,
-    whole=Check.GOOD,
+    clean=StageOutcome.GOOD,
+    whole=StageOutcome.GOOD,
     full=True,
     final=False,
 )
@@ -42,15 +42,17 @@ def twin(facts: Facts) -> Decision:
         return Decision.ESCALATE
     if facts.final and not facts.full:
         return Decision.VERIFY_FULLY
-    if facts.whole is Check.BAD:
+    if facts.whole is StageOutcome.BAD:
         return Decision.FIX
-    if facts.valid is Check.BAD:
+    if facts.valid is StageOutcome.BAD:
         return Decision.IMPROVE_TESTS
     if facts.coverage is CoverageLevel.LOW:
         return Decision.IMPROVE_COVERAGE
-    if facts.clean is Check.BAD:
+    if facts.clean is StageOutcome.BAD:
         return Decision.CLEAN_UP
-    if facts.coverage is CoverageLevel.ENOUGH and {facts.valid, facts.clean, facts.whole} == {Check.GOOD}:
+    if facts.coverage is CoverageLevel.ENOUGH and {facts.valid, facts.clean, facts.whole} == {
+        StageOutcome.GOOD
+    }:
         return Decision.REPORT
     return Decision.REPORT_AND_SAY
 
@@ -68,23 +70,23 @@ def test_every_row_of_the_matrix_decides_something() -> None:
 @pytest.mark.parametrize(
     ("tests", "coverage", "clean", "decision"),
     [
-        (Verification.GREEN, CoverageLevel.ENOUGH, Check.GOOD, Decision.REPORT),
-        (Verification.GREEN, CoverageLevel.LOW, Check.GOOD, Decision.IMPROVE_COVERAGE),
-        (Verification.GREEN, CoverageLevel.GAP, Check.GOOD, Decision.REPORT_AND_SAY),
-        (Verification.RED, CoverageLevel.ENOUGH, Check.GOOD, Decision.FIX),
-        (Verification.RED, CoverageLevel.LOW, Check.BAD, Decision.FIX),
-        (Verification.GREEN, CoverageLevel.ENOUGH, Check.BAD, Decision.CLEAN_UP),
+        (Verification.GREEN, CoverageLevel.ENOUGH, StageOutcome.GOOD, Decision.REPORT),
+        (Verification.GREEN, CoverageLevel.LOW, StageOutcome.GOOD, Decision.IMPROVE_COVERAGE),
+        (Verification.GREEN, CoverageLevel.GAP, StageOutcome.GOOD, Decision.REPORT_AND_SAY),
+        (Verification.RED, CoverageLevel.ENOUGH, StageOutcome.GOOD, Decision.FIX),
+        (Verification.RED, CoverageLevel.LOW, StageOutcome.BAD, Decision.FIX),
+        (Verification.GREEN, CoverageLevel.ENOUGH, StageOutcome.BAD, Decision.CLEAN_UP),
     ],
 )
 def test_the_printed_matrix(
-    tests: Verification, coverage: CoverageLevel, clean: Check, decision: Decision
+    tests: Verification, coverage: CoverageLevel, clean: StageOutcome, decision: Decision
 ) -> None:
     facts = Facts(
         tests=tests,
-        valid=Check.GOOD,
+        valid=StageOutcome.GOOD,
         coverage=coverage,
         clean=clean,
-        whole=Check.GOOD,
+        whole=StageOutcome.GOOD,
         full=True,
         final=True,
     )
@@ -95,7 +97,7 @@ def test_the_printed_matrix(
 def test_nothing_is_reported_that_is_not_green_or_whole_or_clean(facts: Facts) -> None:
     if decide(facts).reports:
         assert facts.tests is Verification.GREEN
-        assert Check.BAD not in (facts.valid, facts.clean, facts.whole)
+        assert StageOutcome.BAD not in (facts.valid, facts.clean, facts.whole)
         assert facts.coverage is not CoverageLevel.LOW
         assert facts.full or not facts.final
 

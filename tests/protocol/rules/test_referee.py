@@ -5,7 +5,7 @@ import pytest
 from musician.protocol.conductor import acts, orchestra
 from musician.protocol.conductor import engine as c
 from musician.protocol.conductor.opinion import Judgement, Opinion, judge_by_opinion
-from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.journal import Entry, EntryKind, Progress
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.rules.referee import Finding, FindingKind, may_change
 from musician.protocol.rules.review import (
@@ -104,7 +104,7 @@ def test_a_person_who_reviews_is_told_of_them() -> None:
 
 
 def test_what_a_reviewer_has_let_pass_is_known() -> None:
-    found = Entry(kind=Kind.FINDING, item="checkpoint 1", text="another")
+    found = Entry(kind=EntryKind.FINDING, item="checkpoint 1", text="another")
     assert Progress().after([found]).accepted == frozenset()
-    accepted = Entry(kind=Kind.FINDING, item="checkpoint 1", text="another", ruled=True)
+    accepted = Entry(kind=EntryKind.FINDING, item="checkpoint 1", text="another", ruled=True)
     assert Progress().after([accepted]).accepted == {"another"}

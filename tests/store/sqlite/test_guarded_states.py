@@ -4,7 +4,7 @@
 import pytest
 
 from musician import service
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.states import State
 from musician.store.port import Store
 from tests.conftest import Walk
@@ -178,7 +178,7 @@ def test_no_detour_changes_a_row(raw: Raw, store: Store, walk: Walk, recursive: 
     """REPLACE, upsert, DELETE, other ids, forged history, with delete triggers firing for REPLACE and without."""
     claim = walk(store, "other", State.WORKING)
     assert claim is not None
-    service.record(store, claim, Entry(kind=Kind.NOTE, text="here"))
+    service.record(store, claim, Entry(kind=EntryKind.NOTE, text="here"))
     walk(store, "task-01", State.NEEDS_REVIEW)
     walk(store, "task-02", State.COMPLETE)
     for detour in DETOURS:

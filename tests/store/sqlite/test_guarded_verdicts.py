@@ -5,7 +5,7 @@ import pytest
 
 from musician import service
 from musician.protocol.errors import EvidenceMissing
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
@@ -173,7 +173,7 @@ def test_an_approved_completion_covers_no_later_work(
         changed_files=1,
     )
     service.judge(store, "task-01", State.REVIEW_APPROVED, "fine")
-    service.resume(store, claim, Entry(kind=Kind.STARTED, item="step 1"))
+    service.resume(store, claim, Entry(kind=EntryKind.STARTED, item="step 1"))
     refuses(raw, COMPLETE, "something was played since what stands approved was submitted")
     with pytest.raises(EvidenceMissing, match="something was played"):
         service.complete(store, claim, report_path="docs/r.md", report="done", notice="COMPLETED")

@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from musician import service
-from musician.hooks.place import Place
+from musician.hooks.hook_context import HookContext
 from musician.protocol.errors import DatabaseUnusable
 from musician.protocol.settings import Settings
 from musician.store.sqlite.comparing import differences, objects
@@ -183,7 +183,7 @@ def test_a_newer_database_is_read_and_not_written(tmp_path: Path) -> None:
 
 def test_a_hook_that_comes_first_takes_it_up_as_well(old: Path) -> None:
     """D40.1: its look names tables that version 1 has not."""
-    place = Place(None, str(old))
+    place = HookContext(None, str(old))
     place.look("delta")
     place.close()
     assert [(held.task_id, held.is_live) for held in place.held] == [("task-04", True)]

@@ -13,9 +13,9 @@ import apsw
 import pytest
 
 from musician import service
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.states import State
-from musician.service import Change
+from musician.service import PlanChange
 from musician.store.port import Store
 from musician.store.queries.changes import Changes
 from musician.store.rows import HistoryRow, HumanRow, JournalRow, MessageRow
@@ -42,11 +42,11 @@ with store.write() as tx:
 """
 
 
-def told(changes: Sequence[Change]) -> list[str]:
+def told(changes: Sequence[PlanChange]) -> list[str]:
     return [what_of(change) for change in changes]
 
 
-def what_of(change: Change) -> str:
+def what_of(change: PlanChange) -> str:
     match change.row:
         case MessageRow() as message:
             return message.message_type
@@ -59,7 +59,7 @@ def what_of(change: Change) -> str:
     raise AssertionError(change)
 
 
-def all_of(store: Store, seq: int = 0) -> tuple[Change, ...]:
+def all_of(store: Store, seq: int = 0) -> tuple[PlanChange, ...]:
     return tuple(service.every_change(store, seq, until=service.newest_seq(store)))
 
 
@@ -67,7 +67,7 @@ def test_what_happens_is_in_the_order_of_its_writing(store: Store, walk: Walk) -
     """DATA-5: across the sources, and without a gap."""
     claim = walk(store, "task-01", State.WORKING)
     assert claim is not None
-    service.record(store, claim, Entry(kind=Kind.STARTED, item="step 1"))
+    service.record(store, claim, Entry(kind=EntryKind.STARTED, item="step 1"))
     service.ask_human(store, "task-01", kind="question", subject_id=1, text="may I?")
     service.send(store, "task-01", "yes")
     found = all_of(store)

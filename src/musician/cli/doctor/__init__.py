@@ -8,7 +8,7 @@ import click
 
 from musician.cli.context import App
 from musician.cli.doctor import database, machine, place, plugins, rights, trees
-from musician.cli.doctor.check import Check, make_all
+from musician.cli.doctor.check import Diagnosis, make_all
 from musician.cli.faults import FAILED
 from musician.cli.findings import report
 from musician.cli.options import command
@@ -17,21 +17,21 @@ from musician.plugin.finding import Level
 __all__ = ["CHECKS", "doctor"]
 
 CHECKS = (
-    Check(name="git", look=machine.git),
-    Check(name="repository", look=place.repository),
-    Check(name="settings", look=place.settings),
-    Check(name="tree", look=place.tree, needs=("repository",), worst=Level.WARN),
-    Check(name="ground", look=trees.ground, needs=("repository",)),
-    Check(name="trees", look=trees.trees, needs=("repository",)),
-    Check(name="rights", look=rights.everything, needs=("repository",)),
-    Check(name="database", look=database.soundness),
-    Check(name="gate", look=database.gate, needs=("database",)),
-    Check(name="contents", look=database.contents, needs=("database", "settings")),
-    Check(name="disk", look=place.disk),
-    Check(name="sqlite3", look=machine.shell),
-    Check(name="clock", look=database.clock, needs=("database",)),
-    Check(name="agents", look=machine.agents),
-    Check(name="plugin", look=plugins.installed),
+    Diagnosis(name="git", look=machine.git),
+    Diagnosis(name="repository", look=place.repository),
+    Diagnosis(name="settings", look=place.settings),
+    Diagnosis(name="tree", look=place.tree, needs=("repository",), worst=Level.WARN),
+    Diagnosis(name="ground", look=trees.ground, needs=("repository",)),
+    Diagnosis(name="trees", look=trees.trees, needs=("repository",)),
+    Diagnosis(name="rights", look=rights.everything, needs=("repository",)),
+    Diagnosis(name="database", look=database.soundness),
+    Diagnosis(name="gate", look=database.gate, needs=("database",)),
+    Diagnosis(name="contents", look=database.contents, needs=("database", "settings")),
+    Diagnosis(name="disk", look=place.disk),
+    Diagnosis(name="sqlite3", look=machine.shell),
+    Diagnosis(name="clock", look=database.clock, needs=("database",)),
+    Diagnosis(name="agents", look=machine.agents),
+    Diagnosis(name="plugin", look=plugins.installed),
 )
 """In the order in which they are made and told; without a repository and a named database, the first two."""
 

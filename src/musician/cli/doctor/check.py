@@ -9,7 +9,7 @@ from musician.protocol.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Diagnosis:
     """``look`` yields what it finds, by :func:`ok`, :func:`warn` and :func:`fail`; an error it raises is a finding.
 
     ``needs`` are the checks before it that must not have failed: otherwise it is left out, since it would only say the
@@ -37,7 +37,7 @@ class Check:
             )
 
 
-def make_all(checks: Sequence[Check], app: App) -> Iterator[Finding]:
+def make_all(checks: Sequence[Diagnosis], app: App) -> Iterator[Finding]:
     """Make each in its order."""
     failed: set[str] = set()
     for check in checks:

@@ -7,11 +7,11 @@ from musician.cli.context import App
 from musician.cli.doctor.check import fail, ok, warn
 from musician.plugin.finding import Finding
 from musician.runtime.baselines import left_behind
-from musician.trees.ground import broken_trees, check_ground
+from musician.trees.preconditions import broken_trees, check_repository
 
 
 def ground(app: App) -> Iterator[Finding]:
-    check_ground(app.root, ())
+    check_repository(app.root, ())
     yield ok("working trees can be made here")
 
 

@@ -13,7 +13,7 @@ silence that lasts ends in a takeover (D23); everything else is only shown. The 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 
-from musician.protocol.journal import AWAITS_ANSWER, Entry, Kind
+from musician.protocol.journal import AWAITS_ANSWER, Entry, EntryKind
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.values import dataclass
 
@@ -57,9 +57,9 @@ def in_journal(journal: Iterable[Noted]) -> Iterator[Anomaly]:
     reading: tuple[int, float] | None = None
     for each in journal:
         entry = each.entry
-        if entry.kind is Kind.SELF_CORRECTION:
+        if entry.kind is EntryKind.SELF_CORRECTION:
             yield _shown(Signal.SELF_CORRECTION, each, _told(entry))
-        elif entry.kind is Kind.DEVIATION and entry.severity is Severity.HIGH:
+        elif entry.kind is EntryKind.DEVIATION and entry.severity is Severity.HIGH:
             yield _shown(Signal.HIGH_DEVIATION, each, _told(entry))
         if entry.context_pct is None:
             continue
@@ -82,7 +82,7 @@ def anomalies(
         for each in in_journal(journal)
         if not each.is_settled and (each.epoch == epoch or each.signal is Signal.HIGH_DEVIATION)
     ]
-    last = journal[-1] if journal else Noted(id=0, epoch=epoch, entry=Entry(kind=Kind.CLAIMED))
+    last = journal[-1] if journal else Noted(id=0, epoch=epoch, entry=Entry(kind=EntryKind.CLAIMED))
     if is_played and quiet_s is not None and quiet_s >= SILENT_FROM_S and not _waits(last.entry):
         found.append(_shown(Signal.SILENCE, last, f"for {quiet_s // 60:.0f} minutes"))
     return tuple(found)
@@ -95,7 +95,9 @@ def _shown(signal: Signal, noted: Noted, text: str) -> Anomaly:
 
 def _waits(last: Entry) -> bool:
     """Standing still with its phase, or waiting for an answer or its provider."""
-    return last.kind in (Kind.PAUSED, Kind.LIMITED) or (last.kind is Kind.NOTE and last.text == AWAITS_ANSWER)
+    return last.kind in (EntryKind.PAUSED, EntryKind.LIMITED) or (
+        last.kind is EntryKind.NOTE and last.text == AWAITS_ANSWER
+    )
 
 
 def _told(entry: Entry) -> str:

@@ -30,8 +30,8 @@ from musician.protocol.conductor.barrier import holder_of, is_held_up, pause_due
 from musician.protocol.conductor.opinion import before_asking, judge_by_opinion
 from musician.protocol.conductor.orchestra import (
     NO_RETRY_HELPS,
+    OpenReport,
     Orchestra,
-    Report,
     Reviewer,
     Submitted,
     TaskFacts,
@@ -223,7 +223,7 @@ def _answer_report(task: TaskFacts, settings: Settings) -> Act | None:
     )
 
 
-def _twice(task: TaskFacts, report: Report) -> str:
+def _twice(task: TaskFacts, report: OpenReport) -> str:
     first = report.text.partition("\n")[0]
     said = f"the same error twice: {first}; see .musician/logs/{task.task_id}.agent.log"
     return f"{said}\n{report.trouble}".rstrip()

@@ -75,7 +75,7 @@ class Submitted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class OpenReport:
     """An error report or a context warning that waits.
 
     ``is_repeat``: the report before it said the same. ``is_unplayable``: the plan lacks what it takes, and to play on
@@ -118,7 +118,7 @@ class TaskFacts:
     is_merged: bool = False
     reviewer: Reviewer = Reviewer.RULES
     submitted: Submitted | None = None
-    report: Report | None = None
+    report: OpenReport | None = None
     question: tuple[int, str] | None = None
     """A question nobody has answered: message id and text."""
     has_open_ask: bool = False

@@ -7,12 +7,12 @@ it was said.
 
 from typing import cast
 
-from musician.protocol.journal import CONDUCTOR_TIMEOUT, Entry, Kind
+from musician.protocol.journal import CONDUCTOR_TIMEOUT, Entry, EntryKind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.boundary import go_on, leave, leave_soon
-from musician.protocol.musician.program import Check
-from musician.protocol.musician.state import BUSY, Mode, Waiting, Word
+from musician.protocol.musician.program import CheckpointItem
+from musician.protocol.musician.state import BUSY, Mode, PendingInstruction, Waiting
 from musician.protocol.musician.turn import Turn
 from musician.protocol.musician.writing import timeout_report
 from musician.protocol.rules.deviations import REJECTED
@@ -27,7 +27,7 @@ def message(turn: Turn, given: i.MessageArrived) -> None:
     orders = turn.orders(given.text, given.message_id)
     if orders:
         turn.write(*orders)
-    turn.hear(Word(text=given.text, message_id=given.message_id, urgent=given.urgent))
+    turn.hear(PendingInstruction(text=given.text, message_id=given.message_id, urgent=given.urgent))
     turn.set(question_open=turn.state.question_open and not given.is_answer)
     if turn.state.mode is Mode.AWAITING_ANSWER:
         if given.is_answer:
@@ -35,7 +35,7 @@ def message(turn: Turn, given: i.MessageArrived) -> None:
     elif (
         given.urgent and turn.state.mode is Mode.LIMITED
     ):  # whoever says so may know that the limit is no more
-        entry = turn.entry(Kind.NOTE, text="tries again, as the conductor says")
+        entry = turn.entry(EntryKind.NOTE, text="tries again, as the conductor says")
         turn.records.append(r.Limit(wait_s=0.0, entries=(entry,)))
         go_on(turn)
     elif given.urgent and turn.state.mode in BUSY:
@@ -46,15 +46,15 @@ def message(turn: Turn, given: i.MessageArrived) -> None:
 
 def pause_asked(turn: Turn, given: i.PauseAsked) -> None:
     """What runs is played to its end; nothing is begun after it."""
-    turn.hear(Word(text="", message_id=given.message_id))
+    turn.hear(PendingInstruction(text="", message_id=given.message_id))
     turn.set(pause=given.text or "the conductor says so")
 
 
 def pause_lifted(turn: Turn, given: i.PauseLifted) -> None:
-    turn.hear(Word(text="", message_id=given.message_id))
+    turn.hear(PendingInstruction(text="", message_id=given.message_id))
     turn.set(pause="")
     if turn.state.mode is Mode.PAUSED:
-        turn.write(turn.entry(Kind.NOTE, text="goes on after the pause"))
+        turn.write(turn.entry(EntryKind.NOTE, text="goes on after the pause"))
         go_on(turn)
 
 
@@ -66,7 +66,7 @@ def exit_requested(turn: Turn, given: i.ExitWasRequested) -> None:
     heard = turn.state.heard
     is_urgent = any(word.urgent and word.text and word.text == given.text for word in heard)
     silenced = (replace(word, text="") if word.text == given.text else word for word in heard)
-    turn.set(heard=(*silenced, Word(text="", message_id=given.message_id)), question_open=False)
+    turn.set(heard=(*silenced, PendingInstruction(text="", message_id=given.message_id)), question_open=False)
     waits_for_context = turn.state.waiting is Waiting.CONTEXT
     reason = (
         "context exhaustion (exit requested by the conductor)" if waits_for_context else "conductor requested"
@@ -91,19 +91,19 @@ def judged(turn: Turn, given: i.VerdictArrived) -> None:
 
 
 def _submission_judged(turn: Turn, given: i.VerdictArrived) -> None:
-    check = cast("Check", turn.state.current)  # only a checkpoint is submitted
+    check = cast("CheckpointItem", turn.state.current)  # only a checkpoint is submitted
     if given.state is not State.REVIEW_APPROVED:  # "apply feedback, re-run verification, re-submit"
         sent_back = _sent_back(turn, check.item, given)
         orders = turn.orders(given.text, given.message_id)
         turn.records.append(r.Resume(entries=(sent_back, *orders)))
-        turn.hear(Word(text=given.text if orders else "", message_id=given.message_id))
+        turn.hear(PendingInstruction(text=given.text if orders else "", message_id=given.message_id))
         turn.set(feedback="" if orders else given.text or "sent back")  # corrections are how it is mended
     elif check.final:
-        turn.hear(Word(text=given.text, message_id=given.message_id))
-        turn.write(turn.entry(Kind.APPROVED, check.item, given.text))
+        turn.hear(PendingInstruction(text=given.text, message_id=given.message_id))
+        turn.write(turn.entry(EntryKind.APPROVED, check.item, given.text))
     else:
-        turn.records.append(r.Resume(entries=(turn.entry(Kind.APPROVED, check.item, given.text),)))
-        turn.hear(Word(text=given.text, message_id=given.message_id))
+        turn.records.append(r.Resume(entries=(turn.entry(EntryKind.APPROVED, check.item, given.text),)))
+        turn.hear(PendingInstruction(text=given.text, message_id=given.message_id))
         turn.set(granted=False, granted_pieces=None)
         if turn.state.hand_off_at_checkpoint:
             turn.set(leave_reason="context exhaustion (handoff at the checkpoint, as agreed)")
@@ -112,7 +112,7 @@ def _submission_judged(turn: Turn, given: i.VerdictArrived) -> None:
 
 def _sent_back(turn: Turn, item: str, given: i.VerdictArrived) -> Entry:
     severity = REJECTED if given.state is State.REVIEW_FAILED else None
-    return turn.entry(Kind.SENT_BACK, item, given.text, severity=severity)
+    return turn.entry(EntryKind.SENT_BACK, item, given.text, severity=severity)
 
 
 def _context_answered(turn: Turn, given: i.VerdictArrived) -> None:
@@ -120,7 +120,7 @@ def _context_answered(turn: Turn, given: i.VerdictArrived) -> None:
     is_as_proposed = given.state is State.REVIEW_APPROVED
     pieces = turn.state.proposed_pieces if is_as_proposed else None
     if given.state is State.REVIEW_FAILED or pieces == 0:
-        turn.hear(Word(text="", message_id=given.message_id))
+        turn.hear(PendingInstruction(text="", message_id=given.message_id))
         how = "as agreed" if is_as_proposed else "as the conductor decided"
         turn.set(leave_reason=f"context exhaustion (handoff now, {how})")
         leave(turn)
@@ -137,12 +137,14 @@ def _error_answered(turn: Turn, given: i.VerdictArrived) -> None:
 
 
 def _resume(turn: Turn, given: i.VerdictArrived, *, of_session: bool = False) -> None:
-    note = turn.entry(Kind.NOTE, text=f"conductor: {given.text}")
+    note = turn.entry(EntryKind.NOTE, text=f"conductor: {given.text}")
     orders = turn.orders(given.text, given.message_id)
     turn.records.append(r.Resume(entries=(note, *orders)))
     if orders:
         turn.set(feedback="")
-    turn.hear(Word(text=given.text, message_id=given.message_id, of_session=of_session and not orders))
+    turn.hear(
+        PendingInstruction(text=given.text, message_id=given.message_id, of_session=of_session and not orders)
+    )
     go_on(turn)
 
 
@@ -154,10 +156,10 @@ def timed_out(turn: Turn, given: i.WaitTimedOut) -> None:
         leave_soon(turn, "conductor unresponsive", at_once=True)
         return
     in_error = turn.state.waiting in (Waiting.ERROR, Waiting.CONTEXT)
-    report = r.Report(
+    report = r.ReportProblem(
         message=timeout_report(turn.state),
         last_error=CONDUCTOR_TIMEOUT,
-        entries=(turn.entry(Kind.NOTE, text=CONDUCTOR_TIMEOUT),),
+        entries=(turn.entry(EntryKind.NOTE, text=CONDUCTOR_TIMEOUT),),
         is_reminder=in_error,
     )
     turn.records.append(report)

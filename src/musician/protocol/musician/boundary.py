@@ -7,9 +7,9 @@ is named by the journal alone, so a boundary reached again, after a stop, a fail
 again.
 """
 
-from musician.protocol.journal import AWAITS_ANSWER, Kind
+from musician.protocol.journal import AWAITS_ANSWER, EntryKind
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.program import Check, Play
+from musician.protocol.musician.program import CheckpointItem, Play
 from musician.protocol.musician.state import BUSY, Mode, MusicianState, Waiting
 from musician.protocol.musician.turn import Turn
 from musician.protocol.musician.writing import context_warning, cost_pct, error_report, leaving
@@ -20,7 +20,7 @@ from musician.protocol.rules.budget import (
     evaluate,
     project,
 )
-from musician.protocol.rules.delegation import Attempts, Failure
+from musician.protocol.rules.delegation import Attempts, PieceFailure
 from musician.protocol.values import replace
 
 
@@ -30,10 +30,10 @@ def go_on(turn: Turn) -> None:
     if state.leave_reason and not state.chooses:
         leave(turn)
     elif state.question_open:
-        turn.write(turn.entry(Kind.NOTE, text=AWAITS_ANSWER))
+        turn.write(turn.entry(EntryKind.NOTE, text=AWAITS_ANSWER))
         turn.set(mode=Mode.AWAITING_ANSWER, timeouts=0)
     elif state.pause and state.next_item is not None:
-        turn.write(turn.entry(Kind.PAUSED, text=state.pause))
+        turn.write(turn.entry(EntryKind.PAUSED, text=state.pause))
         turn.set(mode=Mode.PAUSED, timeouts=0)
     elif state.chooses:
         turn.set(mode=Mode.CHOOSING)
@@ -76,8 +76,8 @@ def report_failure(turn: Turn, item: str, detail: str, *, report: str = "") -> N
         leave(turn)
         return
     message = error_report(turn.state, item=item, detail=detail, report=report)
-    entry = turn.entry(Kind.ERROR, item, what)
-    turn.records.append(r.Report(message=message, last_error=what, entries=(entry,)))
+    entry = turn.entry(EntryKind.ERROR, item, what)
+    turn.records.append(r.ReportProblem(message=message, last_error=what, entries=(entry,)))
     wait_for(turn, Waiting.ERROR)
 
 
@@ -90,7 +90,7 @@ def _begin_next(turn: Turn) -> None:
     if item is None:
         finish(turn)
     elif isinstance(item, Play) and item.is_skip:
-        done = turn.entry(Kind.COMPLETED, item.item)
+        done = turn.entry(EntryKind.COMPLETED, item.item)
         turn.write(done, *turn.counted(turn.state.program.done_with(item, turn.state.progress)))
         go_on(turn)
     elif isinstance(item, Play):
@@ -108,22 +108,24 @@ def play(turn: Turn, item: Play) -> None:
         item = replace(item, is_agent=False)
         turn.set(current=item)
         what = f"small and well-defined, after {len(attempts.failures)} failures"
-        turn.write(turn.entry(Kind.ABSORBED, item.item, what))
+        turn.write(turn.entry(EntryKind.ABSORBED, item.item, what))
     elif attempts.failures:
-        turn.write(turn.entry(Kind.RETRIED, item.item, _retry(attempts)))
+        turn.write(turn.entry(EntryKind.RETRIED, item.item, _retry(attempts)))
     else:
-        turn.write(turn.entry(Kind.LAUNCHED if item.is_agent else Kind.STARTED, item.item, item.title))
+        turn.write(
+            turn.entry(EntryKind.LAUNCHED if item.is_agent else EntryKind.STARTED, item.item, item.title)
+        )
     advice = _advice(turn)
     turn.acts.append(r.PlayPiece(play=item, attempt=len(attempts.failures) + 1, advice=advice))
     turn.set(mode=Mode.PLAYING, used_at_launch_pct=turn.state.used_pct)
 
 
 def _retry(attempts: Attempts) -> str:
-    prompt = "same prompt" if attempts.failures[-1] is Failure.LOST else "adjusted prompt"
+    prompt = "same prompt" if attempts.failures[-1] is PieceFailure.LOST else "adjusted prompt"
     return f"retry {len(attempts.failures)} launched ({prompt}: {attempts.last_words})"
 
 
-def _rework(turn: Turn, check: Check) -> None:
+def _rework(turn: Turn, check: CheckpointItem) -> None:
     name = f"rework {check.number}.{turn.state.mended + 1}"
     parts = (turn.state.feedback, _advice(turn))
     feedback = "\n\n".join(part for part in parts if part)
@@ -140,7 +142,7 @@ def _advice(turn: Turn) -> str:
 
 def finish(turn: Turn) -> None:
     turn.settle(len(turn.state.heard))
-    turn.records.append(r.Finish(entries=(turn.entry(Kind.NOTE, text="task complete"),)))
+    turn.records.append(r.Finish(entries=(turn.entry(EntryKind.NOTE, text="task complete"),)))
     turn.end(r.EndKind.COMPLETE, "complete")
 
 
@@ -179,8 +181,10 @@ def warn(turn: Turn, stance: Stance) -> None:
     warning = context_warning(
         turn.state, cost_pct=cost_pct(turn.state), projected_pct=_projected_pct(turn.state)
     )
-    entry = turn.entry(Kind.CONTEXT, text=f"EVALUATION triggered: {stance.replace('_', ' ')}")
-    turn.records.append(r.Report(message=warning, last_error="context_exhaustion_warning", entries=(entry,)))
+    entry = turn.entry(EntryKind.CONTEXT, text=f"EVALUATION triggered: {stance.replace('_', ' ')}")
+    turn.records.append(
+        r.ReportProblem(message=warning, last_error="context_exhaustion_warning", entries=(entry,))
+    )
     wait_for(turn, Waiting.CONTEXT)
 
 

@@ -6,11 +6,11 @@ rules; what cannot is raised as an error that names the command to give, and cha
 """
 
 from musician.protocol.errors import BadField, EvidenceMissing
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.boundary import finish, play, report_failure, stance_of, warn, warn_if_tight
-from musician.protocol.musician.program import Check, Play
+from musician.protocol.musician.program import CheckpointItem, Play
 from musician.protocol.musician.state import Mode, MusicianState, Waiting
 from musician.protocol.musician.turn import Turn
 from musician.protocol.rules.budget import WARNING_STANCES, Stance
@@ -61,7 +61,7 @@ def skip(turn: Turn, given: i.SkippingChosen) -> None:
     if turn.state.progress.is_done(given.item):
         raise BadField(field="item", value=given.item, reason="it is done already")
     _go_back_to_work(turn)
-    turn.write(turn.entry(Kind.SKIPPED, given.item, given.why, severity=SKIPPED_BY_ITSELF))
+    turn.write(turn.entry(EntryKind.SKIPPED, given.item, given.why, severity=SKIPPED_BY_ITSELF))
 
 
 def submit(turn: Turn, given: i.CheckpointChosen) -> None:
@@ -80,7 +80,7 @@ def fail(turn: Turn, given: i.FailureChosen) -> None:
     """Who plays by hand has tried again by itself before it reports, of a subagent's piece too."""
     _go_back_to_work(turn)
     item = turn.state.item or turn.state.program.task_id
-    turn.write(turn.entry(Kind.FAILED, item, given.text))
+    turn.write(turn.entry(EntryKind.FAILED, item, given.text))
     report_failure(turn, item, given.text, report=given.report)
 
 
@@ -103,7 +103,7 @@ def complete(turn: Turn) -> None:
 def absorbed(state: MusicianState, item: str) -> tuple[Entry, ...]:
     """The pieces of a step that was played as a whole, without a subagent."""
     return tuple(
-        Entry(kind=Kind.COMPLETED, item=piece.item, text="by the musician, with its step")
+        Entry(kind=EntryKind.COMPLETED, item=piece.item, text="by the musician, with its step")
         for piece in state.program.pieces_of(item)
         if piece.item not in state.begun and not state.progress.is_done(piece.item)
     )
@@ -119,7 +119,7 @@ def _go_back_to_work(turn: Turn) -> None:
     answer = turn.state.answer
     if answer is not None:
         reported = turn.state.waiting in (Waiting.ERROR, Waiting.CONTEXT)
-        said = (turn.entry(Kind.NOTE, text=f"conductor: {answer}"),) if reported else ()
+        said = (turn.entry(EntryKind.NOTE, text=f"conductor: {answer}"),) if reported else ()
         turn.records.append(r.Resume(entries=said))
         turn.set(answer=None, waiting=None)
 
@@ -181,8 +181,8 @@ def _check_in_order(state: MusicianState, item: str) -> None:
     raise _refusal(state, f"before {item} comes what is not done yet: {', '.join(missing)}", remedy)
 
 
-def _check(state: MusicianState, given: i.CheckpointChosen) -> Check:
-    checks = [item for item in state.program.items if isinstance(item, Check)]
+def _check(state: MusicianState, given: i.CheckpointChosen) -> CheckpointItem:
+    checks = [item for item in state.program.items if isinstance(item, CheckpointItem)]
     for check in checks:
         if check.number == given.number or (
             given.number is None and check.item not in state.progress.approved

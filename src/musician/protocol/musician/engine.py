@@ -23,7 +23,7 @@ session's own beginning and end).
 """
 
 from musician.protocol.errors import UnexpectedInput
-from musician.protocol.journal import Kind
+from musician.protocol.journal import EntryKind
 from musician.protocol.musician import choosing
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
@@ -37,8 +37,8 @@ from musician.protocol.musician.answers import (
 )
 from musician.protocol.musician.boundary import go_on, leave, leave_soon
 from musician.protocol.musician.playing import measure, piece_ended, told, verification_ended
-from musician.protocol.musician.program import Check
-from musician.protocol.musician.state import BUSY, Mode, MusicianState, Word
+from musician.protocol.musician.program import CheckpointItem
+from musician.protocol.musician.state import BUSY, Mode, MusicianState, PendingInstruction
 from musician.protocol.musician.turn import Turn
 from musician.protocol.musician.writing import leaving, question, resumption_question
 from musician.protocol.resumption.handoff import ENDED_WAITING
@@ -95,7 +95,7 @@ def takes(state: MusicianState, given: i.Input) -> bool:
     """Whether the input can happen now: its mode, and what it names is what runs."""
     if state.mode not in _ACCEPTS[type(given)]:
         return False
-    verifies = isinstance(state.current, Check) and not state.rework_item
+    verifies = isinstance(state.current, CheckpointItem) and not state.rework_item
     match given:
         case i.PieceEnded(ending=i.PieceEnding.STOPPED):
             return state.mode is Mode.STOPPING
@@ -174,16 +174,16 @@ def _start(turn: Turn, given: i.Started) -> None:
         pause=given.pause,
     )
     if given.advice or given.last_message_id:
-        turn.hear(Word(text=given.advice, message_id=given.last_message_id))
+        turn.hear(PendingInstruction(text=given.advice, message_id=given.last_message_id))
     upcoming = turn.state.next_item
-    if isinstance(upcoming, Check):
+    if isinstance(upcoming, CheckpointItem):
         turn.set(feedback=given.feedback)
     text = resumption_question(turn.state, given.ownerless_tasks, given.doubts)
     if upcoming is not None and text:
         turn.records.append(
             r.Ask(
                 text=question(turn.state, text),
-                entries=(turn.entry(Kind.QUESTION, text=text.splitlines()[0]),),
+                entries=(turn.entry(EntryKind.QUESTION, text=text.splitlines()[0]),),
             )
         )
         turn.set(question_open=True)

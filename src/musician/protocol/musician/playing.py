@@ -2,17 +2,17 @@
 
 from typing import cast
 
-from musician.protocol.journal import PROVIDER_REFUSES, Entry, Kind
+from musician.protocol.journal import PROVIDER_REFUSES, Entry, EntryKind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.boundary import go_on, leave, leave_soon, report_failure, wait_for
 from musician.protocol.musician.choosing import absorbed
-from musician.protocol.musician.program import Check, Play
-from musician.protocol.musician.state import Mode, Waiting, Word
+from musician.protocol.musician.program import CheckpointItem, Play
+from musician.protocol.musician.state import Mode, PendingInstruction, Waiting
 from musician.protocol.musician.turn import Turn
 from musician.protocol.musician.writing import question, submission
 from musician.protocol.rules.budget import Stance, evaluate, reading_from_pct
-from musician.protocol.rules.delegation import Attempts, Failure, NextAttempt, next_attempt
+from musician.protocol.rules.delegation import Attempts, NextAttempt, PieceFailure, next_attempt
 from musician.protocol.rules.deviations import Severity, open_deviations
 from musician.protocol.rules.review import Verification
 from musician.protocol.values import replace
@@ -48,7 +48,7 @@ def piece_ended(turn: Turn, given: i.PieceEnded) -> None:
     if given.ending is not i.PieceEnding.STOPPED:
         retries = len(turn.state.attempts.failures)
         which = f" retry {retries}" if retries and not turn.state.attempts.absorbed else ""
-        turn.write(turn.entry(Kind.FAILED, f"{given.item}{which}", given.detail or LOST))
+        turn.write(turn.entry(EntryKind.FAILED, f"{given.item}{which}", given.detail or LOST))
     turn.set(rework_item="")
     if was_stopping:  # it is begun anew, with what it was stopped for, if the session stays
         go_on(turn)
@@ -61,7 +61,7 @@ def _wait_for_provider(turn: Turn, given: i.PieceEnded) -> None:
     """No error and no retry: what was played is due again once the limit is over (D3)."""
     said_s = given.wait_s
     wait_s = said_s if said_s is not None and said_s >= 0 else turn.state.settings.waiting.limit_s
-    entry = turn.entry(Kind.LIMITED, given.item, given.detail or "it says no more")
+    entry = turn.entry(EntryKind.LIMITED, given.item, given.detail or "it says no more")
     wait_s = min(max(wait_s, LEAST_LIMIT_S), MOST_LIMIT_S)
     turn.records.append(r.Limit(wait_s=wait_s, entries=(entry,)))
     turn.set(rework_item="")
@@ -74,7 +74,7 @@ def _wait_for_provider(turn: Turn, given: i.PieceEnded) -> None:
 
 def _leave_to_person(turn: Turn, given: i.PieceEnded) -> None:
     """Nothing of the task has failed, and nothing more can be played before a person has acted."""
-    turn.write(turn.entry(Kind.NOTE, text=f"{given.item}: {PROVIDER_REFUSES}{given.detail}"))
+    turn.write(turn.entry(EntryKind.NOTE, text=f"{given.item}: {PROVIDER_REFUSES}{given.detail}"))
     turn.set(rework_item="")
     if not turn.state.leave_reason:
         turn.set(leave_reason=f"{PROVIDER_REFUSES}{given.detail or 'it says no more'}")
@@ -84,9 +84,9 @@ def _leave_to_person(turn: Turn, given: i.PieceEnded) -> None:
 def _report_unplayable(turn: Turn, given: i.PieceEnded) -> None:
     """Nothing is tried again; what was to be mended comes first in what is reported."""
     current, feedback = turn.state.current, turn.state.feedback
-    turn.write(turn.entry(Kind.UNPLAYABLE, given.item, given.detail))
+    turn.write(turn.entry(EntryKind.UNPLAYABLE, given.item, given.detail))
     turn.set(rework_item="", attempts=Attempts())
-    if isinstance(current, Check) and feedback:
+    if isinstance(current, CheckpointItem) and feedback:
         first, _, rest = feedback.partition("\n")
         report_failure(turn, current.item, f"{first}; nothing mends it: {given.detail}\n{rest}".rstrip())
     else:
@@ -96,18 +96,18 @@ def _report_unplayable(turn: Turn, given: i.PieceEnded) -> None:
 def _note_done(turn: Turn, given: i.PieceEnded) -> None:
     current = turn.state.current
     if turn.state.rework_item:
-        kind = Kind.REWORKED
+        kind = EntryKind.REWORKED
         turn.set(rework_item="", feedback="", mended=turn.state.mended + 1)
     elif isinstance(current, Play) and current.is_agent:
-        kind = Kind.RETURNED
+        kind = EntryKind.RETURNED
         _note_cost(turn)
     else:
-        kind = Kind.COMPLETED
+        kind = EntryKind.COMPLETED
     attempts = turn.state.attempts
     how = f"by musician (after {len(attempts.failures)} failures)" if attempts.absorbed else given.detail
     done = turn.entry(kind, given.item, how, commit_id=given.commit_id)
     also: tuple[Entry, ...] = ()
-    if isinstance(current, Play) and kind is not Kind.REWORKED:
+    if isinstance(current, Play) and kind is not EntryKind.REWORKED:
         also = turn.counted(turn.state.program.done_with(current, turn.state.progress))
         if turn.state.chooses:
             also += turn.counted(absorbed(turn.state, given.item))
@@ -139,7 +139,7 @@ def _try_agent_again(turn: Turn, given: i.PieceEnded) -> bool:
     state = turn.state
     if not (isinstance(state.current, Play) and state.current.is_agent):
         return False
-    failure = Failure.LOST if given.ending is i.PieceEnding.LOST else Failure.EXPLAINED
+    failure = PieceFailure.LOST if given.ending is i.PieceEnding.LOST else PieceFailure.EXPLAINED
     attempts = replace(
         state.attempts,
         failures=(*state.attempts.failures, failure),
@@ -155,7 +155,7 @@ def _try_agent_again(turn: Turn, given: i.PieceEnded) -> bool:
     if following is NextAttempt.ESCALATE or state.leave_reason:
         return False
     if following is not NextAttempt.SAME_PROMPT and given.detail:
-        turn.hear(Word(text=given.detail))
+        turn.hear(PendingInstruction(text=given.detail))
     turn.set(attempts=replace(attempts, absorbed=following is NextAttempt.ABSORB))
     go_on(turn)
     return True
@@ -172,9 +172,9 @@ def _is_well_defined(play: Play, attempts: Attempts) -> bool:
 
 
 def verification_ended(turn: Turn, given: i.VerificationEnded) -> None:
-    check = cast("Check", turn.state.current)  # only a checkpoint is verified
+    check = cast("CheckpointItem", turn.state.current)  # only a checkpoint is verified
     is_red = given.outcome is Verification.RED
-    entry = turn.entry(Kind.NOT_VERIFIED if is_red else Kind.VERIFIED, check.item, given.tests)
+    entry = turn.entry(EntryKind.NOT_VERIFIED if is_red else EntryKind.VERIFIED, check.item, given.tests)
     if turn.state.mode is Mode.VERIFYING and not is_red and not turn.state.leave_reason:
         _submit(turn, check, given, entry)
         return
@@ -185,16 +185,16 @@ def verification_ended(turn: Turn, given: i.VerificationEnded) -> None:
         go_on(turn)
 
 
-def _submit(turn: Turn, check: Check, given: i.VerificationEnded, entry: Entry) -> None:
+def _submit(turn: Turn, check: CheckpointItem, given: i.VerificationEnded, entry: Entry) -> None:
     message = submission(turn.state, check, given)
     new = (found for found in given.findings if found not in turn.state.progress.accepted)
-    findings = (turn.entry(Kind.FINDING, check.item, found) for found in new)
-    entries = (entry, *findings, turn.entry(Kind.SUBMITTED, check.item))
+    findings = (turn.entry(EntryKind.FINDING, check.item, found) for found in new)
+    entries = (entry, *findings, turn.entry(EntryKind.SUBMITTED, check.item))
     turn.records.append(r.Submit(message=message, verification_id=given.verification_id, entries=entries))
     wait_for(turn, Waiting.SUBMISSION)
 
 
-def _mend(turn: Turn, check: Check, failing: str) -> None:
+def _mend(turn: Turn, check: CheckpointItem, failing: str) -> None:
     """A red checkpoint is mended before anybody reviews it, a bounded number of times (D16)."""
     turn.set(feedback=failing or "the verification is red")
     if turn.state.since.reds < MOST_REDS or turn.state.leave_reason:
@@ -214,13 +214,13 @@ def told(
     item = turn.state.item
     match given:
         case i.AnswerTold(number=number, text=text):
-            turn.write(turn.entry(Kind.ANSWER, item, f"{number}. {text}"))
+            turn.write(turn.entry(EntryKind.ANSWER, item, f"{number}. {text}"))
         case i.DeviationTold(severity=severity, text=text):
             _deviate(turn, severity, text)
         case i.SelfCorrectionTold(text=text):
-            turn.write(turn.entry(Kind.SELF_CORRECTION, item, text))
+            turn.write(turn.entry(EntryKind.SELF_CORRECTION, item, text))
         case i.QuestionTold(text=text):
-            entry = turn.entry(Kind.QUESTION, item, text)
+            entry = turn.entry(EntryKind.QUESTION, item, text)
             turn.records.append(r.Ask(text=question(turn.state, text), entries=(entry,)))
             turn.set(question_open=True, attempts=replace(turn.state.attempts, asked=True))
         case _:
@@ -231,12 +231,12 @@ def _deviate(turn: Turn, severity: Severity, text: str) -> None:
     """A piece that is played again tells the same again: what is written down and not ruled is not written twice."""
     known = open_deviations(turn.state.progress.deviations)
     if not any(each.severity is severity and each.text == text for each in known):
-        turn.write(turn.entry(Kind.DEVIATION, turn.state.item, text, severity=severity))
+        turn.write(turn.entry(EntryKind.DEVIATION, turn.state.item, text, severity=severity))
 
 
 def _accept_in_part(turn: Turn, given: i.PartialTold) -> None:
     """A partial result may be accepted as a deviation; what was left out is seen at the checkpoint (D17)."""
-    turn.write(turn.entry(Kind.PARTIAL, turn.state.item, given.text))
+    turn.write(turn.entry(EntryKind.PARTIAL, turn.state.item, given.text))
     _deviate(turn, Severity.LOW, f"partial: {given.text}")
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import field
 
-from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.journal import Entry, EntryKind, Progress
 from musician.protocol.messages.corrections import Correction, Way, corrections_in
 from musician.protocol.rules.delegation import Extent
 from musician.protocol.values import dataclass
@@ -39,7 +39,7 @@ class Play:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class CheckpointItem:
     """A checkpoint: ``commands`` are what is verified, ``rework`` what mends it, gathered from its steps too.
 
     ``may_change`` and ``may_pass_before`` are what its task is allowed (D26, D16).
@@ -66,22 +66,22 @@ class Program:
 
     task_id: str
     title: str
-    items: tuple[Play | Check, ...]
+    items: tuple[Play | CheckpointItem, ...]
     is_read: bool = True
 
     def __post_init__(self) -> None:
-        checks = [item for item in self.items if isinstance(item, Check)]
+        checks = [item for item in self.items if isinstance(item, CheckpointItem)]
         if not checks or not checks[-1].final or self.items[-1] is not checks[-1]:
             raise ValueError("a task ends with its final checkpoint")
         names = [item.item for item in self.items]
         if len(set(names)) != len(names):
             raise ValueError("each item has its own name")
 
-    def next_item(self, progress: Progress) -> Play | Check | None:
+    def next_item(self, progress: Progress) -> Play | CheckpointItem | None:
         """The first item not done yet; None when the final checkpoint stands approved."""
         return next(iter(self.ahead(progress)), None)
 
-    def ahead(self, progress: Progress) -> tuple[Play | Check, ...]:
+    def ahead(self, progress: Progress) -> tuple[Play | CheckpointItem, ...]:
         """Everything still to be done, in order: the conductor's corrections come before the plan's items (D17)."""
         corrections = [_as_play(each) for each in progress.corrections]
         return (*corrections, *(item for item in self.items if not progress.is_done(item.item)))
@@ -92,9 +92,9 @@ class Program:
         final = self.items[-1].item
         if not play.is_skip and final in progress.approved and final not in undone:
             undone = (*undone, final)  # an approved completion covers one tree (D28)
-        entries = [Entry(kind=Kind.UNDONE, item=item, text=f"by {play.item}") for item in undone]
+        entries = [Entry(kind=EntryKind.UNDONE, item=item, text=f"by {play.item}") for item in undone]
         if play.correction is not None and play.correction.way in (Way.SKIP, Way.REVERT_AND_SKIP):
-            entries.append(Entry(kind=Kind.SKIPPED, item=play.correction.target, text=f"by {play.item}"))
+            entries.append(Entry(kind=EntryKind.SKIPPED, item=play.correction.target, text=f"by {play.item}"))
         return tuple(entries)
 
     def undone_with(self, item: str, progress: Progress) -> tuple[str, ...]:
@@ -140,16 +140,16 @@ class Program:
             if each.item in before or (isinstance(each, Play) and each.correction is not None)
         )
 
-    def check_after(self, item: str) -> Check:
+    def check_after(self, item: str) -> CheckpointItem:
         """The checkpoint that an item lies before; the last one for what is no item."""
         names = [each.item for each in self.items]
         ahead = self.items[names.index(item) :] if item in names else self.items[-1:]
-        return next(each for each in ahead if isinstance(each, Check))
+        return next(each for each in ahead if isinstance(each, CheckpointItem))
 
     def pieces_to_checkpoint(self, progress: Progress) -> int:
         """How many items are played before the next checkpoint."""
         ahead = self.ahead(progress)
-        return next((n for n, item in enumerate(ahead) if isinstance(item, Check)), len(ahead))
+        return next((n for n, item in enumerate(ahead) if isinstance(item, CheckpointItem)), len(ahead))
 
     def pieces_left(self, progress: Progress) -> int:
         """How many items are still to be played in all."""
@@ -163,7 +163,7 @@ class Program:
 def ordered(progress: Progress, text: str, message_id: int) -> tuple[Entry, ...]:
     """What is written down when a message of the conductor is heard: its correction steps, each once (D17)."""
     return tuple(
-        Entry(kind=Kind.CORRECTION, item=each.item, text=each.text)
+        Entry(kind=EntryKind.CORRECTION, item=each.item, text=each.text)
         for each in corrections_in(text, message_id)
         if each.item not in progress.heard_corrections
     )

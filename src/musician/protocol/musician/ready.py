@@ -9,7 +9,7 @@ from enum import StrEnum
 from musician.protocol.journal import Entry
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import ContextWarning, ErrorReport
-from musician.protocol.musician.program import Check, Play
+from musician.protocol.musician.program import CheckpointItem, Play
 from musician.protocol.values import dataclass
 
 
@@ -28,7 +28,7 @@ class Submit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class ReportProblem:
     """Into ``error``. ``is_reminder``: there already, so that what is answered is still the report before (D11)."""
 
     message: ErrorReport | ContextWarning
@@ -92,7 +92,7 @@ class Limit:
     entries: tuple[Entry, ...]
 
 
-Record = Write | Submit | Report | Ask | Resume | Acknowledge | Limit | Leave | Finish
+Record = Write | Submit | ReportProblem | Ask | Resume | Acknowledge | Limit | Leave | Finish
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +112,7 @@ class PlayPiece:
 class ReworkPiece:
     """Mend what a checkpoint or a review found; ``item`` names this rework in the journal and in git."""
 
-    check: Check
+    check: CheckpointItem
     item: str
     feedback: str
 
@@ -126,7 +126,7 @@ class KeepPiece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verify:
-    check: Check
+    check: CheckpointItem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ is played by hand, scores what happened before it as the session that lived thro
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 
-from musician.protocol.journal import JUDGED_BY_PERSON, Entry, Kind
+from musician.protocol.journal import JUDGED_BY_PERSON, Entry, EntryKind
 from musician.protocol.messages.feedback import numbered_answer, points_of
 from musician.protocol.values import dataclass, replace
 
@@ -39,30 +39,30 @@ class Since:
         """
         since = self
         for entry in entries:
-            lacked, since = since.lacks, replace(since, lacks=entry.kind is Kind.UNPLAYABLE)
+            lacked, since = since.lacks, replace(since, lacks=entry.kind is EntryKind.UNPLAYABLE)
             match entry.kind:
-                case Kind.SUBMITTED | Kind.APPROVED:
+                case EntryKind.SUBMITTED | EntryKind.APPROVED:
                     since = Since()
-                case Kind.NOTE if entry.text == JUDGED_BY_PERSON:
+                case EntryKind.NOTE if entry.text == JUDGED_BY_PERSON:
                     since = replace(
                         Since(), points=since.points, answers=since.answers, mended_in=since.mended_in
                     )
-                case Kind.NOT_VERIFIED:
+                case EntryKind.NOT_VERIFIED:
                     failed = since.failed_verifications + 1
                     since = replace(since, failed_verifications=failed, reds=since.reds + 1)
-                case Kind.VERIFIED:
+                case EntryKind.VERIFIED:
                     since = replace(since, reds=0)
-                case Kind.ERROR:
+                case EntryKind.ERROR:
                     since = replace(since, errors=since.errors + (not lacked), reds=0)
-                case Kind.RETRIED:
+                case EntryKind.RETRIED:
                     since = replace(since, agent_retries=since.agent_retries + 1)
-                case Kind.SELF_CORRECTION:
+                case EntryKind.SELF_CORRECTION:
                     since = replace(since, self_corrected=True)
-                case Kind.SENT_BACK:
+                case EntryKind.SENT_BACK:
                     since = replace(since, points=points_of(entry.text), answers={}, mended_in=())
-                case Kind.ANSWER:
+                case EntryKind.ANSWER:
                     since = replace(since, answers={**since.answers, **numbered_answer(entry.text)})
-                case Kind.REWORKED | Kind.COMPLETED | Kind.RETURNED if since.points:
+                case EntryKind.REWORKED | EntryKind.COMPLETED | EntryKind.RETURNED if since.points:
                     since = replace(since, mended_in=(*since.mended_in, entry.item))
                 case _:
                     pass

@@ -4,7 +4,7 @@ from dataclasses import field
 from enum import StrEnum
 
 from musician.protocol.journal import Progress
-from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.musician.program import CheckpointItem, Play, Program
 from musician.protocol.musician.since import Since
 from musician.protocol.rules.delegation import Attempts
 from musician.protocol.settings import Settings
@@ -44,7 +44,7 @@ class Waiting(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Word:
+class PendingInstruction:
     """Something the conductor said that nobody has acted on yet.
 
     ``text`` is "" where nothing is left to act on and it only waits to be acknowledged in its turn; ``message_id`` 0
@@ -66,7 +66,7 @@ class MusicianState:
     settings: Settings
     mode: Mode = Mode.NEW
     progress: Progress = field(default_factory=Progress)
-    current: Play | Check | None = None
+    current: Play | CheckpointItem | None = None
     used_pct: float | None = None
     used_at_launch_pct: float | None = None
     errors: int = 0
@@ -86,7 +86,7 @@ class MusicianState:
     rework_item: str = ""
     """The rework that runs, "" if none does."""
 
-    heard: tuple[Word, ...] = ()
+    heard: tuple[PendingInstruction, ...] = ()
     """What the conductor said and is not dealt with, in the order it came."""
     carried: int = 0
     """How many of ``heard``, from the first, the running piece was given."""
@@ -119,14 +119,14 @@ class MusicianState:
         return self.rework_item or ("" if self.current is None else self.current.item)
 
     @property
-    def next_item(self) -> Play | Check | None:
+    def next_item(self) -> Play | CheckpointItem | None:
         return self.program.next_item(self.progress)
 
     @property
     def mends_next(self) -> bool:
         """Whether the checkpoint that is due is mended first: it was found wanting, or an emergency wants acting on."""
         urgent = any(word.urgent and word.text for word in self.heard)
-        return isinstance(self.next_item, Check) and (urgent or bool(self.feedback))
+        return isinstance(self.next_item, CheckpointItem) and (urgent or bool(self.feedback))
 
     @property
     def pieces_ahead(self) -> int:

@@ -4,10 +4,10 @@ The rules change the state only through a turn, and every journal entry they wri
 progress and roughness therefore always agree with what is stored.
 """
 
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.program import ordered
-from musician.protocol.musician.state import Mode, MusicianState, Word
+from musician.protocol.musician.state import Mode, MusicianState, PendingInstruction
 from musician.protocol.values import replace
 
 
@@ -20,7 +20,7 @@ class Turn:
     def set(self, **changes: object) -> None:
         self.state = replace(self.state, **changes)  # type: ignore[arg-type]
 
-    def entry(self, kind: Kind, item: str = "", text: str = "", **more: object) -> Entry:
+    def entry(self, kind: EntryKind, item: str = "", text: str = "", **more: object) -> Entry:
         """A journal entry, already counted; it still has to be put into a record."""
         entry = Entry(kind=kind, item=item, text=text, context_pct=self.state.used_pct, **more)  # type: ignore[arg-type]
         self.set(progress=self.state.progress.after([entry]), since=self.state.since.after([entry]))
@@ -39,7 +39,7 @@ class Turn:
         """The correction steps in a word of the conductor's, counted (D17)."""
         return self.counted(ordered(self.state.progress, text, message_id))
 
-    def hear(self, word: Word) -> None:
+    def hear(self, word: PendingInstruction) -> None:
         self.set(heard=(*self.state.heard, word))
 
     def carry(self, message_id: int) -> None:

@@ -16,7 +16,7 @@ from musician.protocol.messages.particulars import (
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import ContextWarning, ErrorReport
 from musician.protocol.musician.inputs import VerificationEnded
-from musician.protocol.musician.program import Check
+from musician.protocol.musician.program import CheckpointItem
 from musician.protocol.musician.ready import Leave
 from musician.protocol.rules.budget import Stance, agents_that_fit, average_agent_cost
 from musician.protocol.rules.deviations import asks_before_resuming, open_deviations, worst
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 _USAGE_AT_THE_END = re.compile(r"\n *Context Usage: [^\n]*\Z")
 
 
-def submission(state: "MusicianState", check: Check, found: VerificationEnded) -> ReviewRequest | Completion:
+def submission(
+    state: "MusicianState", check: CheckpointItem, found: VerificationEnded
+) -> ReviewRequest | Completion:
     """The review request of a checkpoint, or the completion report of the last one; before it is counted as a round."""
     since = state.since
     score = smoothness(

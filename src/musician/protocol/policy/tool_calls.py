@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from musician.protocol.policy.forbidden import UNTOLD, Act, Refusal
 from musician.protocol.policy.gitline import read_git_line
-from musician.protocol.policy.glance import OWN_TOOLS
 from musician.protocol.policy.places import Surroundings, is_free, is_outside, writing
+from musician.protocol.policy.prescreen import OWN_TOOLS
 from musician.protocol.policy.programs import acts_of, as_module, is_fed, passed_on
 from musician.protocol.policy.servers import acts_of_server, commands_in, is_looking, paths_in
 from musician.protocol.policy.shell import MOST_CHARACTERS, UNKNOWN, Run, TooMuch, resolved, runs_of

@@ -2,6 +2,6 @@
 
 - write and read a HANDOFF? ``handoff``
 - go on with the conversation that it had with its agent? ``conversation``
-- read the files of a task, leniently? ``telling``
+- read the files of a task, leniently? ``file_claims``
 - say what follows where they, git and the database disagree? ``mismatches``
 """

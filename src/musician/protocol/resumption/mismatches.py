@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
-from musician.protocol.resumption.telling import Told
+from musician.protocol.resumption.file_claims import FileClaims
 from musician.protocol.rules.review import Verification
 from musician.protocol.values import dataclass
 
@@ -122,7 +122,9 @@ class Known:
     future_messages: tuple[int, ...] = ()
 
 
-def find_mismatches(known: Known, *, status: Told | None, handoff: Told | None) -> tuple[Mismatch, ...]:
+def find_mismatches(
+    known: Known, *, status: FileClaims | None, handoff: FileClaims | None
+) -> tuple[Mismatch, ...]:
     """Every mismatch there is, those of git and the database first. A file that is not to be believed is None."""
     found = [*_of_what_is_known(known), *_of_deviations(known)]
     if status is not None:
@@ -184,7 +186,7 @@ def _of_deviations(known: Known) -> Iterable[Mismatch]:
         )
 
 
-def _ahead(known: Known, told: Told, where: str) -> Iterable[Mismatch]:
+def _ahead(known: Known, told: FileClaims, where: str) -> Iterable[Mismatch]:
     """What a file tells done or approved, and nobody else knows of."""
     steps = tuple(item for item in known.items if item in told.completed - known.done - known.changed)
     if steps:
@@ -196,7 +198,7 @@ def _ahead(known: Known, told: Told, where: str) -> Iterable[Mismatch]:
         yield _mismatch(MismatchKind.STEPS_DIFFER, f"{where}: {', '.join(checks)}")
 
 
-def _of_handoff(known: Known, told: Told) -> Iterable[Mismatch]:
+def _of_handoff(known: Known, told: FileClaims) -> Iterable[Mismatch]:
     unheard = {*known.unheard_items, *known.unheard_verdicts, *known.changed}
     written_down = (known.done | known.approved) - unheard
     lacking = [item for item in known.items if item in written_down - told.completed - told.approved]

@@ -16,7 +16,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
 
 
-class Failure(StrEnum):
+class PieceFailure(StrEnum):
     LOST = "lost"
     """Vanished or ran out of time: nothing is known."""
     EXPLAINED = "explained"
@@ -53,7 +53,7 @@ class Attempts:
     ``asked``: a subagent had to ask about it. ``absorbed``: the musician plays it itself.
     """
 
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[PieceFailure, ...] = ()
     shown: Extent = field(default_factory=Extent)
     asked: bool = False
     last_words: str = ""
@@ -71,7 +71,7 @@ def modules_of(files: Iterable[str]) -> int:
 
 
 def next_attempt(
-    failures: Sequence[Failure], *, extent: Extent, well_defined: bool, settings: Settings
+    failures: Sequence[PieceFailure], *, extent: Extent, well_defined: bool, settings: Settings
 ) -> NextAttempt:
     """What follows the failures of one piece, oldest first, the first attempt's included.
 
@@ -82,7 +82,7 @@ def next_attempt(
     if not failures:
         raise ValueError("the next attempt follows a failure, and there is none")
     if len(failures) <= settings.delegation.retries:
-        lost = failures[-1] is Failure.LOST
+        lost = failures[-1] is PieceFailure.LOST
         return NextAttempt.SAME_PROMPT if lost else NextAttempt.ADJUSTED_PROMPT
     fits = _is_small(extent.lines, settings) and modules_of(extent.files) == 1
     return NextAttempt.ABSORB if well_defined and fits else NextAttempt.ESCALATE

@@ -15,7 +15,7 @@ from musician.protocol.rules.review import Verification
 from musician.protocol.values import dataclass
 
 
-class Check(StrEnum):
+class StageOutcome(StrEnum):
     """How a stage with two outcomes ended."""
 
     GOOD = "good"
@@ -62,10 +62,10 @@ class Facts:
     """
 
     tests: Verification
-    valid: Check
+    valid: StageOutcome
     coverage: CoverageLevel
-    clean: Check
-    whole: Check
+    clean: StageOutcome
+    whole: StageOutcome
     full: bool
     final: bool
 
@@ -76,10 +76,10 @@ class Row(NamedTuple):
     decision: Decision
     tests: Verification | None = None
     short_of_full: bool | None = None
-    whole: Check | None = None
-    valid: Check | None = None
+    whole: StageOutcome | None = None
+    valid: StageOutcome | None = None
     coverage: CoverageLevel | None = None
-    clean: Check | None = None
+    clean: StageOutcome | None = None
 
     def fits(self, facts: Facts) -> bool:
         found = (
@@ -98,15 +98,15 @@ MATRIX = (
     Row(Decision.ESCALATE, tests=Verification.FLAKY),  # "if inconsistent … escalate to conductor"
     Row(Decision.ESCALATE, tests=Verification.CANNOT_RUN),  # ours: nothing was seen to pass
     Row(Decision.VERIFY_FULLY, short_of_full=True),  # REF-8
-    Row(Decision.FIX, whole=Check.BAD),  # the protocol's step 5; code that does not compile is no gap
-    Row(Decision.IMPROVE_TESTS, valid=Check.BAD),  # the protocol's step 2
+    Row(Decision.FIX, whole=StageOutcome.BAD),  # the protocol's step 5; code that does not compile is no gap
+    Row(Decision.IMPROVE_TESTS, valid=StageOutcome.BAD),  # the protocol's step 2
     Row(Decision.IMPROVE_COVERAGE, coverage=CoverageLevel.LOW),
-    Row(Decision.CLEAN_UP, clean=Check.BAD),
+    Row(Decision.CLEAN_UP, clean=StageOutcome.BAD),
     Row(Decision.REPORT_AND_SAY, coverage=CoverageLevel.GAP),
     Row(Decision.REPORT_AND_SAY, coverage=CoverageLevel.UNKNOWN),  # ours, as are the next three
-    Row(Decision.REPORT_AND_SAY, valid=Check.UNKNOWN),
-    Row(Decision.REPORT_AND_SAY, clean=Check.UNKNOWN),
-    Row(Decision.REPORT_AND_SAY, whole=Check.UNKNOWN),
+    Row(Decision.REPORT_AND_SAY, valid=StageOutcome.UNKNOWN),
+    Row(Decision.REPORT_AND_SAY, clean=StageOutcome.UNKNOWN),
+    Row(Decision.REPORT_AND_SAY, whole=StageOutcome.UNKNOWN),
     Row(Decision.REPORT),
 )
 

@@ -1,6 +1,6 @@
 """A plan, conducted: look at everything, do what is missing, wait (D13). Where do we …
 
-- go round? ``conduct``, one at a time: ``sole``
+- go round? ``conduct``, one at a time: ``conductor_lock``
 - gather what is decided by? ``facts``; what a self-correction costs: ``estimate``
 - do what was decided? ``performing``
 - merge finished tasks? ``merging``

@@ -22,10 +22,10 @@ from musician.protocol.conductor.orchestra import Orchestra
 from musician.protocol.errors import DatabaseUnusable, PlanChanged
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass, replace
+from musician.runtime.conductor.conductor_lock import hold_conductor_lock
 from musician.runtime.conductor.facts import Gatherer, Memory
 from musician.runtime.conductor.merging import Merger
 from musician.runtime.conductor.performing import Performer
-from musician.runtime.conductor.sole import sole_conductor
 from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.conductor.whole import Whole, try_all
 from musician.runtime.tasks import raising_one
@@ -94,7 +94,7 @@ async def conduct(
     machine = world.machine
     session_id = machine.new_id("conductor")
     with (
-        sole_conductor(root, session_id, machine),
+        hold_conductor_lock(root, session_id, machine),
         machine.adopting_orphans(settings.time.shutdown_grace_s),
     ):
         await run_sync(machine.sweep_scratch)

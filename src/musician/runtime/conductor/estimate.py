@@ -5,14 +5,14 @@ to it is any verdict given since, and any answer to a context warning.
 """
 
 from musician import service
-from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.journal import Entry, EntryKind, Progress
 from musician.protocol.messages.submissions import Submission
 from musician.protocol.musician.program import Program
 from musician.protocol.rules.budget import breaks_estimate
 from musician.protocol.settings import Settings
 from musician.service import TaskView
 
-_ANSWERED = frozenset({Kind.APPROVED, Kind.SENT_BACK, Kind.CONTEXT})
+_ANSWERED = frozenset({EntryKind.APPROVED, EntryKind.SENT_BACK, EntryKind.CONTEXT})
 
 
 def is_estimate_broken(view: TaskView, program: Program, submitted: Submission, settings: Settings) -> bool:
@@ -21,7 +21,7 @@ def is_estimate_broken(view: TaskView, program: Program, submitted: Submission, 
     if each_pct is None or checkpoint is None or not _has_corrected_itself(view):
         return False
     entries = map(service.as_entry, view.journal)
-    approved = Entry(kind=Kind.APPROVED, item=f"checkpoint {checkpoint.number}")
+    approved = Entry(kind=EntryKind.APPROVED, item=f"checkpoint {checkpoint.number}")
     ahead = program.pieces_to_checkpoint(Progress().after([*entries, approved]))
     cost_pct = (
         each_pct / settings.context.self_correction_factor
@@ -33,7 +33,7 @@ def _has_corrected_itself(view: TaskView) -> bool:
     """Whether its latest session has, and nobody has answered since."""
     corrected = False
     for row in view.journal:
-        if row.kind == Kind.SELF_CORRECTION:
+        if row.kind == EntryKind.SELF_CORRECTION:
             corrected = row.claim_epoch == view.row.claim_epoch
         elif row.kind in _ANSWERED:
             corrected = False

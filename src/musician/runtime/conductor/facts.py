@@ -8,15 +8,15 @@ from musician import service
 from musician.plans.model import Changes, Isolation, Plan, Review, TaskSpec
 from musician.processes.machine import MACHINE, Machine
 from musician.protocol.conductor.opinion import Opinion
-from musician.protocol.conductor.orchestra import Orchestra, Report, Reviewer, Submitted, TaskFacts, Trial
+from musician.protocol.conductor.orchestra import OpenReport, Orchestra, Reviewer, Submitted, TaskFacts, Trial
 from musician.protocol.conductor.repeats import what_failed
 from musician.protocol.errors import UnreadableMessage
-from musician.protocol.journal import AWAITS_ANSWER, PROVIDER_REFUSES, Kind, Progress
+from musician.protocol.journal import AWAITS_ANSWER, PROVIDER_REFUSES, EntryKind, Progress
 from musician.protocol.messages import submissions
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import ContextWarning, ErrorReport
-from musician.protocol.musician.program import Check
+from musician.protocol.musician.program import CheckpointItem
 from musician.protocol.musician.writing import question_asked
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.resumption.handoff import FROM_OUTSIDE
@@ -41,7 +41,14 @@ from musician.verification.earlier import failed_tests_of
 T = TypeVar("T", ContextWarning, ErrorReport)
 
 _WORK = frozenset(
-    {Kind.COMPLETED, Kind.RETURNED, Kind.REWORKED, Kind.RECONCILED, Kind.SUBMITTED, Kind.APPROVED}
+    {
+        EntryKind.COMPLETED,
+        EntryKind.RETURNED,
+        EntryKind.REWORKED,
+        EntryKind.RECONCILED,
+        EntryKind.SUBMITTED,
+        EntryKind.APPROVED,
+    }
 )
 
 
@@ -223,7 +230,12 @@ def _evidence(row: VerificationRow | None, submission: SubmissionRow) -> Evidenc
 def _unplayed(view: TaskView, spec: TaskSpec, number: int | None) -> tuple[str, ...]:
     """What comes before a checkpoint and is not done; of a raw writer, who keeps no journal, nobody can tell."""
     check = next(
-        (each for each in program_of(spec).items if isinstance(each, Check) and each.number == number), None
+        (
+            each
+            for each in program_of(spec).items
+            if isinstance(each, CheckpointItem) and each.number == number
+        ),
+        None,
     )
     if check is None or all(row.session_id == CONDUCTOR for row in view.journal):
         return ()
@@ -256,14 +268,14 @@ def _smoothness(message: submissions.Submission | None) -> int:
     return ROUGHEST if score is None else score
 
 
-def _report(view: TaskView) -> Report | None:
+def _report(view: TaskView) -> OpenReport | None:
     change = view.history[-1] if view.history else None  # one that cannot be read is none (D39)
     if change is None or change.message_id is None:
         return None
     text = view.report_texts.get(change.message_id, "")
     if change.message_type == MessageType.CONTEXT_WARNING:
         warning = _parsed(ContextWarning, text)
-        return Report(
+        return OpenReport(
             message_id=change.message_id,
             text=text,
             is_context=True,
@@ -272,7 +284,7 @@ def _report(view: TaskView) -> Report | None:
         )
     errors = [each for each in view.history if each.message_type == MessageType.ERROR]
     said = _error_of(view, change)
-    return Report(
+    return OpenReport(
         message_id=change.message_id,
         text=said,
         is_context=False,
@@ -284,7 +296,7 @@ def _report(view: TaskView) -> Report | None:
 
 def _is_repeat(view: TaskView, errors: list[HistoryRow]) -> bool:
     """Whether what failed is what failed before; a raw writer's report has no entry, and its words must do."""
-    reports = [row for row in view.journal if row.kind == Kind.ERROR]
+    reports = [row for row in view.journal if row.kind == EntryKind.ERROR]
     if len(reports) != view.error_count or len(reports) < 2:
         return len({what_failed(_error_of(view, each)) for each in errors[-2:]}) == 1
     before, now = reports[-2:]
@@ -302,8 +314,8 @@ def _failure(view: TaskView, report: JournalRow) -> str:
 
 def _is_unplayable(view: TaskView) -> bool:
     """Whether the last error report was written down right after that the plan lacks something."""
-    errors = [number for number, row in enumerate(view.journal) if row.kind == Kind.ERROR]
-    return bool(errors) and any(row.kind == Kind.UNPLAYABLE for row in view.journal[: errors[-1]][-1:])
+    errors = [number for number, row in enumerate(view.journal) if row.kind == EntryKind.ERROR]
+    return bool(errors) and any(row.kind == EntryKind.UNPLAYABLE for row in view.journal[: errors[-1]][-1:])
 
 
 def _error_of(view: TaskView, change: HistoryRow) -> str:
@@ -322,9 +334,9 @@ def _parsed(kind: type[T], text: str) -> T | None:
 def _plays_on(view: TaskView) -> bool:
     """Whether its session has asked something and not yet come to the boundary where it waits."""
     for row in reversed(view.journal):
-        if row.kind == Kind.QUESTION:
+        if row.kind == EntryKind.QUESTION:
             return True
-        if row.kind == Kind.CLAIMED or (row.kind == Kind.NOTE and row.text == AWAITS_ANSWER):
+        if row.kind == EntryKind.CLAIMED or (row.kind == EntryKind.NOTE and row.text == AWAITS_ANSWER):
             return False
     return False
 
@@ -332,7 +344,7 @@ def _plays_on(view: TaskView) -> bool:
 def _is_paused(view: TaskView) -> bool:
     """Whether the last that its present session has written down is that it pauses."""
     last = view.journal[-1] if view.journal else None
-    return last is not None and last.kind == Kind.PAUSED and last.claim_epoch == view.row.claim_epoch
+    return last is not None and last.kind == EntryKind.PAUSED and last.claim_epoch == view.row.claim_epoch
 
 
 def _rests_by_hand(view: TaskView) -> bool:
@@ -349,12 +361,12 @@ def _rests_by_hand(view: TaskView) -> bool:
     for row in view.journal:
         if row.claim_epoch != epoch:
             continue
-        if row.kind in (Kind.STARTED, Kind.LAUNCHED):
+        if row.kind in (EntryKind.STARTED, EntryKind.LAUNCHED):
             begun.add(row.item)
-        elif row.kind in (Kind.COMPLETED, Kind.RETURNED):
+        elif row.kind in (EntryKind.COMPLETED, EntryKind.RETURNED):
             begun.discard(row.item)
-        elif row.kind in (Kind.NOT_VERIFIED, Kind.VERIFIED):
-            is_mending = row.kind == Kind.NOT_VERIFIED
+        elif row.kind in (EntryKind.NOT_VERIFIED, EntryKind.VERIFIED):
+            is_mending = row.kind == EntryKind.NOT_VERIFIED
     return not begun and not is_mending
 
 

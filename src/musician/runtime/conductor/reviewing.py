@@ -121,7 +121,7 @@ def _piece(
 
 def _papers(place: Path, text: str, found: VerificationRow, shown: tuple[str, ...]) -> dict[str, str]:
     """What the agent reads besides the tree, and where it finds it."""
-    papers = {
+    task_files = {
         "MUSICIAN_SUBMISSION": ("submission.txt", text),
         "MUSICIAN_VERIFICATION": (
             "verification.json",
@@ -129,9 +129,9 @@ def _papers(place: Path, text: str, found: VerificationRow, shown: tuple[str, ..
         ),
         "MUSICIAN_DEVIATIONS": ("deviations.txt", _listed(shown)),
     }
-    for name, body in papers.values():
+    for name, body in task_files.values():
         (place / name).write_text(body + "\n", encoding="utf-8", errors="replace")
-    return {variable: str(place / name) for variable, (name, _) in papers.items()}
+    return {variable: str(place / name) for variable, (name, _) in task_files.items()}
 
 
 def _shown(view: TaskView) -> tuple[str, ...]:

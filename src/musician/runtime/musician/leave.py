@@ -7,17 +7,17 @@ from musician.agents.port import ToolCall
 from musician.protocol.claim import Claim
 from musician.protocol.policy.places import Surroundings
 from musician.protocol.policy.tool_calls import judge
-from musician.runtime.papers import Papers
+from musician.runtime.task_files import TaskFiles
 from musician.runtime.tasktree import TaskTree
 from musician.store.port import Store
 from musician.trees.aliases import git_aliases
 
 
-def why_refused(store: Store, claim: Claim, papers: Papers, tree: TaskTree, call: ToolCall) -> str:
+def why_refused(store: Store, claim: Claim, task_files: TaskFiles, tree: TaskTree, call: ToolCall) -> str:
     """What is said to the agent, "" where it may; a refusal is written down. Blocks."""
     where = Surroundings(
         cwd=str(tree.path),
-        root=str(papers.root.path),
+        root=str(task_files.root.path),
         tree=str(tree.path),
         database=str(store.path),
         session=claim.session_id,
@@ -30,5 +30,5 @@ def why_refused(store: Store, claim: Claim, papers: Papers, tree: TaskTree, call
     if refusal is None:
         return ""
     for _, entry in service.note_refusal(store, claim, refusal):
-        papers.note((entry,))
+        task_files.note((entry,))
     return str(refusal)

@@ -25,7 +25,7 @@ from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost, DatabaseUnusable, IllegalEvent, MusicianError
-from musician.protocol.journal import REWORK_BEGINS, Entry, Kind
+from musician.protocol.journal import REWORK_BEGINS, Entry, EntryKind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.engine import step, takes
@@ -41,12 +41,12 @@ from musician.runtime.musician.engaged import Engaged
 from musician.runtime.musician.leave import why_refused
 from musician.runtime.musician.watching import Watcher
 from musician.runtime.noticing import noticed
-from musician.runtime.papers import Papers
 from musician.runtime.preparing import prepare_tree
 from musician.runtime.program import place_in_plan
 from musician.runtime.proposing import Desk, keep_made
 from musician.runtime.recording import Recorder
 from musician.runtime.resuming.resolutions import take_up_resolution, trouble_told
+from musician.runtime.task_files import TaskFiles
 from musician.runtime.tasktree import TaskTree, key_outputs
 from musician.runtime.world import WORLD, Verify
 from musician.store.port import Store
@@ -68,7 +68,7 @@ class Session:
     claim: Claim
     agent: port.Agent
     tree: TaskTree
-    papers: Papers
+    task_files: TaskFiles
     settings: Settings
     state: MusicianState
     recorder: Recorder
@@ -218,7 +218,7 @@ class Session:
         with suppress(MusicianError, OSError):  # the tree is looked at again before anything else is played
             ref = await run_sync(self.tree.take_back)
             if ref is not None:
-                entry = Entry(kind=Kind.SET_ASIDE, text=ref)
+                entry = Entry(kind=EntryKind.SET_ASIDE, text=ref)
                 await run_sync(partial(self.recorder.store_record, r.Write(entries=(entry,))))
 
     async def _attempt(self, work: Work) -> i.Input:
@@ -266,7 +266,7 @@ class Session:
         ended: i.PieceEnded | None = None
         in_trouble = bool(trouble_told(view))
         if in_trouble:
-            begins = r.Write(entries=(Entry(kind=Kind.NOTE, item=act.item, text=REWORK_BEGINS),))
+            begins = r.Write(entries=(Entry(kind=EntryKind.NOTE, item=act.item, text=REWORK_BEGINS),))
             await run_sync(partial(self.recorder.store_record, begins))
         try:
             ended = await self._perform(
@@ -310,7 +310,7 @@ class Session:
 
     async def _tell_besides(self, item: str) -> None:
         """What the piece has done besides its work."""
-        look = partial(noticed, self.papers.root, self.store, self.claim.task_id, item, self.tree)
+        look = partial(noticed, self.task_files.root, self.store, self.claim.task_id, item, self.tree)
         entries = await run_sync(look)
         if entries:
             await run_sync(partial(self.recorder.store_record, r.Write(entries=entries)))
@@ -350,7 +350,7 @@ class Session:
         plan = None if row.plan_id is None else service.plan_row(self.store, row.plan_id)
         item = "" if self.state.current is None else self.state.current.item
         return place_in_plan(
-            self.papers.root,
+            self.task_files.root,
             item,
             task_id=row.task_id,
             plan_path=None if plan is None else plan.path,
@@ -390,7 +390,7 @@ class Session:
     async def _restore_tree(self) -> None:
         ref = await run_sync(self.tree.set_aside)
         if ref is not None:
-            entry = Entry(kind=Kind.SET_ASIDE, text=ref)
+            entry = Entry(kind=EntryKind.SET_ASIDE, text=ref)
             await run_sync(partial(self.recorder.store_record, r.Write(entries=(entry,))))
 
     async def _take_in(self) -> str:
@@ -413,7 +413,7 @@ class Session:
         )
 
     async def _tell_set_up(self, command: str) -> None:
-        entry = Entry(kind=Kind.SETTING_UP, text=one_line(command, _MOST_TROUBLE_CHARS))
+        entry = Entry(kind=EntryKind.SETTING_UP, text=one_line(command, _MOST_TROUBLE_CHARS))
         await run_sync(partial(self.recorder.store_record, r.Write(entries=(entry,))))
 
     def _stage(self) -> port.Stage:
@@ -431,7 +431,7 @@ class Session:
         await run_sync(partial(service.record_process, self.store, self.claim, "agent", identity))
 
     async def _may(self, call: port.ToolCall) -> str:
-        return await run_sync(partial(why_refused, self.store, self.claim, self.papers, self.tree, call))
+        return await run_sync(partial(why_refused, self.store, self.claim, self.task_files, self.tree, call))
 
     async def _keep_conversation(self, token: str) -> None:
         await run_sync(partial(service.keep_conversation, self.store, self.claim, token))
@@ -439,7 +439,7 @@ class Session:
     async def _heard(self, event: port.AgentEvent) -> None:
         """What only a reviewer says means nothing of one that plays."""
         if isinstance(event, port.ProposalMade):  # kept at once: the engine has nothing to decide
-            desk = Desk(root=self.papers.root, store=self.store)
+            desk = Desk(root=self.task_files.root, store=self.store)
             await run_sync(partial(keep_made, desk, self.claim, self.tree.path, event))
         elif isinstance(event, port.Told):
             await self._send.send(event)

@@ -22,7 +22,7 @@ from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status, 
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, State
 from musician.protocol.values import dataclass
-from musician.service import Look
+from musician.service import Observation
 from musician.store.listening import Listener
 from musician.store.port import Store
 from musician.store.rows import MessageRow
@@ -68,7 +68,7 @@ class Watcher:
             return
 
     async def run(self) -> None:
-        """Look until the claim is over."""
+        """Observation until the claim is over."""
         with self.store.listen(self.claim.task_id) as self._ear:
             while await self._look_once():
                 await self._ear.heard(self._poll_s())
@@ -89,7 +89,7 @@ class Watcher:
         """Tell the session what is new; False if there is nothing more to watch."""
         asked = self.awaiting_id
         look = await anyio.to_thread.run_sync(
-            partial(service.look, self.store, self.claim, awaiting_id=asked)
+            partial(service.observe, self.store, self.claim, awaiting_id=asked)
         )
         if not look.owns:
             await self.tell(i.ClaimWasLost())
@@ -99,7 +99,7 @@ class Watcher:
             await self._hand_over(look, asked)
         return look.state in ACTIVE
 
-    async def _hand_over(self, look: Look, asked: int | None) -> None:
+    async def _hand_over(self, look: Observation, asked: int | None) -> None:
         """Tell what is new, and write down that it was; a verdict first, because somebody waits for it."""
         fresh = [message for message in look.unread if message.id > self.last_seen_id]
         notes = [message for message in fresh if message.message_type in _TOLD]
@@ -126,7 +126,7 @@ class Watcher:
         if fresh and not notes:
             await self._deliver(fresh)
 
-    async def _refresh(self, look: Look) -> None:
+    async def _refresh(self, look: Observation) -> None:
         if heartbeat_status(look.heartbeat_age_s, self.settings) is not HeartbeatStatus.OK:
             await anyio.to_thread.run_sync(partial(service.beat, self.store, self.claim))
 
@@ -139,7 +139,7 @@ class Watcher:
         for note in notes:
             await self.tell(_heard(note))
 
-    async def _mind_the_wait(self, look: Look) -> None:
+    async def _mind_the_wait(self, look: Observation) -> None:
         now_s = anyio.current_time()
         if look.waits_for_human:
             self._since_s = now_s

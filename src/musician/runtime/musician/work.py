@@ -13,9 +13,9 @@ import anyio.to_thread
 
 from musician import service
 from musician.processes.identity import ProcessIdentity
+from musician.processes.life_lock import HeldBy, lock_path
 from musician.processes.machine import Machine
 from musician.processes.output import one_line
-from musician.processes.vital import HeldBy, lock_path
 from musician.protocol.conductor.orchestra import NO_RETRY_HELPS
 from musician.protocol.errors import (
     ClaimLost,
@@ -23,7 +23,7 @@ from musician.protocol.errors import (
     NoRepository,
     TreeNotReady,
 )
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.particulars import SelfCorrection
 from musician.protocol.messages.types import HandoffNotice
@@ -37,17 +37,17 @@ from musician.runtime.baselines import Baselines
 from musician.runtime.claiming import block, claim_task
 from musician.runtime.in_force import settings_of_task
 from musician.runtime.musician.session import Session
-from musician.runtime.papers import Papers
 from musician.runtime.program import load_task_file, program_of
 from musician.runtime.recording import Recorder
-from musician.runtime.resuming.lookback import Ground, look_back
+from musician.runtime.resuming.lookback import ClaimedSession, look_back
+from musician.runtime.task_files import TaskFiles
 from musician.runtime.tasks import raising_one
 from musician.runtime.tasktree import TaskTree
 from musician.runtime.world import WORLD, World
 from musician.service import Taken
 from musician.store.port import Store
 from musician.store.rows import MessageRow
-from musician.trees.ground import check_ground
+from musician.trees.preconditions import check_repository
 from musician.trees.root import Root
 
 MOST_REASON_CHARS = 500
@@ -152,10 +152,10 @@ async def _begin(
 ) -> r.End:
     """Play a claim. What it cannot begin or go on with it gives back, with the reason."""
     try:
-        ground, planned = await anyio.to_thread.run_sync(
+        claimed, planned = await anyio.to_thread.run_sync(
             partial(_prepare, root, store, taken, settings, world, agent)
         )
-        return await _play(ground, planned, stop)
+        return await _play(claimed, planned, stop)
     except ClaimLost:
         return r.End(kind=r.EndKind.LOST, reason="the claim was taken over")
     except (MusicianError, OSError) as error:
@@ -169,7 +169,7 @@ def _why_not(root: Root, error: Exception) -> str:
     if isinstance(error, TreeNotReady | NoRepository):
         return f"{NO_RETRY_HELPS}{error}"
     try:
-        check_ground(root, ())
+        check_repository(root, ())
     except MusicianError as unfit:
         return f"{NO_RETRY_HELPS}{unfit}"
     return f"could not go on: {error}"
@@ -177,7 +177,7 @@ def _why_not(root: Root, error: Exception) -> str:
 
 def _prepare(
     root: Root, store: Store, taken: Taken, settings: Settings, world: World, agent: str | None
-) -> tuple[Ground, str]:
+) -> tuple[ClaimedSession, str]:
     """What the session stands on, and the agent that plays: the plan's, if no other is wanted."""
     claim = taken.claim
     identity = world.machine.own_identity()
@@ -190,9 +190,9 @@ def _prepare(
     tree = world.open_tree(
         root, task, claim, plan_id=row.plan_id, base=None if plan is None else plan.base_commit
     )
-    papers = Papers(root, claim.task_id)
-    papers.begin()
-    ground = Ground(
+    task_files = TaskFiles(root, claim.task_id)
+    task_files.begin()
+    claimed = ClaimedSession(
         root=root,
         store=store,
         settings=settings,
@@ -203,12 +203,12 @@ def _prepare(
         setup=task.setup,
         baselines=Baselines(root=root, store=store, settings=settings, task=task, plan_id=row.plan_id),
         tree=tree,
-        papers=papers,
+        task_files=task_files,
         environment=_environment(root, store, taken, tree, identity),
         log=root.logs_dir / f"{claim.task_id}.agent.log",
         world=world,
     )
-    return ground, agent
+    return claimed, agent
 
 
 def _environment(
@@ -235,9 +235,9 @@ def _environment(
 
 def _give_back(root: Root, store: Store, taken: Taken, reason: str) -> None:
     """A session that cannot go on says why and ends its claim; what it has finished is kept."""
-    papers = Papers(root, taken.claim.task_id)
+    task_files = TaskFiles(root, taken.claim.task_id)
     about = f"- Session ID: {taken.claim.session_id}\n- Exit reason: {reason}\n"
-    path = papers.relative(papers.handoff)
+    path = task_files.relative(task_files.handoff)
     notice = HandoffNotice(
         reason=one_line(reason, MOST_REASON_CHARS),
         handoff_path=path,
@@ -256,72 +256,72 @@ def _give_back(root: Root, store: Store, taken: Taken, reason: str) -> None:
     )
 
 
-def _conversation(ground: Ground, agent: str) -> str:
+def _conversation(claimed: ClaimedSession, agent: str) -> str:
     """The token of the conversation to go on with, "" for a new one; what is gone on with is this session's then."""
-    before = service.conversation_before(ground.store, ground.claim)
+    before = service.conversation_before(claimed.store, claimed.claim)
     if before is None or not goes_on(
         agent=agent,
         last_agent=before.agent,
         exit_reason=before.exit_reason,
         context_pct=before.context_pct,
-        settings=ground.settings,
+        settings=claimed.settings,
     ):
         return ""
-    service.keep_conversation(ground.store, ground.claim, before.token)
+    service.keep_conversation(claimed.store, claimed.claim, before.token)
     service.record(
-        ground.store,
-        ground.claim,
-        Entry(kind=Kind.NOTE, text="the agent is given its last conversation to go on with"),
+        claimed.store,
+        claimed.claim,
+        Entry(kind=EntryKind.NOTE, text="the agent is given its last conversation to go on with"),
     )
     return before.token
 
 
-async def _play(ground: Ground, agent: str, stop: _Stop) -> r.End:
+async def _play(claimed: ClaimedSession, agent: str, stop: _Stop) -> r.End:
     recorder = Recorder(
-        store=ground.store,
-        claim=ground.claim,
-        papers=ground.papers,
-        tree=ground.tree,
-        worked_by=ground.worked_by,
-        title=ground.program.title,
+        store=claimed.store,
+        claim=claimed.claim,
+        task_files=claimed.task_files,
+        tree=claimed.tree,
+        worked_by=claimed.worked_by,
+        title=claimed.program.title,
     )
     session = Session(
-        store=ground.store,
-        claim=ground.claim,
-        agent=ground.world.agent(agent),
-        token=await anyio.to_thread.run_sync(partial(_conversation, ground, agent)),
-        tree=ground.tree,
-        papers=ground.papers,
-        settings=ground.settings,
-        state=MusicianState(program=ground.program, settings=ground.settings),
+        store=claimed.store,
+        claim=claimed.claim,
+        agent=claimed.world.agent(agent),
+        token=await anyio.to_thread.run_sync(partial(_conversation, claimed, agent)),
+        tree=claimed.tree,
+        task_files=claimed.task_files,
+        settings=claimed.settings,
+        state=MusicianState(program=claimed.program, settings=claimed.settings),
         recorder=recorder,
-        log=ground.log,
-        environment=ground.environment,
-        setup=ground.setup,
-        baselines=ground.baselines,
-        verify=ground.world.verify_checkpoint,
+        log=claimed.log,
+        environment=claimed.environment,
+        setup=claimed.setup,
+        baselines=claimed.baselines,
+        verify=claimed.world.verify_checkpoint,
     )
     with raising_one(), session:
         async with anyio.create_task_group() as group:
             group.start_soon(stop.tell, session)
-            started, last_seen_id = await _find_start(ground, stop.verifying)
+            started, last_seen_id = await _find_start(claimed, stop.verifying)
             end = await session.run(started, last_seen_id=last_seen_id)
             group.cancel_scope.cancel()
     return end
 
 
-async def _find_start(ground: Ground, verifying: anyio.CancelScope) -> tuple[i.Started, int]:
+async def _find_start(claimed: ClaimedSession, verifying: anyio.CancelScope) -> tuple[i.Started, int]:
     """Where to go on. What the conductor said meanwhile is handed over with it."""
-    found = await look_back(ground, verifying=verifying)
+    found = await look_back(claimed, verifying=verifying)
     view, resumed = found.view, found.resumed
     if found.unread:  # acknowledged by the engine, once a piece has heard them (D12)
         ids = tuple(message.id for message in found.unread)
-        await anyio.to_thread.run_sync(partial(service.deliver, ground.store, ground.claim, ids))
+        await anyio.to_thread.run_sync(partial(service.deliver, claimed.store, claimed.claim, ids))
     started = i.Started(
         progress=resumed.progress,
         errors_so_far=view.error_count,
         retry_limit=view.row.retry_limit,
-        report_path=ground.papers.relative(ground.papers.completion),
+        report_path=claimed.task_files.relative(claimed.task_files.completion),
         advice=resumed.advice,
         feedback=resumed.feedback,
         last_message_id=resumed.last_message_id,

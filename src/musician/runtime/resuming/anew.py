@@ -15,8 +15,8 @@ import anyio.to_thread
 from musician import service
 from musician.processes.output import one_line
 from musician.protocol.errors import GitFailed, NoRepository
-from musician.protocol.journal import Kind
-from musician.protocol.musician.program import Check
+from musician.protocol.journal import EntryKind
+from musician.protocol.musician.program import CheckpointItem
 from musician.protocol.resumption.mismatches import Mismatch
 from musician.protocol.rules.review import Verification
 from musician.protocol.states import State
@@ -29,10 +29,10 @@ from musician.verification.checkpoint import outcome_of
 from musician.verification.result import VerificationResult
 
 if TYPE_CHECKING:
-    from musician.runtime.resuming.lookback import Ground
+    from musician.runtime.resuming.lookback import ClaimedSession
 
 _MOST_TOLD_CHARS = 500
-_FINISHED = frozenset({Kind.COMPLETED, Kind.RETURNED, Kind.REWORKED, Kind.RECONCILED})
+_FINISHED = frozenset({EntryKind.COMPLETED, EntryKind.RETURNED, EntryKind.REWORKED, EntryKind.RECONCILED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class Anew:
 
 
 async def verify_anew(
-    ground: "Ground",
+    claimed: "ClaimedSession",
     view: TaskView,
     resumed: Resumed,
     mismatches: tuple[Mismatch, ...],
@@ -55,46 +55,46 @@ async def verify_anew(
 
     A signal must not wait for the tests (B32): cancelling ``verifying`` ends them.
     """
-    approved = _last_approved(ground, resumed)
+    approved = _last_approved(claimed, resumed)
     finished = resumed.progress.completed
-    deciding = check_to_decide(mismatches, ground.program)
+    deciding = check_to_decide(mismatches, claimed.program)
     anew = Anew()
     if approved is not None:
         anew = Anew(told=f"{approved.item}: interrupted")
         with verifying:
-            anew = await _as_approved(ground, view, approved)
+            anew = await _as_approved(claimed, view, approved)
     elif finished:
-        check = ground.program.check_after(finished[-1])
+        check = claimed.program.check_after(finished[-1])
         anew = Anew(told=f"nothing approved yet; the tests of {check.item}: interrupted")
         with verifying:
-            told, _ = await _run_here(ground, check)
+            told, _ = await _run_here(claimed, check)
             anew = Anew(
                 told=one_line(f"nothing approved yet; the tests of {check.item}: {told}", _MOST_TOLD_CHARS)
             )
     if deciding is not None:
         anew = replace(anew, outcome=None)
         with verifying:
-            anew = replace(anew, outcome=(await _run_here(ground, deciding, is_proof=True))[1])
+            anew = replace(anew, outcome=(await _run_here(claimed, deciding, is_proof=True))[1])
     return anew
 
 
-async def _as_approved(ground: "Ground", view: TaskView, check: Check) -> Anew:
+async def _as_approved(claimed: "ClaimedSession", view: TaskView, check: CheckpointItem) -> Anew:
     """Red is doubtful only where the approved work itself is, or nobody says that work went on since."""
     was = _approved_tree(view, check)
-    is_now = was is None or was == await anyio.to_thread.run_sync(ground.tree.tree_id)
+    is_now = was is None or was == await anyio.to_thread.run_sync(claimed.tree.tree_id)
     if is_now or not _went_on(view, check):
-        told, outcome = await _run_here(ground, check)
+        told, outcome = await _run_here(claimed, check)
     else:
-        told, outcome = await _run_as_it_was(ground, check, was or "")
+        told, outcome = await _run_as_it_was(claimed, check, was or "")
         if outcome is not Verification.GREEN:  # it may lack what no commit holds
-            here, there = await _run_here(ground, check)
+            here, there = await _run_here(claimed, check)
             told, outcome = (here, there) if there is Verification.GREEN else (told, outcome)
     told = one_line(f"{check.item}: {told}", _MOST_TOLD_CHARS)
     doubts = (f"approved before, and red now: {told}",) if outcome is Verification.RED else ()
     return Anew(told=told, doubts=doubts, outcome=outcome)
 
 
-def _approved_tree(view: TaskView, check: Check) -> str | None:
+def _approved_tree(view: TaskView, check: CheckpointItem) -> str | None:
     """The tree that was verified and approved at a checkpoint; None where no verification says."""
     approved = [
         each.message_id
@@ -105,71 +105,77 @@ def _approved_tree(view: TaskView, check: Check) -> str | None:
     return trees[-1] if trees else None
 
 
-def _went_on(view: TaskView, check: Check) -> bool:
+def _went_on(view: TaskView, check: CheckpointItem) -> bool:
     """Whether anything was finished since a checkpoint was approved; what was only begun is set aside by now."""
-    approved = [row.id for row in view.journal if row.kind == Kind.APPROVED and row.item == check.item]
+    approved = [row.id for row in view.journal if row.kind == EntryKind.APPROVED and row.item == check.item]
     return any(row.kind in _FINISHED and row.id > approved[-1] for row in view.journal if approved)
 
 
-async def _run_as_it_was(ground: "Ground", check: Check, tree_id: str) -> tuple[str, Verification]:
+async def _run_as_it_was(
+    claimed: "ClaimedSession", check: CheckpointItem, tree_id: str
+) -> tuple[str, Verification]:
     try:
-        async with ground.world.old_tree(ground.tree.path, tree_id, env=ground.environment) as old:
-            environment = {**ground.environment, **old.env}
-            result = await _run(ground, check, old.path, tree_id, environment)
+        async with claimed.world.old_tree(claimed.tree.path, tree_id, env=claimed.environment) as old:
+            environment = {**claimed.environment, **old.env}
+            result = await _run(claimed, check, old.path, tree_id, environment)
     except (GitFailed, NoRepository, OSError) as error:
         return f"cannot be laid out as it was: {error}", Verification.CANNOT_RUN
-    return await _kept(ground, check, result)
+    return await _kept(claimed, check, result)
 
 
-async def _run_here(ground: "Ground", check: Check, *, is_proof: bool = False) -> tuple[str, Verification]:
+async def _run_here(
+    claimed: "ClaimedSession", check: CheckpointItem, *, is_proof: bool = False
+) -> tuple[str, Verification]:
     """What was found. What cannot be set up cannot be run, which is not red.
 
     ``is_proof``: it is to show that work is there, so that what failed before it began is no excuse.
     """
     problem = await prepare_tree(
-        ground.setup,
-        tree=ground.tree.path,
-        env=ground.environment,
-        time_limit_s=ground.settings.time.step_limit_s,
-        on_process=ground.record_agent,
+        claimed.setup,
+        tree=claimed.tree.path,
+        env=claimed.environment,
+        time_limit_s=claimed.settings.time.step_limit_s,
+        on_process=claimed.record_agent,
     )
     if problem:
         return problem, Verification.CANNOT_RUN
-    tree_id = await anyio.to_thread.run_sync(ground.tree.tree_id)
-    result = await _run(ground, check, ground.tree.path, tree_id, ground.environment, is_proof=is_proof)
-    return await _kept(ground, check, result)
+    tree_id = await anyio.to_thread.run_sync(claimed.tree.tree_id)
+    result = await _run(claimed, check, claimed.tree.path, tree_id, claimed.environment, is_proof=is_proof)
+    return await _kept(claimed, check, result)
 
 
 async def _run(
-    ground: "Ground",
-    check: Check,
+    claimed: "ClaimedSession",
+    check: CheckpointItem,
     tree: Path,
     tree_id: str,
     environment: dict[str, str],
     *,
     is_proof: bool = False,
 ) -> VerificationResult:
-    return await ground.world.verify(
+    return await claimed.world.verify(
         check.commands,
         tree=tree,
         tree_id=tree_id,
-        log=ground.log,
+        log=claimed.log,
         env=environment,
-        time_limit_s=ground.settings.time.verification_limit_s,
+        time_limit_s=claimed.settings.time.verification_limit_s,
         checkpoint=check.number,
         full=False,
-        on_process=ground.record_agent,
-        before=None if is_proof or ground.baselines is None else ground.baselines.at(ground.tree.start),
+        on_process=claimed.record_agent,
+        before=None if is_proof or claimed.baselines is None else claimed.baselines.at(claimed.tree.start),
     )
 
 
-async def _kept(ground: "Ground", check: Check, result: VerificationResult) -> tuple[str, Verification]:
+async def _kept(
+    claimed: "ClaimedSession", check: CheckpointItem, result: VerificationResult
+) -> tuple[str, Verification]:
     """Stored as evidence of this claim, and said in one line."""
     outcome = outcome_of(result)
     keep = partial(
         service.store_verification,
-        ground.store,
-        ground.claim,
+        claimed.store,
+        claimed.claim,
         checkpoint=check.number,
         covers_all=False,
         outcome=outcome,
@@ -180,10 +186,10 @@ async def _kept(ground: "Ground", check: Check, result: VerificationResult) -> t
     return result.tests_line(), outcome
 
 
-def _last_approved(ground: "Ground", resumed: Resumed) -> Check | None:
+def _last_approved(claimed: "ClaimedSession", resumed: Resumed) -> CheckpointItem | None:
     approved = [
         item
-        for item in ground.program.items
-        if isinstance(item, Check) and item.item in resumed.progress.approved
+        for item in claimed.program.items
+        if isinstance(item, CheckpointItem) and item.item in resumed.progress.approved
     ]
     return approved[-1] if approved else None

@@ -17,7 +17,7 @@ from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
 from musician.protocol.claim import Claim
 from musician.protocol.errors import EvidenceMissing
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.types import Resumption
 from musician.protocol.musician.program import Program
 from musician.protocol.resumption.mismatches import Mismatch
@@ -28,12 +28,12 @@ from musician.runtime.belongings import end_what_runs
 from musician.runtime.covering import approved_as_it_is
 from musician.runtime.heartbeat import beating
 from musician.runtime.owners import ownerless_tasks
-from musician.runtime.papers import Papers
 from musician.runtime.resuming.anew import Anew, verify_anew
 from musician.runtime.resuming.handoffs import Left, what_was_left
 from musician.runtime.resuming.reconciling import Settled, compare, settle
 from musician.runtime.resuming.resolutions import take_up_resolution
 from musician.runtime.resuming.resumption import Resumed, reconcile, resumption_message
+from musician.runtime.task_files import TaskFiles
 from musician.runtime.tasks import raising_one
 from musician.runtime.tasktree import TaskTree
 from musician.runtime.world import WORLD, World
@@ -50,7 +50,7 @@ _MOST_TOLD = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class ClaimedSession:
     """What a claimed session stands on. ``setup`` is the command that prepares its tree, None if there is none.
 
     ``baselines`` say what failed before the task began; None where nobody can read the task.
@@ -66,7 +66,7 @@ class Ground:
     setup: str | None
     baselines: Baselines | None
     tree: TaskTree
-    papers: Papers
+    task_files: TaskFiles
     environment: dict[str, str]
     log: Path
     world: World = WORLD
@@ -74,7 +74,7 @@ class Ground:
     def note(self, *entries: Entry) -> None:
         """Into the journal and the files in ``temp/``. Blocks."""
         service.record(self.store, self.claim, *entries)
-        self.papers.note(entries)
+        self.task_files.note(entries)
 
     async def record_agent(self, identity: ProcessIdentity) -> None:
         record = partial(service.record_process, self.store, self.claim, "agent", identity)
@@ -82,7 +82,7 @@ class Ground:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class Lookback:
     """What was found. ``view`` is from before; ``notice`` is None where nobody worked on the task before.
 
     ``doubts`` are what a session does not go on with before the conductor has answered.
@@ -97,21 +97,21 @@ class Outlook:
 
 
 async def look_back(
-    ground: Ground,
+    claimed: ClaimedSession,
     *,
     is_new: bool = True,
     context_pct: float | None = None,
     verifying: anyio.CancelScope | None = None,
-) -> Outlook:
+) -> Lookback:
     """Bring journal, git and verdicts into agreement, re-verify, and say that the session takes over.
 
     ``is_new``: this process has just made the claim. Cancelling ``verifying`` ends a verification that somebody must
     not wait for (B32). The heartbeat is kept fresh meanwhile; :class:`ClaimLost` once the claim is another's.
     """
     with raising_one():
-        async with beating(ground.store, ground.claim, ground.settings):
+        async with beating(claimed.store, claimed.claim, claimed.settings):
             return await _look_back(
-                ground,
+                claimed,
                 is_new=is_new,
                 context_pct=context_pct,
                 verifying=verifying or anyio.CancelScope(),
@@ -119,9 +119,9 @@ async def look_back(
 
 
 async def _look_back(
-    ground: Ground, *, is_new: bool, context_pct: float | None, verifying: anyio.CancelScope
-) -> Outlook:
-    store, claim = ground.store, ground.claim
+    claimed: ClaimedSession, *, is_new: bool, context_pct: float | None, verifying: anyio.CancelScope
+) -> Lookback:
+    store, claim = claimed.store, claimed.claim
     view = await anyio.to_thread.run_sync(partial(service.task_view, store, claim.task_id))
     unread = await anyio.to_thread.run_sync(partial(service.unread, store, claim.task_id))
     said = await anyio.to_thread.run_sync(partial(service.messages_of, store, claim.task_id))
@@ -131,29 +131,29 @@ async def _look_back(
             end_what_runs,
             store,
             view,
-            ground.tree.path,
-            ground.settings,
+            claimed.tree.path,
+            claimed.settings,
             but=claim.session_id,
-            machine=ground.world.machine,
+            machine=claimed.world.machine,
         )
         cleared = await anyio.to_thread.run_sync(clear)
     resolution: tuple[Entry, ...] = ()
     if is_new:
-        take_up = partial(take_up_resolution, view, ground.tree)
+        take_up = partial(take_up_resolution, view, claimed.tree)
         resolution = await anyio.to_thread.run_sync(take_up)
-    find = partial(reconcile, view, unread, ground.program, ground.tree, said=said)
+    find = partial(reconcile, view, unread, claimed.program, claimed.tree, said=said)
     resumed = await anyio.to_thread.run_sync(partial(find, set_aside=is_new, resolution=resolution))
-    status = ground.papers.found_status()  # before this session writes into it
-    resumed = await anyio.to_thread.run_sync(partial(_with_approval, ground, resumed))
-    notes = (Entry(kind=Kind.NOTE, text=cleared),) if cleared else ()
-    entries = (*_beginning(ground, view), *notes, *resumed.entries)
-    await anyio.to_thread.run_sync(partial(ground.note, *entries))
-    left = what_was_left(view, ground.papers.found_handoff(), epoch=claim.epoch)
+    status = claimed.task_files.found_status()  # before this session writes into it
+    resumed = await anyio.to_thread.run_sync(partial(_with_approval, claimed, resumed))
+    notes = (Entry(kind=EntryKind.NOTE, text=cleared),) if cleared else ()
+    entries = (*_beginning(claimed, view), *notes, *resumed.entries)
+    await anyio.to_thread.run_sync(partial(claimed.note, *entries))
+    left = what_was_left(view, claimed.task_files.found_handoff(), epoch=claim.epoch)
     if left is None:
-        return Outlook(view=view, unread=unread, resumed=resumed)
-    mismatches = await anyio.to_thread.run_sync(partial(_compare, ground, view, resumed, left, status))
-    anew = await verify_anew(ground, view, resumed, mismatches, verifying)
-    settled = await anyio.to_thread.run_sync(partial(_settle, ground, view, resumed, mismatches, anew))
+        return Lookback(view=view, unread=unread, resumed=resumed)
+    mismatches = await anyio.to_thread.run_sync(partial(_compare, claimed, view, resumed, left, status))
+    anew = await verify_anew(claimed, view, resumed, mismatches, verifying)
+    settled = await anyio.to_thread.run_sync(partial(_settle, claimed, view, resumed, mismatches, anew))
     doubts = (*settled.doubts, *anew.doubts)
     corrected = replace(
         resumed,
@@ -166,17 +166,17 @@ async def _look_back(
         corrected,
         left,
         tuple(one_line(each, _MOST_TOLD_CHARS) for each in settled.told[:_MOST_TOLD]),
-        program=ground.program,
-        settings=ground.settings,
-        worked_by=ground.worked_by,
+        program=claimed.program,
+        settings=claimed.settings,
+        worked_by=claimed.worked_by,
         context_pct=context_pct,
         verification=anew.told,
         is_doubtful=bool(doubts),
     )
-    say = partial(_announce, ground, view, notice, settled.entries, context_pct)
+    say = partial(_announce, claimed, view, notice, settled.entries, context_pct)
     await anyio.to_thread.run_sync(say)
-    count = partial(ownerless_tasks, ground.root, store, claim.task_id, ground.settings)
-    return Outlook(
+    count = partial(ownerless_tasks, claimed.root, store, claim.task_id, claimed.settings)
+    return Lookback(
         view=view,
         unread=unread,
         resumed=corrected,
@@ -186,65 +186,71 @@ async def _look_back(
     )
 
 
-def _with_approval(ground: Ground, resumed: Resumed) -> Resumed:
+def _with_approval(claimed: ClaimedSession, resumed: Resumed) -> Resumed:
     """An approved completion that does not cover what is there any more is none: it is submitted again (D28)."""
-    final = ground.program.items[-1].item
+    final = claimed.program.items[-1].item
     if final not in resumed.progress.approved:
         return resumed
     try:
-        approved_as_it_is(ground.store, ground.claim, ground.tree)
+        approved_as_it_is(claimed.store, claimed.claim, claimed.tree)
     except EvidenceMissing as overtaken:
-        undone = Entry(kind=Kind.UNDONE, item=final, text=overtaken.missing)
+        undone = Entry(kind=EntryKind.UNDONE, item=final, text=overtaken.missing)
         return replace(resumed, progress=resumed.progress.after([undone]), entries=(*resumed.entries, undone))
     return resumed
 
 
-def _beginning(ground: Ground, view: TaskView) -> tuple[Entry, ...]:
+def _beginning(claimed: ClaimedSession, view: TaskView) -> tuple[Entry, ...]:
     """That the claim was made, unless it is written down already."""
-    epoch = ground.claim.epoch
-    if any(row.claim_epoch == epoch and row.kind == Kind.CLAIMED for row in view.journal):
+    epoch = claimed.claim.epoch
+    if any(row.claim_epoch == epoch and row.kind == EntryKind.CLAIMED for row in view.journal):
         return ()
     return (
-        Entry(kind=Kind.CLAIMED, text=ground.claim.session_id),
-        Entry(kind=Kind.LOADED, text=ground.instruction_path),
+        Entry(kind=EntryKind.CLAIMED, text=claimed.claim.session_id),
+        Entry(kind=EntryKind.LOADED, text=claimed.instruction_path),
     )
 
 
 def _compare(
-    ground: Ground, view: TaskView, resumed: Resumed, left: Left, status: list[str]
+    claimed: ClaimedSession, view: TaskView, resumed: Resumed, left: Left, status: list[str]
 ) -> tuple[Mismatch, ...]:
-    tolerance_s = ground.settings.heartbeat.skew_tolerance_s
+    tolerance_s = claimed.settings.heartbeat.skew_tolerance_s
     return compare(
         view,
         resumed,
         left,
-        program=ground.program,
-        tree=ground.tree,
-        papers=ground.papers,
+        program=claimed.program,
+        tree=claimed.tree,
+        task_files=claimed.task_files,
         status=status,
-        future_messages=service.future_messages(ground.store, ground.claim.task_id, tolerance_s=tolerance_s),
+        future_messages=service.future_messages(
+            claimed.store, claimed.claim.task_id, tolerance_s=tolerance_s
+        ),
     )
 
 
 def _settle(
-    ground: Ground, view: TaskView, resumed: Resumed, mismatches: tuple[Mismatch, ...], anew: Anew
+    claimed: ClaimedSession, view: TaskView, resumed: Resumed, mismatches: tuple[Mismatch, ...], anew: Anew
 ) -> Settled:
     return settle(
         mismatches,
         resumed,
         view,
-        program=ground.program,
-        tree=ground.tree,
-        papers=ground.papers,
+        program=claimed.program,
+        tree=claimed.tree,
+        task_files=claimed.task_files,
         verification=anew.outcome,
     )
 
 
 def _announce(
-    ground: Ground, view: TaskView, notice: Resumption, entries: tuple[Entry, ...], context_pct: float | None
+    claimed: ClaimedSession,
+    view: TaskView,
+    notice: Resumption,
+    entries: tuple[Entry, ...],
+    context_pct: float | None,
 ) -> None:
     """What was decided and that the session takes over are one act; the files follow."""
-    entry = Entry(kind=Kind.RESUMED, text=notice.render(), context_pct=context_pct)
-    service.announce(ground.store, ground.claim, notice.render(), *entries, entry)
-    ground.papers.restore(map(service.as_entry, view.journal))
-    ground.papers.note((*entries, entry))
+    entry = Entry(kind=EntryKind.RESUMED, text=notice.render(), context_pct=context_pct)
+    service.announce(claimed.store, claimed.claim, notice.render(), *entries, entry)
+    claimed.task_files.restore(map(service.as_entry, view.journal))
+    claimed.task_files.note((*entries, entry))

@@ -8,9 +8,10 @@ session that is killed before that leaves its successor the same picture.
 from collections.abc import Callable
 
 from musician import service
-from musician.protocol.journal import RESOLVED_BY_HAND, Entry, Kind, deviation_in
+from musician.protocol.journal import RESOLVED_BY_HAND, Entry, EntryKind, deviation_in
 from musician.protocol.messages.kinds import VERDICT_OF
-from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.musician.program import CheckpointItem, Play, Program
+from musician.protocol.resumption.file_claims import claims_of_handoff, claims_of_status
 from musician.protocol.resumption.handoff import HandoffKind
 from musician.protocol.resumption.mismatches import (
     Class,
@@ -21,21 +22,20 @@ from musician.protocol.resumption.mismatches import (
     decide,
     find_mismatches,
 )
-from musician.protocol.resumption.telling import told_by_handoff, told_by_status
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.rules.review import Verification
 from musician.protocol.states import CLAIMABLE, State
 from musician.protocol.values import dataclass
-from musician.runtime.papers import Papers, missing_lines
 from musician.runtime.resuming.handoffs import Left
 from musician.runtime.resuming.resumption import Resumed
+from musician.runtime.task_files import TaskFiles, missing_lines
 from musician.runtime.tasktree import TaskTree
 from musician.service import TaskView
 from musician.store.rows import HistoryRow
 
 _BETWEEN_SESSIONS = CLAIMABLE | {State.EXITED}
-_CHANGED = frozenset({Kind.UNDONE, Kind.SKIPPED})
-_UNHEARD = frozenset({Kind.RECONCILED, Kind.REWORKED})
+_CHANGED = frozenset({EntryKind.UNDONE, EntryKind.SKIPPED})
+_UNHEARD = frozenset({EntryKind.RECONCILED, EntryKind.REWORKED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ def compare(
     *,
     program: Program,
     tree: TaskTree,
-    papers: Papers,
+    task_files: TaskFiles,
     status: list[str],
     future_messages: tuple[int, ...],
 ) -> tuple[Mismatch, ...]:
@@ -68,18 +68,20 @@ def compare(
     upcoming = next((item for item in program.items if not resumed.progress.is_done(item.item)), None)
     fresh = sum(deviation_in(entry) is not None for entry in resumed.entries)  # the file has them already
     resolved = {entry.item for entry in resumed.entries if entry.text == RESOLVED_BY_HAND}
-    lines = max(0, len(papers.found_deviations()) - fresh)
+    lines = max(0, len(task_files.found_deviations()) - fresh)
     known = Known(
         items=tuple(item.item for item in program.items),
         done=resumed.progress.skipped.union(resumed.progress.completed),
         approved=resumed.progress.approved,
-        begun=frozenset(entry.item for entry in entries if entry.kind in (Kind.STARTED, Kind.LAUNCHED)),
+        begun=frozenset(
+            entry.item for entry in entries if entry.kind in (EntryKind.STARTED, EntryKind.LAUNCHED)
+        ),
         next_item="" if upcoming is None else upcoming.item,
         commit=None if resolved else tree.tip(),
         unheard_items=tuple(
             entry.item for entry in resumed.entries if entry.kind in _UNHEARD and entry.item not in resolved
         ),
-        unheard_verdicts=tuple(entry.item for entry in resumed.entries if entry.kind is Kind.APPROVED),
+        unheard_verdicts=tuple(entry.item for entry in resumed.entries if entry.kind is EntryKind.APPROVED),
         changed=frozenset(entry.item for entry in resumed.entries if entry.kind in _CHANGED),
         moved_to=resumed.moved_to,
         lost=_lost(view, resumed, tree, steps),
@@ -89,16 +91,16 @@ def compare(
         ended_in_error=_ended_in_error(view.history),
         future_messages=future_messages,
     )
-    text = papers.found_handoff()
+    text = task_files.found_handoff()
     is_whole = left.kind is HandoffKind.WHOLE and text is not None
     return find_mismatches(
         known,
-        status=told_by_status(status),
-        handoff=told_by_handoff(text, steps) if is_whole and text is not None else None,
+        status=claims_of_status(status),
+        handoff=claims_of_handoff(text, steps) if is_whole and text is not None else None,
     )
 
 
-def check_to_decide(mismatches: tuple[Mismatch, ...], program: Program) -> Check | None:
+def check_to_decide(mismatches: tuple[Mismatch, ...], program: Program) -> CheckpointItem | None:
     """The checkpoint whose verification decides what is suspicious; None where the usual one will do."""
     about = [item for each in mismatches if each.cls is Class.SUSPICIOUS for item in each.items]
     if not about:
@@ -114,7 +116,7 @@ def settle(
     *,
     program: Program,
     tree: TaskTree,
-    papers: Papers,
+    task_files: TaskFiles,
     verification: Verification | None,
 ) -> Settled:
     """Correct what is benign, decide what is suspicious, ask what is contradictory. Blocks."""
@@ -125,7 +127,7 @@ def settle(
     for each in mismatches:
         if each.cls is not Class.SUSPICIOUS:
             lines.append(f"{each.cls}: {each}")
-            entries.append(Entry(kind=Kind.NOTE, text=f"mismatch, {lines[-1]}"))
+            entries.append(Entry(kind=EntryKind.NOTE, text=f"mismatch, {lines[-1]}"))
             continue
         decision = decide(
             each,
@@ -134,15 +136,15 @@ def settle(
             has_unfinished=bool(traces.unfinished),
         )
         lines.append(f"{each.cls}, found {decision}: {each}")
-        entries.append(Entry(kind=Kind.DEVIATION, text=f"mismatch, {lines[-1]}", severity=Severity.LOW))
+        entries.append(Entry(kind=EntryKind.DEVIATION, text=f"mismatch, {lines[-1]}", severity=Severity.LOW))
         entries += _corrections(each, decision, resumed, program)
         if decision is not Decision.DONE and each.items:
             advice.append(_advice(each, decision, traces.unfinished))
     if any(each.kind is MismatchKind.DEVIATIONS_DIFFER for each in mismatches):
         known = [*map(service.as_entry, view.journal), *resumed.entries]
         entries += [
-            Entry(kind=Kind.DEVIATION, severity=severity, text=f"found in the deviations file: {line}")
-            for severity, line in papers.untold_deviations(known)
+            Entry(kind=EntryKind.DEVIATION, severity=severity, text=f"found in the deviations file: {line}")
+            for severity, line in task_files.untold_deviations(known)
         ]
     doubts = tuple(str(each) for each in mismatches if each.cls is Class.CONTRADICTORY)
     return Settled(told=tuple(lines), entries=tuple(entries), advice=tuple(advice), doubts=doubts)
@@ -156,7 +158,7 @@ class _Traces:
         commits = [row.commit_id for row in view.journal if row.commit_id]
         commits += [entry.commit_id for entry in resumed.entries if entry.commit_id]
         self._last = commits[-1] if commits else tree.start
-        set_aside = [entry.text for entry in resumed.entries if entry.kind is Kind.SET_ASIDE]
+        set_aside = [entry.text for entry in resumed.entries if entry.kind is EntryKind.SET_ASIDE]
         earlier = [session.claim_epoch for session in view.sessions if session.ended_at is not None]
         kept = tree.unfinished(earlier[-1]) if earlier else ()
         self.unfinished = tuple(dict.fromkeys([*set_aside, *kept]))
@@ -170,13 +172,18 @@ class _Traces:
 def _corrections(mismatch: Mismatch, decision: Decision, resumed: Resumed, program: Program) -> list[Entry]:
     """How the log is corrected: what is done after all, or done no more."""
     if mismatch.kind is MismatchKind.STEPS_AHEAD and decision is Decision.DONE:
-        return [Entry(kind=Kind.RECONCILED, item=item, text="by its verification") for item in mismatch.items]
+        return [
+            Entry(kind=EntryKind.RECONCILED, item=item, text="by its verification") for item in mismatch.items
+        ]
     if mismatch.kind is MismatchKind.STEPS_AHEAD:  # else the status file tells every successor the same again
-        return [Entry(kind=Kind.UNDONE, item=item, text=f"found {decision} done") for item in mismatch.items]
+        return [
+            Entry(kind=EntryKind.UNDONE, item=item, text=f"found {decision} done") for item in mismatch.items
+        ]
     if mismatch.kind is MismatchKind.WORK_LOST and decision is not Decision.DONE:
         undone = [name for item in mismatch.items for name in program.undone_with(item, resumed.progress)]
         return [
-            Entry(kind=Kind.UNDONE, item=name, text="its commit is gone") for name in dict.fromkeys(undone)
+            Entry(kind=EntryKind.UNDONE, item=name, text="its commit is gone")
+            for name in dict.fromkeys(undone)
         ]
     return []
 

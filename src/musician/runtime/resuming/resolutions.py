@@ -7,16 +7,16 @@ once the session waits.
 """
 
 from musician.protocol.conductor.orchestra import is_merge_trouble
-from musician.protocol.journal import RESOLVED_BY_HAND, REWORK_BEGINS, Entry, Kind
+from musician.protocol.journal import RESOLVED_BY_HAND, REWORK_BEGINS, Entry, EntryKind
 from musician.protocol.names import CONDUCTOR
 from musician.runtime.resuming.resumption import REWORK, checkpoint_number, reworked_since
 from musician.runtime.tasktree import TaskTree
 from musician.service import TaskView
 
-_AT_REST = frozenset({Kind.SUBMITTED, Kind.ERROR, Kind.HANDOFF})
+_AT_REST = frozenset({EntryKind.SUBMITTED, EntryKind.ERROR, EntryKind.HANDOFF})
 """With these a session's work ends."""
 
-_HEARD = frozenset({Kind.SENT_BACK, Kind.NOTE})
+_HEARD = frozenset({EntryKind.SENT_BACK, EntryKind.NOTE})
 """With these it hears what is to be done, and has not begun it."""
 
 
@@ -49,11 +49,11 @@ def take_up_resolution(view: TaskView, tree: TaskTree) -> tuple[Entry, ...]:
     if commits:
         tree.expect(commits[-1])
     number = checkpoint_number(view.submissions[-1])
-    before = sum(row.kind == Kind.REWORKED for row in view.journal)
+    before = sum(row.kind == EntryKind.REWORKED for row in view.journal)
     item = f"{REWORK}{number}.{before + 1}"
     found = tree.take_resolution(item)
     if found is None:
         return ()
     commit, beside = found
-    reworked = Entry(kind=Kind.REWORKED, item=item, text=RESOLVED_BY_HAND, commit_id=commit)
-    return (reworked,) if beside is None else (reworked, Entry(kind=Kind.SET_ASIDE, text=beside))
+    reworked = Entry(kind=EntryKind.REWORKED, item=item, text=RESOLVED_BY_HAND, commit_id=commit)
+    return (reworked,) if beside is None else (reworked, Entry(kind=EntryKind.SET_ASIDE, text=beside))

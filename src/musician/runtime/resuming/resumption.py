@@ -9,13 +9,13 @@ from collections import Counter
 
 from musician import service
 from musician.protocol.errors import UnreadableMessage
-from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.journal import Entry, EntryKind, Progress
 from musician.protocol.messages.corrections import corrections_in, order_id
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.particulars import Counted, Deviations, SelfCorrection
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import Resumption
-from musician.protocol.musician.program import Check, Play, Program, ordered
+from musician.protocol.musician.program import CheckpointItem, Play, Program, ordered
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.resumption.handoff import Ending
 from musician.protocol.rules.budget import average_agent_cost
@@ -81,7 +81,7 @@ def reconcile(
     moved_to = tree.moved_off() if set_aside else None
     ref = tree.set_aside() if set_aside else None
     if ref is not None:
-        found.append(Entry(kind=Kind.SET_ASIDE, text=ref))
+        found.append(Entry(kind=EntryKind.SET_ASIDE, text=ref))
     found += _kept_unheard(view, tree, program, progress, but=resolution)
     progress = progress.after(found)
     orders = unheard_orders(progress, said)
@@ -117,9 +117,9 @@ def _kept_unheard(
         if kept.commit in heard:
             continue
         if kept.item in plays:
-            kind = Kind.RECONCILED
+            kind = EntryKind.RECONCILED
         elif kept.item.startswith(REWORK):
-            kind = Kind.REWORKED
+            kind = EntryKind.REWORKED
         else:
             continue
         entries.append(Entry(kind=kind, item=kept.item, text="by its commit", commit_id=kept.commit))
@@ -132,7 +132,7 @@ def _kept_unheard(
 
 
 def _has_reworked(found: list[Entry]) -> bool:
-    return any(entry.kind is Kind.REWORKED for entry in found)
+    return any(entry.kind is EntryKind.REWORKED for entry in found)
 
 
 def checkpoint_number(submission: SubmissionRow) -> int | None:
@@ -167,7 +167,7 @@ def unheard_verdicts(view: TaskView) -> tuple[Entry, ...]:
     news = []
     for item, each in given:
         sent_back = each.verdict in (State.REVIEW_FAILED, State.FIX_PROPOSED)
-        kind = Kind.SENT_BACK if sent_back else Kind.APPROVED
+        kind = EntryKind.SENT_BACK if sent_back else EntryKind.APPROVED
         if not sent_back and each.verdict is not State.REVIEW_APPROVED:
             continue
         heard[kind, item] -= 1
@@ -234,7 +234,7 @@ def _estimate(program: Program, progress: Progress, settings: Settings) -> str:
 def _open_feedback(view: TaskView, program: Program, progress: Progress) -> str:
     """The text of the last rejection, if nothing was reworked since."""
     upcoming = program.next_item(progress)
-    if not view.submissions or not isinstance(upcoming, Check):
+    if not view.submissions or not isinstance(upcoming, CheckpointItem):
         return ""
     last = view.submissions[-1]
     sent_back = last.verdict in (State.REVIEW_FAILED, State.FIX_PROPOSED)
@@ -247,8 +247,8 @@ def _open_feedback(view: TaskView, program: Program, progress: Progress) -> str:
 def reworked_since(journal: tuple[JournalRow, ...]) -> bool:
     """Whether anything was since the last submission."""
     for row in reversed(journal):
-        if row.kind == Kind.REWORKED:
+        if row.kind == EntryKind.REWORKED:
             return True
-        if row.kind == Kind.SUBMITTED:
+        if row.kind == EntryKind.SUBMITTED:
             return False
     return False

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from musician.store.query import Command, Query, Row
+from musician.store.rows.documents import HumanRow
 from musician.store.rows.messages import MessageRow
-from musician.store.rows.papers import HumanRow
 from musician.store.rows.sessions import JournalRow
 from musician.store.rows.tasks import HistoryRow
 

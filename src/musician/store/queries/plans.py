@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from musician.protocol.states import State
 from musician.store.query import Command, Query
-from musician.store.rows.papers import HumanRow, PlanRow
+from musician.store.rows.documents import HumanRow, PlanRow
 
 
 class PhaseRow(NamedTuple):

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from musician.store.query import Command, Query
-from musician.store.rows.papers import ProposalRow
+from musician.store.rows.documents import ProposalRow
 
 
 class OpenProposalRow(NamedTuple):

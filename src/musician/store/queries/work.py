@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from musician.store.query import Command, Query
-from musician.store.rows.papers import DocumentRow
+from musician.store.rows.documents import DocumentRow
 from musician.store.rows.sessions import JournalRow
 from musician.store.rows.submissions import OpinionRow, VerificationRow
 

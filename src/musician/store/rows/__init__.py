@@ -10,8 +10,8 @@ from musician.on_demand import on_demand
 
 if TYPE_CHECKING:
     from musician.store.rows.clients import *
+    from musician.store.rows.documents import *
     from musician.store.rows.messages import *
-    from musician.store.rows.papers import *
     from musician.store.rows.sessions import *
     from musician.store.rows.submissions import *
     from musician.store.rows.tasks import *
@@ -21,7 +21,7 @@ else:
         {
             "clients": "ClientRow",
             "messages": "MessageRow",
-            "papers": "DocumentRow HumanRow PlanRow ProposalRow",
+            "documents": "DocumentRow HumanRow PlanRow ProposalRow",
             "sessions": "ConversationRow JournalRow ProcessRow SessionRow",
             "submissions": "OpinionRow SubmissionRow VerificationRow",
             "tasks": "HistoryRow TaskRow",

@@ -21,7 +21,7 @@ import apsw
 
 from musician.protocol.errors import StatementRefused
 from musician.protocol.values import dataclass
-from musician.store.port import Answer, Change
+from musician.store.port import Answer, RowChange
 from musician.store.query import Value
 from musician.store.sqlite.functions import MOST_ASKED_BYTES, OURS, QUICK
 from musician.store.sqlite.texts import read_bytes
@@ -89,7 +89,9 @@ def _answer(connection: apsw.Connection, sql: str, *, most_rows: int, most_bytes
     return Answer(columns=columns, rows=tuple(rows), more=False)
 
 
-def alter(connection: apsw.Connection, sql: str, *, writable: Mapping[str, Set[str]]) -> tuple[Change, ...]:
+def alter(
+    connection: apsw.Connection, sql: str, *, writable: Mapping[str, Set[str]]
+) -> tuple[RowChange, ...]:
     """Run statements that change rows, within a transaction of the caller's; the changes, in order.
 
     ``writable`` are the tables that may be named, each with the columns an UPDATE may set. What triggers change is
@@ -118,7 +120,7 @@ def alter(connection: apsw.Connection, sql: str, *, writable: Mapping[str, Set[s
         finally:
             connection.preupdate_hook(None)
     return tuple(
-        Change(
+        RowChange(
             table=table,
             before=None if old is None else dict(zip(columns[table], old, strict=True)),
             after=None if new is None else dict(zip(columns[table], new, strict=True)),

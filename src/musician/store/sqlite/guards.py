@@ -18,7 +18,7 @@ the order in which triggers fire.
 
 from collections.abc import Iterator
 
-from musician.protocol.journal import WORK, Kind
+from musician.protocol.journal import WORK, EntryKind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR, FALLBACK_PREFIX
 from musician.protocol.states import CLAIMABLE, State
@@ -194,7 +194,7 @@ def _completion() -> Iterator[str]:
         f" WHERE s.id = ({latest}) AND s.message_type = '{MessageType.COMPLETION}'"
         f" AND v.to_state = '{State.REVIEW_APPROVED}' AND v.message_id > s.message_id)"
     )
-    played = list_of(kind for kind in Kind if kind in WORK)
+    played = list_of(kind for kind in EntryKind if kind in WORK)
     moved = (
         "EXISTS (SELECT 1 FROM covered c JOIN journal j ON j.task_id = c.task_id AND j.id > c.entry_id"
         f" WHERE c.message_id = (SELECT message_id FROM history WHERE id = ({latest})) AND j.kind IN ({played}))"

@@ -8,7 +8,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from musician.protocol.journal import WORK, Kind
+from musician.protocol.journal import WORK, EntryKind
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
 from musician.store.sqlite.literals import list_of, state_list
@@ -54,7 +54,7 @@ _CONSTANTS = {
     "WITHDRAWN": _WITHDRAWN,
     "STATES": state_list(State),
     "ACTIVE": state_list(ACTIVE),
-    "WORK": list_of(kind for kind in Kind if kind in WORK),
+    "WORK": list_of(kind for kind in EntryKind if kind in WORK),
     "CLAIMABLE": state_list(CLAIMABLE),
 }
 _MARK = re.compile(rf"/\*({'|'.join(_CONSTANTS)})\*/")

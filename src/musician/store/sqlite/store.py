@@ -23,7 +23,7 @@ import apsw
 
 from musician.protocol.errors import DatabaseUnusable, NotInitialised
 from musician.store import bell
-from musician.store.port import Answer, Change
+from musician.store.port import Answer, RowChange
 from musician.store.query import Command, Query, Row, Value
 from musician.store.sqlite.faults import as_unusable, gate_fault, spent, unreachable
 from musician.store.sqlite.gate import TOLD_AFTER_S, Gate, GateTimeout
@@ -298,7 +298,7 @@ class SqliteTx:
     def ring(self, task_id: str) -> None:
         self.rung.add(task_id)
 
-    def alter(self, statements: str, *, writable: Mapping[str, Set[str]]) -> tuple[Change, ...]:
+    def alter(self, statements: str, *, writable: Mapping[str, Set[str]]) -> tuple[RowChange, ...]:
         with self._faults:
             from musician.store.sqlite import foreign
 

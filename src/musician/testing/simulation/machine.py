@@ -15,8 +15,8 @@ from typing import TypeVar
 import anyio
 
 from musician.processes.identity import ProcessIdentity, boot_id, host_name
+from musician.processes.life_lock import HeldBy, LifeLock, hold
 from musician.processes.machine import Machine
-from musician.processes.vital import HeldBy, VitalSign, hold
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ class Process(Machine):
         self._stop = anyio.Event()
         self._parent_gone = anyio.Event()
         self._scope = anyio.CancelScope()
-        self._signs: list[VitalSign] = []
+        self._signs: list[LifeLock] = []
         self.children: list[Process] = []
 
     # -- as the conductor and the simulation see it --------------------------------------------------------------
@@ -119,9 +119,9 @@ class Process(Machine):
     def standing_in(self, tree: Path) -> tuple[str, ...]:
         return ()
 
-    def hold(self, path: Path, *, session_id: str) -> VitalSign | HeldBy:
+    def hold(self, path: Path, *, session_id: str) -> LifeLock | HeldBy:
         held = hold(path, session_id=session_id, identity=self.identity)
-        if isinstance(held, VitalSign):
+        if isinstance(held, LifeLock):
             self._signs.append(held)
         return held
 

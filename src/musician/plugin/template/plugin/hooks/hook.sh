@@ -7,7 +7,7 @@
 # All others go on. The person is told, and a call for a musician is answered, for nothing was claimed.
 here= git= linked=
 
-# Finds the working tree around the folder $1 and the common folder of its repository, as hooks/place.py does.
+# Finds the working tree around the folder $1 and the common folder of its repository, as hooks/hook_context.py does.
 look_around() {
   cd -P -- "$1" 2>/dev/null || return
   here=$PWD

@@ -11,19 +11,19 @@ from functools import partial
 
 import anyio.to_thread
 
+from musician.processes.life_lock import HeldBy, hold, lock_path
 from musician.processes.output import one_line
-from musician.processes.vital import HeldBy, hold, lock_path
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost, InvalidPlan, MusicianError
-from musician.protocol.journal import Kind
+from musician.protocol.journal import EntryKind
 from musician.protocol.messages.types import Resumption
 from musician.protocol.musician.writing import resumption_question
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass, replace
-from musician.runtime.byhand.hand import Hand
 from musician.runtime.claiming import claim_task
 from musician.runtime.in_force import settings_of_task
-from musician.runtime.resuming.lookback import Ground, Outlook, look_back
+from musician.runtime.manual.manual_session import ManualSession
+from musician.runtime.resuming.lookback import ClaimedSession, Lookback, look_back
 from musician.service import Taken
 from musician.store.port import Store
 from musician.trees import marks
@@ -97,7 +97,7 @@ async def take_up(
     )
     taken = await anyio.to_thread.run_sync(claimed)
     marks.mark(str(root.git_dir), taken.claim.session_id)
-    hand = Hand(root=root, store=store, claim=taken.claim, settings=settings)
+    manual = ManualSession(root=root, store=store, claim=taken.claim, settings=settings)
     standing = TakenUp(
         claim=taken.claim,
         worked_by=taken.worked_by,
@@ -107,8 +107,8 @@ async def take_up(
     )
     try:
         async with _one_at_a_time(root, taken.claim):
-            hand = await _look_back_once(hand, taken, context_pct)
-        return await anyio.to_thread.run_sync(_told, hand, standing)
+            manual = await _look_back_once(manual, taken, context_pct)
+        return await anyio.to_thread.run_sync(_told, manual, standing)
     except ClaimLost:
         raise
     except (MusicianError, OSError) as error:
@@ -125,78 +125,80 @@ async def _one_at_a_time(root: Root, claim: Claim) -> AsyncIterator[None]:
         yield
 
 
-async def _look_back_once(hand: Hand, taken: Taken, context_pct: float | None) -> Hand:
+async def _look_back_once(manual: ManualSession, taken: Taken, context_pct: float | None) -> ManualSession:
     """What a resumption owes, unless an earlier call has done it; the hand as it stands then."""
-    if await anyio.to_thread.run_sync(_has_looked_back, hand):
-        return hand
-    ground = await anyio.to_thread.run_sync(_ground, hand, taken)
-    found = await look_back(ground, is_new=taken.is_new, context_pct=context_pct)
-    after = partial(Hand, root=hand.root, store=hand.store, claim=hand.claim, settings=hand.settings)
+    if await anyio.to_thread.run_sync(_has_looked_back, manual):
+        return manual
+    claimed = await anyio.to_thread.run_sync(_ground, manual, taken)
+    found = await look_back(claimed, is_new=taken.is_new, context_pct=context_pct)
+    after = partial(
+        ManualSession, root=manual.root, store=manual.store, claim=manual.claim, settings=manual.settings
+    )
     if found.notice is not None:
         await anyio.to_thread.run_sync(_ask_first, after(), found, context_pct)
     return after()
 
 
-def _ground(hand: Hand, taken: Taken) -> Ground:
+def _ground(manual: ManualSession, taken: Taken) -> ClaimedSession:
     """What a claim that was just made stands on. A task nobody can read has nothing to set up."""
     try:
-        setup, baselines = hand.task.setup, hand.baselines
+        setup, baselines = manual.task.setup, manual.baselines
     except InvalidPlan:
         setup, baselines = None, None
-    hand.papers.begin()
-    return Ground(
-        root=hand.root,
-        store=hand.store,
-        settings=hand.settings,
-        claim=hand.claim,
+    manual.task_files.begin()
+    return ClaimedSession(
+        root=manual.root,
+        store=manual.store,
+        settings=manual.settings,
+        claim=manual.claim,
         worked_by=taken.worked_by,
         instruction_path=taken.instruction_path,
-        program=hand.program,
+        program=manual.program,
         setup=setup,
         baselines=baselines,
-        tree=hand.tree,
-        papers=hand.papers,
-        environment=hand.environment("resumption"),
-        log=hand.log,
+        tree=manual.tree,
+        task_files=manual.task_files,
+        environment=manual.environment("resumption"),
+        log=manual.log,
     )
 
 
-def _ask_first(hand: Hand, found: Outlook, context_pct: float | None) -> None:
+def _ask_first(manual: ManualSession, found: Lookback, context_pct: float | None) -> None:
     """Ask the conductor what a session must not decide alone (D17, D20)."""
-    state = hand.state(context_pct)
+    state = manual.state(context_pct)
     text = resumption_question(state, found.ownerless_tasks, found.doubts)
-    if text and hand.program.next_item(state.progress) is not None:
-        hand.ask(text, context_pct=context_pct)
+    if text and manual.program.next_item(state.progress) is not None:
+        manual.ask(text, context_pct=context_pct)
 
 
-def _has_looked_back(hand: Hand) -> bool:
+def _has_looked_back(manual: ManualSession) -> bool:
     """Whether an earlier call did; the first session of a task has nothing to look back at."""
-    epoch = hand.claim.epoch
-    own = {row.kind for row in hand.view.journal if row.claim_epoch == epoch}
-    is_first = all(session.claim_epoch == epoch for session in hand.view.sessions)
-    return Kind.RESUMED in own or (is_first and Kind.CLAIMED in own)
+    epoch = manual.claim.epoch
+    own = {row.kind for row in manual.view.journal if row.claim_epoch == epoch}
+    is_first = all(session.claim_epoch == epoch for session in manual.view.sessions)
+    return EntryKind.RESUMED in own or (is_first and EntryKind.CLAIMED in own)
 
 
-def _told(hand: Hand, standing: TakenUp) -> TakenUp:
-    progress, program = hand.progress, hand.program
+def _told(manual: ManualSession, standing: TakenUp) -> TakenUp:
+    progress, program = manual.progress, manual.program
     upcoming = program.next_item(progress)
     done = [item.item for item in program.items if progress.is_done(item.item)]
     pending = program.remaining(progress)
     announced = [
         row.text
-        for row in hand.view.journal
-        if row.kind == Kind.RESUMED and row.claim_epoch == standing.claim.epoch
+        for row in manual.view.journal
+        if row.kind == EntryKind.RESUMED and row.claim_epoch == standing.claim.epoch
     ]
     return replace(
         standing,
-        tree=str(hand.tree.path),
+        tree=str(manual.tree.path),
         next_item="" if upcoming is None else upcoming.item,
         next_title="" if upcoming is None else one_line(upcoming.title, MOST_TOLD_CHARS),
         done=tuple(done[-MOST_ITEMS:]),
         done_count=len(done),
         pending=tuple(one_line(each, MOST_TOLD_CHARS) for each in pending[:MOST_ITEMS]),
         pending_count=len(pending),
-        unread=hand.view.unread,
+        unread=manual.view.unread,
         resumption=Resumption.parse(announced[-1]) if announced else None,
-        question=hand.open_question[:MOST_TOLD_CHARS],
+        question=manual.open_question[:MOST_TOLD_CHARS],
     )

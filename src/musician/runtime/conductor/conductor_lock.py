@@ -4,14 +4,14 @@
 under the conductor that plays it.
 """
 
+from musician.processes.life_lock import HeldBy, LifeLock, lock_path
 from musician.processes.machine import MACHINE, Machine
-from musician.processes.vital import HeldBy, VitalSign, lock_path
 from musician.protocol.errors import ConductorRunning
 from musician.protocol.names import CONDUCTOR
 from musician.trees.root import Root
 
 
-def sole_conductor(root: Root, session_id: str, machine: Machine = MACHINE) -> VitalSign:
+def hold_conductor_lock(root: Root, session_id: str, machine: Machine = MACHINE) -> LifeLock:
     """Take the lock until it is released; :class:`ConductorRunning` names the process that has it."""
     held = machine.hold(lock_path(root.locks_dir, CONDUCTOR), session_id=session_id)
     if isinstance(held, HeldBy):

@@ -20,7 +20,7 @@ from musician.store.rows import MessageRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class Observation:
     """``owns``: the claim is still the task's current one. ``verdict``: on the awaited message, None if there is none.
 
     ``verdict_id`` and ``exit_id`` are the messages that say so, 0 where none does. ``conductor_age_s`` is the age of
@@ -42,7 +42,7 @@ class Look:
     conductor_age_s: float | None
 
 
-def look(store: Store, claim: Claim, *, awaiting_id: int | None) -> Look:
+def observe(store: Store, claim: Claim, *, awaiting_id: int | None) -> Observation:
     with store.read() as tx:
         row = load_task(tx, claim.task_id)
         of = {"task_id": claim.task_id}
@@ -54,7 +54,7 @@ def look(store: Store, claim: Claim, *, awaiting_id: int | None) -> Look:
             entries = [as_entry(each) for each in tx.all(Work.journal_of_task, **of)]
         asks = tx.all(Plans.needs_human_of_task, **of)
         conductor = tx.one(Tasks.task, task_id=CONDUCTOR)
-    return Look(
+    return Observation(
         owns=row.session_id == claim.session_id and row.claim_epoch == claim.epoch and row.state in ACTIVE,
         state=row.state,
         heartbeat_age_s=row.heartbeat_age_s,

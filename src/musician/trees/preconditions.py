@@ -18,7 +18,7 @@ _LEAST_FREE_BYTES = 1024 * 1024
 """Below it nothing is begun: git needs some for a commit, and the database for a page of its log."""
 
 
-def check_ground(root: Root, branches: Iterable[str]) -> None:
+def check_repository(root: Root, branches: Iterable[str]) -> None:
     """:class:`TreeNotReady` if no working tree of ours can be made and played in here; ``branches`` are to be made."""
     check_layout(root)
     check_names(Git(root.path), branches)

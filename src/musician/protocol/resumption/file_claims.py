@@ -28,7 +28,7 @@ _COMMIT = re.compile(r"Commit:[ \t]*(?P<id>[0-9a-f]{7,64})\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class FileClaims:
     """``completed`` and ``approved`` are items' names as the journal has them; ``current`` is what was begun last and
     not ended, or what comes next. ``passed``: the last thing told is a checkpoint that passed.
     """
@@ -42,7 +42,7 @@ class Told:
     passed: bool = False
 
 
-def told_by_status(lines: Iterable[str]) -> Told:
+def claims_of_status(lines: Iterable[str]) -> FileClaims:
     """What ``temp/<task>-status`` tells, read from the top: what is undone later is not told to be done."""
     completed: set[str] = set()
     approved: set[str] = set()
@@ -60,7 +60,7 @@ def told_by_status(lines: Iterable[str]) -> Told:
         done = approved if word == "approved" else completed
         done.discard(item) if word == "undone" else done.add(item)
         current = "" if current == item else current
-    return Told(
+    return FileClaims(
         completed=frozenset(completed),
         approved=frozenset(approved),
         current=current,
@@ -69,7 +69,7 @@ def told_by_status(lines: Iterable[str]) -> Told:
     )
 
 
-def told_by_handoff(text: str, items: Iterable[str]) -> Told:
+def claims_of_handoff(text: str, items: Iterable[str]) -> FileClaims:
     """What a whole HANDOFF tells, in the sources' structure or near it.
 
     ``items`` are the task's: a step told to be done whole stands for all its pieces.
@@ -81,7 +81,7 @@ def told_by_handoff(text: str, items: Iterable[str]) -> Told:
     pieces = {item for item in items if item.partition(" agent ")[0] in named and item not in pending}
     commit = _COMMIT.search(sections.get("tree", ""))
     deviations = sections.get("deviations")
-    return Told(
+    return FileClaims(
         completed=frozenset(item for item in named | pieces if item.startswith("step")),
         approved=frozenset(item for item in named if item.startswith("checkpoint")),
         current=pending[0] if pending else "",

@@ -5,9 +5,9 @@ pointed at (D12).
 """
 
 from musician import service
-from musician.hooks.place import Held, Place
+from musician.hooks.hook_context import Held, HookContext
 from musician.protocol.claim import Claim
-from musician.protocol.journal import Kind
+from musician.protocol.journal import EntryKind
 from musician.protocol.states import CLAIMABLE, State
 from musician.store.rows import MessageRow
 
@@ -30,55 +30,55 @@ def claim_of(held: Held, session_id: str) -> Claim:
     return Claim(task_id=held.task_id, session_id=session_id, epoch=held.epoch)
 
 
-def where(place: Place) -> str:
+def where(context: HookContext) -> str:
     """Each live claim's state, and what that asks for; one line each."""
     return "\n".join(
-        f"{held.task_id} is {held.state}: {_NEXT.get(State(held.state), 'go on')}" for held in place.played
+        f"{held.task_id} is {held.state}: {_NEXT.get(State(held.state), 'go on')}" for held in context.played
     )
 
 
-def standing(place: Place, session_id: str) -> str:
+def standing(context: HookContext, session_id: str) -> str:
     """Where a session works, before anything else: it may stand elsewhere (D43); who it is, what it has begun, and what
     has been said to it."""
-    lines = [f"Work only in: {tree}" for tree in map(place.tree_of, place.played) if tree]
-    if any(held.conducts for held in place.live):
+    lines = [f"Work only in: {tree}" for tree in map(context.tree_of, context.played) if tree]
+    if any(held.conducts for held in context.live):
         lines.append("You conduct here (task-00).")
-    for held in place.played:
-        view = service.task_view(place.store, held.task_id)
+    for held in context.played:
+        view = service.task_view(context.store, held.task_id)
         lines.append(f"You are {view.row.worked_by}, claim {held.epoch} of {held.task_id}.")
-        begun = [row.item for row in view.journal if row.kind in (Kind.STARTED, Kind.LAUNCHED)]
+        begun = [row.item for row in view.journal if row.kind in (EntryKind.STARTED, EntryKind.LAUNCHED)]
         if begun:
             lines.append(f"Begun last: {begun[-1]}.")
-        unread = service.unread(place.store, held.task_id)
-        lines.append(pointers(place, claim_of(held, session_id), unread))
-    if place.played:
-        lines.append(where(place))
+        unread = service.unread(context.store, held.task_id)
+        lines.append(pointers(context, claim_of(held, session_id), unread))
+    if context.played:
+        lines.append(where(context))
         lines.append("`claim` without a task tells the instruction, the tree and the next step.")
     return "\n".join(line for line in lines if line)
 
 
-def lost(place: Place) -> str:
+def lost(context: HookContext) -> str:
     """What a session has claimed and does not hold any more; "" if nothing."""
-    gone = [held.task_id for held in place.held if not held.is_live]
+    gone = [held.task_id for held in context.held if not held.is_live]
     if not gone:
         return ""
-    free = [task_id for task_id in gone if is_free(place, task_id)]
+    free = [task_id for task_id in gone if is_free(context, task_id)]
     again = f" Nobody has {free[0]} now: call `claim` with it to go on." if free else ""
     return f"This session's claim on {', '.join(gone)} has ended: write nothing more for it.{again}"
 
 
-def is_free(place: Place, task_id: str) -> bool:
+def is_free(context: HookContext, task_id: str) -> bool:
     """Whether a session may claim the task now, the one that had it before among them."""
-    row = service.task_row(place.store, task_id)
+    row = service.task_row(context.store, task_id)
     return row.session_id is None and row.state in CLAIMABLE
 
 
-def pointers(place: Place, claim: Claim, messages: tuple[MessageRow, ...]) -> str:
+def pointers(context: HookContext, claim: Claim, messages: tuple[MessageRow, ...]) -> str:
     """One line that points at messages, which are delivered by that; "" for none."""
     shown = messages[:MOST_POINTERS]
     if not shown:
         return ""
-    service.deliver(place.store, claim, tuple(message.id for message in shown))
+    service.deliver(context.store, claim, tuple(message.id for message in shown))
     named = ", ".join(f"{message.id} ({message.message_type})" for message in shown)
     more = f" and {len(messages) - len(shown)} more" if len(messages) > len(shown) else ""
     return f"{claim.task_id}: message {named}{more} from the conductor: read with `inbox`"

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from musician.trees.looking import ChangedFile, work_of
 from musician.trees.merge import Merged, accept_merge, take_in, trial_merge
 from musician.trees.root import Root
 from musician.trees.steps import commit_step
+from musician.trees.task_work import ChangedFile, work_of
 from musician.trees.worktree import Worktree, ensure_worktree
 
 GitCommand = Callable[..., str]

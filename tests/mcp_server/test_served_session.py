@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from musician import service
-from musician.mcp_server.seat import Seat
+from musician.mcp_server.served_session import ServedSession
 from musician.processes.identity import identify
-from musician.processes.vital import VitalSign, hold, holder, is_held
+from musician.processes.life_lock import LifeLock, hold, holder, is_held
 from musician.project import Project
 from musician.protocol.errors import ClaimBlocked, NoSession, NotInitialised, WhichTask
 from musician.protocol.rules.liveness import Owner
@@ -113,7 +113,7 @@ def test_where_nothing_is_set_up_the_remedy_is_named(tmp_path: Path) -> None:
     project = Project(str(tmp_path))
     assert not project.is_set_up
     with pytest.raises(NotInitialised, match="musician init"):
-        _ = Seat({"MUSICIAN_SESSION": "s1"}, project).claim
+        _ = ServedSession({"MUSICIAN_SESSION": "s1"}, project).claim
 
 
 # -- the life lock -----------------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ def test_a_task_whose_lock_another_process_holds_is_blocked_and_that_is_written_
     project: Any, seated: Seated
 ) -> None:
     held = hold(project.lock, session_id="driver")
-    assert isinstance(held, VitalSign)
+    assert isinstance(held, LifeLock)
     with held, pytest.raises(ClaimBlocked, match="session driver lives on it"):
         seated("s1")("claim", task="task-01")
     assert project.state() is State.WATCHING
@@ -148,26 +148,26 @@ def test_a_claim_made_elsewhere_is_taken_up_and_a_lost_one_let_go(project: Any, 
     mine = seated("s1")
     service.claim(project.store, "task-01", "s1", settings=project.settings)
     assert not is_held(project.lock)
-    mine.seat.take_up()
+    mine.served.take_up()
     assert is_held(project.lock)
     service.fence(project.store, "task-01", epoch=1)
-    mine.seat.take_up()
+    mine.served.take_up()
     assert not is_held(project.lock)
 
 
 def test_a_lock_is_kept_while_its_claim_is_under_way(project: Any, seated: Seated) -> None:
     """A bell that rings in between finds no claim yet."""
     mine = seated("s1")
-    mine.seat.sign("task-01", "s1")
-    mine.seat.take_up()
+    mine.served.sign("task-01", "s1")
+    mine.served.take_up()
     assert is_held(project.lock)
-    mine.seat.settle("task-01")
+    mine.served.settle("task-01")
     assert not is_held(project.lock)
 
 
 def test_the_lock_is_signed_anew_when_the_client_goes_on_under_another_id(project: Any, tools: Any) -> None:
     cleared(project, "s1", "s2")
-    tools.seat.take_up()
+    tools.served.take_up()
     assert is_held(project.lock)
     assert holder(project.lock).session_id == "s2"
 
@@ -186,7 +186,7 @@ def test_a_raw_claim_is_taken_up_too(project: Any, seated: Seated) -> None:
 
 def test_a_client_that_lives_without_its_server_is_alive(project: Any, tools: Any) -> None:
     """A server can be started anew; the client is what plays."""
-    tools.seat.close()
+    tools.served.close()
     assert not is_held(project.lock)
     assert lives(project.root, project.view()) is True
     assert owner_of(project.root, project.view(), project.settings) is Owner.LIVE

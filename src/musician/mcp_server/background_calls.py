@@ -19,19 +19,19 @@ ANSWER_WITHIN_S = 1500.0
 
 
 @dataclass(slots=True)
-class _Errand:
+class _BackgroundCall:
     done: anyio.Event = field(default_factory=anyio.Event)
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     answer: str = ""
     trouble: Exception | None = None
 
 
-class Errands:
+class BackgroundCalls:
     """What the server is at, one of a name at most."""
 
     def __init__(self, group: anyio.abc.TaskGroup) -> None:
         self._group = group
-        self._under_way: dict[str, _Errand] = {}
+        self._under_way: dict[str, _BackgroundCall] = {}
 
     async def answer(self, name: str, work: Callable[[], Awaitable[str]]) -> str:
         """Begin ``work``, or wait for what was begun under this name: its answer, or that it is not done yet."""
@@ -44,11 +44,11 @@ class Errands:
             raise errand.trouble
         return errand.answer
 
-    async def _wait(self, name: str, work: Callable[[], Awaitable[str]]) -> _Errand:
+    async def _wait(self, name: str, work: Callable[[], Awaitable[str]]) -> _BackgroundCall:
         """An errand, waited for; it is forgotten once it is done."""
         errand = self._under_way.get(name)
         if errand is None:
-            errand = self._under_way[name] = _Errand()
+            errand = self._under_way[name] = _BackgroundCall()
             self._group.start_soon(self._do, errand, work)
         try:
             with anyio.move_on_after(ANSWER_WITHIN_S):
@@ -63,7 +63,7 @@ class Errands:
                 del self._under_way[name]
         return errand
 
-    async def _do(self, errand: _Errand, work: Callable[[], Awaitable[str]]) -> None:
+    async def _do(self, errand: _BackgroundCall, work: Callable[[], Awaitable[str]]) -> None:
         try:
             with errand.scope:
                 errand.answer = await work()

@@ -13,7 +13,7 @@ import pytest
 
 from musician.protocol.errors import GitFailed, TreeNotReady
 from musician.testing.waiting import HANG_S
-from musician.trees.ground import broken_trees, check_ground, check_layout
+from musician.trees.preconditions import broken_trees, check_layout, check_repository
 from musician.trees.root import Root, find_root
 from musician.trees.worktree import ensure_worktree
 
@@ -76,15 +76,15 @@ def test_a_branch_in_the_way_is_named_with_the_command_that_mends_it(
     """AUDIT-U9: git keeps a branch in a file, where another needs a folder."""
     git(root.path, "branch", name)
     with pytest.raises(TreeNotReady, match=re.escape(repr(name))) as caught:
-        check_ground(root, BRANCHES)
+        check_repository(root, BRANCHES)
     typed(caught.value.remedy, root.path)
-    check_ground(root, BRANCHES)
+    check_repository(root, BRANCHES)
 
 
 def test_branches_that_are_ours_or_beside_are_in_nobodys_way(root: Root, git: GitCommand) -> None:
     for name in ("musician/p/task-01", "musician/other/task-01", "musicians", "musician/p/task-010"):
         git(root.path, "branch", name)
-    check_ground(root, BRANCHES)
+    check_repository(root, BRANCHES)
 
 
 def test_the_folder_of_a_bare_repository_is_no_working_tree(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from musician.protocol.states import State
-from musician.runtime.papers import write_whole
+from musician.runtime.task_files import write_whole
 
 if TYPE_CHECKING:
     from tests.runtime.conftest import Stage
@@ -20,7 +20,7 @@ OLD, NEW = "old\n" * 100_000, "new\n" * 100_000
 REWRITING = """
 import sys
 from pathlib import Path
-from musician.runtime.papers import write_whole
+from musician.runtime.task_files import write_whole
 texts = sys.argv[2] * 100_000, sys.argv[3] * 100_000
 print("ready", flush=True)
 while True:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from musician.protocol.policy.glance import is_harmless
 from musician.protocol.policy.places import Surroundings
+from musician.protocol.policy.prescreen import is_harmless
 from musician.protocol.policy.tool_calls import judge
 
 DATABASE = "/data/books/x.db"

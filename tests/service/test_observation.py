@@ -11,7 +11,7 @@ from musician import service
 from musician.protocol.claim import Claim
 from musician.protocol.conductor.anomalies import Signal
 from musician.protocol.errors import ClaimBlocked, UnknownTask
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
@@ -36,7 +36,7 @@ def test_a_view_has_everything_of_one_task_and_nothing_of_another(store: Store, 
     for task_id in ("task-1", "task-10"):
         claim = walk(store, task_id, State.NEEDS_REVIEW, session_id=f"of-{task_id}")
         assert claim is not None
-        service.record(store, claim, Entry(kind=Kind.NOTE, text=task_id))
+        service.record(store, claim, Entry(kind=EntryKind.NOTE, text=task_id))
         service.ask_human(store, task_id, kind="review", subject_id=1, text=task_id)
     view = service.task_view(store, "task-1")
     assert view.row.task_id == "task-1"
@@ -62,7 +62,7 @@ def test_since_when_nothing_was_heard_of_a_task_counts_whatever_its_musician_wro
 ) -> None:
     claim = walk(store, "task-01", State.WORKING)
     assert claim is not None
-    service.record(store, claim, Entry(kind=Kind.STARTED, item="step 1"))
+    service.record(store, claim, Entry(kind=EntryKind.STARTED, item="step 1"))
 
     def quiet_s() -> float:
         view = service.task_view(store, "task-01")
@@ -124,31 +124,31 @@ def test_a_watcher_sees_its_verdict_with_the_progress_it_rules(
 ) -> None:
     claim = walk(store, "task-01", State.WORKING, session_id="a")
     assert claim is not None
-    service.record(store, claim, Entry(kind=Kind.COMPLETED, item="step 1"))
+    service.record(store, claim, Entry(kind=EntryKind.COMPLETED, item="step 1"))
     verified(store, claim)
     submitted = service.submit(store, claim, MessageType.REVIEW_REQUEST, "x")
-    waiting = service.look(store, claim, awaiting_id=submitted)
+    waiting = service.observe(store, claim, awaiting_id=submitted)
     assert (waiting.owns, waiting.state, waiting.verdict) == (True, State.NEEDS_REVIEW, None)
     assert waiting.conductor_age_s is None
     service.ask_human(store, "task-01", kind="review", subject_id=submitted, text="please look")
-    assert service.look(store, claim, awaiting_id=submitted).waits_for_human
+    assert service.observe(store, claim, awaiting_id=submitted).waits_for_human
     service.start_conducting(store, "c", other_is_alive=None, settings=Settings())
     service.judge(store, "task-01", State.REVIEW_FAILED, "not yet")
-    seen = service.look(store, claim, awaiting_id=submitted)
+    seen = service.observe(store, claim, awaiting_id=submitted)
     assert (seen.verdict, seen.verdict_text, seen.waits_for_human) == (State.REVIEW_FAILED, "not yet", False)
     assert seen.progress.completed == ("step 1",)
     assert seen.conductor_age_s is not None
-    assert service.look(store, claim, awaiting_id=None).verdict is None
+    assert service.observe(store, claim, awaiting_id=None).verdict is None
 
 
 def test_a_watcher_sees_an_exit_request_and_the_loss_of_its_claim(store: Store, walk: Walk) -> None:
     claim = walk(store, "task-01", State.WORKING, session_id="a")
     assert claim is not None
     service.request_exit(store, "task-01", "please leave", urgent=False)
-    asked = service.look(store, claim, awaiting_id=None)
+    asked = service.observe(store, claim, awaiting_id=None)
     assert (asked.state, asked.exit_text, asked.owns) == (State.EXIT_REQUESTED, "please leave", True)
     service.fence(store, "task-01", epoch=claim.epoch)
-    assert not service.look(store, claim, awaiting_id=None).owns
+    assert not service.observe(store, claim, awaiting_id=None).owns
 
 
 def test_a_raw_verdict_without_its_message_is_seen_all_the_same(store: Store, walk: Walk) -> None:
@@ -157,7 +157,7 @@ def test_a_raw_verdict_without_its_message_is_seen_all_the_same(store: Store, wa
     submitted = service.task_view(store, "task-01").submissions[-1].message_id
     with store.write() as tx:
         tx.run(Tasks.move_by_conductor, task_id="task-01", state="review_approved", from_state="needs_review")
-    seen = service.look(store, claim, awaiting_id=submitted)
+    seen = service.observe(store, claim, awaiting_id=submitted)
     assert (seen.verdict, seen.verdict_text) == (State.REVIEW_APPROVED, "")
 
 
@@ -188,5 +188,5 @@ def test_looking_at_what_is_not_there_says_so(
     store: Store, untouched: Callable[[], AbstractContextManager[None]]
 ) -> None:
     with untouched(), pytest.raises(UnknownTask):
-        service.look(store, Claim(task_id="task-01", session_id="a", epoch=1), awaiting_id=None)
+        service.observe(store, Claim(task_id="task-01", session_id="a", epoch=1), awaiting_id=None)
     assert service.tasks_of(store, "nothing") == ()

@@ -16,7 +16,7 @@ from musician.plans.model import TaskSpec
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.claim import Claim
 from musician.protocol.errors import EvidenceMissing, InvalidPlan
-from musician.protocol.journal import Entry, Kind, Progress
+from musician.protocol.journal import Entry, EntryKind, Progress
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.boundary import stance_of
@@ -31,15 +31,15 @@ from musician.protocol.transitions import Actor, Event, find
 from musician.protocol.values import replace
 from musician.runtime.baselines import Baselines
 from musician.runtime.belongings import check_alone, end_what_runs
-from musician.runtime.byhand import pieces
-from musician.runtime.byhand.rebuilding import rebuilt
 from musician.runtime.in_force import settings_of_task
+from musician.runtime.manual import pieces
+from musician.runtime.manual.rebuilding import rebuilt
 from musician.runtime.noticing import noticed
 from musician.runtime.owners import driver_of
-from musician.runtime.papers import Papers
 from musician.runtime.program import load_task_file, program_in
 from musician.runtime.recording import Recorder
 from musician.runtime.resuming.resumption import unheard_orders, unheard_verdicts
+from musician.runtime.task_files import TaskFiles
 from musician.runtime.tasktree import SharedTree, TaskTree, open_tree
 from musician.store.port import Store
 from musician.store.rows import MessageRow
@@ -58,13 +58,13 @@ _EVENTS = {
 """What a choice is in the table of states; at work there is nothing to resume."""
 
 
-class Hand:
+class ManualSession:
     """One claim with its task, tree and files, each opened when it is needed. All calls block."""
 
     def __init__(self, *, root: Root, store: Store, claim: Claim, settings: Settings) -> None:
         self.root, self.store, self.claim = root, store, claim
         self.settings = settings_of_task(store, claim.task_id, settings)
-        self.papers = Papers(root, claim.task_id)
+        self.task_files = TaskFiles(root, claim.task_id)
         self._has_told_news = False
 
     # -- what there is ------------------------------------------------------------------------------------------
@@ -161,8 +161,8 @@ class Hand:
     def stand_still(self) -> None:
         """The session is at a boundary; where all of its phase pause, that it does so too is written down, once."""
         last = self.view.journal[-1].kind if self.view.journal else ""
-        if self.view.pause and self.view.row.state not in WAITING and last != Kind.PAUSED:
-            self.note(Entry(kind=Kind.PAUSED, text=self.view.pause))
+        if self.view.pause and self.view.row.state not in WAITING and last != EntryKind.PAUSED:
+            self.note(Entry(kind=EntryKind.PAUSED, text=self.view.pause))
 
     def finish_item(
         self, item: str, context_pct: float | None, *, commit: bool, claims: str = ""
@@ -266,14 +266,14 @@ class Hand:
         end_what_runs(self.store, self.view, self.tree.path, self.settings)
         self.note()  # what the conductor decided is heard first: the HANDOFF tells of it
         self.store_records(ready.records)
-        return self.papers.relative(self.papers.handoff)
+        return self.task_files.relative(self.task_files.handoff)
 
     def finish(self) -> str:
         """Complete; where the report is. The completion must stand approved."""
         service.beat(self.store, self.claim)
         check_alone(self.store, self.claim, self.tree)
         self.store_records(self.choose(i.CompletionChosen(), None)[1].records)
-        return self.papers.relative(self.papers.completion)
+        return self.task_files.relative(self.task_files.completion)
 
     # -- what all of them need ----------------------------------------------------------------------------------
 
@@ -288,7 +288,7 @@ class Hand:
             said=self._said,
             is_asking=bool(self.open_question),
             used_pct=context_pct,
-            report_path=self.papers.relative(self.papers.completion),
+            report_path=self.task_files.relative(self.task_files.completion),
         )
 
     def news(self) -> tuple[Entry, ...]:
@@ -302,11 +302,11 @@ class Hand:
         return service.messages_of(self.store, self.claim.task_id)
 
     def store_record(self, record: r.Record) -> int | None:
-        self.papers.begin()
+        self.task_files.begin()
         recorder = Recorder(
             store=self.store,
             claim=self.claim,
-            papers=self.papers,
+            task_files=self.task_files,
             tree=self.tree,
             worked_by=self.view.row.worked_by or "",
             title=self.program.title,

@@ -42,7 +42,7 @@ class HeldBy:
     identity: ProcessIdentity | None
 
 
-class VitalSign:
+class LifeLock:
     """A held life lock. A context manager; also released by :meth:`release` and by the process's end."""
 
     def __init__(self, descriptor: int, path: Path) -> None:
@@ -75,7 +75,7 @@ def lock_path(locks: Path, task_id: str) -> Path:
     return locks / f"{task_id}.lock"
 
 
-def hold(path: Path, *, session_id: str, identity: ProcessIdentity | None = None) -> VitalSign | HeldBy:
+def hold(path: Path, *, session_id: str, identity: ProcessIdentity | None = None) -> LifeLock | HeldBy:
     """Take the lock, or say who has it. Never waits for a holder. OSError if the file cannot be had.
 
     It is signed with ``identity``, this process's own if there is none.
@@ -88,7 +88,7 @@ def hold(path: Path, *, session_id: str, identity: ProcessIdentity | None = None
             return holder(path)
         _sign(descriptor, session_id, identity)
         undo.pop_all()
-    return VitalSign(descriptor, path)
+    return LifeLock(descriptor, path)
 
 
 def is_held(path: Path) -> bool:
@@ -113,7 +113,7 @@ def holder(path: Path) -> HeldBy:
         return HeldBy(session_id=None, identity=None)
 
 
-_held_here: weakref.WeakSet[VitalSign] = weakref.WeakSet()
+_held_here: weakref.WeakSet[LifeLock] = weakref.WeakSet()
 
 
 def _forget_in_child() -> None:

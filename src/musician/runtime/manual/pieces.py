@@ -5,10 +5,10 @@ What a driver remembers while it plays stands in the database here: beginning an
 
 from musician import service
 from musician.protocol.claim import Claim
-from musician.protocol.journal import Entry, Kind
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.rules.deviations import Severity
 from musician.runtime.outside import Outside, changed_outside, look_outside
-from musician.runtime.papers import Papers
+from musician.runtime.task_files import TaskFiles
 from musician.runtime.tasktree import TaskTree
 from musician.store.port import Store
 from musician.trees.root import Root
@@ -34,12 +34,12 @@ def end(
     commit_id = tip if commits and tip != began.tip else None
     if commits and tip is not None and tip == began.tip:
         text = f"{item} changed nothing in its tree"
-        found.append(Entry(kind=Kind.DEVIATION, item=item, text=text, severity=Severity.LOW))
+        found.append(Entry(kind=EntryKind.DEVIATION, item=item, text=text, severity=Severity.LOW))
     changed = changed_outside(root, plan_id, Outside.from_text(began.outside)) if began.outside else ""
     if changed:
         text = f"the main working tree changed while {item} was played in its own: {changed}"
-        found.append(Entry(kind=Kind.DEVIATION, item=item, text=text, severity=Severity.HIGH))
+        found.append(Entry(kind=EntryKind.DEVIATION, item=item, text=text, severity=Severity.HIGH))
         told = f"{text}. If that was you, rule it with your next verdict"
         for task_id, entry in service.tell_conductor(store, claim.session_id, told):
-            Papers(root, task_id).note((entry,))
+            TaskFiles(root, task_id).note((entry,))
     return commit_id, tuple(found)

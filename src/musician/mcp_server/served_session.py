@@ -14,14 +14,14 @@ from collections.abc import Mapping
 
 from musician import service
 from musician.processes.identity import ProcessIdentity, identify
-from musician.processes.vital import VitalSign, hold, lock_path
+from musician.processes.life_lock import LifeLock, hold, lock_path
 from musician.project import Project
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimBlocked
 from musician.protocol.names import check_session_id
 from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.settings import Settings
-from musician.runtime.byhand.hand import Hand
+from musician.runtime.manual.manual_session import ManualSession
 from musician.store.port import Store
 from musician.trees.root import Root
 
@@ -29,7 +29,7 @@ _HOSTED, _OPENED = "MUSICIAN_SESSION", "CLAUDE_CODE_SESSION_ID"
 """The first that is there counts: a program of ours that hosts a client names its session itself."""
 
 
-class Seat:
+class ServedSession:
     """One server's place at one task. All calls block."""
 
     def __init__(self, environ: Mapping[str, str], project: Project) -> None:
@@ -39,7 +39,7 @@ class Seat:
         self._hosted = bool(environ.get("MUSICIAN_HOST"))
         self._client: ProcessIdentity = identify(os.getppid())
         self._project = project
-        self._signs: dict[str, VitalSign] = {}
+        self._signs: dict[str, LifeLock] = {}
         self._coming: set[str] = set()
         self._signing, self._opening = threading.Lock(), threading.Lock()
 
@@ -68,11 +68,11 @@ class Seat:
     @property
     def claim(self) -> Claim:
         """The session's only claim; :class:`WhichTask` without one, or with several."""
-        return service.sole_claim(self.store, self.session_id)
+        return service.only_claim(self.store, self.session_id)
 
     @property
-    def hand(self) -> Hand:
-        return Hand(root=self.root, store=self.store, claim=self.claim, settings=self.settings)
+    def manual(self) -> ManualSession:
+        return ManualSession(root=self.root, store=self.store, claim=self.claim, settings=self.settings)
 
     def context_pct(self, claim: Claim) -> float | None:
         """As measured last by whoever watches the client; None if nobody has (D15)."""
@@ -102,7 +102,7 @@ class Seat:
             if task_id in self._signs:
                 return
             held = hold(lock_path(self.root.locks_dir, task_id), session_id=session_id)
-            if isinstance(held, VitalSign):
+            if isinstance(held, LifeLock):
                 self._signs[task_id] = held
                 return
             self._coming.discard(task_id)
@@ -137,7 +137,7 @@ class Seat:
                 self._signs[task_id].sign(session_id)
             for task_id in owned - set(self._signs):
                 held = hold(lock_path(self.root.locks_dir, task_id), session_id=session_id)
-                if isinstance(held, VitalSign):
+                if isinstance(held, LifeLock):
                     self._signs[task_id] = held
 
     def meet_client(self, session_id: str) -> None:

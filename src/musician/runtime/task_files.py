@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from musician.processes.output import printable
-from musician.protocol.journal import JUDGED_BY_PERSON, Entry, Kind, deviation_in, status_line
+from musician.protocol.journal import JUDGED_BY_PERSON, Entry, EntryKind, deviation_in, status_line
 from musician.protocol.rules.deviations import Severity, parse_severity
 from musician.trees.root import Root
 
@@ -26,7 +26,7 @@ MOST_DEVIATION_CHARS = 500
 _SEVERITY = re.compile(r"\[(Low|Medium|High)\b", re.IGNORECASE)
 
 
-class Papers:
+class TaskFiles:
     """One task's files. All calls block."""
 
     def __init__(self, root: Root, task_id: str) -> None:
@@ -175,7 +175,7 @@ def _deviation(entry: Entry) -> str:
     found = deviation_in(entry)
     if found is None:
         return ""
-    where = f"{entry.item}: " if entry.item and entry.kind is Kind.DEVIATION else ""
+    where = f"{entry.item}: " if entry.item and entry.kind is EntryKind.DEVIATION else ""
     return f"{where}{found.text} [{found.severity}]"
 
 

@@ -70,7 +70,7 @@ class Held:
         return self.task_id == "task-00"
 
 
-class Place(Project):
+class HookContext(Project):
     """``tree`` is None where a database is named outside of every repository. ``database`` need not exist.
 
     ``held`` are the claims the event's session has made, the newest claim of each task; empty for a stranger.
@@ -175,7 +175,7 @@ class Place(Project):
             connection.close()
 
 
-def find_database(environ: "Mapping[str, str]", cwd: str) -> "Place | None":
+def find_database(environ: "Mapping[str, str]", cwd: str) -> "HookContext | None":
     """The place an event belongs to; None if there is none. The client's project folder outranks ``cwd``."""
     named = environ.get("MUSICIAN_DB", "")
     start = environ.get("CLAUDE_PROJECT_DIR") or cwd
@@ -183,5 +183,5 @@ def find_database(environ: "Mapping[str, str]", cwd: str) -> "Place | None":
     tree = None if found is None else found[0]
     if named:
         is_file = "://" not in named and "\0" not in named
-        return Place(tree, os.path.join(cwd, named)) if is_file else None
-    return None if tree is None else Place(tree, os.path.join(tree, ".musician", "comms.db"))
+        return HookContext(tree, os.path.join(cwd, named)) if is_file else None
+    return None if tree is None else HookContext(tree, os.path.join(tree, ".musician", "comms.db"))

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from musician.processes import vital
+from musician.processes import life_lock
 from musician.processes.identity import identify
-from musician.processes.vital import HeldBy, VitalSign, hold, holder, is_held, lock_path
+from musician.processes.life_lock import HeldBy, LifeLock, hold, holder, is_held, lock_path
 
 HOLDER = """
 import os, subprocess, sys
 from pathlib import Path
-from musician.processes.vital import hold
+from musician.processes.life_lock import hold
 sign = hold(Path(sys.argv[1]), session_id="S1")
 if not os.fork():
     os.execvp("sleep", ["sleep", "300"])
@@ -32,7 +32,7 @@ import signal; signal.pause()
 PROBER = """
 import sys
 from pathlib import Path
-from musician.processes.vital import is_held
+from musician.processes.life_lock import is_held
 path, answers = Path(sys.argv[1]), set()
 print("up", flush=True)
 for _ in range(4000):
@@ -43,7 +43,7 @@ print(sorted(answers), flush=True)
 TAKER = """
 import os, sys, time
 from pathlib import Path
-from musician.processes.vital import HeldBy, hold
+from musician.processes.life_lock import HeldBy, hold
 sys.stdin.read()
 taken = hold(Path(sys.argv[1]), session_id=sys.argv[2])
 print("blocked" if isinstance(taken, HeldBy) else "won", flush=True)
@@ -54,15 +54,15 @@ time.sleep(300)
 
 @pytest.fixture(params=["ofd", "flock"])
 def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.setattr(vital, "_HAS_OFD", request.param == "ofd")
-    monkeypatch.setattr(vital, "_RETRY_S", 0.05)
+    monkeypatch.setattr(life_lock, "_HAS_OFD", request.param == "ofd")
+    monkeypatch.setattr(life_lock, "_RETRY_S", 0.05)
     return lock_path(tmp_path / "locks", "task-01")
 
 
 def test_a_lock_has_one_holder_who_can_be_named(path: Path) -> None:
     assert not is_held(path)
     taken = hold(path, session_id="S1")
-    assert isinstance(taken, VitalSign)
+    assert isinstance(taken, LifeLock)
     with taken:
         assert is_held(path)
         mine = HeldBy(session_id="S1", identity=identify(os.getpid()))
@@ -71,7 +71,7 @@ def test_a_lock_has_one_holder_who_can_be_named(path: Path) -> None:
     assert not is_held(path)
     taken.release()
     again = hold(path, session_id="S3")
-    assert isinstance(again, VitalSign)
+    assert isinstance(again, LifeLock)
     assert holder(path).session_id == "S3"
     again.release()
     assert path.exists()
@@ -79,7 +79,7 @@ def test_a_lock_has_one_holder_who_can_be_named(path: Path) -> None:
 
 def test_asking_and_a_refused_attempt_in_the_holders_process_lose_nothing(path: Path) -> None:
     taken = hold(path, session_id="S1")
-    assert isinstance(taken, VitalSign)
+    assert isinstance(taken, LifeLock)
     path.read_bytes()
     assert [is_held(path) for _ in range(3)] == [True] * 3
     assert isinstance(hold(path, session_id="S2"), HeldBy)
@@ -95,7 +95,7 @@ def test_a_torn_signature_names_nobody_and_hinders_nobody(tmp_path: Path, conten
     path.write_bytes(content)
     assert holder(path) == HeldBy(session_id=None, identity=None)
     taken = hold(path, session_id="S1")
-    assert isinstance(taken, VitalSign)
+    assert isinstance(taken, LifeLock)
     assert holder(path).session_id == "S1"
     taken.release()
 
@@ -104,14 +104,14 @@ def test_a_longer_signature_leaves_nothing_behind_in_a_shorter(tmp_path: Path) -
     path = tmp_path / "task-01.lock"
     for session in ("a-very-long-session-name", "S"):
         taken = hold(path, session_id=session)
-        assert isinstance(taken, VitalSign)
+        assert isinstance(taken, LifeLock)
         taken.release()
         assert holder(path).session_id == session
 
 
 def test_a_full_disk_takes_the_signature_but_not_the_lock() -> None:
     descriptor = os.open("/dev/full", os.O_RDWR)
-    vital._sign(descriptor, "S1")
+    life_lock._sign(descriptor, "S1")
     os.close(descriptor)
 
 
@@ -140,12 +140,12 @@ def test_many_who_ask_never_hinder_a_taker_nor_miss_a_holder(trees: Any, tmp_pat
     turns = 0
     while any(prober.poll() is None for prober in probers):
         taken = hold(path, session_id="S1")
-        assert isinstance(taken, VitalSign)
+        assert isinstance(taken, LifeLock)
         taken.release()
         turns += 1
     assert turns > 10
     taken = hold(path, session_id="S1")
-    assert isinstance(taken, VitalSign)
+    assert isinstance(taken, LifeLock)
     probers = [trees.python(PROBER, str(path), stdout=subprocess.PIPE) for _ in range(4)]
     assert [prober.communicate()[0] for prober in probers] == [b"up\n[True]\n"] * 4
     taken.release()

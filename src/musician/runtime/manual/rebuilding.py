@@ -7,8 +7,8 @@ The journal is what the engine wrote, so a fold over it gives back what it knew.
 from collections.abc import Iterable
 
 from musician import service
-from musician.protocol.journal import CONDUCTOR_TIMEOUT, Entry, Kind, Progress
-from musician.protocol.musician.program import Check, Play, Program
+from musician.protocol.journal import CONDUCTOR_TIMEOUT, Entry, EntryKind, Progress
+from musician.protocol.musician.program import CheckpointItem, Play, Program
 from musician.protocol.musician.since import Since
 from musician.protocol.musician.state import Mode, MusicianState, Waiting
 from musician.protocol.settings import Settings
@@ -16,12 +16,14 @@ from musician.protocol.states import VERDICTS, WAITING, State
 from musician.store.rows import MessageRow
 
 _TOLD = {
-    Kind.CONTEXT: Waiting.CONTEXT,
-    Kind.ERROR: Waiting.ERROR,
-    Kind.SUBMITTED: Waiting.SUBMISSION,
+    EntryKind.CONTEXT: Waiting.CONTEXT,
+    EntryKind.ERROR: Waiting.ERROR,
+    EntryKind.SUBMITTED: Waiting.SUBMISSION,
 }
-_BEGINNINGS = frozenset({Kind.STARTED, Kind.LAUNCHED, Kind.SUBMITTED})
-_ENDS = frozenset({Kind.COMPLETED, Kind.RETURNED, Kind.RECONCILED, Kind.SKIPPED, Kind.APPROVED})
+_BEGINNINGS = frozenset({EntryKind.STARTED, EntryKind.LAUNCHED, EntryKind.SUBMITTED})
+_ENDS = frozenset(
+    {EntryKind.COMPLETED, EntryKind.RETURNED, EntryKind.RECONCILED, EntryKind.SKIPPED, EntryKind.APPROVED}
+)
 
 
 def rebuilt(
@@ -47,7 +49,7 @@ def rebuilt(
     readings = [entry.context_pct for entry in own if entry.context_pct is not None]
     state, begun = view.row.state, _begun(own)
     waiting, answer = _waiting(state, own), _answer(view, said)
-    warned = _last(own, Kind.CONTEXT, Kind.APPROVED) if waiting is not Waiting.CONTEXT else None
+    warned = _last(own, EntryKind.CONTEXT, EntryKind.APPROVED) if waiting is not Waiting.CONTEXT else None
     return MusicianState(
         program=program,
         settings=settings,
@@ -59,12 +61,12 @@ def rebuilt(
         retry_limit=view.row.retry_limit,
         report_path=report_path,
         since=Since().after(entries),
-        earlier_self_corrections=sum(row.kind == Kind.SELF_CORRECTION for row in before),
+        earlier_self_corrections=sum(row.kind == EntryKind.SELF_CORRECTION for row in before),
         waiting=waiting,
-        timeouts=int(bool(own) and (own[-1].kind, own[-1].text) == (Kind.NOTE, CONDUCTOR_TIMEOUT)),
+        timeouts=int(bool(own) and (own[-1].kind, own[-1].text) == (EntryKind.NOTE, CONDUCTOR_TIMEOUT)),
         question_open=is_asking,
         pause=view.pause,
-        granted=warned is Kind.CONTEXT or (waiting is Waiting.CONTEXT and answer is not None),
+        granted=warned is EntryKind.CONTEXT or (waiting is Waiting.CONTEXT and answer is not None),
         chooses=True,
         begun=frozenset(begun),
         answer=answer,
@@ -72,7 +74,7 @@ def rebuilt(
     )
 
 
-def _last(entries: list[Entry], *kinds: Kind) -> Kind | None:
+def _last(entries: list[Entry], *kinds: EntryKind) -> EntryKind | None:
     return next((entry.kind for entry in reversed(entries) if entry.kind in kinds), None)
 
 
@@ -81,7 +83,7 @@ def _waiting(state: State, own: list[Entry]) -> Waiting | None:
     if state is State.NEEDS_REVIEW:
         return Waiting.SUBMISSION
     if state is State.ERROR or state in VERDICTS:  # of a wait that timed out the journal has neither
-        return _TOLD.get(_last(own, *_TOLD) or Kind.ERROR, Waiting.ERROR)
+        return _TOLD.get(_last(own, *_TOLD) or EntryKind.ERROR, Waiting.ERROR)
     return None
 
 
@@ -97,8 +99,8 @@ def _leave_reason(state: State, waiting: Waiting | None, own: list[Entry]) -> st
     """What was agreed of its context, and has come (D15)."""
     if waiting is Waiting.CONTEXT:
         return "the conductor has decided on a handoff now" if state is State.REVIEW_FAILED else ""
-    agreed = any(entry.kind is Kind.CONTEXT for entry in own)
-    reached = agreed and _last(own, Kind.CONTEXT, Kind.APPROVED) is Kind.APPROVED
+    agreed = any(entry.kind is EntryKind.CONTEXT for entry in own)
+    reached = agreed and _last(own, EntryKind.CONTEXT, EntryKind.APPROVED) is EntryKind.APPROVED
     return "a handoff at this checkpoint was agreed" if reached else ""
 
 
@@ -113,5 +115,5 @@ def _begun(own: list[Entry]) -> list[str]:
     return begun
 
 
-def _named(program: Program, item: str) -> Play | Check:
+def _named(program: Program, item: str) -> Play | CheckpointItem:
     return next((each for each in program.items if each.item == item), program.play(item))

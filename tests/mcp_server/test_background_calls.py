@@ -3,8 +3,8 @@
 import anyio
 import pytest
 
-from musician.mcp_server import errands
-from musician.mcp_server.errands import Errands
+from musician.mcp_server import background_calls
+from musician.mcp_server.background_calls import BackgroundCalls
 from musician.protocol.errors import NoSession
 
 
@@ -34,13 +34,13 @@ def test_an_answer_comes_in_time_and_calling_again_waits_for_the_same_work(
     async def play() -> None:
         work = Work()
         async with anyio.create_task_group() as group:
-            at = Errands(group)
-            monkeypatch.setattr(errands, "ANSWER_WITHIN_S", 0.01)
+            at = BackgroundCalls(group)
+            monkeypatch.setattr(background_calls, "ANSWER_WITHIN_S", 0.01)
             assert (
                 await at.answer("checkpoint", work)
                 == "not done after 0.01 s; call checkpoint again to wait for it"
             )
-            monkeypatch.setattr(errands, "ANSWER_WITHIN_S", 60.0)
+            monkeypatch.setattr(background_calls, "ANSWER_WITHIN_S", 60.0)
             work.is_over.set()
             assert await at.answer("checkpoint", work) == "done 1"
             assert await at.answer("checkpoint", work) == "done 2"
@@ -56,7 +56,7 @@ def test_two_callers_wait_for_one_work() -> None:
             said.append(await at.answer("checkpoint", work))
 
         async with anyio.create_task_group() as group:
-            at = Errands(group)
+            at = BackgroundCalls(group)
             group.start_soon(call)
             group.start_soon(call)
             await work.has_begun.wait()
@@ -74,7 +74,7 @@ def test_a_refusal_reaches_the_caller_and_the_next_call_begins_anew() -> None:
         work = Work()
         work.is_over.set()
         async with anyio.create_task_group() as group:
-            at = Errands(group)
+            at = BackgroundCalls(group)
             with pytest.raises(NoSession):
                 await at.answer("claim", refuse)
             assert await at.answer("claim", work) == "done 1"
@@ -87,7 +87,7 @@ def test_a_cancelled_call_takes_its_work_along_and_the_next_begins_anew() -> Non
         work, again = Work(), Work()
         again.is_over.set()
         async with anyio.create_task_group() as group:
-            at = Errands(group)
+            at = BackgroundCalls(group)
             scope = anyio.CancelScope()
 
             async def call() -> None:
