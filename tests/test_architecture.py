@@ -1,4 +1,4 @@
-"""docs/ARCHITECTURE.md is true of the tree: every file and folder it names is there, and no row stands twice."""
+"""docs/ARCHITECTURE.md and docs/GLOSSARY.md are true of the tree: what they name is there, and no row stands twice."""
 
 import re
 from collections import Counter
@@ -8,15 +8,16 @@ import musician
 
 SOURCE = Path(musician.__file__).parent
 ARCHITECTURE = Path(__file__).parents[1] / "docs" / "ARCHITECTURE.md"
+GLOSSARY = ARCHITECTURE.with_name("GLOSSARY.md")
 TEXT = ARCHITECTURE.read_text(encoding="utf-8")
 _NAMED = re.compile(r"`((?:\w[\w-]*/)*(?:[\w*-]+\.(?:py|sql)|\w[\w-]*/))`")
 """A file, or a folder by its slash; not what begins with one or with a dot: the system's and the project's own."""
 
 
-def named() -> list[str]:
-    """Every path in the document, below the package. A bare name lies beside the path before it in its line."""
+def named(text: str) -> list[str]:
+    """Every path in a document, below the package. A bare name lies beside the path before it in its line."""
     found = []
-    for line in TEXT.splitlines():
+    for line in text.splitlines():
         folder = ""
         for name in _NAMED.findall(line):
             whole = name if "/" in name else f"{folder}{name}"
@@ -26,11 +27,17 @@ def named() -> list[str]:
 
 
 def test_every_path_that_is_named_exists() -> None:
-    paths = named()
+    paths = named(TEXT) + named(GLOSSARY.read_text(encoding="utf-8"))
     assert "protocol/transitions.py" in paths
     assert "trees/merge.py" in paths, "a bare name"
     tops = (SOURCE, ARCHITECTURE.parents[1])
     assert [path for path in paths if not any(any(top.glob(path.rstrip("/"))) for top in tops)] == []
+
+
+def test_no_word_of_the_glossary_is_explained_twice() -> None:
+    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| `", GLOSSARY.read_text(encoding="utf-8"), flags=re.M)
+    assert "claim epoch" in rows
+    assert [word for word, count in Counter(rows).items() if count > 1] == []
 
 
 def test_every_document_it_links_exists() -> None:
