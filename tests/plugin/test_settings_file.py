@@ -48,7 +48,7 @@ def _texts(draw: st.DrawFn) -> str:
 
 
 def _file(text: str) -> SettingsFile:
-    return SettingsFile(Path("settings.json"), text, existed=True)
+    return SettingsFile(Path("settings.json"), text)
 
 
 @given(text=_texts())
@@ -100,7 +100,7 @@ def test_a_value_is_changed_in_its_place() -> None:
 def test_a_file_that_is_not_there_is_made_and_one_that_is_empty_says_so(tmp_path: Path) -> None:
     path = tmp_path / "new" / "settings.json"
     file = SettingsFile.read(path)
-    assert (file.existed, file.get(ENABLED), file.take(ENABLED)) == (False, None, False)
+    assert (file.get(ENABLED), file.take(ENABLED)) == (None, False)
     made = file.put(ENABLED, True)
     assert made == ((), ("enabledPlugins",))
     file.save()

@@ -104,15 +104,6 @@ def test_rounds_are_counted_for_each_checkpoint() -> None:
     assert progress.rounds == {"checkpoint 1": 2, "checkpoint 2": 1}
 
 
-def test_the_last_measured_context_counts() -> None:
-    progress = after(
-        Entry(kind=EntryKind.CONTEXT, text="used", context_pct=12.5),
-        Entry(kind=EntryKind.COMPLETED, item="step 1", context_pct=40),
-        Entry(kind=EntryKind.STARTED, item="step 2"),
-    )
-    assert progress.last_context_pct == 40
-
-
 @given(ENTRIES, st.integers(0, 12))
 def test_progress_does_not_depend_on_where_a_session_was_cut_off(entries: list[Entry], cut: int) -> None:
     assert Progress().after(entries[:cut]).after(entries[cut:]) == Progress().after(entries)

@@ -33,7 +33,7 @@ def test_what_is_recorded_adds_up_to_progress_and_refreshes_the_heartbeat(
     )
     progress = service.progress_of(store, "task-01")
     assert progress.completed == ("step 1",)
-    assert progress.last_context_pct == 12.5
+    assert service.task_view(store, "task-01").journal[0].context_pct == 12.5
     assert [(each.severity, each.ruled) for each in progress.deviations] == [(Severity.MEDIUM, False)]
     row = service.task_row(store, "task-01")
     assert row.heartbeat_age_s is not None

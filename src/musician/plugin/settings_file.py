@@ -44,11 +44,10 @@ class _Member:
 
 @dataclass(slots=True)
 class SettingsFile:
-    """The text of one file, changed in memory; :meth:`save` writes it. ``existed``: there is one on the disk."""
+    """The text of one file, changed in memory; :meth:`save` writes it."""
 
     path: Path
     text: str = ""
-    existed: bool = False
 
     @classmethod
     def read(cls, path: Path) -> "SettingsFile":
@@ -62,7 +61,7 @@ class SettingsFile:
             raise SettingsUnreadable(
                 path=str(path), line=0, reason=error.strerror or "cannot be read"
             ) from error
-        found = cls(path, _decoded(path, data), existed=True)
+        found = cls(path, _decoded(path, data))
         found._check()
         return found
 

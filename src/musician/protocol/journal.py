@@ -149,7 +149,6 @@ class Progress:
     rounds: dict[str, int] = field(default_factory=dict)
     agent_costs_pct: tuple[float, ...] = ()
     last_commit: str | None = None
-    last_context_pct: float | None = None
 
     def after(self, entries: Iterable[Entry]) -> "Progress":
         """This progress and some more entries."""
@@ -165,8 +164,6 @@ class Progress:
 
 
 def _fold(progress: Progress, entry: Entry) -> Progress:
-    if entry.context_pct is not None:
-        progress = replace(progress, last_context_pct=entry.context_pct)
     match entry.kind:
         case EntryKind.COMPLETED | EntryKind.RETURNED | EntryKind.RECONCILED | EntryKind.REWORKED:
             return _completed(progress, entry)

@@ -7,7 +7,6 @@ whatever a clock says of its heartbeat; and nobody gets a task whose instruction
 from typing import NoReturn
 
 from musician import service
-from musician.processes.machine import MACHINE, Machine
 from musician.protocol.errors import ClaimBlocked, InvalidPlan
 from musician.protocol.names import check_session_id, check_task_id
 from musician.protocol.rules.liveness import Owner
@@ -15,7 +14,8 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import CLAIMABLE
 from musician.runtime.owners import owner_of
 from musician.runtime.program import load_task_file
-from musician.runtime.takeover import SaveWork, inherit, save_work
+from musician.runtime.takeover import inherit
+from musician.runtime.world import WORLD, World
 from musician.service import Taken, TaskView
 from musician.store.port import Store
 from musician.trees.root import Root
@@ -30,15 +30,14 @@ def claim_task(
     settings: Settings,
     quiet: bool = False,
     out_of_turn: bool = False,
-    machine: Machine = MACHINE,
-    save: SaveWork = save_work,
+    world: World = WORLD,
 ) -> Taken:
     """:func:`musician.service.claim` with all that must hold besides. :class:`ClaimBlocked`. Blocks."""
     check_task_id(task_id)
     session = check_session_id(session_id)
-    inherit(root, store, task_id, session, settings, machine, save)
+    inherit(root, store, task_id, session, settings, world)
     view = service.task_view(store, task_id)
-    reason = _why_blocked(root, view, session, settings, machine)
+    reason = _why_blocked(root, view, session, settings, world)
     if reason:
         block(store, view, session, reason, quiet=quiet)
     return service.claim(store, task_id, session, quiet=quiet, out_of_turn=out_of_turn, settings=settings)
@@ -53,10 +52,10 @@ def block(store: Store, view: TaskView, session_id: str, reason: str, *, quiet: 
     )
 
 
-def _why_blocked(root: Root, view: TaskView, session_id: str, settings: Settings, machine: Machine) -> str:
+def _why_blocked(root: Root, view: TaskView, session_id: str, settings: Settings, world: World) -> str:
     if view.row.session_id == session_id or view.row.state not in CLAIMABLE:
         return ""  # its own already, or what the service says best
-    if view.row.session_id is not None and owner_of(root, view, settings, machine) is Owner.SILENT:
+    if view.row.session_id is not None and owner_of(root, view, settings, world.machine) is Owner.SILENT:
         return f"session {view.row.session_id} is silent, but its process lives"
     if not view.row.instruction_path:
         return ""

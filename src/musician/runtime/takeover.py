@@ -5,58 +5,27 @@ whoever claims by hand what belongs to a session that is *known* dead: there is 
 way to inherit. One at a time does it for a task: a lock says who.
 """
 
-from collections.abc import Callable
-
 from musician import service
 from musician.processes.identity import host_name, is_same_machine
 from musician.processes.life_lock import HeldBy, lock_path
-from musician.processes.machine import MACHINE, Machine
+from musician.processes.machine import Machine
 from musician.protocol.resumption.handoff import HandoffKind, classify
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
-from musician.protocol.values import dataclass
 from musician.runtime.belongings import end_what_runs
+from musician.runtime.left_work import LeftWork
 from musician.runtime.owners import last_epoch, lives, owner_of, processes_of
 from musician.runtime.program import program_in
 from musician.runtime.resuming.handoffs import handoff_after_crash, why_gone
-from musician.runtime.resuming.resolutions import is_anothers
 from musician.runtime.task_files import TaskFiles, write_whole
+from musician.runtime.world import WORLD, World
 from musician.service import TaskView
 from musician.service.documents import latest_document
 from musician.store.port import Store
-from musician.trees.branches import NO_PLAN, branch_of, full_ref, start_branch
-from musician.trees.git import Git
-from musician.trees.partial import set_aside_partial
+from musician.trees.branches import NO_PLAN, branch_of
 from musician.trees.root import Root
-from musician.trees.steps import last_kept
-from musician.trees.worktree import Worktree, place_of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftWork:
-    """``ref`` keeps what was not finished, None if there was nothing; ``commit`` is the task's last, if it has any."""
-
-    ref: str | None
-    commit: str | None
-
-
-SaveWork = Callable[[Root, Store, TaskView, int], LeftWork]
-"""Of the task's claim of an epoch."""
-
-
-def save_work(root: Root, store: Store, view: TaskView, epoch: int) -> LeftWork:
-    """Set aside what a session that is gone had not finished. Blocks."""
-    branch = _branch(view)
-    place, saved = place_of(root, branch), None
-    if (place / ".git").exists() and not is_anothers(view):
-        worktree = Worktree(root=root, path=place, branch=branch)
-        plan = None if view.row.plan_id is None else service.plan_row(store, view.row.plan_id)
-        since = full_ref(start_branch(NO_PLAN, view.row.task_id)) if plan is None else plan.base_commit
-        # What it committed itself for an item that is not done goes with the rest of that item.
-        done = last_kept(Git(place), since, full_ref(branch))
-        saved = set_aside_partial(worktree, task_id=view.row.task_id, epoch=epoch, to=done).ref
-    return LeftWork(ref=saved, commit=Git(root.path).commit_id(branch))
+from musician.trees.worktree import place_of
 
 
 def take_over(
@@ -67,15 +36,14 @@ def take_over(
     *,
     is_known_dead: bool,
     is_seen_to: bool = False,
-    machine: Machine = MACHINE,
-    save: SaveWork = save_work,
+    world: World = WORLD,
 ) -> str:
     """Reopen a task whose owner is gone; what a person must see to first, "" if it is open. Blocks.
 
     What cannot be ended from here is fenced all the same; ``is_seen_to``: a person was asked to see to it, and has.
     Nothing is done while another process does it.
     """
-    mine = machine.hold(lock_path(root.locks_dir / "takeover", task_id), session_id="takeover")
+    mine = world.machine.hold(lock_path(root.locks_dir / "takeover", task_id), session_id="takeover")
     if isinstance(mine, HeldBy):
         return ""
     with mine:
@@ -84,11 +52,12 @@ def take_over(
             return ""
         epoch = last_epoch(view)
         service.fence(store, task_id, epoch=epoch)
-        survivor = _end_old(root, view, settings, machine)
+        survivor = _end_old(root, view, settings, world.machine)
         if survivor and not is_seen_to:
             return survivor
-        ended = end_what_runs(store, view, place_of(root, _branch(view)), settings, machine=machine)
-        saved = save(root, store, view, epoch)
+        place = place_of(root, branch_of(view.row.plan_id or NO_PLAN, task_id))
+        ended = end_what_runs(store, view, place, settings, machine=world.machine)
+        saved = world.save_work(root, store, view, epoch)
         reason, handoff = _what_is_left(root, store, view, saved, is_known_dead=is_known_dead)
         left = f"Its unfinished work is kept at {saved.ref}." if saved.ref else "It left no unfinished work."
         text = f"The last session {reason}. {left}{f' Before that: {ended}.' if ended else ''}"
@@ -97,19 +66,13 @@ def take_over(
 
 
 def inherit(
-    root: Root,
-    store: Store,
-    task_id: str,
-    session_id: str,
-    settings: Settings,
-    machine: Machine = MACHINE,
-    save: SaveWork = save_work,
+    root: Root, store: Store, task_id: str, session_id: str, settings: Settings, world: World = WORLD
 ) -> None:
     """Take the task over from another session if that is known dead, so that it can be claimed. Blocks."""
     view = service.task_view(store, task_id)
     is_anothers = view.row.session_id not in (None, session_id)
-    if is_anothers and owner_of(root, view, settings, machine) is Owner.DEAD:
-        take_over(root, store, task_id, settings, is_known_dead=True, machine=machine, save=save)
+    if is_anothers and owner_of(root, view, settings, world.machine) is Owner.DEAD:
+        take_over(root, store, task_id, settings, is_known_dead=True, world=world)
 
 
 def hand_over(
@@ -162,7 +125,3 @@ def _what_is_left(
     ).render()
     write_whole(task_files.handoff, text)
     return reason, (task_files.relative(task_files.handoff), text)
-
-
-def _branch(view: TaskView) -> str:
-    return branch_of(view.row.plan_id or NO_PLAN, view.row.task_id)

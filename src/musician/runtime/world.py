@@ -18,8 +18,8 @@ from musician.processes.identity import ProcessIdentity
 from musician.processes.machine import MACHINE, Machine
 from musician.processes.running import start_program
 from musician.protocol.claim import Claim
+from musician.runtime.left_work import SaveWork, save_work
 from musician.runtime.plantrees import GitPlanTrees, PlanTrees
-from musician.runtime.takeover import SaveWork, save_work
 from musician.runtime.tasktree import TaskTree, open_tree
 from musician.store.port import Store
 from musician.trees.root import Root

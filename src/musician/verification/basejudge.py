@@ -292,9 +292,8 @@ class _Bench:
         return False
 
     def _find(self, kind: FindingKind, paths: Sequence[str], text: str) -> None:
-        subject = paths[0] if len(paths) == 1 else ""
         allowed = may_change(self.allowed, paths)
-        self.findings.append(Finding(kind=kind, subject=subject, text=text, allowed=allowed))
+        self.findings.append(Finding(kind=kind, text=text, allowed=allowed))
 
     def bounded(self) -> tuple[Finding, ...]:
         if len(self.findings) <= MAX_FINDINGS:
@@ -302,7 +301,6 @@ class _Bench:
         left = self.findings[MAX_FINDINGS:]
         more = Finding(
             kind=left[0].kind,
-            subject="",
             text=f"and {len(left)} more findings",
             allowed=all(each.allowed for each in left),
         )

@@ -311,7 +311,7 @@ class _Found:
             )
         except _TROUBLES as error:
             text = f"the old tests were not run: {_short(error)}"
-            finding = Finding(kind=FindingKind.CHANGED_EXPECTATION, subject="", text=text)
+            finding = Finding(kind=FindingKind.CHANGED_EXPECTATION, text=text)
             self.judged = Judged(findings=(finding,))
         self.notes += self.judged.notes
 

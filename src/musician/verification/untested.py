@@ -53,7 +53,6 @@ def untested_functions(
             findings.append(
                 Finding(
                     kind=FindingKind.UNTESTED,
-                    subject=file.path,
                     text=f"{file.path}: {named(lacking)}",
                     allowed=may_change(allowed, [file.path]),
                 )

@@ -19,7 +19,7 @@ from musician.protocol.rules.review import (
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 
-FOUND = Finding(kind=FindingKind.REMOVED, subject="tests/test_a.py", text="tests/test_a.py: a::b")
+FOUND = Finding(kind=FindingKind.REMOVED, text="tests/test_a.py: a::b")
 SUBMITTED = Submission(
     work=SubmittedWork(tree_id="t1"),
     evidence=Evidence(verification=Verification.GREEN, full=True),

@@ -81,8 +81,7 @@ def before_asking(submission: Submission, settings: Settings) -> Verdict | None:
 def judge_by_opinion(submission: Submission, opinion: Opinion) -> Verdict:
     """What the agent's opinion comes to."""
     shown = list(enumerate(open_deviations(submission.work.deviations), start=1))
-    ruled = tuple(each for number, each in shown if number in opinion.ruled)
-    left = tuple(each for number, each in shown if number not in opinion.ruled)
+    left = (each for number, each in shown if number not in opinion.ruled)
     grave = [f"{each.severity} deviation ({each.text})" for each in left if each.severity is not Severity.LOW]
     findings = enumerate(submission.findings, start=len(shown) + 1)
     grave += [finding for number, finding in findings if number not in opinion.ruled]
@@ -91,10 +90,10 @@ def judge_by_opinion(submission: Submission, opinion: Opinion) -> Verdict:
             reason = f"the reviewing agent gave no verdict: {opinion.text}"
             return Verdict(kind=VerdictKind.ASK_HUMAN, reasons=(reason,))
         case Judgement.REJECT:
-            return Verdict(kind=VerdictKind.SEND_BACK, reasons=(opinion.text,), rules=ruled)
+            return Verdict(kind=VerdictKind.SEND_BACK, reasons=(opinion.text,))
         case Judgement.FIX:
-            return Verdict(kind=VerdictKind.PROPOSE_FIX, reasons=(opinion.text,), rules=ruled)
+            return Verdict(kind=VerdictKind.PROPOSE_FIX, reasons=(opinion.text,))
     if grave:
         reason = f"the reviewing agent approves and leaves unruled: {', '.join(grave)}"
         return Verdict(kind=VerdictKind.ASK_HUMAN, reasons=(reason,))
-    return Verdict(kind=VerdictKind.APPROVE, rules=(*ruled, *left))
+    return Verdict(kind=VerdictKind.APPROVE)

@@ -56,10 +56,9 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextAnswer:
-    """The answer to a warning; ``hand_off_at_checkpoint``: the approval ends at the next checkpoint."""
+    """The answer to a warning; whatever was approved ends at the next checkpoint."""
 
     state: State
-    hand_off_at_checkpoint: bool
     text: str
 
 
@@ -162,17 +161,12 @@ def answer_by_rule(used_pct: float | None, projected_pct: float | None, settings
     if projected_pct is not None and projected_pct > context.pause_over_pct:
         return _hand_off_now(f"{projected_pct:g} % projected, over {context.pause_over_pct:g} %")
     if projected_pct is not None and projected_pct < context.ask_from_pct:
-        return ContextAnswer(
-            state=State.REVIEW_APPROVED, hand_off_at_checkpoint=False, text="Go on as proposed."
-        )
+        return ContextAnswer(state=State.REVIEW_APPROVED, text="Go on as proposed.")
     return ContextAnswer(
         state=State.REVIEW_APPROVED,
-        hand_off_at_checkpoint=True,
         text="Proceed to the checkpoint, then stop and report back for a clean handoff.",
     )
 
 
 def _hand_off_now(why: str) -> ContextAnswer:
-    return ContextAnswer(
-        state=State.EXIT_REQUESTED, hand_off_at_checkpoint=False, text=f"Prepare the handoff now: {why}."
-    )
+    return ContextAnswer(state=State.EXIT_REQUESTED, text=f"Prepare the handoff now: {why}.")

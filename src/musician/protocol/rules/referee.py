@@ -32,13 +32,9 @@ class FindingKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """``subject`` is the file it is about, "" if none can be named; ``text`` says what was found, in one line.
-
-    ``allowed``: the plan says that it may change.
-    """
+    """``text`` says what was found, in one line; ``allowed``: the plan says that it may change."""
 
     kind: FindingKind
-    subject: str
     text: str
     allowed: bool = False
 

@@ -132,15 +132,10 @@ class VerdictKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """``reasons`` are texts to answer (none for an approval); ``rules`` are the deviations ruled by this
-    verdict.
-
-    What a human is asked rules nothing yet: the human's own verdict rules all that is open.
-    """
+    """``reasons`` are texts to answer (none for an approval)."""
 
     kind: VerdictKind
     reasons: tuple[str, ...] = ()
-    rules: tuple[Deviation, ...] = ()
 
 
 def smoothness(facts: Roughness, *, claimed: int | None = None) -> int:
@@ -175,14 +170,13 @@ def judge_by_rule(submission: Submission, settings: Settings) -> Verdict:
     )
     if concerns:
         return Verdict(kind=VerdictKind.ASK_HUMAN, reasons=concerns)
-    unruled = open_deviations(submission.work.deviations)
     faults = _faults(submission)
     if faults:
-        return Verdict(kind=VerdictKind.SEND_BACK, reasons=faults, rules=unruled)
+        return Verdict(kind=VerdictKind.SEND_BACK, reasons=faults)
     unknown = missing_evidence(submission)
     if unknown is not None:
         return Verdict(kind=VerdictKind.VERIFY_FULLY_FIRST, reasons=(unknown,))
-    return Verdict(kind=VerdictKind.APPROVE, rules=unruled)
+    return Verdict(kind=VerdictKind.APPROVE)
 
 
 def needs_a_judge(finding: str) -> str:

@@ -145,8 +145,7 @@ class Performer:
             act.task_id,
             self.settings,
             is_known_dead=is_known_dead,
-            machine=self.world.machine,
-            save=self.world.save_work,
+            world=self.world,
             is_seen_to=("doubtful", epoch) in {(ask.kind, ask.subject_id) for ask in view.asks},
         )
         survivor = await run_sync(inherit)

@@ -40,7 +40,8 @@ from musician.runtime.program import load_task_file, program_in
 from musician.runtime.recording import Recorder
 from musician.runtime.resuming.resumption import unheard_orders, unheard_verdicts
 from musician.runtime.task_files import TaskFiles
-from musician.runtime.tasktree import SharedTree, TaskTree, open_tree
+from musician.runtime.tasktree import SharedTree, TaskTree
+from musician.runtime.world import WORLD, World
 from musician.store.port import Store
 from musician.store.rows import MessageRow
 from musician.trees.git import Git
@@ -61,11 +62,19 @@ _EVENTS = {
 class ManualSession:
     """One claim with its task, tree and files, each opened when it is needed. All calls block."""
 
-    def __init__(self, *, root: Root, store: Store, claim: Claim, settings: Settings) -> None:
-        self.root, self.store, self.claim = root, store, claim
+    def __init__(
+        self, *, root: Root, store: Store, claim: Claim, settings: Settings, world: World = WORLD
+    ) -> None:
+        self.root, self.store, self.claim, self.world = root, store, claim, world
         self.settings = settings_of_task(store, claim.task_id, settings)
         self.task_files = TaskFiles(root, claim.task_id)
         self._has_told_news = False
+
+    def read_anew(self) -> "ManualSession":
+        """The same session, with what the database says by now."""
+        return ManualSession(
+            root=self.root, store=self.store, claim=self.claim, settings=self.settings, world=self.world
+        )
 
     # -- what there is ------------------------------------------------------------------------------------------
 
@@ -101,7 +110,7 @@ class ManualSession:
         plan = None if row.plan_id is None else service.plan_row(self.store, row.plan_id)
         base = None if plan is None else plan.base_commit
         try:
-            return open_tree(self.root, self.task, self.claim, plan_id=row.plan_id, base=base)
+            return self.world.open_tree(self.root, self.task, self.claim, plan_id=row.plan_id, base=base)
         except InvalidPlan:
             head = base or Git(self.root.path).text("rev-parse", "HEAD")
             return SharedTree(root=self.root, start=head, plan_id=row.plan_id)
@@ -225,7 +234,7 @@ class ManualSession:
 
     def check_undriven(self) -> None:
         """A claim is played by its process while that lives; what it plays may tell something, and no more (D2)."""
-        driver = driver_of(self.view)
+        driver = driver_of(self.view, self.world.machine)
         if driver is not None:
             raise EvidenceMissing(
                 task_id=self.claim.task_id,
@@ -263,7 +272,7 @@ class ManualSession:
         service.beat(self.store, self.claim)  # before anything is set aside
         chosen = i.LeavingChosen(reason=reason, handoff=handoff or "", notes=notes)
         _, ready = self.choose(chosen, context_pct)
-        end_what_runs(self.store, self.view, self.tree.path, self.settings)
+        end_what_runs(self.store, self.view, self.tree.path, self.settings, machine=self.world.machine)
         self.note()  # what the conductor decided is heard first: the HANDOFF tells of it
         self.store_records(ready.records)
         return self.task_files.relative(self.task_files.handoff)

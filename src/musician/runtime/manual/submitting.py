@@ -142,6 +142,7 @@ async def _verify(manual: ManualSession, check: CheckpointItem) -> Found:
         env=manual.environment(check.item),
         settings=manual.settings,
         on_process=manual.record_process,
+        verify=manual.world.verify_checkpoint,
     )
 
 

@@ -11,7 +11,7 @@ from functools import partial
 
 import anyio.to_thread
 
-from musician.processes.life_lock import HeldBy, hold, lock_path
+from musician.processes.life_lock import HeldBy, lock_path
 from musician.processes.output import one_line
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost, InvalidPlan, MusicianError
@@ -24,6 +24,7 @@ from musician.runtime.claiming import claim_task
 from musician.runtime.in_force import settings_of_task
 from musician.runtime.manual.manual_session import ManualSession
 from musician.runtime.resuming.lookback import ClaimedSession, Lookback, look_back
+from musician.runtime.world import WORLD, World
 from musician.service import Taken
 from musician.store.port import Store
 from musician.trees import marks
@@ -77,6 +78,7 @@ async def take_up(
     context_pct: float | None = None,
     quiet: bool = False,
     out_of_turn: bool = False,
+    world: World = WORLD,
 ) -> TakenUp:
     """Claim a task for a session that is played by hand, and do what a resumption owes (D17, D20).
 
@@ -94,10 +96,11 @@ async def take_up(
         quiet=quiet,
         out_of_turn=out_of_turn,
         settings=settings,
+        world=world,
     )
     taken = await anyio.to_thread.run_sync(claimed)
     marks.mark(str(root.git_dir), taken.claim.session_id)
-    manual = ManualSession(root=root, store=store, claim=taken.claim, settings=settings)
+    manual = ManualSession(root=root, store=store, claim=taken.claim, settings=settings, world=world)
     standing = TakenUp(
         claim=taken.claim,
         worked_by=taken.worked_by,
@@ -106,7 +109,7 @@ async def take_up(
         instruction_path=taken.instruction_path,
     )
     try:
-        async with _one_at_a_time(root, taken.claim):
+        async with _one_at_a_time(manual):
             manual = await _look_back_once(manual, taken, context_pct)
         return await anyio.to_thread.run_sync(_told, manual, standing)
     except ClaimLost:
@@ -116,10 +119,10 @@ async def take_up(
 
 
 @asynccontextmanager
-async def _one_at_a_time(root: Root, claim: Claim) -> AsyncIterator[None]:
+async def _one_at_a_time(manual: ManualSession) -> AsyncIterator[None]:
     """Two calls by one session, as of a hook that is registered twice, are one claim: the second finds all done."""
-    path = lock_path(root.locks_dir / "takeup", claim.task_id)
-    while isinstance(mine := hold(path, session_id=claim.session_id), HeldBy):
+    path = lock_path(manual.root.locks_dir / "takeup", manual.claim.task_id)
+    while isinstance(mine := manual.world.machine.hold(path, session_id=manual.claim.session_id), HeldBy):
         await anyio.sleep(_PACE_S)
     with mine:
         yield
@@ -131,9 +134,7 @@ async def _look_back_once(manual: ManualSession, taken: Taken, context_pct: floa
         return manual
     claimed = await anyio.to_thread.run_sync(_ground, manual, taken)
     found = await look_back(claimed, is_new=taken.is_new, context_pct=context_pct)
-    after = partial(
-        ManualSession, root=manual.root, store=manual.store, claim=manual.claim, settings=manual.settings
-    )
+    after = manual.read_anew
     if found.notice is not None:
         await anyio.to_thread.run_sync(_ask_first, after(), found, context_pct)
     return after()
@@ -160,6 +161,7 @@ def _ground(manual: ManualSession, taken: Taken) -> ClaimedSession:
         task_files=manual.task_files,
         environment=manual.environment("resumption"),
         log=manual.log,
+        world=manual.world,
     )
 
 

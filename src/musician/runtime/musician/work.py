@@ -101,8 +101,7 @@ async def play_task(
                     quiet=quiet,
                     out_of_turn=out_of_turn,
                     settings=settings,
-                    machine=machine,
-                    save=world.save_work,
+                    world=world,
                 )
                 taken = await anyio.to_thread.run_sync(claimed)
                 end = await _begin(root, store, taken, stop, world, settings=settings, agent=agent)

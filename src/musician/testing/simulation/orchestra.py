@@ -32,9 +32,9 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.runtime.conductor.conduct import Ending, conduct
+from musician.runtime.left_work import LeftWork
 from musician.runtime.musician.work import play_task
 from musician.runtime.plantrees import PlanTrees
-from musician.runtime.takeover import LeftWork
 from musician.runtime.tasktree import TaskTree
 from musician.runtime.world import Musician, World
 from musician.service import TaskView
