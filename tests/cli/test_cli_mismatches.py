@@ -206,7 +206,7 @@ def test_a_checkpoint_that_only_a_file_calls_approved_is_not(scene: Scene) -> No
     """D20.4: an approval is a verdict in the database, whatever a file tells."""
     scene.rewrite(scene.status, "checkpoint 1 approved\n", "checkpoint 1 approved\ncheckpoint 2 approved\n")
     taken = scene.take_up()
-    assert "benign: one more checkpoint is told approved than is" in scene.mismatches(taken)
+    assert "benign: one more checkpoint is said to be approved than is" in scene.mismatches(taken)
     assert taken["done"] == ["step 1", "checkpoint 1"]
 
 
@@ -223,7 +223,9 @@ def test_a_step_told_done_is_done_if_its_work_is_there_and_its_tests_pass(scene:
     tell_step_2_done(scene)
     scene.commit(two="polished\n")
     taken = scene.take_up()
-    assert "suspicious, found done: steps are told done that nobody wrote down" in scene.mismatches(taken)
+    assert "suspicious, found done: steps are said to be done that nobody wrote down" in scene.mismatches(
+        taken
+    )
     assert taken["next_item"] == "step 3"
     assert "step 2 found completed: by its verification" in scene.status.read_text()
     assert "HANDOFF: step 2) [Low]" in scene.deviations.read_text()
@@ -314,7 +316,7 @@ def test_a_tree_that_is_not_as_it_was_left_is_decided_by_the_tests(scene: Scene)
 def test_another_current_step_is_decided_by_the_tests(scene: Scene) -> None:
     scene.rewrite(scene.handoff, "- step 2 (Polish it)\n", "")
     taken = scene.take_up()
-    assert "another step is told to be the current one (HANDOFF: step 3, not step 2)" in scene.mismatches(
+    assert "another step is said to be the current one (HANDOFF: step 3, not step 2)" in scene.mismatches(
         taken
     )
     assert taken["next_item"] == "step 2"
@@ -332,7 +334,9 @@ def test_a_deviation_that_only_the_file_tells_counts_all_the_same(scene: Scene) 
     with scene.deviations.open("a") as file:
         file.write("checkpoint 1: took another library [High]\n")
     taken = scene.take_up()
-    assert "another number of deviations is told (deviations file: 2, database: 1)" in scene.mismatches(taken)
+    assert "another number of deviations is given (deviations file: 2, database: 1)" in scene.mismatches(
+        taken
+    )
     assert "Deviations found: 3 (High — 1 High, 2 Low)" in taken["resumption"]["message"]
 
 

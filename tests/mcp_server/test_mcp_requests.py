@@ -40,7 +40,7 @@ WRONG = [
 def test_what_is_no_request_is_answered_by_an_error(
     shared: tuple[Any, Any], line: bytes, id_: object, code: int
 ) -> None:
-    """AUDIT-C9: with its id where one can be told, and the server goes on."""
+    """AUDIT-C9: with its id where one can be read, and the server goes on."""
     server = shared[1]
     server.write(line + b"\n")
     reply = server.reply()

@@ -176,10 +176,10 @@ def test_where_tests_have_no_names_the_end_of_the_command_is_compared_and_the_wo
         "another exit code is another failure"
     )
     assert (
-        "names no tests: that it fails is held against no task, and what a task breaks in it cannot be told"
+        "names no tests: that it fails is held against no task, and what a task breaks in it cannot be determined"
         in done.out
     )
-    assert "it names no tests, so what else fails now cannot be told" in submitted(stage, "task-01")
+    assert "it names no tests, so what else fails now cannot be determined" in submitted(stage, "task-01")
 
 
 def test_a_base_whose_tests_cannot_all_be_collected_hides_no_other_test(stage: "Stage") -> None:

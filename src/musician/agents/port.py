@@ -107,7 +107,7 @@ class DeviationRuled:
 
 
 Told = ContextTold | DeviationTold | SelfCorrectionTold | QuestionTold | PartialTold | AnswerTold
-"""What the engine is told stands here as it is told."""
+"""What the engine is told is passed on unchanged."""
 
 AgentEvent = Told | Said | ToolUsed | Complained | ProposalMade | VerdictGiven | DeviationRuled
 

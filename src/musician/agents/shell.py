@@ -2,7 +2,7 @@
 
 A piece's scripts are run in order by ``bash -eu``, each from a file outside the tree, so that a script may
 be of any length and its error messages name a file and a line. The first that fails ends the piece. The
-agent knows nothing of tasks' states and believes nothing: what a script prints is told as it comes, tags in it
+agent knows nothing of tasks' states and believes nothing: what a script prints is passed on as it comes, tags in it
 too, and the exit code alone says whether the piece is done.
 
 A script that fails has said no (FAILED). One that was killed or ran out of time has not said anything (LOST). Where

@@ -47,7 +47,7 @@ def init(app: App) -> None:
     exclude_private(root)
     keep_from_cleaning(root)
     created += _write_new(root, root.config, render_defaults())
-    settings = app.settings  # a wrong file is told now, not by the first run
+    settings = app.settings  # a wrong file is reported now, not by the first run
     database = Path(app.database)
     is_new = not database.exists()
     with closing(create_store(database)) as store:

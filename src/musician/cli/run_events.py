@@ -2,7 +2,7 @@
 
 Theory. A look says how far the order of everything had come (:class:`TaskView`'s ``seq``), so the news are the changes
 between two looks, told in that order: however many looks are skipped, the next one tells the same. What a change of
-state and the journal's entries before it both say is told once. Only what no row stands for is told as of the look: a
+state and the journal's entries before it both say is shown once. Only what no row stands for is shown as of the look: a
 silence, and what the run itself has heard. Stamps are the database's, UTC (D10).
 """
 
@@ -55,7 +55,7 @@ class Reporter:
     by_hand: bool = False
     """The musicians are sessions that people start: nobody takes over by himself."""
     heard: deque[str] = field(default_factory=deque)
-    """What concerns no task, and is told with the next news; "" is nothing."""
+    """What concerns no task, and is shown with the next news; "" is nothing."""
     _seq: int | None = None
     _told: dict[str, _Told] = field(default_factory=dict)
 
@@ -122,7 +122,7 @@ class Reporter:
         )
 
     def _settled(self, ask: HumanRow) -> Iterator[Event]:
-        """A person's answer that is no verdict, for a verdict is told as one; gone if it was asked again since."""
+        """A person's answer that is no verdict, for a verdict is shown as one; gone if it was asked again since."""
         if ask.resolved_at is not None and ask.kind not in JUDGED:
             state, text = self._told[ask.task_id].state, f"a person has settled it: {ask.resolution}"
             yield Event(at=ask.resolved_at, task_id=ask.task_id, state=state, text=text)

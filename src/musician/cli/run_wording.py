@@ -1,4 +1,4 @@
-"""How a state change or an entry of the journal is told to somebody who has never seen one; "" if another row tells it.
+"""How a state change or an entry of the journal is put to somebody who has never seen one; "" if another row tells it.
 
 Refuses to judge and to shorten: what somebody wrote is repeated as it is.
 """
@@ -154,7 +154,7 @@ def say_base(found: "Baseline", *, required: bool) -> str:
     if not found.failed:
         return (
             f"{command} fails before the plan begins (exit code {found.exit_code}), and names no tests: that it fails"
-            " is held against no task, and what a task breaks in it cannot be told"
+            " is held against no task, and what a task breaks in it cannot be determined"
         )
     until = "; the plan requires that it passes at its end" if required else ""
     flaky = f"; flaky, and held against tasks: {found.flaky}" if found.flaky else ""
@@ -168,7 +168,7 @@ def many(count: int, noun: str) -> str:
 
 
 def _claimed(change: HistoryRow, view: TaskView) -> str:
-    """A claim; going back to work after a verdict is told by what is done next."""
+    """A claim; going back to work after a verdict shows in what is done next."""
     claim = _session_at(change.claim_epoch, view)
     first = next((each for each in view.history if each.claim_epoch == change.claim_epoch), change)
     if claim is None or first.id != change.id:

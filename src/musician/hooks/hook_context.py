@@ -1,6 +1,6 @@
 """Where a hook runs: the repository's root and database, and what the session owns there.
 
-A place that cannot be told without git is no place, and the session none of ours. MUSICIAN_DB wins, as in every
+A place that cannot be found without git is no place, and the session none of ours. MUSICIAN_DB wins, as in every
 command.
 
 The look at the database is one read by apsw alone. Its connection is closed before the service opens its own. Where

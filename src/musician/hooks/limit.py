@@ -28,7 +28,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         yield
     except _Alarm:
         raise OverTime(
-            f"what this call would do cannot be told within {seconds:g} s: write it in plainer words"
+            f"what this call would do cannot be determined within {seconds:g} s: write it in plainer words"
         ) from None
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)

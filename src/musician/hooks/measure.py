@@ -40,7 +40,7 @@ _FAMILIES = ("claude-opus-", "claude-sonnet-", "claude-haiku-")
 
 
 def percent_used(transcript_path: "str | None", *, set_window_tokens: int = 0) -> "float | None":
-    """Per cent of the window; None where it cannot be told. ``set_window_tokens`` wins over the model's own if not 0.
+    """Per cent of the window; None where it cannot be known. ``set_window_tokens`` wins over the model's own if not 0.
 
     More tokens than the window holds is no reading: the window was taken for too small.
     """

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def note_down(context: "HookContext", written: "Written") -> None:
-    """What cannot be written there is told by the database all the same."""
+    """What cannot be written there is in the database all the same."""
     if context.tree is None:
         return
 

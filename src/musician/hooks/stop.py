@@ -78,7 +78,7 @@ def _has_tools(context: "HookContext") -> bool:
 
 
 def _count_subagents(event: "HookEvent", context: "HookContext") -> None:
-    """The client says what still runs at the end of a turn; of one that a person stopped no end was told."""
+    """The client says what still runs at the end of a turn; of one that a person stopped no end was reported."""
     running = event.raw.get("background_tasks")
     if isinstance(running, list):
         ids = frozenset(str(task.get("id")) for task in running if isinstance(task, dict))

@@ -65,7 +65,7 @@ def answer(event: "HookEvent", context: "HookContext") -> "Answer | None":
 
 
 def trouble(event: "HookEvent", context: "HookContext", problem: str) -> "Answer | None":
-    """What a musician's session may do cannot be told: only what changes nothing passes, and the way to mend it."""
+    """What a musician's session may do cannot be known: only what changes nothing passes, and the way to mend it."""
     if not (context.played or context.outlived or context.is_marked(event.session_id or "")):
         return None
     tool = event.text("tool_name")

@@ -1,7 +1,7 @@
 """What of a client's lines is a message.
 
 Whoever asks waits for an answer. So what cannot be taken for a message is answered here, by the error that JSON-RPC has
-for it, with the id where one can be told. Half a character, as a model's text that was cut may hold, is replaced:
+for it, with the id where one can be read. Half a character, as a model's text that was cut may hold, is replaced:
 the request is good without it.
 """
 

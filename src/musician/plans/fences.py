@@ -1,7 +1,7 @@
 """The fences that do something: those with the words ``bash run``, ``bash rework``, ``yaml task`` and ``yaml agent``.
 
 Every other fence is an example for the reader. One that was most likely meant to do something (``bash
-rum``, ``python run``, a script that is never closed) is told, because a script that silently does not run
+rum``, ``python run``, a script that is never closed) is reported, because a script that silently does not run
 is lost work.
 """
 

@@ -1,7 +1,7 @@
 """The headings that carry a plan: ``## Phase 1: …``, ``#### Step 1: …`` and their like.
 
 A heading at a level where the grammar has meaning must be one the grammar knows, and a heading that looks
-like one the grammar knows must be at its level: a typing error is told, it never turns a step into mere
+like one the grammar knows must be at its level: a typing error is reported, it never turns a step into mere
 text.
 """
 

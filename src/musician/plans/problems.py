@@ -1,4 +1,4 @@
-"""What is wrong with a plan and its instruction files, gathered so that it can be told all at once.
+"""What is wrong with a plan and its instruction files, gathered so that it can be reported all at once.
 
 A reader of plans never stops at the first mistake and never guesses: it reports the place, what it found
 there and what it expected, goes on, and raises in the end. Problems come out in the order of the files,

@@ -47,7 +47,7 @@ _CALLING = VERDICTS | {State.EXIT_REQUESTED}
 class _Told:
     """What is known of one task: the state when it was last looked at, and what the session was told.
 
-    ``is_called``: the conductor has set a state that is still to be told. ``new_since_s``: something is.
+    ``is_called``: the conductor has set a state that the session has not heard of. ``new_since_s``: something is.
     """
 
     state: str

@@ -3,7 +3,7 @@
 Theory. Claude Code's settings are JSON objects that people write by hand, and that other programs write too. To read
 one and write it anew would lose its order, its spacing and its numbers' spelling, so an edit is a change of text: a
 member goes in behind the last one, in the file's own layout, and taking it out again leaves the very bytes that were
-there. What was made on the way to a member (the objects around it, the file itself) is told by :meth:`put`, and
+there. What was made on the way to a member (the objects around it, the file itself) is returned by :meth:`put`, and
 :meth:`take` removes exactly that again once it has become empty.
 
 It knows nothing of what settings mean. It refuses what is no JSON object, with the line, and then nothing is written

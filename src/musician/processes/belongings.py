@@ -4,7 +4,7 @@ No tree of processes leads to it: a client that is killed takes nothing along, a
 session. But what an agent runs has the session's id in its environment, with a word that only an agent's commands
 have: the client's own, whose ids nobody else has, or the tree that the session was given. A shell that a person opened
 never has both, and neither has what serves the agent, but for the monitors of a client's plugins: those are known by
-what they run. So that alone is ended. What merely stands in a folder is told,
+what they run. So that alone is ended. What merely stands in a folder is named,
 because it may be anybody's.
 """
 

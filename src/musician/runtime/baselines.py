@@ -1,9 +1,9 @@
 """What the command that verifies a task says of a commit, run once in this repository (D27).
 
 A commit is tried in a tree of its own, set up as tasks' trees are, and what came out is kept by commit and commands:
-whoever asks next is told, another process and a later run too. Who asks while somebody tries it waits for that, and
-tries it himself if that one is killed. A merge that was accepted was tried as it was verified. The tree goes with who
-has tried something in it; one that a killed process leaves is used, and removed, by the next.
+whoever asks next gets the answer, another process and a later run too. Who asks while somebody tries it waits for
+that, and tries it himself if that one is killed. A merge that was accepted was tried as it was verified. The tree
+goes with who has tried something in it; one that a killed process leaves is used, and removed, by the next.
 
 What keeps a commit from being tried is no word on it: it excuses nothing, and is not kept.
 """

@@ -1,4 +1,4 @@
-"""What a piece has done besides its work, and must be told: once, to everybody who follows the plan (D31).
+"""What a piece has done besides its work, and must be reported: once, to everybody who follows the plan (D31).
 
 Paths that no commit may hold; what all trees share, the repository's configuration and its hooks, where it is not as it
 was when the plan was locked; a branch of the plan's own that somebody moved. Nothing has to be remembered for it from

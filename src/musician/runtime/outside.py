@@ -2,8 +2,8 @@
 
 A musician writes in its own tree. What a hook or a guard cannot read, a program that writes where it likes, shows here:
 HEAD and what git says of each file that differs from it, before the piece and after. Who did it cannot be seen, so it
-is told at once and stands until a person has ruled it. What this program itself puts there, a plan's merged work and
-reports, is none of it.
+is reported at once and stands until a person has ruled on it. What this program itself puts there, a plan's merged
+work and reports, is none of it.
 """
 
 import json
@@ -58,7 +58,7 @@ def look_outside(root: Root) -> Outside | None:
 
 
 def changed_outside(root: Root, plan_id: str | None, before: Outside) -> str:
-    """What is otherwise in the main tree now, in a few words; "" if nothing, or where that cannot be told."""
+    """What is otherwise in the main tree now, in a few words; "" if nothing, or where that cannot be determined."""
     after = look_outside(root)
     if after is None or after == before:
         return ""

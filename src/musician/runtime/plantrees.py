@@ -155,7 +155,7 @@ class GitPlanTrees:
         plan = self.plan
         if branch is not None:
             files = (plan.path, *(path for path, _ in plan.instruction_files))
-            with suppress(MusicianError):  # then the branch has commits of its own, which is told
+            with suppress(MusicianError):  # then the branch has commits of its own, which is reported
                 merge.take_up_plan_files(self.root, plan.plan_id, branch, frozenset(map(os.fsencode, files)))
         return fast_forward(self.root, branch, integration_branch(plan.plan_id))
 

@@ -129,7 +129,7 @@ def completion_report(task_id: str, title: str, message: str, history: Iterable[
 
 
 def error_report_text(task_id: str, title: str, message: str, *, commit: str, output: str) -> str:
-    """The detailed report of a failure: what was told, where the tree stands, and what the agent printed last."""
+    """The detailed report of a failure: what was reported, where the tree stands, and what the agent printed last."""
     printed = "\n".join(f"    {line}" for line in output.splitlines()) or "    (nothing)"
     return (
         f"# {task_id}: {title}\n\n```text\n{message}\n```\n\n"

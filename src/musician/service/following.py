@@ -1,8 +1,8 @@
 """Following what happens: messages, changes of state, journals and what persons are asked, in the order of writing.
 
 Theory. Every such row has a place in one order, its ``seq``, given by the database (``store/sqlite/ordering.py``).
-Whoever follows keeps the seq it has come to and asks for what is after it, in pages; nothing is told twice or left out,
-however seldom it asks, and nothing is ever sorted by its time. Whoever waits asks first whether anything is new
+Whoever follows keeps the seq it has come to and asks for what is after it, in pages; nothing comes twice or is left
+out, however seldom it asks, and nothing is ever sorted by its time. Whoever waits asks first whether anything is new
 of a task (``Changes.news_of``), which reads no more than what was written since.
 """
 

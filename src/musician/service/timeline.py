@@ -11,7 +11,7 @@ from musician.store.port import Store
 from musician.store.rows import HistoryRow, HumanRow, JournalRow, MessageRow
 
 MOST_HAPPENINGS = 1000
-"""The newest are told, unless somebody wants more."""
+"""The newest are listed, unless somebody wants more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ def record(store: Store, claim: Claim, *entries: Entry) -> None:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beginning:
     """What stood when a piece was begun: the commit its tree was at, and the user's main tree, as a text; "" where
-    either could not be told."""
+    either could not be determined."""
 
     tip: str
     outside: str

@@ -3,7 +3,7 @@
 Each request is recorded first and answered second. The main conversation takes the script's steps in order;
 subagents take those of ``sub``; what the client asks for itself (a title, a summary) gets a fixed text. A request
 that no step is left for, and a step whose function raises, is answered with an error that ends the client's turn at
-once, and is told by :meth:`ScriptedModel.check`: a script that does not fit is a defect of the test, never a hang.
+once, and is reported by :meth:`ScriptedModel.check`: a script that does not fit is a defect of the test, never a hang.
 """
 
 import json

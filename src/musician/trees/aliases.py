@@ -1,4 +1,4 @@
-"""Git's configured aliases: what a command that names one would do can be told only with them."""
+"""Git's configured aliases: what a command that names one would do can be known only with them."""
 
 import subprocess
 from collections.abc import Mapping

@@ -11,7 +11,7 @@ _MOST_SETTINGS_BYTES = 100_000
 def find_tree(start: str) -> "tuple[str, str] | None":
     """The main working tree of the repository around a folder (D25), and the tree one stands in.
 
-    None where that cannot be told without git.
+    None where that cannot be found without git.
     """
     here = os.path.realpath(start)
     while True:

@@ -179,9 +179,7 @@ def _restore(git: Git, move: _Move, *, target: str) -> None:
     own = [
         path
         for path, both in sides.items()
-        if (
-            found[path] != both[side] or both[0] == both[1]
-        )  # only its mode changes, which is told by no content
+        if (found[path] != both[side] or both[0] == both[1])  # only its mode changes, which no content shows
         and (found[path] in (*both, NOTHING) or _is_cut_off(git, move, path))
     ]
     elsewhere = _not_checked_out(git) if own else frozenset()

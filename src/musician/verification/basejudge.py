@@ -245,7 +245,7 @@ class _Bench:
     # -- names and places -----------------------------------------------------------------------------------------
 
     def _place(self, name: str) -> str:
-        """The file that a recorded test is in; "" if none can be told."""
+        """The file that a recorded test is in; "" if none can be determined."""
         parts = name.partition("[")[0].replace("::", ".").split(".")
         paths = {file.path for file in self.tests} | self.project.blobs.keys()
         for end in range(len(parts), 0, -1):

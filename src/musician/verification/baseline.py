@@ -98,10 +98,10 @@ class Baseline:
         if now := _failed(ran):
             return f"failing as before it began: {named(now)}"
         what = f"`{one_line(self.command, _MAX_COMMAND_CHARS)}` fails as before it began (exit code {self.exit_code})"
-        return f"{what}: it names no tests, so what else fails now cannot be told"
+        return f"{what}: it names no tests, so what else fails now cannot be determined"
 
     def shared(self, ran: Ran) -> str:
-        """Of a run that is not excused, what failed then too; "" where that cannot be told."""
+        """Of a run that is not excused, what failed then too; "" where that cannot be determined."""
         old = sorted({*self.failed} & {*_failed(ran)})
         return f"failing as before it began: {named(old)}" if old else ""
 

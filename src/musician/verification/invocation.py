@@ -43,7 +43,7 @@ _START = frozenset({"-s", "--start-directory"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
-    """``head`` is the command up to and with the runner's name; ``targets`` are what it was told to run.
+    """``head`` is the command up to and with the runner's name; ``targets`` are what it was asked to run.
 
     Without targets it runs all it finds. ``is_narrowed``: options leave out some of that. ``discovers_in`` is the
     folder that unittest was told to search: what lies there is imported in a way of its own, so that single files

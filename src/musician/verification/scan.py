@@ -223,7 +223,7 @@ _WORDS = {
 
 
 def _words_by_line(source: bytes) -> dict[int, set[str]] | None:
-    """The names in the code of each line, and "#" where it has a comment; None if it cannot be told."""
+    """The names in the code of each line, and "#" where it has a comment; None if it cannot be determined."""
     words: dict[int, set[str]] = {}
     try:
         for token in tokenize.tokenize(io.BytesIO(source).readline):

@@ -47,7 +47,7 @@ RUNNERS = (
     _runner(r"^Tests: +[^\n]*\b\d+ total$|^No tests found, exiting with code 0$"),  # jest
     _runner(r"^ *Tests +[^\n]*\(\d+\)$|^No test files found, exiting with code 0$"),  # vitest
     _runner(r"^ +\d+ passing \([^)\n]*\)\n(?: +\d+ (?:pending|failing)\n)*"),  # mocha
-    _runner(  # go test -v; without -v all that can be told is that there was nothing
+    _runner(  # go test -v; without -v all that can be known is that there was nothing
         r"^--- (?:PASS|FAIL|SKIP): |\A(?:(?:\?|ok) [^\n]*\[no test(?:s to run| files)\]\n?)+\Z",
         r"^ *--- (?:(?P<passed>PASS)|(?P<failed>FAIL)|(?P<skipped>SKIP)): (?P<name>\S+)",
     ),

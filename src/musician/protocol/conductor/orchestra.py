@@ -79,7 +79,7 @@ class OpenReport:
     """An error report or a context warning that waits.
 
     ``is_repeat``: the report before it said the same. ``is_unplayable``: the plan lacks what it takes, and to play on
-    as it stands is of no use. ``trouble`` is what was told of a merge, and is not mended yet.
+    as it stands is of no use. ``trouble`` is what a merge reported that is not mended yet.
     """
 
     message_id: int

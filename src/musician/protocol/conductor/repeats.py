@@ -1,7 +1,7 @@
 """Whether an error report says what the one before it said: by what failed, not by how it was worded (D18).
 
-The same failure is told with other durations, addresses, process numbers and scratch folders each time. What stays is
-the tests that fail, where somebody counted them, and the words without what shifts.
+The same failure is reported with other durations, addresses, process numbers and scratch folders each time. What
+stays is the tests that fail, where somebody counted them, and the words without what shifts.
 """
 
 import re

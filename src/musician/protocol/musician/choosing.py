@@ -1,6 +1,6 @@
 """What a session that is played by hand chooses to do (D30).
 
-Theory. A driven session begins what is next by itself. One that is played by hand is told nothing: it says what it
+Theory. A driven session begins what is next by itself. One that is played by hand is given nothing: it says what it
 begins and what it has ended, and stands at a boundary in between. Here is decided whether that can be, by the same
 rules; what cannot is raised as an error that names the command to give, and changes nothing.
 """

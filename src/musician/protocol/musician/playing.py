@@ -1,4 +1,4 @@
-"""What a musician hears from what it runs: pieces and verifications that end, and what is told meanwhile."""
+"""What a musician hears from what it runs: pieces and verifications that end, and what is reported meanwhile."""
 
 from typing import cast
 

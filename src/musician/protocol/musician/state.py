@@ -27,7 +27,7 @@ class Mode(StrEnum):
     LIMITED = "limited"
     """What is due waits until the agent's provider gives again."""
     STOPPING = "stopping"
-    """What ran was told to end, and has not said yet how it did."""
+    """What ran was asked to end, and has not reported yet how it ended."""
     ENDED = "ended"
 
 

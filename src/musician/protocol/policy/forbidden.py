@@ -73,7 +73,7 @@ class Refusal:
     @property
     def reason(self) -> str:
         if self.untold:
-            return "what this runs cannot be told from its text, and it may push, branch or discard work"
+            return "what this runs cannot be seen in its text, and it may push, branch or discard work"
         return REASONS[self.act]
 
     @property

@@ -199,7 +199,7 @@ def _edited(arguments: Sequence[str]) -> list[str]:
 
 
 def _targets(words: Sequence[str], arguments: Sequence[str]) -> list[str]:
-    """What a copy becomes: in a folder the file keeps its name; a file is told by its suffix."""
+    """What a copy becomes: in a folder the file keeps its name; a file is recognised by its suffix."""
     options = dict(pairwise(arguments))
     target = options.get("-t", options.get("--target-directory", words[-1]))
     is_file = "." in basename(target).lstrip(".")

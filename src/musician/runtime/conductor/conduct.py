@@ -151,7 +151,7 @@ class _Run:
         self._stopping = False
         self._database = _identity(store.path)
         self._stopped_by = signal.SIGTERM
-        """What its musicians are ended by: that a person pressed Ctrl-C is told as that."""
+        """What its musicians are ended by: that a person pressed Ctrl-C is reported as that."""
         self._last_beat_s = self._ticks.now_s()
 
     async def to_the_end(self) -> Outcome:

@@ -20,7 +20,7 @@ GAP_FACTOR = 5.0
 
 @dataclass(slots=True, kw_only=True)
 class Ticks:
-    """``own_clock_s`` is the machine's own; the database's is told with each look."""
+    """``own_clock_s`` is the machine's own; the database's comes with each look."""
 
     settings: Settings
     own_clock_s: Callable[[], float] = MACHINE.clock_s

@@ -132,7 +132,7 @@ class ManualSession:
         self.store_records([r.Write(entries=entries)])
 
     def tell(self, told: i.DeviationTold | i.SelfCorrectionTold, context_pct: float | None) -> str:
-        """Something was told of what is played; the item it was told of, "" between two."""
+        """Something was reported of what is played; the item it was about, "" between two."""
         state, ready = self.choose(told, context_pct)
         self.store_records(ready.records)
         return state.item

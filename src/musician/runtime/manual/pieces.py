@@ -15,7 +15,7 @@ from musician.trees.root import Root
 
 
 def begin(root: Root, store: Store, claim: Claim, tree: TaskTree, item: str) -> None:
-    """Keep what stands now. Of a tree that is the user's own nothing can be told later."""
+    """Keep what stands now. Of a tree that is the user's own nothing can be known later."""
     tip = tree.tip()
     outside = None if tip is None else look_outside(root)
     text = "" if outside is None else outside.as_text()

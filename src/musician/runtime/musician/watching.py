@@ -2,7 +2,7 @@
 
 One coroutine serves both of a session's modes: *background* while it plays, *pause* while it waits; so there are
 never two of a kind, and it dies with its session. Each look compares what the database says with what the session
-has been told, and tells it the difference.
+has heard, and tells it the difference.
 """
 
 import math

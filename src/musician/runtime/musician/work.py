@@ -164,7 +164,7 @@ async def _begin(
 
 
 def _why_not(root: Root, error: Exception) -> str:
-    """Why a session could not go on. What the next one would find as this one did is told apart."""
+    """Why a session could not go on. What the next one would find as this one did is set apart."""
     if isinstance(error, TreeNotReady | NoRepository):
         return f"{NO_RETRY_HELPS}{error}"
     try:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class ClientRow(NamedTuple):
-    """``warned_pct`` is 0 as long as no context threshold was told."""
+    """``warned_pct`` is 0 as long as no context threshold was announced."""
 
     session_id: str
     pid: int

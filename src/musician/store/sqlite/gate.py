@@ -14,7 +14,7 @@ A ``flock`` cannot wait for a limited time. Whoever does not get in at once wait
 time is up the thread is abandoned, and lets the gate go as soon as it gets it.
 
 Whoever can open the file can hold it, for reading too. So it opens for those alone who can write the database, and a
-wait that grows long is told, with the process that is in the way.
+wait that grows long is reported, with the process that is in the way.
 """
 
 import errno
@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 TOLD_AFTER_S = 2.0
-"""A wait as long as this is told."""
+"""A wait as long as this is reported."""
 
 _READERS_FROM_WRITERS = 1
 """How far a mode's bit for writing lies from the one for reading."""

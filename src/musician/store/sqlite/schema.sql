@@ -198,7 +198,7 @@ CREATE TABLE beginnings (
     claim_epoch INTEGER NOT NULL,
     item        TEXT NOT NULL,
     tip         TEXT NOT NULL,  -- "" where the tree is not the task's alone
-    outside     TEXT NOT NULL,  -- JSON; "" where that could not be told
+    outside     TEXT NOT NULL,  -- JSON; "" where that could not be determined
     PRIMARY KEY (task_id, item)
 ) WITHOUT ROWID;
 
