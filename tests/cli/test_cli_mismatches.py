@@ -236,7 +236,7 @@ def test_a_step_told_done_whose_tests_fail_is_partly_done(scene: Scene) -> None:
     tell_step_2_done(scene)
     scene.commit(broken="oh\n")
     taken = scene.take_up()
-    assert "suspicious, found partly: steps are told done" in scene.mismatches(taken)
+    assert "suspicious, found partly: steps are said to be done" in scene.mismatches(taken)
     assert taken["next_item"] == "step 2"
 
 
@@ -244,7 +244,7 @@ def test_a_step_told_done_that_was_only_begun_is_partly_done(scene: Scene) -> No
     """D20.5: the tests pass without it, and prove nothing: its work was set aside unfinished."""
     tell_step_2_done(scene)
     taken = scene.take_up()
-    assert "suspicious, found partly: steps are told done" in scene.mismatches(taken)
+    assert "suspicious, found partly: steps are said to be done" in scene.mismatches(taken)
     assert taken["next_item"] == "step 2"
 
 
@@ -254,7 +254,7 @@ def test_a_step_told_done_that_left_no_trace_is_not_done_at_all(scene: Scene) ->
     for ref in git(scene.folder, "for-each-ref", "--format=%(refname)", "refs/musician").splitlines():
         git(scene.folder, "update-ref", "-d", ref)
     taken = scene.take_up()
-    assert "suspicious, found not at all: steps are told done" in scene.mismatches(taken)
+    assert "suspicious, found not at all: steps are said to be done" in scene.mismatches(taken)
     assert taken["next_item"] == "step 2"
 
 
@@ -347,8 +347,8 @@ def test_a_deviation_that_only_the_file_tells_counts_all_the_same(scene: Scene) 
 def test_what_cannot_be_meant_is_the_conductor_s_to_answer_first(scene: Scene, number: int) -> None:
     """D20.5: nothing is begun before the answer."""
     told = {
-        1: "the task is told complete",
-        2: "told passed, and the session ended in an error",
+        1: "the task is said to be complete",
+        2: "said to have passed, and the session ended in an error",
         3: "after now",
     }
     match number:
