@@ -20,7 +20,7 @@ from musician.plans.plan import parse_plan
 from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.states import State
-from musician.service.timeline import happenings
+from musician.reporting.timeline import happenings
 from musician.store.queries.plans import Plans
 from musician.store.sqlite.store import SqliteStore
 

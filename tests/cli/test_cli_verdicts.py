@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from musician import service
-from musician.cli.asks import ANSWERS
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.states import State
+from musician.reporting.asks import ANSWERS
 from musician.store.opening import open_store
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore

@@ -1,28 +1,32 @@
 """The stage shows the newest look, survives what it shows on, and tells its own defects."""
 
 import threading
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import pytest
 
+from musician import service
 from musician.cli import run_stage
 from musician.cli.run_end import End
 from musician.cli.run_lines import Lines
 from musician.cli.run_stage import Stage
-from musician.cli.run_standing import Standing
 from musician.protocol.errors import UnknownTask
 from musician.protocol.rules.review import Smoothness
 from musician.protocol.states import State
+from musician.protocol.values import replace
+from musician.reporting.standing import Standing
 from musician.runtime.conductor.conduct import Ending, Outcome
-from musician.service import PhaseSmoothness, TaskView
+from musician.service import PhaseSmoothness
+from musician.store.port import Store
 from musician.store.rows import HumanRow
 from musician.testing.waiting import HANG_S
 from musician.trees.base import FastForward, Move
+from tests.conftest import Walk
 
 
-def views(number: int) -> tuple[TaskView, ...]:
+def look(number: int) -> tuple[Standing, ...]:
     """A look is whatever it is: the stage does not open it."""
-    return (cast("TaskView", number),)
+    return (cast("Standing", number),)
 
 
 class Face:
@@ -37,10 +41,10 @@ class Face:
         self.is_closed = False
         self._fault = fault
 
-    def show(self, views: tuple[TaskView, ...]) -> None:
+    def show(self, standings: tuple[Standing, ...]) -> None:
         self.entered.set()
         assert self.gate.wait(HANG_S)
-        self.shown += views
+        self.shown += standings
         if self._fault is not None:
             raise self._fault
 
@@ -55,10 +59,10 @@ def test_a_slow_face_misses_looks_but_never_the_last() -> None:
     face = Face()
     face.gate.clear()
     stage = Stage(face)
-    stage.on_look(views(1))
+    stage.on_look(look(1))
     assert face.entered.wait(HANG_S)
     for number in range(2, 10):
-        stage.on_look(views(number))  # returns at once
+        stage.on_look(look(number))  # returns at once
     assert not stage.finish(0.01)
     face.gate.set()
     assert stage.finish()
@@ -80,22 +84,22 @@ def test_what_cannot_be_shown_is_given_up_in_silence(
     fault: Exception, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stage = Stage(Face(fault))
-    stage.on_look(views(1))
+    stage.on_look(look(1))
     assert stage.finish()
-    stage.on_look(views(2))
+    stage.on_look(look(2))
     assert capsys.readouterr() == ("", "")
 
 
 def test_a_defect_is_raised_at_the_end_and_not_before() -> None:
     stage = Stage(Face(ZeroDivisionError("ours")))
-    stage.on_look(views(1))
-    stage.on_look(views(2))
+    stage.on_look(look(1))
+    stage.on_look(look(2))
     with pytest.raises(ZeroDivisionError, match="ours"):
         stage.finish()
 
 
 def test_a_new_day_is_told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    from musician.cli.run_events import Event
+    from musician.reporting.events import Event
 
     class Days:
         def news(self, views: object) -> tuple[Event, ...]:
@@ -111,42 +115,40 @@ def test_a_new_day_is_told(capsys: pytest.CaptureFixture[str], monkeypatch: pyte
     assert lines.index("2026-01-02") == 3
 
 
-def end_of(outcome: Outcome, *asks: HumanRow) -> End:
-    standing = Standing(
-        task_id="task-01",
-        title="t",
-        phase=1,
-        state=State.WORKING,
-        who="musician-task-01",
-        item="",
-        done=0,
-        total=2,
-        context_pct=None,
-        sessions=1,
-        report_path=None,
-        asks=asks,
-    )
-    return End(
-        plan_id="greeter",
-        outcome=outcome,
-        standings=(standing,),
-        base_branch="trunk",
-        integration="musician/greeter/_integration",
-        again="musician run PLAN.md",
-        phases=(
-            PhaseSmoothness(
-                plan_id="greeter",
-                number=1,
-                title="Foundations",
-                smoothness=Smoothness(submissions=4, mean=1.25, worst=6),
+class EndOf(Protocol):
+    def __call__(self, outcome: Outcome, *asks: HumanRow) -> End: ...
+
+
+@pytest.fixture
+def end_of(store: Store, walk: Walk) -> EndOf:
+    """The end of a run of one task that is at work."""
+    walk(store, "task-01", State.WORKING)
+
+    def make(outcome: Outcome, *asks: HumanRow) -> End:
+        view = replace(service.task_view(store, "task-01"), asks=asks)
+        return End(
+            plan_id="greeter",
+            outcome=outcome,
+            standings=(Standing(view),),
+            base_branch="trunk",
+            integration="musician/greeter/_integration",
+            again="musician run PLAN.md",
+            phases=(
+                PhaseSmoothness(
+                    plan_id="greeter",
+                    number=1,
+                    title="Foundations",
+                    smoothness=Smoothness(submissions=4, mean=1.25, worst=6),
+                ),
+                PhaseSmoothness(plan_id="greeter", number=2, title="Polish", smoothness=None),
             ),
-            PhaseSmoothness(plan_id="greeter", number=2, title="Polish", smoothness=None),
-        ),
-        took_s=65,
-    )
+            took_s=65,
+        )
+
+    return make
 
 
-def test_the_smoothness_of_each_phase_is_summed_up_at_the_end() -> None:
+def test_the_smoothness_of_each_phase_is_summed_up_at_the_end(end_of: EndOf) -> None:
     end = end_of(Outcome(ending=Ending.COMPLETE))
     assert (
         "smoothness of phase 1 (Foundations): 1.2 on average of 4 submissions, the roughest 6 of 9"
@@ -159,7 +161,7 @@ def test_the_smoothness_of_each_phase_is_summed_up_at_the_end() -> None:
     ]
 
 
-def test_work_in_the_users_own_tree_is_not_called_merged() -> None:
+def test_work_in_the_users_own_tree_is_not_called_merged(end_of: EndOf) -> None:
     said = end_of(Outcome(ending=Ending.COMPLETE)).summary
     assert "The work is in your working tree." in said
     assert "in 1:05" in said
@@ -176,13 +178,13 @@ def test_work_in_the_users_own_tree_is_not_called_merged() -> None:
         ),
     ],
 )
-def test_the_end_says_what_became_of_the_users_branch(moved: FastForward, text: str) -> None:
+def test_the_end_says_what_became_of_the_users_branch(end_of: EndOf, moved: FastForward, text: str) -> None:
     end = end_of(Outcome(ending=Ending.COMPLETE, moved=moved))
     assert text in end.summary
     assert cast("dict[str, object]", end.document["branch"])["move"] == moved.move
 
 
-def test_work_that_was_set_aside_is_not_dropped_silently() -> None:
+def test_work_that_was_set_aside_is_not_dropped_silently(end_of: EndOf) -> None:
     ref = "refs/musician/partial/greeter/task-01/1"
     end = end_of(Outcome(ending=Ending.COMPLETE, pruned=(ref,)))
     assert "the newest 10 states of each task are kept under" in end.summary
@@ -191,14 +193,14 @@ def test_work_that_was_set_aside_is_not_dropped_silently() -> None:
     assert "set aside" not in end_of(Outcome(ending=Ending.COMPLETE)).summary
 
 
-def test_a_standstill_nobody_asked_about_is_not_passed_over() -> None:
+def test_a_standstill_nobody_asked_about_is_not_passed_over(end_of: EndOf) -> None:
     said = end_of(Outcome(ending=Ending.NEEDS_HUMAN)).summary
     assert (
         "Nothing can go on, and nothing was asked: look at `musician status` and `musician doctor`." in said
     )
 
 
-def test_a_question_of_a_kind_nobody_knows_can_be_answered() -> None:
+def test_a_question_of_a_kind_nobody_knows_can_be_answered(end_of: EndOf) -> None:
     ask = HumanRow(
         id=1,
         task_id="task-01",

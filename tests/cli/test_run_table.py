@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from musician import service
-from musician.cli.run_events import Reporter
-from musician.cli.run_standing import standing_of
 from musician.cli.run_table import LiveTable, final_table
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.musician.program import CheckpointItem, Play, Program
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.reporting.events import Reporter
+from musician.reporting.standing import Standing, standings_of
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
 
@@ -38,12 +38,10 @@ def program(task_id: str) -> Program:
 def table_of(store: Store) -> LiveTable:
     rows = service.tasks_of(store)
     made = LiveTable(
-        Reporter(plan_id="greeter", follow=lambda *_: ()),
-        plan_id="greeter",
-        title="Greet people ✓",
-        programs={row.task_id: program(row.task_id) for row in rows},
+        Reporter(plan_id="greeter", follow=lambda *_: ()), plan_id="greeter", title="Greet people ✓"
     )
-    made.show(tuple(service.task_view(store, row.task_id) for row in rows))
+    programs = {row.task_id: program(row.task_id) for row in rows}
+    made.show(standings_of([service.task_view(store, row.task_id) for row in rows], programs))
     return made
 
 
@@ -126,10 +124,8 @@ def test_the_bar_counts_items_and_the_step_is_the_next_one(store: Store) -> None
 
 def test_a_task_the_plan_does_not_know_has_no_progress(store: Store) -> None:
     service.open_task(store, "task-01", title="t", instruction_path="i.md")
-    table = LiveTable(
-        Reporter(plan_id="greeter", follow=lambda *_: ()), plan_id="greeter", title="", programs={}
-    )
-    table.show((service.task_view(store, "task-01"),))
+    table = LiveTable(Reporter(plan_id="greeter", follow=lambda *_: ()), plan_id="greeter", title="")
+    table.show((Standing(service.task_view(store, "task-01")),))
     assert "task-01  watching" in plain(table.frame(100, 30))
 
 
@@ -163,5 +159,5 @@ def test_what_was_withdrawn_is_no_part_of_the_plan_any_more(store: Store, walk: 
     service.withdraw(store, "task-02", "out of the plan")
     assert "1 of 1 task complete (1 withdrawn)" in plain(table_of(store).frame(80, 24))
     views = [service.task_view(store, task_id) for task_id in ("task-01", "task-02")]
-    rows = final_table([standing_of(view, None) for view in views])
+    rows = final_table([Standing(view) for view in views])
     assert list(rows.columns[0].cells) == ["task-01"]

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from musician.cli.asks import ANSWERS
 from musician.cli.main import COMMANDS
 from musician.plans.markdown import Fence, read_document
 from musician.plans.plan import parse_plan
+from musician.reporting.asks import ANSWERS
 from musician.testing.waiting import HANG_S
 
 ROOT = Path(__file__).parents[2]

@@ -19,9 +19,11 @@ from musician.protocol.resumption.handoff import FELL_SILENT
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.reporting.standing import standings_of
 from musician.runtime.conductor.facts import Gatherer, Memory
 from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.plantrees import GitPlanTrees
+from musician.runtime.program import programs_of
 from musician.trees.root import find_root
 
 if TYPE_CHECKING:
@@ -308,7 +310,8 @@ def test_nobody_is_called_stale_right_after_the_machine_slept(stage: "Stage") ->
     seen = []
     for slept_s in (0, 3600):
         memory.ticks.waited(memory.ticks.now_s() - slept_s, at_most_s=2)
-        seen += [facts.owner for facts in gatherer.gather(service.everything(stage.store, "band")).tasks]
+        standings = standings_of(service.everything(stage.store, "band"), programs_of(plan))
+        seen += [facts.owner for facts in gatherer.gather(standings).tasks]
     assert seen == [Owner.STALE, Owner.LIVE]
 
 

@@ -15,6 +15,7 @@ from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.reporting.standing import Standing
 from musician.store.bell import Bell
 from musician.store.port import Store
 from musician.store.queries.history import History
@@ -73,10 +74,10 @@ def test_since_when_nothing_was_heard_of_a_task_counts_whatever_its_musician_wro
     assert quiet_s() < 100
     grow_old(store, "history", "at", seconds=900)
     assert quiet_s() < 100, "its journal is young"
-    assert service.anomalies_now(service.task_view(store, "task-01")) == ()
+    assert Standing(service.task_view(store, "task-01")).anomalies == ()
     grow_old(store, "journal", "at", seconds=400)
     assert 400 <= quiet_s() < 500
-    (found,) = service.anomalies_now(service.task_view(store, "task-01"))
+    (found,) = Standing(service.task_view(store, "task-01")).anomalies
     assert (found.signal, found.text) == (Signal.SILENCE, "for 6 minutes")
     service.send(store, "task-01", "are you there?")
     assert quiet_s() >= 400, "that is the conductor's word, not its own"

@@ -5,7 +5,6 @@ import json
 import click
 
 from musician import service
-from musician.cli.asks import Answer, answers_to, worded
 from musician.cli.context import App
 from musician.cli.options import command, correct_option, task_argument, text_argument
 from musician.cli.render import fields, indented, lines, show, table
@@ -16,6 +15,7 @@ from musician.protocol.musician.writing import question_asked
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.rules.review import needs_a_judge
 from musician.protocol.states import TERMINAL, WAITING, State
+from musician.reporting.asks import Answer, answers_to, worded
 from musician.service import TaskView
 from musician.store.rows import MessageRow, VerificationRow
 from musician.trees.branches import NO_PLAN

@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator
 
-from musician.cli.asks import answers_to, asked
 from musician.cli.render import fields
-from musician.cli.run_standing import Standing, counted
 from musician.cli.run_time import duration
-from musician.cli.run_wording import many, say_smoothness
 from musician.protocol.values import dataclass
+from musician.reporting.asks import answers_to, asked
+from musician.reporting.standing import Standing
+from musician.reporting.wording import say_complete, say_smoothness
 from musician.runtime.conductor.conduct import Ending, Outcome
 from musician.runtime.conductor.whole import Whole
 from musician.service import PhaseSmoothness
 from musician.store.rows import HumanRow
 from musician.trees.base import FastForward, Move
 from musician.trees.partial import PARTIALS_KEPT
-from musician.verification.findings import named
+from musician.verification.findings import counted, named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class End:
     def _lines(self) -> Iterator[str]:
         match self.outcome.ending:
             case Ending.COMPLETE:
-                yield f"{self.plan_id} is complete: {self._counted()}, in {duration(self.took_s)}."
+                yield f"{self.plan_id} is complete: {self._tally()}, in {duration(self.took_s)}."
                 yield from self._merged()
                 for task_id in self.outcome.unmerged:
                     yield f"Nothing of {task_id} was merged: its branch has no commit of its own."
@@ -75,24 +75,24 @@ class End:
                 yield from map(say_smoothness, filter(lambda phase: phase.smoothness, self.phases))
                 yield "What happened, by time: musician timeline. The reports: docs/implementation/reports/"
             case Ending.NEEDS_HUMAN if self.outcome.wholes:
-                yield f"{self.plan_id} waits for you: {self._counted()}, but it requires green."
+                yield f"{self.plan_id} waits for you: {self._tally()}, but it requires green."
                 yield from self._tested()
                 yield (
                     "Have a task mend it, or take `require: green` out of the plan; then `musician plan amend` it, and"
                     f" run the same command again: {self.again}"
                 )
             case Ending.NEEDS_HUMAN:
-                yield f"{self.plan_id} waits for you: {self._counted()}."
+                yield f"{self.plan_id} waits for you: {self._tally()}."
                 yield from self._asked()
                 yield f"\nThen run the same command again: {self.again}"
             case Ending.INTERRUPTED:
-                yield f"{self.plan_id} was interrupted: {self._counted()}. State saved; nothing is lost."
+                yield f"{self.plan_id} was interrupted: {self._tally()}. State saved; nothing is lost."
                 yield from self._asked()
                 yield f"Run the same command again to go on: {self.again}"
 
-    def _counted(self) -> str:
-        sessions = sum(each.sessions for each in self.standings)
-        return f"{counted(self.standings)}, {many(sessions, 'session')}"
+    def _tally(self) -> str:
+        sessions = sum(len(each.view.sessions) for each in self.standings)
+        return f"{say_complete(self.standings)}, {counted(sessions, 'session')}"
 
     def _merged(self) -> Iterator[str]:
         match self.outcome.moved:
@@ -115,12 +115,13 @@ class End:
         for whole in self.outcome.wholes:
             now = whole.now
             if whole.mended:
-                yield f"Mended: {many(len(whole.mended), 'test')} that failed before the plan: {named(whole.mended)}."
+                tests = counted(len(whole.mended), "test")
+                yield f"Mended: {tests} that failed before the plan: {named(whole.mended)}."
             if whole.new:
                 yield f"Failing, and not before the plan: {named(whole.new)}."
             old = tuple(name for name in now.failed if name not in whole.new)
             if old:
-                yield f"Still failing, as before the plan: {many(len(old), 'test')}: {named(old)}."
+                yield f"Still failing, as before the plan: {counted(len(old), 'test')}: {named(old)}."
             elif now.why and not now.failed and not now.has_no_tests:
                 was = "as before the plan" if whole.before.why else "and not before the plan"
                 yield f"Failing, {was}: {now.why}."
@@ -130,7 +131,7 @@ class End:
     def _pruned(self) -> Iterator[str]:
         gone = len(self.outcome.pruned)
         if gone:
-            states = many(gone, "older state")
+            states = counted(gone, "older state")
             yield (
                 f"Unfinished work that was set aside: the newest {PARTIALS_KEPT} states of each task are kept under"
                 f" refs/musician/partial/{self.plan_id}; {states} dropped."
@@ -154,11 +155,11 @@ def _task(each: Standing) -> dict[str, object]:
         "phase": each.phase,
         "state": each.state,
         "worked_by": each.who,
-        "sessions": each.sessions,
+        "sessions": len(each.view.sessions),
         "done": each.done,
         "of": each.total,
         "context_pct": each.context_pct,
-        "report_path": each.report_path,
+        "report_path": each.view.row.report_path,
         "anomalies": [fields(found) for found in each.anomalies],
     }
 

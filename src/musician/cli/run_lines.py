@@ -1,12 +1,12 @@
 """A run as plain lines: one for each event, without one escape sequence (B36). Of a text of several lines it has the
 first: `musician messages` and `musician review show` have it all."""
 
-from musician.cli.run_events import Event, Reporter
 from musician.cli.run_stage import write
 from musician.cli.run_time import local_date, local_time, today
 from musician.processes.output import headline
 from musician.protocol.states import State
-from musician.service import TaskView
+from musician.reporting.events import Event, Reporter
+from musician.reporting.standing import Standing
 
 _STATE_WIDTH = max(map(len, State))
 _MOST_ID_WIDTH = 24
@@ -21,11 +21,11 @@ class Lines:
         self._id_width = min(id_width, _MOST_ID_WIDTH)
         self._date = today()
 
-    def show(self, views: tuple[TaskView, ...]) -> None:
+    def show(self, standings: tuple[Standing, ...]) -> None:
         if self._head:
             write(f"{self._head}\n")
             self._head = ""
-        for event in self._reporter.news(views):
+        for event in self._reporter.news(standings):
             date = local_date(event.at)
             if date != self._date:
                 write(f"{date}\n")

@@ -12,18 +12,18 @@ import threading
 from typing import Protocol
 
 from musician.protocol.errors import MusicianError
-from musician.service import TaskView
+from musician.reporting.standing import Standing
 
 TICK_S = 1.0
 """How often a face may redraw without news, for what ages by itself."""
 
-Views = tuple[TaskView, ...]
+Standings = tuple[Standing, ...]
 
 
 class Face(Protocol):
     """What a run looks like. Called from one thread at a time."""
 
-    def show(self, views: Views) -> None: ...
+    def show(self, standings: Standings) -> None: ...
 
     def tick(self) -> None: ...
 
@@ -36,16 +36,16 @@ class Stage:
     def __init__(self, face: Face) -> None:
         self._face = face
         self._news = threading.Condition()
-        self._latest: Views | None = None
+        self._latest: Standings | None = None
         self._is_over = False
         self._fault: BaseException | None = None
         self._thread = threading.Thread(target=self._play, name="stage", daemon=True)
         self._thread.start()
 
-    def on_look(self, views: Views) -> None:
+    def on_look(self, standings: Standings) -> None:
         """Never waits and never raises."""
         with self._news:
-            self._latest = views
+            self._latest = standings
             self._news.notify()
 
     def finish(self, patience_s: float | None = None) -> bool:
@@ -73,13 +73,13 @@ class Stage:
         with self._news:
             if self._latest is None and not self._is_over:
                 self._news.wait(TICK_S)
-            views, self._latest = self._latest, None
+            standings, self._latest = self._latest, None
             is_over = self._is_over
-        if views is not None:
-            self._face.show(views)
+        if standings is not None:
+            self._face.show(standings)
         elif not is_over:
             self._face.tick()
-        return views is not None or not is_over
+        return standings is not None or not is_over
 
 
 def write(text: str) -> None:

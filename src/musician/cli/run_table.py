@@ -21,17 +21,15 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from musician.cli.asks import asked, next_command
-from musician.cli.run_events import Event, Reporter
 from musician.cli.run_stage import write
-from musician.cli.run_standing import Standing, counted, standing_of
 from musician.cli.run_time import duration, local_time
-from musician.cli.run_wording import say_anomaly
 from musician.processes.output import one_line
-from musician.protocol.musician.program import Program
 from musician.protocol.names import succession_name
 from musician.protocol.states import State
-from musician.service import TaskView
+from musician.reporting.asks import asked, next_command
+from musician.reporting.events import Event, Reporter
+from musician.reporting.standing import Standing
+from musician.reporting.wording import say_anomaly, say_complete
 
 _STYLES: Mapping[State, str] = MappingProxyType(
     {
@@ -68,10 +66,8 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 class LiveTable:
     """The face for terminals."""
 
-    def __init__(
-        self, reporter: Reporter, *, plan_id: str, title: str, programs: Mapping[str, Program]
-    ) -> None:
-        self._reporter, self._plan_id, self._title, self._programs = reporter, plan_id, title, programs
+    def __init__(self, reporter: Reporter, *, plan_id: str, title: str) -> None:
+        self._reporter, self._plan_id, self._title = reporter, plan_id, title
         self._began_s = time.monotonic()
         self._standings: tuple[Standing, ...] = ()
         self._last: dict[str, Event] = {}
@@ -82,11 +78,11 @@ class LiveTable:
             file=sys.stdout, force_terminal=True, highlight=False, markup=False, emoji=False
         )
 
-    def show(self, views: tuple[TaskView, ...]) -> None:
-        news = self._reporter.news(views)
+    def show(self, standings: tuple[Standing, ...]) -> None:
+        news = self._reporter.news(standings)
         self._last |= {event.task_id: event for event in news}
         self._latest.extend(news)
-        self._standings = tuple(standing_of(view, self._programs.get(view.row.task_id)) for view in views)
+        self._standings = standings
         self._kept = None
         self._draw()
 
@@ -185,7 +181,7 @@ class LiveTable:
         phases = max((each.phase or 0 for each in self._standings), default=0)
         phase = f"phase {min(open_phases)} of {phases} · " if open_phases and phases > 1 else ""
         age = duration(time.monotonic() - self._began_s)
-        said = f"{phase}{counted(self._standings)} · {age}"
+        said = f"{phase}{say_complete(self._standings)} · {age}"
         hints = (f"{said} · {hint}" for hint in _HINTS)
         return next((each for each in hints if cell_len(each) <= width), said)
 
@@ -197,7 +193,7 @@ def final_table(standings: Sequence[Standing]) -> Table:
         table.add_column(heading, overflow="fold", justify="right" if heading == "SESSIONS" else "left")
     for each in (each for each in standings if not each.is_withdrawn):
         state = Text(each.state, style=_STYLES[each.state])
-        table.add_row(each.task_id, state, each.who or "", str(each.sessions), Text(each.title))
+        table.add_row(each.task_id, state, each.who or "", str(len(each.view.sessions)), Text(each.title))
     return table
 
 

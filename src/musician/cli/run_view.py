@@ -12,19 +12,20 @@ from musician import service
 from musician.cli.context import App
 from musician.cli.render import is_terminal, lines, show, table
 from musician.cli.run_end import End
-from musician.cli.run_events import Reporter
 from musician.cli.run_lines import Lines
 from musician.cli.run_stage import Face, Stage, give_up_output, write
-from musician.cli.run_standing import Standing, standing_of
 from musician.cli.run_table import LiveTable, final_table
 from musician.cli.run_time import today, zone
-from musician.cli.run_wording import many, say_base
 from musician.plans.model import Plan, Require
+from musician.reporting.events import Reporter
+from musician.reporting.standing import Standing, standings_of
+from musician.reporting.wording import say_base
 from musician.runtime.conductor.conduct import Ending, Outcome
-from musician.runtime.program import program_of
-from musician.service import PlanChange, TaskView
+from musician.runtime.program import programs_of
+from musician.service import PlanChange
 from musician.trees.branches import integration_branch
 from musician.verification.baseline import Baseline
+from musician.verification.findings import counted
 
 _PATIENCE_S = 0.3
 """How long an interrupted run waits for a reader that does not read."""
@@ -41,7 +42,7 @@ class View:
 
     def __init__(self, app: App, plan: Plan, *, jobs: int, again: str) -> None:
         self._app, self._plan, self._again = app, plan, again
-        self._programs = {task.task_id: program_of(task) for task in plan.tasks}
+        self._programs = programs_of(plan)
         self._began_s = time.monotonic()
         self._reporter = Reporter(plan_id=plan.plan_id, follow=self._follow, by_hand=not jobs)
         self._stage = Stage(self._face(jobs))
@@ -54,8 +55,8 @@ class View:
     ) -> None:
         self._stage.finish(_PATIENCE_S)
 
-    def on_look(self, views: tuple[TaskView, ...]) -> None:
-        self._stage.on_look(views)
+    def on_look(self, standings: tuple[Standing, ...]) -> None:
+        self._stage.on_look(standings)
 
     def on_base(self, baseline: Baseline) -> None:
         self._reporter.heard.append(say_base(baseline, required=self._plan.require is Require.GREEN))
@@ -63,11 +64,12 @@ class View:
     def end(self, outcome: Outcome) -> None:
         """Show what is left of the run, then how it ended. Output that fails is given up."""
         views = service.everything(self._app.store, self._plan.plan_id)
-        self._stage.on_look(views)
+        standings = standings_of(views, self._programs)
+        self._stage.on_look(standings)
         patience_s = _PATIENCE_S if outcome.ending is Ending.INTERRUPTED else None
         if not self._stage.finish(patience_s):
             give_up_output()
-        end = self._end(outcome, views)
+        end = self._end(outcome, standings)
         try:
             show(self._app, end.document)
             if not self._app.json:
@@ -84,27 +86,27 @@ class View:
             return _Silence()
         if is_plain():
             return Lines(self._reporter, head=self._head(jobs), id_width=max(map(len, self._programs)))
-        return LiveTable(
-            self._reporter, plan_id=self._plan.plan_id, title=self._plan.title, programs=self._programs
-        )
+        return LiveTable(self._reporter, plan_id=self._plan.plan_id, title=self._plan.title)
 
     def _follow(self, seq: int, until: int) -> Iterator[PlanChange]:
         return service.every_change(self._app.store, seq, until=until)
 
     def _head(self, jobs: int) -> str:
         plan = self._plan
-        tasks, phases = many(len(self._programs), "task"), many(len(plan.phases), "phase")
+        tasks, phases = counted(len(self._programs), "task"), counted(len(plan.phases), "phase")
         who = (
-            f"up to {many(jobs, 'musician')} at once" if jobs else "the musicians are the sessions you start"
+            f"up to {counted(jobs, 'musician')} at once"
+            if jobs
+            else "the musicians are the sessions you start"
         )
         return f"{plan.plan_id}: {plan.title} ({tasks} in {phases}, {who})\n{today()}, times are {zone()}"
 
-    def _end(self, outcome: Outcome, views: tuple[TaskView, ...]) -> End:
+    def _end(self, outcome: Outcome, standings: tuple[Standing, ...]) -> End:
         row = service.plan_row(self._app.store, self._plan.plan_id)
         return End(
             plan_id=self._plan.plan_id,
             outcome=outcome,
-            standings=tuple(standing_of(view, self._programs.get(view.row.task_id)) for view in views),
+            standings=standings,
             base_branch=None if row is None else row.base_branch,
             integration=integration_branch(self._plan.plan_id),
             again=self._again,
@@ -116,7 +118,7 @@ class View:
 class _Silence:
     """The face of ``--json``: nothing but the document at the end."""
 
-    def show(self, views: tuple[TaskView, ...]) -> None:
+    def show(self, standings: tuple[Standing, ...]) -> None:
         """Not shown."""
 
     def tick(self) -> None:
@@ -130,5 +132,5 @@ def _print_table(standings: tuple[Standing, ...]) -> None:
     if is_terminal():
         Console(highlight=False, markup=False, force_terminal=not is_plain()).print(final_table(standings))
         return
-    rows = [(each.task_id, each.state, each.who, each.sessions, each.title) for each in standings]
+    rows = [(each.task_id, each.state, each.who, len(each.view.sessions), each.title) for each in standings]
     table(("TASK", "STATE", "MUSICIAN", "SESSIONS", "TITLE"), rows)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 import click
 
 from musician import service
-from musician.cli.asks import asked
 from musician.cli.context import App
 from musician.cli.options import command, parse_row
 from musician.cli.render import fields, lines, pairs, show, table
 from musician.processes.output import one_line
 from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.states import ACTIVE, State
-from musician.service import TaskView
+from musician.reporting.asks import asked
+from musician.reporting.standing import Standing
 from musician.store.rows import TaskRow
 
 if TYPE_CHECKING:
@@ -63,10 +63,13 @@ def _print_all(app: App, *, everything: bool) -> None:
     conductor = service.conductor_row(app.store)
     asks = service.open_asks(app.store)
     phases = [each for plan in plans for each in service.smoothness_by_phase(app.store, plan.plan_id)]
-    views = {row.task_id: service.task_view(app.store, row.task_id) for row in tasks if row.state in ACTIVE}
-    lives = {row.task_id: _life(app, row, views.get(row.task_id)) for row in tasks}
-    anomalies = [(task_id, found) for task_id, view in views.items() for found in service.anomalies_now(view)]
-    limits = [(task_id, view.limited_until) for task_id, view in views.items() if view.limited_until]
+    active = (row.task_id for row in tasks if row.state in ACTIVE)
+    standings = {task_id: Standing(service.task_view(app.store, task_id)) for task_id in active}
+    lives = {row.task_id: _life(app, row, standings.get(row.task_id)) for row in tasks}
+    anomalies = [(task_id, found) for task_id, each in standings.items() for found in each.anomalies]
+    limits = [
+        (task_id, each.view.limited_until) for task_id, each in standings.items() if each.view.limited_until
+    ]
     if app.json:
         document = {
             "database": str(app.store.path),
@@ -100,7 +103,7 @@ def _print_all(app: App, *, everything: bool) -> None:
         lines(f"{task_id}: {_limited(until)}")
     for phase in phases:
         if phase.smoothness is not None:
-            from musician.cli.run_wording import say_smoothness
+            from musician.reporting.wording import say_smoothness
 
             lines(f"{phase.plan_id}: {say_smoothness(phase)}")
     for ask in asks:
@@ -108,7 +111,7 @@ def _print_all(app: App, *, everything: bool) -> None:
 
 
 def _anomaly(found: "Anomaly") -> str:
-    from musician.cli.run_wording import say_anomaly  # dear, and there is seldom anything to say
+    from musician.reporting.wording import say_anomaly  # dear, and there is seldom anything to say
 
     return say_anomaly(found)
 
@@ -125,12 +128,11 @@ def _conductor(app: App, row: TaskRow | None) -> str:
 
 
 def _print_one(app: App, task_id: str) -> None:
-    view = service.task_view(app.store, task_id)
-    show(app, _view(app, view))
+    standing = Standing(service.task_view(app.store, task_id))
+    show(app, _document(app, standing))
     if app.json:
         return
-    row = view.row
-    progress = service.progress_of(app.store, task_id)
+    view, row, progress = standing.view, standing.view.row, standing.progress
     facts: dict[str, object] = {
         "task": row.task_id,
         "title": row.title,
@@ -140,7 +142,7 @@ def _print_one(app: App, task_id: str) -> None:
         "session": row.session_id,
         "worked by": row.worked_by,
         "claim": row.claim_epoch,
-        "heartbeat": _life(app, row, view),
+        "heartbeat": _life(app, row, standing),
         "instructions": row.instruction_path,
         "report": row.report_path,
         "last error": _error(row),
@@ -150,11 +152,11 @@ def _print_one(app: App, task_id: str) -> None:
         "unread": view.unread,
     }
     lines(pairs(facts))
-    for found in service.anomalies_now(view):
+    for found in standing.anomalies:
         lines(_anomaly(found))
     if view.limited_until:
         lines(_limited(view.limited_until))
-    for ask in view.open_asks:
+    for ask in standing.asks:
         lines(f"needs a person: {asked(ask)}")
 
 
@@ -170,20 +172,20 @@ def _error(row: TaskRow) -> str | None:
     return f"{first} (log: .musician/logs/{row.task_id}.agent.log)"
 
 
-def _view(app: App, view: TaskView) -> dict[str, object]:
+def _document(app: App, standing: Standing) -> dict[str, object]:
     """A task and its sessions; the rest has commands of its own."""
-    progress = service.progress_of(app.store, view.row.task_id)
+    view, progress = standing.view, standing.progress
     return {
-        **fields(view.row, heartbeat=_life(app, view.row, view)),
+        **fields(view.row, heartbeat=_life(app, view.row, standing)),
         "unread": view.unread,
         "completed": list(progress.completed),
         "approved": sorted(progress.approved),
         "deviations": [fields(deviation) for deviation in progress.deviations],
         "self_corrections": list(progress.self_corrections),
         "sessions": [fields(session) for session in view.sessions],
-        "anomalies": [fields(found) for found in service.anomalies_now(view)],
+        "anomalies": [fields(found) for found in standing.anomalies],
         "limited_until": view.limited_until or None,
-        "needs_human": [fields(ask) for ask in view.open_asks],
+        "needs_human": [fields(ask) for ask in standing.asks],
     }
 
 
@@ -191,15 +193,15 @@ def _state(row: TaskRow) -> str:
     return "withdrawn" if row.is_withdrawn else row.state
 
 
-def _life(app: App, row: TaskRow, view: TaskView | None = None) -> str:
+def _life(app: App, row: TaskRow, standing: Standing | None = None) -> str:
     """The heartbeat as a word, and "dead" of whom that is known (D38); without an owner at work it means nothing."""
     if row.session_id is None or row.state not in ACTIVE:
         return "-"
     from musician.runtime.owners import conductor_lives, owner_of  # dear, and most tasks have no owner
 
     status = heartbeat_status(row.heartbeat_age_s, app.settings)
-    if view is not None:
-        owner = owner_of(app.root, view, app.settings) or Owner.LIVE
+    if standing is not None:
+        owner = owner_of(app.root, standing.view, app.settings) or Owner.LIVE
     elif row.state is State.WORKING:  # the conductor
         owner = owner_standing(status, lock_held=conductor_lives(app.root, row))
     else:

@@ -23,10 +23,12 @@ from musician.protocol.errors import ClaimBlocked
 from musician.protocol.musician.ready import End
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.reporting.standing import standings_of
 from musician.runtime.conductor.facts import Gatherer, Memory
 from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.musician.work import play_task
 from musician.runtime.plantrees import GitPlanTrees
+from musician.runtime.program import programs_of
 from musician.runtime.tasks import raising_one
 from musician.store.listening import Listener
 from musician.store.port import Store
@@ -113,7 +115,7 @@ def _of_plan(root: Root, store: Store, row: PlanRow, settings: Settings) -> Iter
     memory = Memory(ticks=Ticks(settings=settings))
     trees = GitPlanTrees(root=root, plan=plan, base=row.base_commit)
     gatherer = Gatherer(root=root, trees=trees, plan=plan, memory=memory, settings=settings, jobs=len(views))
-    for act in decide(gatherer.gather(views)):
+    for act in decide(gatherer.gather(standings_of(views, programs_of(plan)))):
         if isinstance(act, Launch):
             yield act.task_id
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from musician.plans.instructions import read_instructions
-from musician.plans.model import AgentPiece, Checkpoint, Step, TaskSpec
+from musician.plans.model import AgentPiece, Checkpoint, Plan, Step, TaskSpec
 from musician.plans.plan import load_plan
 from musician.protocol.errors import InvalidPlan
 from musician.protocol.musician.program import CheckpointItem, Play, Program
@@ -62,6 +62,10 @@ def _lines(task: TaskSpec) -> Iterator[tuple[str, int]]:
         yield f"{kind} {item.number}", item.line
         for agent in item.agents if isinstance(item, Step) else ():
             yield f"step {item.number} agent {agent.number}", agent.line
+
+
+def programs_of(plan: Plan) -> dict[str, Program]:
+    return {task.task_id: program_of(task) for task in plan.tasks}
 
 
 def program_of(task: TaskSpec) -> Program:

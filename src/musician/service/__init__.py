@@ -21,7 +21,7 @@ waiters are rung after the commit. Where do we …
 - keep what a reviewing agent said? ``opinions``
 - have a phase stand still, and go on? ``pausing``; wait for a provider's limit, keep a conversation? ``conversations``
 - tell the database's guards what they must know of the settings? ``settling``
-- see what is out of the ordinary? ``anomalies``; how smoothly it goes? ``smoothness``
+- see how smoothly it goes? ``smoothness``
 - look? ``views``; a watcher's look: ``observation``
 - run a session's own SQL? ``rawwork``
 
@@ -34,7 +34,6 @@ from typing import TYPE_CHECKING
 from musician.on_demand import on_demand
 
 if TYPE_CHECKING:
-    from musician.service.anomalies import *
     from musician.service.claiming import *
     from musician.service.claims import *
     from musician.service.clients import *
@@ -65,7 +64,6 @@ else:
     __all__, __getattr__ = on_demand(
         __name__,
         {
-            "anomalies": "anomalies_in anomalies_now",
             "claiming": "Taken block_claim claim",
             "claims": "beat claims_of current_claim only_claim",
             "clients": (

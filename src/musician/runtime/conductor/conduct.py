@@ -22,15 +22,17 @@ from musician.protocol.conductor.orchestra import Orchestra
 from musician.protocol.errors import DatabaseUnusable, PlanChanged
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass, replace
+from musician.reporting.standing import Standing, standings_of
 from musician.runtime.conductor.conductor_lock import hold_conductor_lock
 from musician.runtime.conductor.facts import Gatherer, Memory
 from musician.runtime.conductor.merging import Merger
 from musician.runtime.conductor.performing import Performer
 from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.conductor.whole import Whole, try_all
+from musician.runtime.program import programs_of
 from musician.runtime.tasks import raising_one
 from musician.runtime.world import WORLD, World
-from musician.service import Conducting, TaskView
+from musician.service import Conducting
 from musician.store.port import Store
 from musician.store.rows import HumanRow, PlanRow
 from musician.trees.base import FastForward, Move
@@ -41,7 +43,7 @@ from musician.verification.baseline import Baseline
 LOOK_EVERY_S = 2.0
 """At the latest: who has died, for one, stands in no row."""
 
-OnLook = Callable[[tuple[TaskView, ...]], None]
+OnLook = Callable[[tuple[Standing, ...]], None]
 OnBase = Callable[[Baseline], None]
 
 
@@ -84,8 +86,8 @@ async def conduct(
 ) -> Outcome:
     """Conduct a locked plan to its end, or to where a person is needed, or until this process is asked to stop.
 
-    ``agent`` and ``review`` override what the plan says; with ``jobs`` 0 nobody is launched. ``on_look`` gets every
-    task's view after each look, ``on_base`` how each command that verifies them ended on the base.
+    ``agent`` and ``review`` override what the plan says; with ``jobs`` 0 nobody is launched. ``on_look`` gets where
+    every task stands after each look, ``on_base`` how each command that verifies them ended on the base.
     Raises :class:`ConductorRunning`, :class:`AgentUnavailable` before anything is
     started, and :class:`PlanChanged` if ``plan`` is no longer what is locked.
     """
@@ -132,6 +134,7 @@ class _Run:
         self._trees = world.plan_trees(root, plan, row.base_commit)
         self._agent, self._on_look, self._conducting = agent, on_look, conducting
         self._ticks = Ticks(settings=settings, own_clock_s=world.machine.clock_s)
+        self._programs = programs_of(plan)
         self._memory = Memory(ticks=self._ticks)
         self._gatherer = Gatherer(
             root=root,
@@ -238,9 +241,10 @@ class _Run:
 
     async def _look(self) -> Orchestra:
         views = await run_sync(service.everything, self._store, self._plan.plan_id)
-        self._on_look(views)
+        standings = standings_of(views, self._programs)
+        self._on_look(standings)
         self._ticks.looked(await run_sync(service.clock_s, self._store))
-        return await run_sync(self._gatherer.gather, views)
+        return await run_sync(self._gatherer.gather, standings)
 
     async def _wait(self) -> None:
         before_s = self._ticks.now_s()

@@ -11,26 +11,25 @@ from musician.protocol.conductor.opinion import Opinion
 from musician.protocol.conductor.orchestra import OpenReport, Orchestra, Reviewer, Submitted, TaskFacts, Trial
 from musician.protocol.conductor.repeats import what_failed
 from musician.protocol.errors import UnreadableMessage
-from musician.protocol.journal import AWAITS_ANSWER, PROVIDER_REFUSES, EntryKind, Progress
+from musician.protocol.journal import PROVIDER_REFUSES, Entry, EntryKind
 from musician.protocol.messages import submissions
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import ContextWarning, ErrorReport
-from musician.protocol.musician.program import CheckpointItem
+from musician.protocol.musician.program import CheckpointItem, Program
 from musician.protocol.musician.writing import question_asked
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.resumption.handoff import FROM_OUTSIDE
-from musician.protocol.rules.deviations import Deviation
+from musician.protocol.rules.budget import breaks_estimate
 from musician.protocol.rules.liveness import Owner, heartbeat_status, standing_by_heartbeat
 from musician.protocol.rules.review import ROUGHEST, Evidence, Submission, SubmittedWork, Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
-from musician.runtime.conductor.estimate import is_estimate_broken
+from musician.reporting.standing import Standing
 from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.owners import is_about_to_play, owner_of
 from musician.runtime.plantrees import PlanTrees
-from musician.runtime.program import program_of
 from musician.runtime.resuming.resolutions import open_trouble
 from musician.runtime.resuming.resumption import checkpoint_number
 from musician.service import TaskView
@@ -81,16 +80,18 @@ class Gatherer:
     jobs: int
     review: Review | None = None
 
-    def gather(self, views: Iterable[TaskView]) -> Orchestra:
+    def gather(self, standings: Iterable[Standing]) -> Orchestra:
         """Everything at one moment. Blocks."""
         specs = {task.task_id: task for task in self.plan.tasks}
         tasks = tuple(
-            self._facts(view, specs[view.row.task_id]) for view in views if view.row.task_id in specs
+            self._facts(each, each.program, specs[each.task_id])
+            for each in standings
+            if each.program is not None
         )
         return Orchestra(tasks=tasks, jobs=self.jobs, settings=self.settings)
 
-    def _facts(self, view: TaskView, spec: TaskSpec) -> TaskFacts:
-        row = view.row
+    def _facts(self, standing: Standing, program: Program, spec: TaskSpec) -> TaskFacts:
+        view, row = standing.view, standing.view.row
         owner = self._owner(view)
         isolated = spec.isolation is Isolation.WORKTREE
         return TaskFacts(
@@ -101,19 +102,19 @@ class Gatherer:
             owner=owner,
             is_running=row.task_id in self.memory.running
             or (owner is None and is_about_to_play(self.root, row.task_id)),
-            is_playing=row.state not in (State.ERROR, State.NEEDS_REVIEW) and _plays_on(view),
+            is_playing=row.state not in (State.ERROR, State.NEEDS_REVIEW) and standing.plays_on,
             is_told_to_pause=bool(view.pause),
-            is_paused=_is_paused(view) or (bool(view.pause) and _rests_by_hand(view)),
+            is_paused=standing.is_paused,
             after=frozenset(spec.after),
             conflicts=self.plan.conflicts_of(spec),
             is_isolated=isolated,
             lacks_tree=isolated and owner not in (None, Owner.DEAD) and self._lacks_tree(view),
             is_merged=isolated and row.state is State.COMPLETE and self._is_merged(view),
             reviewer=Reviewer((self.review or spec.review).value),
-            submitted=self._submitted(view, spec) if row.state is State.NEEDS_REVIEW else None,
+            submitted=self._submitted(standing, program, spec) if row.state is State.NEEDS_REVIEW else None,
             report=_report(view) if row.state is State.ERROR else None,
             question=view.question and (view.question.id, question_asked(view.question.message)),
-            has_open_ask=bool(view.open_asks),
+            has_open_ask=bool(standing.asks),
             settled_asks=frozenset(
                 (ask.kind, ask.subject_id) for ask in view.asks if ask.resolved_at is not None
             ),
@@ -124,7 +125,8 @@ class Gatherer:
             exit_reason=(view.sessions[-1].exit_reason or "") if view.sessions else "",
         )
 
-    def _submitted(self, view: TaskView, spec: TaskSpec) -> Submitted | None:
+    def _submitted(self, standing: Standing, program: Program, spec: TaskSpec) -> Submitted | None:
+        view = standing.view
         waiting = view.submissions[-1] if view.submissions else None
         if (
             waiting is None
@@ -144,17 +146,18 @@ class Gatherer:
             message_id=waiting.message_id,
             submission=Submission(
                 work=SubmittedWork(
-                    tree_id=None if evidence is None else evidence.tree_id, deviations=_deviations(view)
+                    tree_id=None if evidence is None else evidence.tree_id,
+                    deviations=standing.progress.deviations,
                 ),
                 evidence=self.memory.full_evidence.get(waiting.message_id) or _evidence(evidence, waiting),
                 smoothness=_smoothness(message),
                 round=len(rounds),
                 final=final,
-                sent_back=_sent_back(view, rounds[:-1]),
+                sent_back=_sent_back(standing, rounds[:-1]),
                 findings=tuple(row.text for row in findings),
                 estimate_broken=message is not None
-                and is_estimate_broken(view, program_of(spec), message, self.settings),
-                unplayed=_unplayed(view, spec, last if final else number),
+                and _is_estimate_broken(standing, program, message, self.settings),
+                unplayed=_unplayed(standing, program, last if final else number),
                 may_change_nothing=spec.changes is Changes.NONE,
             ),
             deviation_ids=tuple(row.id for row in open_deviations),
@@ -200,11 +203,6 @@ def submitted_commit(view: TaskView) -> str | None:
     return view.submissions[-1].commit_id if view.submissions else None
 
 
-def _deviations(view: TaskView, *, ruled_only: bool = False) -> tuple[Deviation, ...]:
-    found = Progress().after(service.as_entry(row) for row in view.journal).deviations
-    return tuple(each for each in found if each.ruled or not ruled_only)
-
-
 def _verification_of(view: TaskView, submission: SubmissionRow) -> VerificationRow | None:
     for row in reversed(view.verifications):
         if row.submission_id == submission.message_id:
@@ -227,30 +225,39 @@ def _evidence(row: VerificationRow | None, submission: SubmissionRow) -> Evidenc
     )
 
 
-def _unplayed(view: TaskView, spec: TaskSpec, number: int | None) -> tuple[str, ...]:
+def _unplayed(standing: Standing, program: Program, number: int | None) -> tuple[str, ...]:
     """What comes before a checkpoint and is not done; of a raw writer, who keeps no journal, nobody can tell."""
-    check = next(
-        (
-            each
-            for each in program_of(spec).items
-            if isinstance(each, CheckpointItem) and each.number == number
-        ),
-        None,
-    )
-    if check is None or all(row.session_id == CONDUCTOR for row in view.journal):
+    checks = (each for each in program.items if isinstance(each, CheckpointItem) and each.number == number)
+    check = next(checks, None)
+    if check is None or all(row.session_id == CONDUCTOR for row in standing.view.journal):
         return ()
-    progress = Progress().after(map(service.as_entry, view.journal))
-    return program_of(spec).open_before(check.item, progress)
+    return program.open_before(check.item, standing.progress)
 
 
-def _sent_back(view: TaskView, earlier: list[SubmissionRow]) -> SubmittedWork | None:
+def _sent_back(standing: Standing, earlier: list[SubmissionRow]) -> SubmittedWork | None:
     rejected = [each for each in earlier if each.verdict is State.REVIEW_FAILED]
     if not rejected:
         return None
-    evidence = _verification_of(view, rejected[-1])
-    return SubmittedWork(
-        tree_id=None if evidence is None else evidence.tree_id, deviations=_deviations(view, ruled_only=True)
-    )
+    evidence = _verification_of(standing.view, rejected[-1])
+    ruled = tuple(each for each in standing.progress.deviations if each.ruled)
+    return SubmittedWork(tree_id=None if evidence is None else evidence.tree_id, deviations=ruled)
+
+
+def _is_estimate_broken(
+    standing: Standing, program: Program, submitted: submissions.Submission, settings: Settings
+) -> bool:
+    """Whether a self-correction has made the way to the next checkpoint too dear (D17).
+
+    What its session has used, and what a piece costs it, stands in its submission; what lies ahead, in the plan. False
+    where it did not measure its context.
+    """
+    each_pct, checkpoint = submitted.agents_remaining.each_pct, submitted.checkpoint
+    if each_pct is None or checkpoint is None or not standing.has_corrected_itself:
+        return False
+    approved = Entry(kind=EntryKind.APPROVED, item=f"checkpoint {checkpoint.number}")
+    ahead = program.pieces_to_checkpoint(standing.progress.after([approved]))
+    cost_pct = each_pct / settings.context.self_correction_factor  # a submission tells what one costs by now
+    return breaks_estimate(submitted.context_usage_pct, ahead, (cost_pct,), settings)
 
 
 def _message_of(submission: SubmissionRow) -> submissions.Submission | None:
@@ -329,45 +336,6 @@ def _parsed(kind: type[T], text: str) -> T | None:
         return kind.parse(text)
     except UnreadableMessage:
         return None
-
-
-def _plays_on(view: TaskView) -> bool:
-    """Whether its session has asked something and not yet come to the boundary where it waits."""
-    for row in reversed(view.journal):
-        if row.kind == EntryKind.QUESTION:
-            return True
-        if row.kind == EntryKind.CLAIMED or (row.kind == EntryKind.NOTE and row.text == AWAITS_ANSWER):
-            return False
-    return False
-
-
-def _is_paused(view: TaskView) -> bool:
-    """Whether the last that its present session has written down is that it pauses."""
-    last = view.journal[-1] if view.journal else None
-    return last is not None and last.kind == EntryKind.PAUSED and last.claim_epoch == view.row.claim_epoch
-
-
-def _rests_by_hand(view: TaskView) -> bool:
-    """Whether nothing is under way in a session that no process of ours plays.
-
-    It begins nothing either while it is told to pause: that is refused. One that was sent back, or whose verification
-    was not green, may be mending without a word.
-    """
-    epoch = view.row.claim_epoch
-    if any(row.role == "musician" and row.claim_epoch == epoch for row in view.processes):
-        return False
-    begun: set[str] = set()
-    is_mending = view.row.state in (State.REVIEW_FAILED, State.FIX_PROPOSED)
-    for row in view.journal:
-        if row.claim_epoch != epoch:
-            continue
-        if row.kind in (EntryKind.STARTED, EntryKind.LAUNCHED):
-            begun.add(row.item)
-        elif row.kind in (EntryKind.COMPLETED, EntryKind.RETURNED):
-            begun.discard(row.item)
-        elif row.kind in (EntryKind.NOT_VERIFIED, EntryKind.VERIFIED):
-            is_mending = row.kind == EntryKind.NOT_VERIFIED
-    return not begun and not is_mending
 
 
 def _empty_sessions(view: TaskView, memory: Memory) -> int:

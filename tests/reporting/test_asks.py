@@ -2,7 +2,7 @@
 
 import pytest
 
-from musician.cli.asks import worded
+from musician.reporting.asks import worded
 
 LOG = "; see .musician/logs/task-01.agent.log"
 

@@ -3,8 +3,8 @@
 from musician import service
 from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.states import State
+from musician.reporting.timeline import happenings
 from musician.service.following import Source
-from musician.service.timeline import happenings
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
 from tests.conftest import Walk

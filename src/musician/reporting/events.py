@@ -1,6 +1,6 @@
 """What happened since the last look, as events that tell a story: each once, in the one order, nothing left out.
 
-Theory. A look says how far the order of everything had come (:class:`TaskView`'s ``seq``), so the news are the changes
+Theory. A look says how far the order of everything had come (its views' ``seq``), so the news are the changes
 between two looks, told in that order: however many looks are skipped, the next one tells the same. What a change of
 state and the journal's entries before it both say is shown once. Only what no row stands for is shown as of the look: a
 silence, and what the run itself has heard. Stamps are the database's, UTC (D10).
@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import assert_never
 
-from musician import service
-from musician.cli.asks import JUDGED, next_command
-from musician.cli.run_wording import say_anomaly, say_change, say_noted
 from musician.processes.output import headline
 from musician.protocol.conductor.anomalies import Signal
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
-from musician.service import PlanChange, Source, TaskView
+from musician.reporting.asks import JUDGED, next_command
+from musician.reporting.standing import Standing
+from musician.reporting.wording import say_anomaly, say_change, say_noted
+from musician.service import PlanChange, Source
 from musician.store.rows import HistoryRow, HumanRow, JournalRow, MessageRow
 
 Follow = Callable[[int, int], Iterable[PlanChange]]
@@ -59,20 +59,22 @@ class Reporter:
     _seq: int | None = None
     _told: dict[str, _Told] = field(default_factory=dict)
 
-    def news(self, views: Sequence[TaskView]) -> tuple[Event, ...]:
-        """What happened since the last call, oldest first; the views are of one look.
+    def news(self, standings: Sequence[Standing]) -> tuple[Event, ...]:
+        """What happened since the last call, oldest first; the standings are of one look.
 
         The first call tells where each task stands instead.
         """
-        if not views:
+        if not standings:
             return ()
-        seq, self._seq = self._seq, views[0].seq
-        news = self._found(views) if seq is None else self._changed(seq, views)
-        silences = (event for view in views for event in self._silent(view))
-        return (*news, *silences, *self._heard(views[0].at))
+        now = standings[0].view
+        seq, self._seq = self._seq, now.seq
+        news = self._found(standings) if seq is None else self._changed(seq, now.seq, standings)
+        silences = (event for each in standings for event in self._silent(each))
+        return (*news, *silences, *self._heard(now.at))
 
-    def _found(self, views: Sequence[TaskView]) -> Iterator[Event]:
+    def _found(self, standings: Sequence[Standing]) -> Iterator[Event]:
         """One line a task, however long its life was, and what waits for a person."""
+        views = [each.view for each in standings]
         for view in sorted(views, key=lambda view: view.history[-1].id if view.history else 0):
             row = view.row
             self._told[row.task_id] = _Told(state=row.state)
@@ -80,27 +82,27 @@ class Reporter:
             last = row.worked_by or "nobody"
             text = f"open: {row.title}" if row.state is State.WATCHING else f"found so; last played by {last}"
             yield Event(at=at, task_id=row.task_id, state=row.state, text=text)
-        asks = (ask for view in views for ask in view.open_asks)
+        asks = (ask for each in standings for ask in each.asks)
         yield from map(self._asked, sorted(asks, key=lambda ask: ask.id))
 
-    def _changed(self, seq: int, views: Sequence[TaskView]) -> Iterator[Event]:
-        by_id = {view.row.task_id: view for view in views}
-        for change in self.follow(seq, views[0].seq):
-            if view := by_id.get(change.task_id):
-                yield from self._events(change, view)
+    def _changed(self, seq: int, until: int, standings: Sequence[Standing]) -> Iterator[Event]:
+        by_id = {each.task_id: each for each in standings}
+        for change in self.follow(seq, until):
+            if standing := by_id.get(change.task_id):
+                yield from self._events(change, standing)
 
-    def _events(self, change: PlanChange, view: TaskView) -> Iterator[Event]:
+    def _events(self, change: PlanChange, standing: Standing) -> Iterator[Event]:
         told = self._told.setdefault(change.task_id, _Told())
         match change.row:
             case HistoryRow() as row:
                 told.state = row.to_state
-                said = [say_change(row, view, change.said, told.noted, by_hand=self.by_hand)]
+                said = [say_change(row, standing.view, change.said, told.noted, by_hand=self.by_hand)]
                 if row.to_state in (State.NEEDS_REVIEW, State.ERROR):
                     told.noted.clear()
             case JournalRow() as row:
                 told.noted[row.kind] = row
-                shown = [each for each in service.anomalies_in(view) if each.entry_id == row.id]
-                said = say_noted(row, view, shown)
+                shown = [each for each in standing.anomalies_shown if each.entry_id == row.id]
+                said = say_noted(row, shown)
             case HumanRow() as ask:
                 yield from [self._asked(ask)] if change.source is Source.ASKED else self._settled(ask)
                 return
@@ -127,13 +129,14 @@ class Reporter:
             state, text = self._told[ask.task_id].state, f"a person has settled it: {ask.resolution}"
             yield Event(at=ask.resolved_at, task_id=ask.task_id, state=state, text=text)
 
-    def _silent(self, view: TaskView) -> Iterator[Event]:
+    def _silent(self, standing: Standing) -> Iterator[Event]:
         """A silence, once: until something is heard again, it is the same one."""
-        told = self._told.setdefault(view.row.task_id, _Told(state=view.row.state))
-        for each in service.anomalies_now(view):
+        task_id, at = standing.task_id, standing.view.at
+        told = self._told.setdefault(task_id, _Told(state=standing.state))
+        for each in standing.anomalies:
             if each.signal is Signal.SILENCE and each.entry_id not in told.silences:
                 told.silences.add(each.entry_id)
-                yield Event(at=view.at, task_id=view.row.task_id, state=told.state, text=say_anomaly(each))
+                yield Event(at=at, task_id=task_id, state=told.state, text=say_anomaly(each))
 
     def _heard(self, at: str) -> Iterator[Event]:
         while self.heard:

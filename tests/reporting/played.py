@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from musician import service
-from musician.cli.run_events import Reporter
 from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.particulars import AgentsRemaining, Deviations, Nth, SelfCorrection
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
-from musician.service import PlanChange, TaskView
+from musician.reporting.events import Reporter
+from musician.reporting.standing import Standing
+from musician.service import PlanChange
 from musician.store.port import Store
 
 T = "task-01"
@@ -41,16 +42,20 @@ def submitted(number: int, of: int) -> ReviewRequest | Completion:
     )
 
 
+def look_at(store: Store, task_id: str = T) -> Standing:
+    return Standing(service.task_view(store, task_id))
+
+
 @dataclass
 class Play:
     """Plays a task by the service's verbs, and keeps what a look would have seen after each."""
 
     store: Store
     task_id: str = T
-    views: list[TaskView] = field(default_factory=list)
+    looks: list[Standing] = field(default_factory=list)
 
     def look(self) -> None:
-        self.views.append(service.task_view(self.store, self.task_id))
+        self.looks.append(look_at(self.store, self.task_id))
 
     def open(self) -> None:
         service.open_task(self.store, self.task_id, title="Find the way", instruction_path="docs/i.md")

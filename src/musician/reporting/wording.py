@@ -18,8 +18,10 @@ from musician.protocol.names import CONDUCTOR, succession_name
 from musician.protocol.resumption.handoff import DIED, WITHOUT_A_WORD
 from musician.protocol.rules.review import ROUGHEST
 from musician.protocol.states import State
+from musician.reporting.standing import Standing
 from musician.service import PhaseSmoothness, TaskView
 from musician.store.rows import HistoryRow, JournalRow, SessionRow
+from musician.verification.findings import counted
 
 if TYPE_CHECKING:
     from musician.verification.baseline import Baseline
@@ -66,7 +68,7 @@ def say_change(change: HistoryRow, view: TaskView, text: str, noted: Noted, *, b
     return ""
 
 
-def say_entry(row: JournalRow, view: TaskView) -> str:
+def say_entry(row: JournalRow) -> str:
     """An entry of the journal."""
     item, text = row.item, row.text
     context = "" if row.context_pct is None else f" [context {row.context_pct:.0f} %]"
@@ -117,9 +119,9 @@ def say_entry(row: JournalRow, view: TaskView) -> str:
     return ""
 
 
-def say_noted(row: JournalRow, view: TaskView, anomalies: Iterable[Anomaly]) -> list[str]:
+def say_noted(row: JournalRow, anomalies: Iterable[Anomaly]) -> list[str]:
     """An entry, and what it shows that is out of the ordinary."""
-    said = [say_entry(row, view)]
+    said = [say_entry(row)]
     for each in anomalies:
         if each.signal is Signal.CONTEXT_JUMP:
             said.append(say_anomaly(each))
@@ -138,7 +140,7 @@ def say_smoothness(phase: PhaseSmoothness) -> str:
     where = f"smoothness of phase {phase.number} ({phase.title})"
     if found is None:
         return f"{where}: nothing submitted yet"
-    each = many(found.submissions, "submission")
+    each = counted(found.submissions, "submission")
     return f"{where}: {found.mean:.1f} on average of {each}, the roughest {found.worst} of {ROUGHEST}"
 
 
@@ -162,9 +164,13 @@ def say_base(found: "Baseline", *, required: bool) -> str:
     return f"{said}{flaky}{until}"
 
 
-def many(count: int, noun: str) -> str:
-    """``1 task``, ``4 tasks``."""
-    return f"{count} {noun}" + ("" if count == 1 else "s")
+def say_complete(standings: Iterable[Standing]) -> str:
+    """``2 of 4 tasks complete``; what was withdrawn is no part of the plan any more and counted apart."""
+    all_of_them = tuple(standings)
+    withdrawn = sum(1 for each in all_of_them if each.is_withdrawn)
+    complete = sum(1 for each in all_of_them if each.state is State.COMPLETE)
+    apart = f" ({withdrawn} withdrawn)" if withdrawn else ""
+    return f"{complete} of {counted(len(all_of_them) - withdrawn, 'task')} complete{apart}"
 
 
 def _claimed(change: HistoryRow, view: TaskView) -> str:

@@ -9,9 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from musician import service
-from musician.cli.run_events import Event
 from musician.cli.run_lines import line_of
-from musician.cli.run_wording import say_change, say_entry
 from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.particulars import AgentsRemaining, Counted, Nth
@@ -19,15 +17,17 @@ from musician.protocol.messages.types import ContextWarning, ErrorReport, Resump
 from musician.protocol.resumption.handoff import ENDED_WAITING
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.states import State
-from musician.service import TaskView
+from musician.reporting.events import Event
+from musician.reporting.standing import Standing
+from musician.reporting.wording import say_change, say_entry
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
-from tests.cli.played import NO, NONE, Play, T, entry, reporter, submitted
+from tests.reporting.played import NO, NONE, Play, T, entry, look_at, reporter, submitted
 
 
-def told(store: Store, views: Sequence[TaskView]) -> list[Event]:
+def told(store: Store, looks: Sequence[Standing]) -> list[Event]:
     teller = reporter(store)
-    return [event for view in views for event in teller.news([view])]
+    return [event for look in looks for event in teller.news([look])]
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ LIFE = [
 def test_a_whole_life_is_told_in_the_order_in_which_it_happened(play: Play) -> None:
     """DATA-8."""
     whole_life(play)
-    assert [(event.state, event.text) for event in told(play.store, play.views)] == LIFE
+    assert [(event.state, event.text) for event in told(play.store, play.looks)] == LIFE
 
 
 @pytest.fixture(scope="module")
@@ -128,18 +128,18 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Play]:
 @given(st.data())
 def test_however_many_looks_are_missed_the_story_is_the_same(lived: Play, data: st.DataObject) -> None:
     """DATA-8."""
-    seen = data.draw(st.sets(st.integers(1, len(lived.views) - 2)))
-    looks = [0, *sorted(seen), len(lived.views) - 1]
-    events = told(lived.store, [lived.views[number] for number in looks])
+    seen = data.draw(st.sets(st.integers(1, len(lived.looks) - 2)))
+    looks = [0, *sorted(seen), len(lived.looks) - 1]
+    events = told(lived.store, [lived.looks[number] for number in looks])
     assert [(event.state, event.text) for event in events] == LIFE
 
 
 def test_a_look_that_shows_nothing_new_tells_nothing(play: Play) -> None:
     whole_life(play)
     teller = reporter(play.store)
-    teller.news(play.views[:1])
-    assert teller.news(play.views[-1:])
-    assert teller.news(play.views[-1:]) == ()
+    teller.news(play.looks[:1])
+    assert teller.news(play.looks[-1:])
+    assert teller.news(play.looks[-1:]) == ()
 
 
 def test_what_is_out_of_the_ordinary_is_told_once(play: Play) -> None:
@@ -149,8 +149,9 @@ def test_what_is_out_of_the_ordinary_is_told_once(play: Play) -> None:
         entry(EntryKind.COMPLETED, "step 1", context_pct=36.0),
     )
     play.write(entry(EntryKind.DEVIATION, "step 2", "otherwise", severity=Severity.HIGH))
-    quiet = [replace(play.views[-1], quiet_s=seconds) for seconds in (299.0, 300.0, 360.0)]
-    texts = [event.text for event in told(play.store, [*play.views, *quiet])]
+    view = play.looks[-1].view
+    quiet = [Standing(replace(view, quiet_s=seconds)) for seconds in (299.0, 300.0, 360.0)]
+    texts = [event.text for event in told(play.store, [*play.looks, *quiet])]
     assert texts[-4:] == [
         "step 1 completed [context 36 %]",
         "anomaly: context jump from 20 % to 36 %",
@@ -162,7 +163,7 @@ def test_what_is_out_of_the_ordinary_is_told_once(play: Play) -> None:
 def test_a_run_that_goes_on_begins_with_where_each_task_stands(play: Play) -> None:
     """What an earlier run has told is not told again."""
     whole_life(play)
-    first = reporter(play.store).news(play.views[-1:])
+    first = reporter(play.store).news(play.looks[-1:])
     assert [(event.state, event.text) for event in first] == [
         ("complete", "found so; last played by musician-task-01-S3")
     ]
@@ -195,7 +196,7 @@ def test_reports_are_told_with_what_they_say(play: Play) -> None:
     service.request_exit(play.store, T, "Prepare the handoff now.", urgent=False)
     play.look()
     play.exit("conductor requested")
-    assert [(event.state, event.text) for event in told(play.store, play.views)[2:]] == [
+    assert [(event.state, event.text) for event in told(play.store, play.looks)[2:]] == [
         ("error", "reports an error (1 of 5): it broke"),
         ("fix_proposed", "answered: Play it once more."),
         ("error", "context used 67 %, recommends: hand off now"),
@@ -211,7 +212,7 @@ def test_who_ended_while_it_waited_is_not_said_to_have_died(play: Play) -> None:
     text = f"The last session {ENDED_WAITING}. It left no unfinished work."
     service.take_over(play.store, T, text, reason=ENDED_WAITING)
     play.look()
-    assert told(play.store, play.views)[-1].text == (
+    assert told(play.store, play.looks)[-1].text == (
         "musician-task-01 ended while it waited; musician-task-01-S2 takes over. It left no unfinished work."
     )
 
@@ -231,7 +232,7 @@ def test_a_question_that_belongs_to_no_step_names_none(play: Play) -> None:
     play.claim("s1")
     service.ask(play.store, play.owner, "what now?", Entry(kind=EntryKind.QUESTION, text="what now?"))
     view = service.task_view(play.store, T)
-    assert say_entry(view.journal[-1], view) == "asks: what now?"
+    assert say_entry(view.journal[-1]) == "asks: what now?"
 
 
 def test_what_a_successor_found_is_told(play: Play) -> None:
@@ -250,7 +251,7 @@ def test_what_a_successor_found_is_told(play: Play) -> None:
         resuming_from="step 2 (Measure)",
     )
     play.write(entry(EntryKind.RESUMED, text=found.render()), entry(EntryKind.RESUMED, text="something else"))
-    assert [event.text for event in told(play.store, play.views)][-1] == (
+    assert [event.text for event in told(play.store, play.looks)][-1] == (
         "HANDOFF missing; checkpoint 1: All passing; goes on at step 2 (Measure)"
     )
 
@@ -274,7 +275,7 @@ def test_what_a_successor_found_is_told(play: Play) -> None:
 def test_an_entry_is_told_in_plain_words(play: Play, written: Entry, text: str) -> None:
     play.claim("s1")
     play.write(written)
-    assert [event.text for event in told(play.store, play.views)][-1] == text
+    assert [event.text for event in told(play.store, play.looks)][-1] == text
 
 
 def test_what_cannot_be_read_is_told_as_it_is(play: Play) -> None:
@@ -292,7 +293,7 @@ def test_what_cannot_be_read_is_told_as_it_is(play: Play) -> None:
     service.report(play.store, play.owner, MessageType.ERROR, "it broke", last_error="x")
     play.look()
     play.judge(State.REVIEW_APPROVED, "go on then")
-    assert [event.text for event in told(play.store, play.views)[2:]] == [
+    assert [event.text for event in told(play.store, play.looks)[2:]] == [
         "asks for review: look please",
         "answered: do this",
         "reports: it broke",
@@ -308,7 +309,7 @@ def test_a_submission_tells_what_its_tests_said_where_no_line_before_it_does(pla
     message = submitted(1, 2)
     service.submit(play.store, play.owner, message.type, message.render(), verification_id=verification)
     play.look()
-    assert told(play.store, play.views)[-1].text == (
+    assert told(play.store, play.looks)[-1].text == (
         "submitted for review (checkpoint 1 of 2): All passing (4 tests), smoothness 2 of 9"
     )
 
@@ -322,13 +323,13 @@ def test_a_session_that_only_knows_sql_is_told_from_its_states(play: Play) -> No
         " WHERE task_id = 'task-01'"
     )
     play.look()
-    assert [event.text for event in told(store, play.views)][1:] == ["musician-task-01 claimed it"]
+    assert [event.text for event in told(store, play.looks)][1:] == ["musician-task-01 claimed it"]
 
 
 def test_a_task_that_is_withdrawn_is_told(play: Play) -> None:
     service.withdraw(play.store, T, "gone from the plan")
     play.look()
-    assert [(event.state, event.text) for event in told(play.store, play.views)][1:] == [
+    assert [(event.state, event.text) for event in told(play.store, play.looks)][1:] == [
         ("exited", "withdrawn from the plan")
     ]
 
@@ -340,7 +341,7 @@ def test_what_needs_a_person_is_told_once_with_the_command_that_answers_it(play:
     service.send(play.store, T, "yes")
     play.look()
     play.look()
-    events = told(play.store, play.views)[1:]
+    events = told(play.store, play.looks)[1:]
     assert [(event.text, event.needs_person) for event in events] == [
         ('needs a person (question): may I?; next: musician send task-01 "your answer"', True),
         ("a person has settled it: answered: yes", False),
@@ -350,7 +351,7 @@ def test_what_needs_a_person_is_told_once_with_the_command_that_answers_it(play:
 def test_what_still_waits_when_a_run_begins_is_told_too(play: Play) -> None:
     service.ask_human(play.store, T, kind="question", subject_id=1, text="may I?")
     play.look()
-    assert [event.needs_person for event in reporter(play.store).news(play.views[-1:])] == [False, True]
+    assert [event.needs_person for event in reporter(play.store).news(play.looks[-1:])] == [False, True]
 
 
 def test_a_verdict_that_settles_something_is_told_once(play: Play) -> None:
@@ -359,7 +360,7 @@ def test_a_verdict_that_settles_something_is_told_once(play: Play) -> None:
     service.ask_human(play.store, T, kind="review", subject_id=1, text="a person reviews this")
     play.look()
     play.judge(State.REVIEW_APPROVED, "Approved.")
-    assert [event.text for event in told(play.store, play.views)][-2:] == [
+    assert [event.text for event in told(play.store, play.looks)][-2:] == [
         "needs a person (review): a person reviews this; next: musician review show task-01",
         "Approved.",
     ]
@@ -369,8 +370,8 @@ def test_events_of_all_tasks_are_in_one_line_of_time(store: Store) -> None:
     for number in (1, 2):
         service.open_task(store, f"task-0{number}", title="t", instruction_path="i.md")
     teller = reporter(store)
-    views = [service.task_view(store, f"task-0{number}") for number in (1, 2)]
-    assert [event.task_id for event in teller.news(views)] == ["task-01", "task-02"]
+    looks = [look_at(store, f"task-0{number}") for number in (1, 2)]
+    assert [event.task_id for event in teller.news(looks)] == ["task-01", "task-02"]
 
 
 def test_what_one_second_holds_is_told_in_the_order_of_its_writing(store: Store) -> None:
@@ -379,7 +380,7 @@ def test_what_one_second_holds_is_told_in_the_order_of_its_writing(store: Store)
     for each in plays:
         each.open()
     teller = reporter(store)
-    teller.news([service.task_view(store, each.task_id) for each in plays])
+    teller.news([look_at(store, each.task_id) for each in plays])
     first, second = plays
     second.claim("s2")
     first.claim("s1")
@@ -391,7 +392,7 @@ def test_what_one_second_holds_is_told_in_the_order_of_its_writing(store: Store)
     for trigger, table in (("history_fixed", "history"), ("journal_fixed", "journal")):
         store.connection.execute(f"DROP TRIGGER {trigger}")
         store.connection.execute(f"UPDATE {table} SET at = datetime('2126-01-01', -id || ' seconds')")  # noqa: S608
-    events = teller.news([service.task_view(store, each.task_id) for each in plays])
+    events = teller.news([look_at(store, each.task_id) for each in plays])
     assert [(event.task_id, event.text) for event in events] == [
         ("task-02", "musician-task-02 claimed it"),
         ("task-01", "musician-task-01 claimed it"),
@@ -408,7 +409,7 @@ def test_what_was_asked_and_settled_between_two_looks_is_told_too(play: Play) ->
     service.ask_human(play.store, T, kind="question", subject_id=1, text="may I?")
     service.send(play.store, T, "yes")
     play.look()
-    assert [event.text for event in told(play.store, play.views)[1:]] == [
+    assert [event.text for event in told(play.store, play.looks)[1:]] == [
         'needs a person (question): may I?; next: musician send task-01 "your answer"',
         "a person has settled it: answered: yes",
     ]
@@ -416,12 +417,12 @@ def test_what_was_asked_and_settled_between_two_looks_is_told_too(play: Play) ->
 
 def test_a_task_that_comes_later_is_told_from_its_beginning(play: Play) -> None:
     teller = reporter(play.store)
-    teller.news(play.views)
+    teller.news(play.looks)
     later = Play(play.store, task_id="task-02")
     later.open()
     later.claim("s2")
     play.claim("s1")
-    events = teller.news([play.views[-1], service.task_view(play.store, "task-02")])
+    events = teller.news([play.looks[-1], look_at(play.store, "task-02")])
     assert [(event.task_id, event.state, event.text) for event in events] == [
         ("task-02", "watching", "open: Find the way"),
         ("task-02", "working", "musician-task-02 claimed it"),
@@ -469,8 +470,8 @@ def test_every_kind_of_question_has_its_commands_and_each_of_them_exists() -> No
     import shlex
 
     import musician
-    from musician.cli.asks import ANSWERS
     from musician.cli.main import program
+    from musician.reporting.asks import ANSWERS
 
     source = Path(musician.__file__).parent
     asked = {

@@ -1,0 +1,164 @@
+"""Where a task stands, read from one look at it: the one place where its journal is made to say so.
+
+Theory. A view is rows. Whoever decides or tells by them (the conductor's engine, the table, ``status``, a run's lines)
+asks the same questions of them: what is done, what is played, does it pause, is anything odd. They are answered
+here, each when it is first asked for and once for all who look at the same view.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+from musician import service
+from musician.protocol.conductor.anomalies import Anomaly, Noted, anomalies, in_journal
+from musician.protocol.journal import AWAITS_ANSWER, Entry, EntryKind, Progress
+from musician.protocol.musician.program import CheckpointItem, Play, Program
+from musician.protocol.states import State
+from musician.service import TaskView
+from musician.store.rows import HumanRow, SessionRow
+
+_ANSWERED = frozenset({EntryKind.APPROVED, EntryKind.SENT_BACK, EntryKind.CONTEXT})
+
+
+class Standing:
+    """``program`` is None where the plan is not at hand or does not know the task (any more): no progress is shown."""
+
+    def __init__(self, view: TaskView, program: Program | None = None) -> None:
+        self.view, self.program = view, program
+        self.task_id, self.state = view.row.task_id, view.row.state
+        self.title, self.phase = view.row.title or "", view.row.phase
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        return tuple(map(service.as_entry, self.view.journal))
+
+    @cached_property
+    def progress(self) -> Progress:
+        return Progress().after(self.entries)
+
+    @cached_property
+    def anomalies(self) -> tuple[Anomaly, ...]:
+        """What is out of the ordinary at this moment."""
+        row = self.view.row
+        is_played = row.state is State.WORKING and row.session_id is not None
+        return anomalies(self._noted, epoch=row.claim_epoch, is_played=is_played, quiet_s=self.view.quiet_s)
+
+    @cached_property
+    def anomalies_shown(self) -> tuple[Anomaly, ...]:
+        """Everything that its journal has shown so far."""
+        return tuple(in_journal(self._noted))
+
+    @property
+    def is_withdrawn(self) -> bool:
+        return self.view.row.is_withdrawn
+
+    @property
+    def is_over(self) -> bool:
+        """Complete or withdrawn."""
+        return self.state is State.COMPLETE or self.is_withdrawn
+
+    @property
+    def asks(self) -> tuple[HumanRow, ...]:
+        """What waits for a person."""
+        return self.view.open_asks
+
+    @property
+    def owner(self) -> SessionRow | None:
+        """Its session at work."""
+        return self.view.sessions[-1] if self.view.sessions and self.view.row.session_id is not None else None
+
+    @property
+    def who(self) -> str | None:
+        return None if self.owner is None else self.view.row.worked_by
+
+    @property
+    def context_pct(self) -> float | None:
+        """The owner's, None where nobody has said."""
+        return None if self.owner is None else self.owner.context_pct
+
+    @property
+    def total(self) -> int:
+        return 0 if self.program is None else len(self.program.items)
+
+    @property
+    def done(self) -> int:
+        """How many of the ``total`` items are finished."""
+        if self.program is None or self.state is State.COMPLETE:
+            return self.total
+        return sum(1 for item in self.program.items if self.progress.is_done(item.item))
+
+    @property
+    def item(self) -> str:
+        """What is played or comes next, as ``step 2 of 3``; "" where nothing was begun, or all is over."""
+        if self.program is None or not self.view.sessions or self.state is State.COMPLETE:
+            return ""
+        match self.program.next_item(self.progress):
+            case Play(is_agent=True) as piece:
+                return piece.item
+            case Play() as step:
+                last = max(each.step for each in self.program.items if isinstance(each, Play))
+                return f"{step.item} of {last}"
+            case CheckpointItem() as check:
+                return f"{check.item} of {check.of}"
+        return ""
+
+    @property
+    def plays_on(self) -> bool:
+        """Whether its session has asked something and not yet come to the boundary where it waits."""
+        for row in reversed(self.view.journal):
+            if row.kind == EntryKind.QUESTION:
+                return True
+            if row.kind == EntryKind.CLAIMED or (row.kind == EntryKind.NOTE and row.text == AWAITS_ANSWER):
+                return False
+        return False
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether it stands still with its phase: its session has said so, or one that nobody drives rests."""
+        last = self.view.journal[-1] if self.view.journal else None
+        said_so = last is not None and last.kind == EntryKind.PAUSED
+        is_its_own = last is not None and last.claim_epoch == self.view.row.claim_epoch
+        return (said_so and is_its_own) or (bool(self.view.pause) and self._rests_by_hand)
+
+    @property
+    def _rests_by_hand(self) -> bool:
+        """Whether nothing is under way in a session that no process of ours plays.
+
+        It begins nothing either while it is told to pause: that is refused. One that was sent back, or whose
+        verification was not green, may be mending without a word.
+        """
+        epoch = self.view.row.claim_epoch
+        if any(row.role == "musician" and row.claim_epoch == epoch for row in self.view.processes):
+            return False
+        begun: set[str] = set()
+        is_mending = self.state in (State.REVIEW_FAILED, State.FIX_PROPOSED)
+        for row in self.view.journal:
+            if row.claim_epoch != epoch:
+                continue
+            if row.kind in (EntryKind.STARTED, EntryKind.LAUNCHED):
+                begun.add(row.item)
+            elif row.kind in (EntryKind.COMPLETED, EntryKind.RETURNED):
+                begun.discard(row.item)
+            elif row.kind in (EntryKind.NOT_VERIFIED, EntryKind.VERIFIED):
+                is_mending = row.kind == EntryKind.NOT_VERIFIED
+        return not begun and not is_mending
+
+    @property
+    def has_corrected_itself(self) -> bool:
+        """Whether its latest session has, and nobody has answered since: by any verdict, or to a context warning."""
+        corrected = False
+        for row in self.view.journal:
+            if row.kind == EntryKind.SELF_CORRECTION:
+                corrected = row.claim_epoch == self.view.row.claim_epoch
+            elif row.kind in _ANSWERED:
+                corrected = False
+        return corrected
+
+    @property
+    def _noted(self) -> list[Noted]:
+        rows = zip(self.view.journal, self.entries, strict=True)
+        return [Noted(id=row.id, epoch=row.claim_epoch, entry=entry) for row, entry in rows]
+
+
+def standings_of(views: Iterable[TaskView], programs: Mapping[str, Program]) -> tuple[Standing, ...]:
+    """Of one look, with what is played of each task that the plan knows."""
+    return tuple(Standing(view, programs.get(view.row.task_id)) for view in views)
