@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from musician.processes.whole_file import write_whole
 from musician.protocol.states import State
-from musician.runtime.task_files import write_whole
 
 if TYPE_CHECKING:
     from tests.runtime.conftest import Stage
@@ -20,7 +20,7 @@ OLD, NEW = "old\n" * 100_000, "new\n" * 100_000
 REWRITING = """
 import sys
 from pathlib import Path
-from musician.runtime.task_files import write_whole
+from musician.processes.whole_file import write_whole
 texts = sys.argv[2] * 100_000, sys.argv[3] * 100_000
 print("ready", flush=True)
 while True:
@@ -96,3 +96,12 @@ def test_a_failure_while_cleaning_up_does_not_keep_the_session_from_its_exit(sta
     assert stage.state("task-01") is State.EXITED
     (session,) = stage.view("task-01").sessions
     assert "HANDOFF" in (session.exit_reason or "")
+
+
+def test_a_link_is_replaced_and_what_it_names_stays(tmp_path: Path) -> None:
+    """B29: a session that lays a link where we write chooses no file of the user's for it."""
+    path, other = tmp_path / "task-01-HANDOFF", tmp_path / "the-users"
+    other.write_text("theirs")
+    path.symlink_to(other)
+    write_whole(path, "ours")
+    assert (path.is_symlink(), path.read_text(), other.read_text()) == (False, "ours", "theirs")

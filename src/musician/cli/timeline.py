@@ -10,8 +10,8 @@ from musician.cli.context import App
 from musician.cli.options import command
 from musician.cli.render import fields, lines, show
 from musician.processes.output import printable
+from musician.processes.whole_file import write_whole
 from musician.reporting.timeline import MOST_HAPPENINGS, Happening, happenings
-from musician.runtime.task_files import write_whole
 
 _MOST_LAST = 10_000_000
 """More are not asked for at once: they are held in memory."""

@@ -16,7 +16,6 @@ import os
 import re
 import shlex
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
@@ -25,6 +24,7 @@ from typing import Any
 
 from musician import __version__
 from musician.plugin.places import Installation
+from musician.processes.whole_file import write_whole
 from musician.protocol.errors import TreeNotReady
 from musician.protocol.values import dataclass
 
@@ -152,17 +152,7 @@ def _write(path: Path, data: bytes) -> bool:
     """Whether it had to be written."""
     if _has(path, data):
         return False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
+    write_whole(path, data)
     return True
 
 

@@ -13,12 +13,11 @@ It knows nothing of what settings mean. It refuses what is no JSON object, with 
 import json
 import os
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from musician.processes.whole_file import write_whole
 from musician.protocol.errors import SettingsUnreadable
 from musician.protocol.values import dataclass
 
@@ -107,21 +106,8 @@ class SettingsFile:
         return not json.loads(self._body() or "{}")
 
     def save(self) -> None:
-        """Write the file whole, through a link, with the rights it had."""
-        target = Path(os.path.realpath(self.path))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(self.text.encode())
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(name, target.stat().st_mode & 0o7777 if target.exists() else 0o644)
-            os.replace(name, target)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(name)
-            raise
+        """Write the file, through a link, with the rights it had."""
+        write_whole(Path(os.path.realpath(self.path)), self.text)
 
     def _body(self) -> str:
         return self.text.removeprefix(_BOM).strip(_BLANK)

@@ -15,6 +15,7 @@ from musician.plans.instructions import read_instructions, render_instructions
 from musician.plans.model import Plan
 from musician.plans.plan import MAX_FILE_BYTES, load_plan
 from musician.processes.machine import MACHINE
+from musician.processes.whole_file import write_whole
 from musician.protocol.errors import InvalidPlan, PlanChanged, StillPlayed, UnknownPlan
 from musician.protocol.rules.liveness import Owner, holds_claim
 from musician.protocol.settings import Settings
@@ -24,7 +25,6 @@ from musician.runtime.conductor.conductor_lock import hold_conductor_lock
 from musician.runtime.in_force import settings_file_text
 from musician.runtime.owners import owner_of
 from musician.runtime.takeover import take_over
-from musician.runtime.task_files import write_whole
 from musician.service.documents import keep_instructions, latest_document
 from musician.store.port import Store
 from musician.store.rows import PlanRow

@@ -14,13 +14,14 @@ from pathlib import Path
 from musician import service
 from musician.agents.port import ProposalMade
 from musician.processes.output import one_line
+from musician.processes.whole_file import write_whole
 from musician.protocol.claim import Claim
 from musician.protocol.errors import BadField, ClaimLost, MusicianError, TreeNotReady
 from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.landing import LANDS, has_landed, page_name, render_page, render_section
 from musician.protocol.proposals import MOST_TEXT_CHARS, Draft, parse_type, read_draft
 from musician.protocol.values import dataclass
-from musician.runtime.task_files import TaskFiles, write_whole
+from musician.runtime.task_files import TaskFiles
 from musician.service.proposals import KeptProposal
 from musician.store.port import Store
 from musician.trees.root import Root

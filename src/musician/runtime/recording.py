@@ -1,6 +1,7 @@
 """Storing what the engine wants stored: each record by its verb, and in the files beside it."""
 
 from musician import service
+from musician.processes.whole_file import write_whole
 from musician.protocol.claim import Claim
 from musician.protocol.errors import OperatorError
 from musician.protocol.journal import Entry, EntryKind
@@ -12,7 +13,7 @@ from musician.protocol.values import dataclass, replace
 from musician.runtime.covering import approved_as_it_is
 from musician.runtime.investigation import suggest
 from musician.runtime.resuming.handoffs import handoff_of
-from musician.runtime.task_files import TaskFiles, completion_report, error_report_text, write_whole
+from musician.runtime.task_files import TaskFiles, completion_report, error_report_text
 from musician.runtime.tasktree import TaskTree
 from musician.store.port import Store
 from musician.trees.git import Git

@@ -9,6 +9,7 @@ from musician import service
 from musician.processes.identity import host_name, is_same_machine
 from musician.processes.life_lock import HeldBy, lock_path
 from musician.processes.machine import Machine
+from musician.processes.whole_file import write_whole
 from musician.protocol.resumption.handoff import HandoffKind, classify
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.settings import Settings
@@ -18,7 +19,7 @@ from musician.runtime.left_work import LeftWork
 from musician.runtime.owners import last_epoch, lives, owner_of, processes_of
 from musician.runtime.program import program_in
 from musician.runtime.resuming.handoffs import handoff_after_crash, why_gone
-from musician.runtime.task_files import TaskFiles, write_whole
+from musician.runtime.task_files import TaskFiles
 from musician.runtime.world import WORLD, World
 from musician.service import TaskView
 from musician.service.documents import latest_document

@@ -1,13 +1,9 @@
 """The files a session leaves: status, deviations and HANDOFF in ``temp/``, reports in ``docs/implementation/``.
 
-Each also lives in the database (D25). A HANDOFF or report appears whole or not at all: written beside its place,
-then renamed (case B29).
+Each also lives in the database (D25). A HANDOFF or report appears whole or not at all (``processes/whole_file.py``).
 """
 
-import os
 import re
-import secrets
-import stat
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -99,27 +95,6 @@ class TaskFiles:
     def relative(self, path: Path) -> str:
         """A path as messages give it: relative to the project."""
         return path.relative_to(self.root.path).as_posix()
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that a reader, or a crash, meets the old one or the new one, never a part.
-
-    It keeps the old one's permissions; a new one has the user's usual ones.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name[:50]}.{secrets.token_hex(8)}")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            if path.exists():
-                os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
 
 
 def completion_report(task_id: str, title: str, message: str, history: Iterable[str]) -> str:
