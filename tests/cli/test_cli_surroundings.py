@@ -220,9 +220,11 @@ def test_a_database_url_is_refused_without_repeating_its_password(ready: Path, c
 def test_a_named_database_can_be_read_from_anywhere(
     ready: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call
 ) -> None:
+    """DATA-10."""
     monkeypatch.chdir(tmp_path)
     path = ready / ".musician" / "comms.db"
-    assert len(call("status", "--db", str(path), "--json").json["tasks"]) == 2
+    for name in (str(path), f"sqlite:///{path}"):
+        assert len(call("status", "--db", name, "--json").json["tasks"]) == 2
 
 
 def test_one_database_from_every_place_in_the_repository(

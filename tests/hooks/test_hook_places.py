@@ -102,7 +102,7 @@ def test_a_git_file_that_leads_nowhere_makes_no_trouble(tmp_path: Path, content:
 def test_a_named_database_wins_and_the_project_counts_for_more_than_the_folder(
     repository: Path, tmp_path: Path
 ) -> None:
-    """MUSICIAN_DB as in every command; a URL is none of ours."""
+    """MUSICIAN_DB as in every command; a URL of another kind is none of ours."""
     here = str(tmp_path)
     project = {"CLAUDE_PROJECT_DIR": str(repository)}
     found = find_database(project, here)
@@ -111,6 +111,9 @@ def test_a_named_database_wins_and_the_project_counts_for_more_than_the_folder(
     named = find_database({**project, "MUSICIAN_DB": "other.db"}, here)
     assert named is not None
     assert (named.tree, named.database) == (str(repository), str(tmp_path / "other.db"))
+    named = find_database({**project, "MUSICIAN_DB": "sqlite:///other.db"}, here)
+    assert named is not None
+    assert named.database == str(tmp_path / "other.db")
     assert find_database({**project, "MUSICIAN_DB": "postgresql://host/db"}, here) is None
     gone = find_database({"CLAUDE_PROJECT_DIR": "/nowhere"}, str(repository))
     assert gone is not None

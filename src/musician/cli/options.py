@@ -68,10 +68,10 @@ def database_option(function: F) -> F:
     return click.option(
         "--db",
         envvar="MUSICIAN_DB",
-        metavar="PATH",
+        metavar="URL",
         expose_value=False,
         callback=_keep_database,
-        help="The database, if not the repository's own.  [env: MUSICIAN_DB]",
+        help="The database, sqlite:///PATH or just its path, if not the repository's own.  [env: MUSICIAN_DB]",
     )(function)
 
 

@@ -182,6 +182,10 @@ def find_database(environ: "Mapping[str, str]", cwd: str) -> "HookContext | None
     found = find_tree(start) or (find_tree(cwd) if start != cwd else None)
     tree = None if found is None else found[0]
     if named:
-        is_file = "://" not in named and "\0" not in named
-        return HookContext(tree, os.path.join(cwd, named)) if is_file else None
+        from musician.store.naming import NoSuchName, file_named
+
+        try:
+            return HookContext(tree, file_named(named, cwd))
+        except NoSuchName:
+            return None
     return None if tree is None else HookContext(tree, os.path.join(tree, ".musician", "comms.db"))

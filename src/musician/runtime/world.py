@@ -67,7 +67,7 @@ class World:
         if agent is not None:
             arguments += ["--agent", agent]
         return start_program(
-            own_python("-m", "musician", "--db", str(store.path), *arguments),
+            own_python("-m", "musician", "--db", store.url, *arguments),
             cwd=root.path,
             env=dict(os.environ),
             log=root.logs_dir / f"{task_id}.musician.log",

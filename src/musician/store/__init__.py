@@ -4,6 +4,6 @@
 - turn rows into typed values? ``rows``
 - wake those who wait, after the commit? ``bell``
 - wait for what others write? ``listening``
-- find the store that a path or URL names? ``opening``
+- say what names a database? open what a name means? ``naming``, ``opening``
 - keep it in SQLite? ``sqlite``
 """

@@ -1,35 +1,23 @@
-"""From the name of a database to an open store (D25: a wrong name is an error, never a new database).
+"""From the name of a database to an open store (D25: a wrong name is an error, never a new database)."""
 
-A name is a path, relative to the current folder, or a URL. This version keeps everything in SQLite files; a URL is
-refused by its scheme alone, because the rest of it may hold a password.
-"""
-
-import re
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 from musician.protocol.errors import DatabaseUnusable
+from musician.store.naming import NoSuchName, file_named
 from musician.store.port import Store
 from musician.store.sqlite.store import DEFAULT_BUSY_TIMEOUT_S, SqliteStore
 
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-
 
 def database_path(name: str) -> Path:
-    """The file that ``name`` means; :class:`DatabaseUnusable` if it means none."""
-    url = _URL.match(name)
-    if url is not None:
+    """The file that ``name``, a URL or a path, means; :class:`DatabaseUnusable` if it means none."""
+    try:
+        return Path(file_named(name, os.getcwd()))
+    except NoSuchName as error:
         raise DatabaseUnusable(
-            path=f"{url[1]}://…",
-            kind="unopenable",
-            detail="this version opens SQLite files only",
-            remedy="name a file",
-        )
-    if not name or "\0" in name:
-        raise DatabaseUnusable(
-            path=repr(name), kind="unopenable", detail="this is no path", remedy="name a file"
-        )
-    return Path(name).absolute()
+            path=error.shown, kind="unopenable", detail=str(error), remedy="name a file, or sqlite:///PATH"
+        ) from error
 
 
 def open_store(

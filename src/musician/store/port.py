@@ -80,6 +80,16 @@ class Store(Protocol):
     """An open database. Errors are :class:`DatabaseUnusable` with its ``kind``."""
 
     path: Path
+    """Its file: what is shown, what a session must not touch, and what the ``sqlite3`` shell opens."""
+
+    @property
+    def url(self) -> str:
+        """By which every other process opens the same one."""
+        ...
+
+    def is_there(self) -> bool:
+        """Whether whoever opens it by its name now gets this one: an open file goes on after it was deleted."""
+        ...
 
     def read(self) -> AbstractContextManager[Tx]: ...
     def write(self) -> AbstractContextManager[Tx]: ...

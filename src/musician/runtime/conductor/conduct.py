@@ -9,7 +9,6 @@ import signal
 from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
-from pathlib import Path
 
 import anyio
 from anyio.to_thread import run_sync
@@ -152,7 +151,6 @@ class _Run:
         self._trying = anyio.CancelScope()
         """What nobody who wants to stop waits for."""
         self._stopping = False
-        self._database = _identity(store.path)
         self._stopped_by = signal.SIGTERM
         """What its musicians are ended by: that a person pressed Ctrl-C is reported as that."""
         self._last_beat_s = self._ticks.now_s()
@@ -191,7 +189,7 @@ class _Run:
                     ending = Ending.INTERRUPTED
                 await performer.stop_all(self._stopped_by)
                 group.cancel_scope.cancel()
-        if _identity(self._store.path) != self._database:
+        if not self._store.is_there():
             raise DatabaseUnusable(
                 path=str(self._store.path),
                 kind="gone",
@@ -204,7 +202,7 @@ class _Run:
     async def _loop(self, performer: Performer) -> Ending:
         while True:
             orchestra = await self._look()
-            if self._stopping or _identity(self._store.path) != self._database:
+            if self._stopping or not self._store.is_there():
                 return Ending.INTERRUPTED
             acts = c.decide(orchestra)
             if Finish() in acts:
@@ -285,12 +283,3 @@ class _Run:
         await run_sync(service.interrupt_conducting, self._store, self._conducting)
         asks = await run_sync(service.open_asks, self._store)
         return Outcome(ending=ending, asks=asks, moved=moved)
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Which file is there: an open database goes on working after it was deleted, for nobody."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino

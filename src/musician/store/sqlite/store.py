@@ -23,6 +23,7 @@ import apsw
 
 from musician.protocol.errors import DatabaseUnusable, NotInitialised
 from musician.store import bell
+from musician.store.naming import url_of
 from musician.store.port import Answer, RowChange
 from musician.store.query import Command, Query, Row, Value
 from musician.store.sqlite.faults import as_unusable, gate_fault, spent, unreachable
@@ -62,6 +63,7 @@ class SqliteStore:
         self._told = told
         self._lock = threading.RLock()
         self._columns: dict[str, tuple[str, ...]] = {}
+        self._identity = self._identity_now()
 
     @classmethod
     def open(
@@ -193,6 +195,13 @@ class SqliteStore:
         with _FaultsOf(self.path):
             return self._gate.is_held, self._gate.holder()
 
+    @property
+    def url(self) -> str:
+        return url_of(os.fspath(self.path))
+
+    def is_there(self) -> bool:
+        return self._identity_now() == self._identity
+
     def listen(self, *task_ids: str, journals: bool = False) -> "Listener":
         from musician.store.listening import Listener  # a hook that does not wait needs neither
         from musician.store.sqlite.moving import Moves
@@ -222,6 +231,13 @@ class SqliteStore:
     def connection(self) -> apsw.Connection:
         """The bare connection, for benchmarks and checks."""
         return self._connection
+
+    def _identity_now(self) -> tuple[int, int] | None:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def _begin(self, statement: str) -> None:
         self._check_free()

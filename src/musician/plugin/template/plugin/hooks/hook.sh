@@ -55,7 +55,10 @@ case $said in
   id=${id%%'"'*}
   ;;
 esac
-[ "$git" ] || git=${MUSICIAN_DB%/*}
+if [ ! "$git" ]; then
+  git=${MUSICIAN_DB#sqlite:///} # a file's URL is its path behind that
+  git=${git%/*}
+fi
 marked=
 [ -z "$id" ] || [ ! -f "$git/musician/sessions/$id" ] || marked=yes
 
