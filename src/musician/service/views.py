@@ -131,13 +131,13 @@ def siblings(store: Store, task_id: str) -> tuple[TaskRow, ...]:
 
 
 def current_plans(store: Store) -> tuple[PlanRow, ...]:
-    """Those that are not finished, and the one in which something happened last; the oldest lock first."""
+    """Those that are not finished, and the one in which something happened last; the oldest first."""
     with store.read() as tx:
         return tuple(tx.all(Plans.current_plans))
 
 
 def all_plans(store: Store) -> tuple[PlanRow, ...]:
-    """Every plan that was ever locked, the oldest lock first."""
+    """Every plan that was ever locked, the oldest first."""
     with store.read() as tx:
         return tuple(tx.all(Plans.plans))
 

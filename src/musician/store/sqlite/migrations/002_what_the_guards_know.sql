@@ -6,9 +6,18 @@ CREATE TABLE settings (
     value NOT NULL
 ) WITHOUT ROWID;
 
+-- Where claims stand in the order of the history. One that goes on under its session's next id has no row of its own: it
+-- comes before what that id does first.
+CREATE VIEW claims_in_order AS
+SELECT s.task_id, s.claim_epoch, s.session_id,
+       coalesce((SELECT min(h.id) FROM history h WHERE h.task_id = s.task_id AND h.claim_epoch >= s.claim_epoch),
+                9223372036854775807) AS place
+FROM sessions s;
+
 -- The subagents that a client's session has begun while it held a claim. Each stays bound by what a musician may do for
 -- as long as it runs, whatever became of the claim (D41).
 CREATE TABLE subagents (
+    number      INTEGER PRIMARY KEY,  -- in the order in which they began
     agent_id    TEXT NOT NULL,
     task_id     TEXT NOT NULL,
     claim_epoch INTEGER NOT NULL,
@@ -16,8 +25,8 @@ CREATE TABLE subagents (
     kind        TEXT NOT NULL,
     started_at  TEXT NOT NULL DEFAULT (datetime('now')),
     ended_at    TEXT,
-    PRIMARY KEY (agent_id, task_id)
-) WITHOUT ROWID;
+    UNIQUE (agent_id, task_id)
+);
 
 CREATE INDEX subagents_running ON subagents (task_id, claim_epoch) WHERE ended_at IS NULL;
 

@@ -24,8 +24,9 @@ UPDATE clients SET last_failure = :text WHERE session_id = :session_id;
 UPDATE clients SET warned_pct = :pct WHERE session_id = :session_id;
 
 -- name: clients_of_process
--- The sessions that a pid has run, the newest first; the caller compares the whole identity.
-SELECT * FROM clients WHERE pid = :pid AND session_id <> :but AND successor IS NULL ORDER BY started_at DESC, session_id;
+-- The sessions that a pid has run, the one that claimed last first; the caller compares the whole identity.
+SELECT * FROM clients c WHERE pid = :pid AND session_id <> :but AND successor IS NULL
+ORDER BY (SELECT max(place) FROM claims_in_order o WHERE o.session_id = c.session_id) DESC, session_id;
 
 -- name: succeed_client
 UPDATE clients SET successor = :successor WHERE session_id = :session_id;

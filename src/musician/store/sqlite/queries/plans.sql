@@ -13,7 +13,10 @@ WHERE plan_id = :plan_id;
 SELECT * FROM plans WHERE plan_id = :plan_id;
 
 -- name: plans
-SELECT * FROM plans ORDER BY locked_at, plan_id;
+-- In the order in which their first tasks were opened.
+SELECT * FROM plans
+ORDER BY (SELECT min((SELECT min(h.id) FROM history h WHERE h.task_id = t.task_id)) FROM orchestration_tasks t
+          WHERE t.plan_id = plans.plan_id), plan_id;
 
 -- name: current_plans
 -- Those that are not finished, and the one in which something happened last.
@@ -21,7 +24,8 @@ SELECT * FROM plans
 WHERE plan_id IN (SELECT plan_id FROM plans WHERE finished_at IS NULL
                   UNION SELECT (SELECT t.plan_id FROM changes c JOIN orchestration_tasks t ON t.task_id = c.task_id
                                 WHERE t.plan_id IS NOT NULL ORDER BY c.seq DESC LIMIT 1))
-ORDER BY locked_at, plan_id;
+ORDER BY (SELECT min((SELECT min(h.id) FROM history h WHERE h.task_id = t.task_id)) FROM orchestration_tasks t
+          WHERE t.plan_id = plans.plan_id), plan_id;
 
 -- name: count_plans
 SELECT count(*) AS n FROM plans;

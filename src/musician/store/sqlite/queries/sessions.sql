@@ -13,7 +13,7 @@ ORDER BY claim_epoch DESC LIMIT 1;
 
 -- name: tasks_of_session
 -- Every task a session has claimed, the latest claim first.
-SELECT task_id FROM sessions WHERE session_id = :session_id GROUP BY task_id ORDER BY max(started_at) DESC, task_id;
+SELECT task_id FROM claims_in_order WHERE session_id = :session_id GROUP BY task_id ORDER BY max(place) DESC, task_id;
 
 -- name: sessions_of_task
 SELECT * FROM sessions WHERE task_id = :task_id ORDER BY claim_epoch;

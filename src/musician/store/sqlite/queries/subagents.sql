@@ -11,4 +11,4 @@ UPDATE subagents SET ended_at = datetime('now') WHERE agent_id = :agent_id AND e
 
 -- name: running_subagents
 SELECT agent_id, kind FROM subagents
-WHERE task_id = :task_id AND claim_epoch = :claim_epoch AND ended_at IS NULL ORDER BY started_at, agent_id;
+WHERE task_id = :task_id AND claim_epoch = :claim_epoch AND ended_at IS NULL ORDER BY number;
