@@ -101,11 +101,11 @@ def measure(size: Size) -> tuple[Figure, ...]:
     )
 
 
-def prepare(folder: Path, steps: int) -> Path:
-    """A repository with a locked plan of one task; its database."""
+def prepare(folder: Path, steps: int, plan: str | None = None) -> Path:
+    """A repository with a locked plan, of one task if none is given; its database."""
     folder.mkdir()
     git(folder, "init", "--quiet", "--initial-branch=main")
-    (folder / "PLAN.md").write_text(_plan(steps), encoding="utf-8")
+    (folder / "PLAN.md").write_text(plan or _plan(steps), encoding="utf-8")
     git(folder, "add", "PLAN.md")
     git(folder, "commit", "--quiet", "--message", "A plan")
     init = [sys.executable, "-m", "musician", "init", "--json"]

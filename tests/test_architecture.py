@@ -58,6 +58,7 @@ def test_our_own_python_is_started_in_one_place() -> None:
     known = {
         "own_python.py",  # the one place
         "__main__.py",  # itself, as it was started
+        "forking.py",  # names it, for ps to show
         "processes/kennel.py",  # isolated, and without packages
         "hooks/git_hooks.py",  # the same, in a script of git's
         "plugin/rendering.py",  # names it in files of the client's, with -I

@@ -24,12 +24,17 @@ def main() -> NoReturn:
     gc.set_threshold(_GARBAGE_AFTER)
     leave_users_path()
     _speak_utf8()
-    code = run_command(sys.argv[1:])
+    os._exit(run_to_the_end(sys.argv[1:]))
+
+
+def run_to_the_end(argv: Sequence[str]) -> int:
+    """Run one command and leave nothing to be done but to end the process; the exit code."""
+    code = run_command(argv)
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()
-    os._exit(code)
+    return code
 
 
 def run_command(argv: Sequence[str]) -> int:

@@ -20,6 +20,7 @@ EXPECTED = {
     "verification": {"aim"},
     "hooks": {"P4"},
     "startup": {"start"},
+    "launch": set(),
     "mcp": set(),
 }
 """The goals each benchmark says something about."""

@@ -122,7 +122,7 @@ def test_a_musician_is_killed(stage: "Stage", moment: str) -> None:
 
 
 CONDUCTORS_MOMENTS = {
-    "right after a launch": ("after:musician.runtime.world:start_program", 1),
+    "right after a launch": ("after:musician.runtime.world:start_musician", 1),
     "while a trial merge is checked out": ("after:musician.trees.merge:trial_merge", 1),
     "between a merge and its verdict": ("after:musician.trees.merge:accept_merge", 1),
     "after a verdict": ("after:musician.service:judge", 1),

@@ -3,7 +3,7 @@
 Where do we …
 
 - name a process so that no other is ever taken for it? ``identity``
-- run a program that cannot outlive us? ``spawn``, by means of ``leash``, which ``kennel`` has at hand
+- run a program that cannot outlive us? ``spawn``, by means of ``leash``; ``kennel`` forks leashes by a ``fork_server``
 - launch a musician that winds down by itself when we die? ``running``; the musician's side is ``lease``
 - hold and test the lock that says a session is alive? ``life_lock``
 - end a tree of processes? ``ending``

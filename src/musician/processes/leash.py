@@ -19,7 +19,7 @@ The exit code is the program's; 128 + N if signal N ended it; 127 or 126, with a
 could not be started. It needs nothing but the standard library and imports nothing of this package.
 
 Starting Python takes longer than all of this. As a *kennel* it therefore forks a leash for each request on the socket
-that is its standard input (``kennel`` is the other side), reaps those that end, and ends with the socket. A leash
+that is its standard input (``fork_server`` is the other side), reaps those that end, and ends with the socket. A leash
 that was forked differs in nothing but that it tells its exit code, as one byte, to a pipe besides.
 """
 
@@ -46,8 +46,10 @@ DESCRIPTORS = 5
 GRACE_S = 0.5
 KILL_LIMIT_S = 10.0
 
+Play = Callable[[str, list[str], dict[bytes, bytes], int], int]
+
 _PACE_S = 0.02
-_STARTER = 0
+STARTER = 0
 _NOT_FOUND, _NOT_RUNNABLE = 127, 126
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 1, 36, 37
 _END_SIGNALS = frozenset((signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
@@ -68,7 +70,7 @@ def is_subreaper() -> bool:
 
 def main(arguments: list[str]) -> int:
     if arguments == [KENNEL]:
-        return _keep_kennel()
+        return serve(_play)
     nothing = os.open(os.devnull, os.O_RDONLY)
     return _play(arguments[0], arguments[1:], _own_environment(), nothing)
 
@@ -79,10 +81,31 @@ def packed(program: Sequence[bytes], env: Mapping[str, str]) -> bytes:
     return b"\0".join([b"%d" % len(program), *program, *pairs])
 
 
+def serve(play: Play) -> int:
+    """Fork for each request on the socket that is standard input, until it ends; ``play`` ends as the exit code.
+
+    It is called in a session of its own, with the requested outputs, the lease as standard input and no other
+    descriptor of ours: with a folder, a program's words, its environment and its standard input.
+    """
+    import socket
+
+    signal.signal(signal.SIGCHLD, _reap)
+    with socket.socket(fileno=os.dup(STARTER)) as line:
+        while True:
+            head, descriptors, _, _ = socket.recv_fds(line, HEAD_BYTES, DESCRIPTORS)
+            body = _received(line, int.from_bytes(head, "big")) if len(head) == HEAD_BYTES else None
+            if body is None:
+                return 0
+            if not os.fork():
+                _leave_server(line.fileno(), body, play, *descriptors)
+            for descriptor in descriptors:
+                os.close(descriptor)
+
+
 def _play(cwd: str, program: list[str], env: dict[bytes, bytes], heard: int) -> int:
     """``heard`` is the program's standard input."""
     become_subreaper()
-    if not os.read(_STARTER, len(GO)):
+    if not os.read(STARTER, len(GO)):
         return 0
     wake = _listen()
     child = _start(cwd, program, env, heard)
@@ -90,22 +113,6 @@ def _play(cwd: str, program: list[str], env: dict[bytes, bytes], heard: int) -> 
     _watch(child, wake)
     _ask_to_end(child, wake)
     return _end(child)
-
-
-def _keep_kennel() -> int:
-    import socket
-
-    signal.signal(signal.SIGCHLD, _reap)
-    with socket.socket(fileno=os.dup(_STARTER)) as line:
-        while True:
-            head, descriptors, _, _ = socket.recv_fds(line, HEAD_BYTES, DESCRIPTORS)
-            body = _received(line, int.from_bytes(head, "big")) if len(head) == HEAD_BYTES else None
-            if body is None:
-                return 0
-            if not os.fork():
-                _leave_kennel(line.fileno(), body, *descriptors)
-            for descriptor in descriptors:
-                os.close(descriptor)
 
 
 def _received(line: "socket.socket", size: int) -> bytes | None:
@@ -119,14 +126,22 @@ def _received(line: "socket.socket", size: int) -> bytes | None:
     return b"".join(parts)
 
 
-def _leave_kennel(
-    line: int, body: bytes, starter: int, heard: int, output: int, errors: int, told: int
+def _leave_server(
+    line: int,
+    body: bytes,
+    play: Play,
+    starter: int,
+    heard: int,
+    output: int,
+    errors: int,
+    told: int,
 ) -> "NoReturn":
-    """In a fork: become a leash, as if we had been started as one, and say so."""
+    """In a fork: become what was asked for, as if it had been started as such, and say so."""
     code = _NOT_RUNNABLE
     try:
         os.setsid()
-        for descriptor, number in ((starter, _STARTER), (output, 1), (errors, 2)):
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for descriptor, number in ((starter, STARTER), (output, 1), (errors, 2)):
             os.dup2(descriptor, number)
             os.close(descriptor)
         for descriptor in (heard, told):
@@ -134,9 +149,9 @@ def _leave_kennel(
         os.write(line, os.getpid().to_bytes(HEAD_BYTES, "big"))
         os.close(line)
         count, *words = body.split(b"\0")
-        program = [os.fsdecode(word) for word in words[: int(count)]]
+        cwd, *program = [os.fsdecode(word) for word in words[: int(count)]]
         pairs = (word.partition(b"=") for word in words[int(count) :])
-        code = _play(program[0], program[1:], {name: value for name, _, value in pairs}, heard)
+        code = play(cwd, program, {name: value for name, _, value in pairs}, heard)
         os.write(told, bytes([code]))
     finally:
         os._exit(code)
@@ -193,7 +208,7 @@ def _become(
         # The interpreter ignores SIGPIPE and SIGXFSZ, which a program would inherit.
         for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ, *_heeded()):
             signal.signal(number, signal.SIG_DFL)
-        os.dup2(heard, _STARTER)
+        os.dup2(heard, STARTER)
         act = f"enter {cwd}"
         os.chdir(cwd)
         act = f"run {program[0]}"
@@ -219,8 +234,8 @@ def _own_environment() -> dict[bytes, bytes]:
 def _watch(child: int, wake: int) -> None:
     """Return when the program has ended, the starter has let go, or a signal asks us to end."""
     while not _has_ended(child):
-        ready, _, _ = select.select([_STARTER, wake], [], [])
-        if _STARTER in ready:
+        ready, _, _ = select.select([STARTER, wake], [], [])
+        if STARTER in ready:
             return
         if not _END_SIGNALS.isdisjoint(os.read(wake, 4096)):
             return

@@ -1,4 +1,4 @@
-"""A program we started and hold: its identity, its end, its lease.
+"""A musician we launched and hold: its identity, its end, its lease.
 
 The lease is a pipe on the program's standard input that we alone hold the other end of. Nothing needs to be
 sent: when we die, in whatever way, the program reads the end of it (``lease`` is the program's side). Waiting
@@ -6,6 +6,7 @@ for the end never takes another's exit status, and dropping a :class:`Running` n
 """
 
 import contextlib
+import io
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import anyio
 
+from musician.processes.fork_server import Forked, ForkServer
 from musician.processes.identity import ProcessIdentity, identify
 from musician.processes.lease import LEASE_VARIABLE
 
@@ -61,22 +63,52 @@ class Running:
             self._popen.stdin.write(data)
 
 
-def start_leased(argv: Sequence[str], *, cwd: Path | None, env: Mapping[str, str], output: int) -> Running:
-    """Start ``argv`` in its own session with a lease on standard input and both outputs to one descriptor.
+class RunningFork:
+    """As :class:`Running`, of a fork: what waits for it is its server, or nobody."""
 
-    OSError if it cannot be started. No other descriptor of ours reaches it.
-    """
-    popen = subprocess.Popen(
-        argv,
-        bufsize=0,
-        cwd=cwd,
-        env=env,
-        stdin=subprocess.PIPE,
-        stdout=output,
-        stderr=output,
-        start_new_session=True,
-    )
-    return Running(popen)
+    def __init__(self, forked: Forked) -> None:
+        self.identity: ProcessIdentity = forked.identity
+        self._forked = forked
+        self._process: int | None = os.pidfd_open(forked.identity.pid)
+        self._code = 0
+
+    async def wait(self) -> int:
+        """Its exit code, or 128 + SIGKILL if a signal ended it. May be awaited by several, and again."""
+        if self._process is not None:
+            await _ended(os.dup(self._process))
+            self._let_end()
+        return self._code
+
+    def terminate(self, by: signal.Signals = signal.SIGTERM) -> None:
+        """A signal that asks it to end, to the program alone; nothing if it has ended."""
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._process, by)
+
+    def _let_end(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with contextlib.suppress(ChildProcessError):  # it is ours only if its server was killed
+            os.waitid(os.P_PIDFD, process, os.WEXITED | os.WNOHANG)
+        os.close(process)
+        self._code = self._forked.returncode or 0
+        self._forked.close()
+
+
+def fork_program(
+    server: ForkServer, words: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path
+) -> RunningFork:
+    """As :func:`start_program`, with words that the server makes a program of."""
+    with _appending(log) as output, open(os.devnull, "rb") as nothing:
+        pipes = (nothing.fileno(), output.fileno(), output.fileno())
+        forked = server.start(words, cwd=os.fspath(cwd), env={**env, LEASE_VARIABLE: "1"}, pipes=pipes)
+    with contextlib.ExitStack() as undo:
+        undo.callback(forked.close)
+        running = RunningFork(forked)
+        undo.pop_all()
+    forked.go()
+    return running
 
 
 def start_program(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path) -> Running:
@@ -84,11 +116,25 @@ def start_program(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], log
 
     ``env`` is its whole environment (the mark of the lease is added); its output is appended to ``log``,
     which is made with its folder. When we let go or die it notices by ``lease.lease_lost()`` and winds down
-    by itself. OSError if it cannot be started or the log cannot be opened.
+    by itself. No other descriptor of ours reaches it. OSError if it cannot be started or the log cannot be opened.
     """
+    with _appending(log) as output:
+        popen = subprocess.Popen(
+            argv,
+            bufsize=0,
+            cwd=cwd,
+            env={**env, LEASE_VARIABLE: "1"},
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+        return Running(popen)
+
+
+def _appending(log: Path) -> io.FileIO:
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("ab", buffering=0) as output:
-        return start_leased(argv, cwd=cwd, env={**env, LEASE_VARIABLE: "1"}, output=output.fileno())
+    return io.FileIO(log, "ab")
 
 
 async def _may_have_ended(pid: int) -> None:
@@ -98,7 +144,12 @@ async def _may_have_ended(pid: int) -> None:
     except (AttributeError, OSError):
         await anyio.sleep(_POLL_S)
         return
+    await _ended(descriptor)
+
+
+async def _ended(process: int) -> None:
+    """Of a descriptor that is nobody else's: two cannot wait for the same one."""
     try:
-        await anyio.wait_readable(descriptor)
+        await anyio.wait_readable(process)
     finally:
-        os.close(descriptor)
+        os.close(process)

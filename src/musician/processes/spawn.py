@@ -19,8 +19,9 @@ import anyio.to_thread
 
 from musician.processes import leash
 from musician.processes.ending import end_tree
+from musician.processes.fork_server import Forked
 from musician.processes.identity import ProcessIdentity
-from musician.processes.kennel import Leashed, start_on_leash
+from musician.processes.kennel import start_on_leash
 from musician.processes.lease import LEASE_VARIABLE
 from musician.protocol.values import dataclass
 
@@ -102,7 +103,7 @@ class Spoken:
     One at a time reads each; any number write, and each of their texts arrives whole.
     """
 
-    def __init__(self, running: Leashed, heard: int, output: int, errors: int, closing: ExitStack) -> None:
+    def __init__(self, running: Forked, heard: int, output: int, errors: int, closing: ExitStack) -> None:
         self._running, self._heard, self._output, self._errors = running, heard, output, errors
         self._closing = closing
         self._writing = anyio.Lock()
@@ -158,7 +159,7 @@ async def speak_with(
 @asynccontextmanager
 async def _on_leash(
     argv: Sequence[str], cwd: Path, env: Mapping[str, str], *, heard: int, apart: bool = False
-) -> AsyncIterator[tuple[Leashed, int, int]]:
+) -> AsyncIterator[tuple[Forked, int, int]]:
     """A leash that waits for its go, with the pipes of the program's output and errors: one, if not ``apart``.
 
     ``heard`` is the program's from here on.
@@ -187,12 +188,12 @@ def _pipe_to_us(ours: ExitStack, theirs: ExitStack) -> tuple[int, int]:
     return end, other
 
 
-async def _stream(output: int, running: Leashed, on_output: Callable[[bytes], Awaitable[None]]) -> None:
+async def _stream(output: int, running: Forked, on_output: Callable[[bytes], Awaitable[None]]) -> None:
     while chunk := await _next_chunk(output, running):
         await on_output(chunk)
 
 
-async def _next_chunk(pipe: int, running: Leashed) -> bytes:
+async def _next_chunk(pipe: int, running: Forked) -> bytes:
     """Nothing once the pipe has ended; or once the leash has, and nothing is left to read."""
     ended = False
     while True:
@@ -207,7 +208,7 @@ async def _next_chunk(pipe: int, running: Leashed) -> bytes:
             ended = running.returncode is not None
 
 
-async def _end(running: Leashed) -> None:
+async def _end(running: Forked) -> None:
     """Let the leash end the tree; do it ourselves if it does not, or was killed."""
     with anyio.CancelScope(shield=True):
         running.let_go()

@@ -4,20 +4,21 @@ The drivers (``conduct``, ``play_task``) reach for none of it by module, so that
 Waiting and blocking calls go through anyio, whose event loop the simulation brings as well.
 """
 
-import os
 import signal
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
+from anyio.to_thread import run_sync
+
 from musician.agents.port import Agent
 from musician.agents.registry import make_agent
-from musician.own_python import own_python
 from musician.plans.model import Plan, TaskSpec
 from musician.processes.identity import ProcessIdentity
 from musician.processes.machine import MACHINE, Machine
-from musician.processes.running import start_program
 from musician.protocol.claim import Claim
+from musician.runtime.launching import fork_server_at_hand, start_musician
 from musician.runtime.left_work import SaveWork, save_work
 from musician.runtime.plantrees import GitPlanTrees, PlanTrees
 from musician.runtime.tasktree import TaskTree, open_tree
@@ -61,17 +62,15 @@ class World:
         """A new one for a session; :class:`AgentUnavailable`."""
         return make_agent(spec)
 
-    def launch(self, root: Root, store: Store, task_id: str, session_id: str, agent: str | None) -> Musician:
+    def launching(self) -> AbstractContextManager[None]:
+        """Around everything that launches: it is made cheap."""
+        return fork_server_at_hand()
+
+    async def launch(
+        self, root: Root, store: Store, task_id: str, session_id: str, agent: str | None
+    ) -> Musician:
         """Start a process that plays a task. OSError where there is no room for it."""
-        arguments = ["work", task_id, "--session", session_id, "--quiet"]
-        if agent is not None:
-            arguments += ["--agent", agent]
-        return start_program(
-            own_python("-m", "musician", "--db", store.url, *arguments),
-            cwd=root.path,
-            env=dict(os.environ),
-            log=root.logs_dir / f"{task_id}.musician.log",
-        )
+        return await run_sync(start_musician, root, store, task_id, session_id, agent)
 
     def tree_id(self, tree: Path) -> str:
         """What lies in a tree, by its content. Blocks."""

@@ -115,12 +115,13 @@ def begin() -> None:
     if not wanted:
         return
     role, where, number, mark = wanted.split(" ", 3)
-    if "musician" not in sys.orig_argv:
+    is_fork_server = "musician.forking" in sys.orig_argv
+    if not is_fork_server and "musician" not in sys.orig_argv:
         return
     # What our programs start reads no PYTHONPATH, and would not come by here.
     own_python = import_module("musician.own_python")
     setattr(own_python, "_OPTIONS", ("-P", "-X", "utf8"))  # noqa: B010
-    if role not in sys.orig_argv:
+    if role != "work" if is_fork_server else role not in sys.orig_argv:
         return
     killer = Killer(int(number), mark)
     if where == "any":

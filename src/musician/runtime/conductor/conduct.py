@@ -7,6 +7,7 @@ end of a musician's process and on its own acts, and looks by itself now and the
 
 import signal
 from collections.abc import Callable
+from contextlib import nullcontext
 from enum import StrEnum
 from functools import partial
 
@@ -97,6 +98,7 @@ async def conduct(
     with (
         hold_conductor_lock(root, session_id, machine),
         machine.adopting_orphans(settings.time.shutdown_grace_s),
+        world.launching() if jobs else nullcontext(),
     ):
         await run_sync(machine.sweep_scratch)
         row = await run_sync(service.plan_row, store, plan.plan_id)

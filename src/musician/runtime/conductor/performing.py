@@ -61,7 +61,7 @@ class Performer:
         match act:
             case acts.Launch():
                 try:
-                    self._launch(task_id)
+                    await self._launch(task_id)
                 except OSError as error:  # no room for another process, or for its log
                     await run_sync(partial(self._ask, task_id, "trouble", 0, f"no musician starts: {error}"))
             case acts.TryMerge():
@@ -112,9 +112,9 @@ class Performer:
 
     # -- musicians --------------------------------------------------------------------------------------------
 
-    def _launch(self, task_id: str) -> None:
+    async def _launch(self, task_id: str) -> None:
         session_id = self.world.machine.new_id("musician")
-        running = self.world.launch(self.root, self.store, task_id, session_id, self.agent)
+        running = await self.world.launch(self.root, self.store, task_id, session_id, self.agent)
         self.processes[task_id] = running
         self.memory.running.add(task_id)
         self.group.start_soon(self._mind, task_id, session_id, running)

@@ -8,7 +8,7 @@ import random
 import shutil
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -200,7 +200,12 @@ class Staged(World):
     async def old_tree(self, tree: Path, base: str, **_: Any) -> AsyncIterator[OldTree]:
         yield OldTree(path=tree, env={})
 
-    def launch(self, root: Root, store: Store, task_id: str, session_id: str, agent: str | None) -> Musician:
+    def launching(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    async def launch(
+        self, root: Root, store: Store, task_id: str, session_id: str, agent: str | None
+    ) -> Musician:
         return self.simulation.launch(task_id, session_id)
 
     def plan_trees(self, root: Root, plan: Plan, base: str) -> PlanTrees:
