@@ -1,6 +1,6 @@
 """What changed between two plans."""
 
-from musician.plans.difference import plan_difference
+from musician.plans.plan import plan_difference
 
 OLD = """---
 plan: p

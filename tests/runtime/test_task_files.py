@@ -99,7 +99,7 @@ def test_a_failure_while_cleaning_up_does_not_keep_the_session_from_its_exit(sta
 
 
 def test_a_link_is_replaced_and_what_it_names_stays(tmp_path: Path) -> None:
-    """B29: a session that lays a link where we write chooses no file of the user's for it."""
+    """A session that lays a link where we write chooses no file of the user's for it."""
     path, other = tmp_path / "task-01-HANDOFF", tmp_path / "the-users"
     other.write_text("theirs")
     path.symlink_to(other)

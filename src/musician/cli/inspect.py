@@ -11,8 +11,7 @@ from musician.protocol.inspections import headroom as judge_headroom
 from musician.protocol.inspections import validate as judge_row
 from musician.protocol.inspections import verify_temp as judge_temp
 from musician.protocol.names import check_session_id
-from musician.runtime.inspecting import read_status, temp_facts
-from musician.service.inspecting import row_facts
+from musician.reporting.inspecting import read_status, row_facts, temp_facts
 
 
 @command("validate")

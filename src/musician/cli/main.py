@@ -40,17 +40,17 @@ COMMANDS = {
     "error": "error",
     "complete": "leave",
     "exit": "leave",
-    "inbox": "inbox",
+    "inbox": "messages",
     "wait": "wait",
     "propose": "propose",
     "proposals": "proposals",
     "validate": "inspect",
     "verify-temp": "inspect",
     "headroom": "inspect",
-    "hook": "hook",
-    "statusline": "statusline",
+    "hook": "client",
+    "statusline": "client",
     "plugin": "plugin",
-    "mcp": "mcp",
+    "mcp": "client",
 }
 """The module of ``musician.cli`` that has a command; the function is the command's name, ``-`` as ``_``."""
 

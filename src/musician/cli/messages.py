@@ -1,10 +1,12 @@
-"""What was said about a task."""
+"""What was said about a task; unread, it is delivered by being printed, and acknowledged only after that (D12)."""
+
+import sys
 
 import click
 
 from musician import service
 from musician.cli.context import App
-from musician.cli.options import command, row_argument
+from musician.cli.options import claim_of, command, row_argument, session_options, task_argument
 from musician.cli.render import fields, indented, show
 from musician.store.rows import MessageRow
 
@@ -29,8 +31,29 @@ def messages(app: App, task_id: str, most: int) -> None:
     is_cut = len(found) > len(newest)
     document = {"task_id": task_id, "truncated": is_cut, "messages": [fields(row) for row in newest]}
     cut = [f"(older messages are left out: --most {most * 2} shows more)"] if is_cut else []
-    show(app, document, *cut, *map(as_text, newest))
+    show(app, document, *cut, *map(_as_text, newest))
 
 
-def as_text(row: MessageRow) -> str:
+@command("inbox")
+@task_argument
+@session_options
+@click.option("--ack", is_flag=True, help="Acknowledge what was printed: it is dealt with.")
+@click.pass_obj
+def inbox(app: App, task_id: str, session: str | None, epoch: int | None, ack: bool) -> None:
+    """Print what the conductor said and is not acknowledged."""
+    claim = claim_of(app, task_id, session, epoch)
+    if sys.stdout is None:
+        raise click.UsageError(
+            "standard output is closed: nothing could be printed, and nothing is acknowledged"
+        )
+    found = service.unread(app.store, task_id)
+    document = {"task_id": task_id, "acknowledged": ack, "messages": [fields(message) for message in found]}
+    show(app, document, *map(_as_text, found) if found else ("nothing new",))
+    sys.stdout.flush()  # what could not be printed has neither been delivered nor acknowledged
+    service.deliver(app.store, claim, tuple(message.id for message in found))
+    if ack and found:
+        service.acknowledge(app.store, claim, found[-1].id)
+
+
+def _as_text(row: MessageRow) -> str:
     return f"#{row.id} {row.timestamp} {row.message_type} from {row.from_session}\n{indented(row.message)}"

@@ -7,9 +7,8 @@ import click
 from musician.cli.context import App
 from musician.cli.doctor.place import is_known
 from musician.cli.faults import FAILED
-from musician.cli.findings import report
 from musician.cli.options import command
-from musician.cli.render import pairs, show
+from musician.cli.render import pairs, show, show_findings
 from musician.plugin.installation import StatusLine
 from musician.plugin.installation import install as install_plugin
 from musician.plugin.installation import uninstall as uninstall_plugin
@@ -107,7 +106,7 @@ def check(context: click.Context, app: App, scope: str | None) -> None:
     """
     places = _installed(app) if scope is None else [_place(app, scope)]
     findings = [finding for place in places for finding in check_plugin(place, this_program())]
-    if report(app, findings):
+    if show_findings(app, findings):
         context.exit(FAILED)
 
 

@@ -7,10 +7,13 @@ characters, so that it cannot act on a terminal; in JSON it is whole.
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from musician.cli.context import App
 from musician.processes.output import printable
+
+if TYPE_CHECKING:
+    from musician.plugin.finding import Finding
 
 _GAP = "  "
 
@@ -38,6 +41,18 @@ def fields(row: Any, **more: object) -> dict[str, object]:
     from dataclasses import asdict
 
     return {**asdict(row), **more}
+
+
+def show_findings(app: App, findings: "Sequence[Finding]") -> bool:
+    """Print what a check found; whether something must be mended."""
+    failed = any(finding.level == "fail" for finding in findings)
+    show(app, {"ok": not failed, "findings": [fields(finding) for finding in findings]})
+    if not app.json:
+        width = max((len(finding.check) for finding in findings), default=0)
+        for finding in findings:
+            remedy = f": {finding.remedy}" if finding.remedy else ""
+            lines(f"{finding.level:<4}  {finding.check:<{width}}  {finding.found}{remedy}")
+    return failed
 
 
 def indented(text: str) -> str:

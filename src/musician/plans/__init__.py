@@ -7,9 +7,8 @@ Where do we …
 - say which headings and which fences mean something? ``headings``, ``fences``
 - gather what is wrong, to tell it all at once? ``problems``
 - read the keys of a plan, a task or an instruction file? ``keys``
-- read a whole plan? ``plan``
+- read a whole plan, compare it with the one that was locked? ``plan``
 - read steps, agent pieces and checkpoints? ``body``
 - put a task together from its keys, body and defaults? ``tasks``
 - read or write one task's instructions? ``instructions``
-- compare a plan with the one that was locked? ``difference``
 """

@@ -13,6 +13,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
+from difflib import unified_diff
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -64,6 +65,18 @@ def load_plan(path: Path, *, root: Path) -> Plan:
         return _read_text(target, relative) if os.path.exists(target) else None
 
     return parse_plan(_read_text(place, name), path=name, read_file=read_file)
+
+
+def plan_difference(old_text: str, new_text: str, *, path: str) -> str:
+    """What changed since it was locked, as a unified diff; "" if only line ends did."""
+    lines = unified_diff(
+        normalise(old_text).split("\n"),
+        normalise(new_text).split("\n"),
+        fromfile=f"{path} (locked)",
+        tofile=path,
+        lineterm="",
+    )
+    return "".join(f"{line}\n" for line in lines)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -7,14 +7,17 @@ here, each when it is first asked for and once for all who look at the same view
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from musician import service
 from musician.protocol.conductor.anomalies import Anomaly, Noted, anomalies, in_journal
 from musician.protocol.journal import AWAITS_ANSWER, Entry, EntryKind, Progress
-from musician.protocol.musician.program import CheckpointItem, Play, Program
 from musician.protocol.states import State
 from musician.service import TaskView
 from musician.store.rows import HumanRow, SessionRow
+
+if TYPE_CHECKING:
+    from musician.protocol.musician.program import Program  # dear, and who only looks on has no plan at hand
 
 _ANSWERED = frozenset({EntryKind.APPROVED, EntryKind.SENT_BACK, EntryKind.CONTEXT})
 
@@ -22,7 +25,7 @@ _ANSWERED = frozenset({EntryKind.APPROVED, EntryKind.SENT_BACK, EntryKind.CONTEX
 class Standing:
     """``program`` is None where the plan is not at hand or does not know the task (any more): no progress is shown."""
 
-    def __init__(self, view: TaskView, program: Program | None = None) -> None:
+    def __init__(self, view: TaskView, program: "Program | None" = None) -> None:
         self.view, self.program = view, program
         self.task_id, self.state = view.row.task_id, view.row.state
         self.title, self.phase = view.row.title or "", view.row.phase
@@ -91,15 +94,7 @@ class Standing:
         """What is played or comes next, as ``step 2 of 3``; "" where nothing was begun, or all is over."""
         if self.program is None or not self.view.sessions or self.state is State.COMPLETE:
             return ""
-        match self.program.next_item(self.progress):
-            case Play(is_agent=True) as piece:
-                return piece.item
-            case Play() as step:
-                last = max(each.step for each in self.program.items if isinstance(each, Play))
-                return f"{step.item} of {last}"
-            case CheckpointItem() as check:
-                return f"{check.item} of {check.of}"
-        return ""
+        return self.program.next_named(self.progress)
 
     @property
     def plays_on(self) -> bool:
@@ -159,6 +154,6 @@ class Standing:
         return [Noted(id=row.id, epoch=row.claim_epoch, entry=entry) for row, entry in rows]
 
 
-def standings_of(views: Iterable[TaskView], programs: Mapping[str, Program]) -> tuple[Standing, ...]:
+def standings_of(views: Iterable[TaskView], programs: "Mapping[str, Program]") -> tuple[Standing, ...]:
     """Of one look, with what is played of each task that the plan knows."""
     return tuple(Standing(view, programs.get(view.row.task_id)) for view in views)

@@ -10,10 +10,9 @@ import hashlib
 from pathlib import Path
 
 from musician import service
-from musician.plans.difference import plan_difference
 from musician.plans.instructions import read_instructions, render_instructions
 from musician.plans.model import Plan
-from musician.plans.plan import MAX_FILE_BYTES, load_plan
+from musician.plans.plan import MAX_FILE_BYTES, load_plan, plan_difference
 from musician.processes.machine import MACHINE
 from musician.processes.whole_file import write_whole
 from musician.protocol.errors import InvalidPlan, PlanChanged, StillPlayed, UnknownPlan

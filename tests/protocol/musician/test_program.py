@@ -52,6 +52,25 @@ def test_items_are_played_in_document_order_until_the_last_checkpoint_stands() -
     assert played == [item.item for item in ITEMS]
 
 
+def test_the_next_item_is_named_with_how_many_there_are() -> None:
+    played: list[str] = []
+    told = []
+    while (item := PROGRAM.next_item(done(*played))) is not None:
+        told.append(PROGRAM.next_named(done(*played)))
+        played.append(item.item)
+    assert told == [
+        "step 1 of 3",
+        "step 2 of 3",
+        "step 2 agent 1",
+        "checkpoint 1 of 2",
+        "step 3 of 3",
+        "checkpoint 2 of 2",
+    ]
+    assert PROGRAM.next_named(done(*played)) == ""
+    ordered = Entry(kind=EntryKind.CORRECTION, item="correction 7.1", text="do it")
+    assert PROGRAM.next_named(Progress().after([ordered])) == "correction 7.1"
+
+
 def test_what_a_successor_finds_done_is_skipped() -> None:
     next_item = PROGRAM.next_item(done("step 1", "step 2 agent 1"))
     assert next_item is not None

@@ -10,8 +10,8 @@ from musician.cli.context import App
 from musician.cli.doctor import database, machine, place, plugins, rights, trees
 from musician.cli.doctor.check import Diagnosis, make_all
 from musician.cli.faults import FAILED
-from musician.cli.findings import report
 from musician.cli.options import command
+from musician.cli.render import show_findings
 from musician.plugin.finding import Level
 
 __all__ = ["CHECKS", "doctor"]
@@ -46,5 +46,5 @@ def doctor(context: click.Context, app: App) -> None:
     if something must be mended.
     """
     checks = CHECKS if app.named is not None or place.is_known(app) else CHECKS[:2]
-    if report(app, list(make_all(checks, app))):
+    if show_findings(app, list(make_all(checks, app))):
         context.exit(FAILED)

@@ -81,6 +81,18 @@ class Program:
         """The first item not done yet; None when the final checkpoint stands approved."""
         return next(iter(self.ahead(progress)), None)
 
+    def next_named(self, progress: Progress) -> str:
+        """The same as ``step 2 of 3`` or ``checkpoint 1 of 2``; a correction and an agent's piece are not counted."""
+        match self.next_item(progress):
+            case None:
+                return ""
+            case CheckpointItem() as check:
+                return f"{check.item} of {check.of}"
+            case Play(is_agent=False, correction=None) as step:
+                return f"{step.item} of {max(each.step for each in self.items if isinstance(each, Play))}"
+            case piece:
+                return piece.item
+
     def ahead(self, progress: Progress) -> tuple[Play | CheckpointItem, ...]:
         """Everything still to be done, in order: the conductor's corrections come before the plan's items (D17)."""
         corrections = [_as_play(each) for each in progress.corrections]

@@ -1,4 +1,4 @@
-"""What ``temp/`` holds for a task, as the sources' scripts look at it (D22).
+"""What the sources' scripts look at (D22): a task's row as stored, whoever wrote it, and what ``temp/`` holds for it.
 
 Whatever lies there is looked at as it is: bytes that are no UTF-8, a folder or a pipe in a file's place, files of
 other tasks. Nothing is changed, and nothing that is no file is opened.
@@ -8,7 +8,12 @@ import os
 import re
 from pathlib import Path
 
-from musician.protocol.inspections import TempFacts
+from musician.protocol.inspections import RowFacts, TempFacts
+from musician.protocol.names import fallback_id
+from musician.store.port import Store
+from musician.store.queries.history import History
+from musician.store.queries.messages import Messages
+from musician.store.queries.tasks import Tasks
 from musician.trees.git import shown
 from musician.trees.root import Root
 
@@ -16,6 +21,31 @@ MOST_OTHERS = 200
 """Files of other tasks that are named; a folder of more than that is nobody's to read."""
 
 _PAPER = re.compile(r"(?P<task>.+)-(?:status|deviations|HANDOFF)", re.DOTALL)
+
+
+def row_facts(store: Store, task_id: str, session_id: str | None) -> RowFacts | None:
+    """From one snapshot; None where no row has exactly this id.
+
+    Not a :class:`~musician.store.rows.TaskRow`: what a raw writer left may be none, and that is what one looks for.
+    Errors are counted from history, not from the column that a raw claim may reset (D3).
+    """
+    with store.read() as tx:
+        row = tx.one(Tasks.task_as_written, task_id=task_id)
+        if row is None:
+            return None
+        return RowFacts(
+            task_id=task_id,
+            state=_text(row.written_state) or "",
+            session_id=_text(row.session_id),
+            worked_by=_text(row.worked_by),
+            heartbeat=_text(row.last_heartbeat),
+            age_s=row.heartbeat_age_s,
+            errors=tx.only(History.count_error_reports, task_id=task_id),
+            retry_limit=row.retry_limit,
+            unread=tx.only(Messages.count_unread, task_id=task_id),
+            has_fallback=session_id is not None
+            and tx.one(Tasks.task_as_written, task_id=fallback_id(session_id)) is not None,
+        )
 
 
 def temp_facts(root: Root, task_id: str) -> TempFacts:
@@ -55,3 +85,10 @@ def _is_of_another(name: str, task_id: str) -> bool:
     if paper is not None:
         return paper["task"] != task_id and not name.startswith(".")
     return name.startswith("task-") and re.match(rf"{re.escape(task_id)}(?![A-Za-z0-9])", name) is None
+
+
+def _text(value: str | None) -> str | None:
+    """In one line: what a raw writer left must not look like a line of ours."""
+    if value is None:
+        return None
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in str(value))
