@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from musician import service
 from musician.protocol.claim import Claim
-from musician.protocol.messages.kinds import MessageType
+from musician.protocol.messages.submissions import ReviewRequest
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.sqlite.store import SqliteStore
@@ -73,7 +73,7 @@ def review(store: SqliteStore, task_id: str) -> int:
     evidence = service.store_verification(
         store, claim, checkpoint=1, covers_all=False, outcome="green", tree_id="0" * 40, result=_RESULT
     )
-    return service.submit(store, claim, MessageType.REVIEW_REQUEST, SUBMISSION, verification_id=evidence)
+    return service.submit(store, claim, ReviewRequest.parse(SUBMISSION), verification_id=evidence)
 
 
 def judge(store: SqliteStore, task_id: str) -> int:

@@ -18,7 +18,7 @@ from musician import service
 from musician.__main__ import run_command
 from musician.plans.plan import parse_plan
 from musician.protocol.journal import Entry, EntryKind
-from musician.protocol.messages.kinds import MessageType
+from musician.protocol.messages.submissions import Completion
 from musician.protocol.states import State
 from musician.reporting.timeline import happenings
 from musician.store.queries.plans import Plans
@@ -114,6 +114,11 @@ def _play(store: SqliteStore, task_id: str) -> None:
     evidence = service.store_verification(
         store, claim, checkpoint=1, covers_all=True, outcome="green", tree_id="0" * 40, result="{}"
     )
-    service.submit(store, claim, MessageType.COMPLETION, SUBMISSION, verification_id=evidence)
+    service.submit(
+        store,
+        claim,
+        Completion.parse(f"TASK COMPLETE (Smoothness: 1/9):\n{SUBMISSION}"),
+        verification_id=evidence,
+    )
     service.judge(store, task_id, State.REVIEW_APPROVED, "Approved.")
     service.complete(store, claim, report_path="docs/r.md", report="done", notice="COMPLETED")

@@ -23,6 +23,8 @@ from musician.store.port import Store
 from musician.store.rows import TaskRow
 from musician.store.sqlite.store import SqliteStore
 from tests.needs import left_out, need
+from tests.said import farewell, submission
+from tests.said import report as report_of
 from tests.surroundings import Call, Result, settle
 
 for profile, examples in {"default": 25, "deep": 500}.items():
@@ -186,23 +188,18 @@ def walk_to(store: Store, task_id: str, state: State, *, session_id: str = "sess
     claim = service.claim(store, task_id, session_id, settings=Settings()).claim
     if state in {State.NEEDS_REVIEW, *VERDICTS, State.COMPLETE}:
         verify(store, claim)
-        service.submit(store, claim, MessageType.COMPLETION, "TASK COMPLETE")
+        service.submit(store, claim, submission(MessageType.COMPLETION, "TASK COMPLETE"))
     match state:
         case State.REVIEW_APPROVED | State.REVIEW_FAILED | State.FIX_PROPOSED:
             service.judge(store, task_id, state, "so be it")
         case State.ERROR:
-            service.report(store, claim, MessageType.ERROR, "ERROR (Retry 1/5):", last_error="it broke")
+            service.report(
+                store, claim, report_of(MessageType.ERROR, "ERROR (Retry 1/5):"), last_error="it broke"
+            )
         case State.EXIT_REQUESTED:
             service.request_exit(store, task_id, "please leave", urgent=False)
         case State.EXITED:
-            service.exit_task(
-                store,
-                claim,
-                reason="context",
-                notice="EXITED",
-                handoff_path="temp/HANDOFF",
-                handoff="next: all",
-            )
+            service.exit_task(store, claim, farewell("context"), handoff="next: all")
         case State.COMPLETE:
             service.judge(store, task_id, State.REVIEW_APPROVED, "so be it")
             service.complete(store, claim, report_path="docs/report.md", report="done", notice="COMPLETED")

@@ -18,6 +18,7 @@ from musician.store.opening import open_store
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
 from tests.conftest import Walk
+from tests.said import report as report_of
 from tests.surroundings import Call
 
 Situation = Callable[[Store, Walk, str], object]
@@ -29,7 +30,7 @@ def reports(kind: MessageType, state: State) -> Situation:
     def report(store: Store, walk: Walk, task_id: str) -> None:
         claim = walk(store, task_id, state)
         assert claim is not None
-        service.report(store, claim, kind, "it stands", last_error="it broke")
+        service.report(store, claim, report_of(kind, "it stands"), last_error="it broke")
 
     return report
 

@@ -17,6 +17,7 @@ from musician.store.sqlite.store import SqliteStore
 from musician.testing import until
 from musician.testing.waiting import HANG_S
 from musician.trees.root import find_root
+from tests.said import farewell
 from tests.surroundings import Call, git
 
 OWN = "# Own\n## Step 1: Do\n```bash run\necho done > {name}\n```\n## Checkpoint 1: Done\n- test: `test -e {name}`\n"
@@ -58,7 +59,7 @@ def test_a_task_whose_provider_gives_nothing_is_left_alone(repository: Path, cal
         assert claimable(root, store, Settings()) == ("task-07",)
         claim = service.claim(store, "task-07", "s1", settings=Settings()).claim
         service.limit(store, claim, 3600)
-        service.exit_task(store, claim, reason="stopped", notice="n", handoff_path="h", handoff="h")
+        service.exit_task(store, claim, farewell("stopped", path="h"), handoff="h")
         service.hand_over(store, "task-07", "go on")
         assert claimable(root, store, Settings()) == ()
 

@@ -84,7 +84,7 @@ def _view(
         submissions=submissions,
         verifications=(),
         asks=(),
-        report_texts={},
+        reports={},
         unread=0,
     )
 

@@ -18,6 +18,7 @@ from musician.runtime.manual.takeup import take_up
 from musician.store.sqlite.store import SqliteStore
 from musician.trees import marks
 from musician.trees.root import find_root
+from tests.said import farewell
 
 if TYPE_CHECKING:
     from tests.hooks.conftest import Hook
@@ -186,17 +187,7 @@ def test_the_mark_goes_with_the_claim(
     marks.forget(git_dir, "sess-aaa")
     hook("PreToolUse", **bash("ls"))
     assert marks.is_marked(git_dir, "sess-aaa"), "claimed by whatever way, the next event makes it"
-    service.exit_task(
-        store,
-        taken,
-        reason="released",
-        notice="EXITED: released",
-        handoff_path="temp/task-03-HANDOFF",
-        handoff="nothing yet",
-        context_pct=None,
-        written_by="program",
-        entries=(),
-    )
+    service.exit_task(store, taken, farewell("released", path="temp/task-03-HANDOFF"), handoff="nothing yet")
     hook("PostToolBatch", tool_calls=[])
     assert not marks.is_marked(git_dir, "sess-aaa")
     store.close()

@@ -12,6 +12,7 @@ from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.sqlite.store import SqliteStore
+from tests.said import farewell
 
 if TYPE_CHECKING:
     from tests.hooks.conftest import Answered, Hook
@@ -114,9 +115,7 @@ def test_a_successor_is_told_what_was_left_and_what_was_said(
 ) -> None:
     """In one line, with pointers to the rest (D20.1)."""
     service.record(store, claim, Entry(kind=EntryKind.COMPLETED, item="step 1"))
-    service.exit_task(
-        store, claim, reason="context", notice="EXITED", handoff_path="temp/task-03-HANDOFF", handoff="next"
-    )
+    service.exit_task(store, claim, farewell("context", path="temp/task-03-HANDOFF"), handoff="next")
     service.reopen(store, "task-03", "Read the HANDOFF.")
     said = called(hook, "task-03", session_id="sess-bbb").context
     assert "task-03 is claimed: you are musician-task-03-S2, claim 2." in said

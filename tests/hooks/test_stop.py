@@ -24,6 +24,7 @@ from musician.protocol.states import State
 from musician.store.sqlite.store import SqliteStore
 from musician.testing.waiting import HANG_S
 from musician.trees.root import find_root
+from tests.said import report as report_of
 
 if TYPE_CHECKING:
     from tests.hooks.conftest import Hook
@@ -41,7 +42,9 @@ def started(store: SqliteStore, claim: Claim, item: str = "step 1") -> None:
 
 def in_error(store: SqliteStore, claim: Claim) -> None:
     started(store, claim)
-    service.report(store, claim, MessageType.ERROR, "ERROR (Retry 1/5):\n  Error: x", last_error="x")
+    service.report(
+        store, claim, report_of(MessageType.ERROR, "ERROR (Retry 1/5):\n  Error: x"), last_error="x"
+    )
 
 
 def told(store: SqliteStore) -> list[str]:

@@ -14,6 +14,7 @@ from musician.protocol.journal import EntryKind
 from musician.protocol.policy.forbidden import Act
 from musician.protocol.settings import Settings
 from musician.store.sqlite.store import SqliteStore
+from tests.said import farewell
 
 if TYPE_CHECKING:
     from tests.hooks.conftest import Hook
@@ -319,14 +320,4 @@ def test_nothing_is_claimed_in_plan_mode(
 
 def leave(store: SqliteStore, claim: Claim) -> None:
     """The session ends its claim by its own terminal write."""
-    service.exit_task(
-        store,
-        claim,
-        reason="released",
-        notice="EXITED: released",
-        handoff_path="temp/task-03-HANDOFF",
-        handoff="nothing yet",
-        context_pct=None,
-        written_by="program",
-        entries=(),
-    )
+    service.exit_task(store, claim, farewell("released", path="temp/task-03-HANDOFF"), handoff="nothing yet")

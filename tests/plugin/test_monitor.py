@@ -24,6 +24,7 @@ from musician.protocol.states import State
 from musician.service import Met, rebind
 from musician.store.sqlite.store import SqliteStore
 from musician.testing.waiting import HANG_S
+from tests.said import report as report_of
 
 SETTINGS = Settings()
 
@@ -39,7 +40,9 @@ def monitor(store: SqliteStore, claim: Claim) -> Monitor:
 
 def reported(store: SqliteStore, claim: Claim) -> int:
     """The session has reported an error and waits."""
-    return service.report(store, claim, MessageType.ERROR, "ERROR: no migration", last_error="no migration")
+    return service.report(
+        store, claim, report_of(MessageType.ERROR, "ERROR: no migration"), last_error="no migration"
+    )
 
 
 def raw(store: SqliteStore, sql: str) -> None:

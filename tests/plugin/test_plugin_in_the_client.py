@@ -22,6 +22,7 @@ from musician.protocol.states import State
 from musician.store.sqlite.store import SqliteStore
 from musician.testing import ClientHome, PrintClient, Reply, ScriptedModel, TerminalClient, say, until, use
 from musician.testing.waiting import HANG_S
+from tests.said import report as report_of
 
 if TYPE_CHECKING:
     from tests.surroundings import Call
@@ -127,7 +128,7 @@ def test_an_idle_session_is_woken_by_the_plugins_monitor_and_has_its_status_line
         claims = service.claims_of(store, session)
         claim = claims[0] if claims else service.claim(store, "task-03", session, settings=Settings()).claim
         text = "ERROR: no migration"
-        service.report(store, claim, MessageType.ERROR, text, last_error="no migration")
+        service.report(store, claim, report_of(MessageType.ERROR, text), last_error="no migration")
         service.judge(store, "task-03", State.FIX_PROPOSED, "use column mass")
         newest = service.unread(store, "task-03")[-1].id
         woken = until(lambda: [each for each in played.model.main[1:] if "call inbox" in each.news_text])

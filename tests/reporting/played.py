@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from musician import service
 from musician.protocol.journal import Entry, EntryKind
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.particulars import AgentsRemaining, Deviations, Nth, SelfCorrection
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.settings import Settings
@@ -13,6 +14,8 @@ from musician.reporting.events import Reporter
 from musician.reporting.standing import Standing
 from musician.service import PlanChange
 from musician.store.port import Store
+from musician.store.sqlite.store import SqliteStore
+from tests.said import farewell
 
 T = "task-01"
 NO = SelfCorrection(happened=False)
@@ -84,13 +87,25 @@ class Play:
         service.submit(
             self.store,
             self.owner,
-            message.type,
-            message.render(),
+            message,
             verification_id=verification,
             entries=(
                 entry(EntryKind.VERIFIED, item, "All passing (4 tests)"),
                 entry(EntryKind.SUBMITTED, item),
             ),
+        )
+        self.look()
+
+    def say_raw(self, kind: MessageType, text: str, state: State) -> None:
+        """By SQL alone, message first."""
+        assert isinstance(self.store, SqliteStore)
+        self.store.connection.execute(
+            "INSERT INTO orchestration_messages (task_id, from_session, message_type, message) VALUES (?, ?, ?, ?)",
+            (self.task_id, self.owner.session_id, kind, text),
+        )
+        self.store.connection.execute(
+            "UPDATE orchestration_tasks SET state = ?, last_heartbeat = datetime('now') WHERE task_id = ?",
+            (state, self.task_id),
         )
         self.look()
 
@@ -106,9 +121,7 @@ class Play:
         service.exit_task(
             self.store,
             self.owner,
-            reason=reason,
-            notice="EXITED",
-            handoff_path="temp/h",
+            farewell(reason, path="temp/h"),
             handoff="next: all",
             entries=(entry(EntryKind.HANDOFF, text="temp/h"),),
         )

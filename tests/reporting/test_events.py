@@ -175,7 +175,7 @@ def test_reports_are_told_with_what_they_say(play: Play) -> None:
         retry=Nth(number=1, of=5), context_usage_pct=None, self_correction=NO, error="it broke", report=None
     )
     kept = (entry(EntryKind.ERROR, "step 1", "it broke"),)
-    service.report(play.store, play.owner, MessageType.ERROR, report.render(), last_error="x", entries=kept)
+    service.report(play.store, play.owner, report, last_error="x", entries=kept)
     play.look()
     play.judge(State.FIX_PROPOSED, "Play it once more.")
     play.resume(entry(EntryKind.NOTE, text="conductor: Play it once more."))
@@ -189,9 +189,7 @@ def test_reports_are_told_with_what_they_say(play: Play) -> None:
         recommendation="hand off now",
     )
     kept = (entry(EntryKind.CONTEXT, text="EVALUATION triggered"),)
-    service.report(
-        play.store, play.owner, MessageType.CONTEXT_WARNING, warning.render(), last_error="c", entries=kept
-    )
+    service.report(play.store, play.owner, warning, last_error="c", entries=kept)
     play.look()
     service.request_exit(play.store, T, "Prepare the handoff now.", urgent=False)
     play.look()
@@ -281,17 +279,10 @@ def test_an_entry_is_told_in_plain_words(play: Play, written: Entry, text: str) 
 def test_what_cannot_be_read_is_told_as_it_is(play: Play) -> None:
     """A raw writer's submission and report need no form (D6)."""
     play.claim("s1")
-    verification = service.store_verification(
-        play.store, play.owner, checkpoint=1, covers_all=True, outcome="green", tree_id="t", result="{}"
-    )
-    service.submit(
-        play.store, play.owner, MessageType.REVIEW_REQUEST, "look please", verification_id=verification
-    )
-    play.look()
+    play.say_raw(MessageType.REVIEW_REQUEST, "look please", State.NEEDS_REVIEW)
     play.judge(State.FIX_PROPOSED, "do this")
     play.resume()
-    service.report(play.store, play.owner, MessageType.ERROR, "it broke", last_error="x")
-    play.look()
+    play.say_raw(MessageType.ERROR, "it broke", State.ERROR)
     play.judge(State.REVIEW_APPROVED, "go on then")
     assert [event.text for event in told(play.store, play.looks)[2:]] == [
         "asks for review: look please",
@@ -307,7 +298,7 @@ def test_a_submission_tells_what_its_tests_said_where_no_line_before_it_does(pla
         play.store, play.owner, checkpoint=1, covers_all=True, outcome="green", tree_id="t", result="{}"
     )
     message = submitted(1, 2)
-    service.submit(play.store, play.owner, message.type, message.render(), verification_id=verification)
+    service.submit(play.store, play.owner, message, verification_id=verification)
     play.look()
     assert told(play.store, play.looks)[-1].text == (
         "submitted for review (checkpoint 1 of 2): All passing (4 tests), smoothness 2 of 9"

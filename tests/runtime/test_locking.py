@@ -31,6 +31,7 @@ from musician.store.port import Store
 from musician.store.queries.work import Work
 from musician.trees.root import Root, exclude_private, find_root
 from tests.conftest import every_task
+from tests.said import submission
 
 SETTINGS = from_mapping({"limits": {"error_retries": 7}})
 TASK = "### {id}: {title}\n#### Step 1: Do\n```bash run\n{script}\n```\n"
@@ -215,7 +216,7 @@ def test_a_task_that_is_complete_is_changed_too_late(place: Place, verified: Cal
     place.lock(plan_text(task(1), task(2)))
     claim = service.claim(place.store, "task-01", "s1", settings=SETTINGS).claim
     verified(place.store, claim)
-    service.submit(place.store, claim, MessageType.COMPLETION, "TASK COMPLETE")
+    service.submit(place.store, claim, submission(MessageType.COMPLETION, "TASK COMPLETE"))
     service.judge(place.store, "task-01", State.REVIEW_APPROVED, "good")
     service.complete(place.store, claim, report_path="r.md", report="done", notice="COMPLETE")
     path = place.write(plan_text(task(1, script="false"), task(2, script="false")))

@@ -55,7 +55,7 @@ def test_each_error_has_a_report_of_its_own_that_outlives_the_file(stage: "Stage
     kept = latest_document(stage.store, TASK, "report")
     assert kept is not None
     assert (kept.path, kept.body) == (path, text)
-    [first, second] = [ErrorReport.parse(told) for told in stage.view(TASK).report_texts.values()]
+    [first, second] = [ErrorReport.parse(each.message) for each in stage.view(TASK).reports.values()]
     assert (first.report, second.report) == (path.replace("retry-2", "retry-1"), path)
     assert [output.path for output in second.key_outputs] == [path]
 
@@ -92,7 +92,7 @@ def test_an_error_says_where_to_look_first(stage: "Stage", run: str, test: str, 
     text = PLAN.format(run=run).replace("test -s one.txt", test)
     stage.write(text.rstrip() + "\n```bash rework\n:\n```\n", **{"test_answer.py": ANSWER})
     assert stage.conduct().code == 1
-    told = ErrorReport.parse(next(iter(stage.view(TASK).report_texts.values()))).suggested_investigation
+    told = ErrorReport.parse(next(iter(stage.view(TASK).reports.values())).message).suggested_investigation
     assert told.startswith(expected)
     assert told.endswith("the end of the agent's output is in the report")
 

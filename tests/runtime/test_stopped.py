@@ -16,6 +16,7 @@ from musician import service
 from musician.protocol.resumption.handoff import ENDED_WAITING, read
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from tests.said import farewell
 
 if TYPE_CHECKING:
     from tests.runtime.conftest import Stage
@@ -225,7 +226,7 @@ def test_a_session_that_was_ended_from_outside_is_no_empty_one(stage: "Stage") -
     for number in range(3):
         claim = service.claim(stage.store, "task-01", f"session-{number}", settings=Settings()).claim
         reason = "interrupted by SIGINT" if number else "the conductor is gone"
-        service.exit_task(stage.store, claim, reason=reason, notice="", handoff_path="temp/x", handoff="x")
+        service.exit_task(stage.store, claim, farewell(reason, path="temp/x"), handoff="x")
         service.reopen(stage.store, "task-01", "go on")
     check_end(stage)
 

@@ -17,6 +17,7 @@ from musician.protocol.states import State
 from musician.runtime.musician.watching import Watcher
 from musician.store.sqlite.store import SqliteStore
 from musician.testing.waiting import HANG_S
+from tests.said import submission
 
 TASK = "task-01"
 
@@ -47,7 +48,10 @@ class Scene:
             result="{}",
         )
         return service.submit(
-            self.own, self.claim, MessageType.REVIEW_REQUEST, "Checkpoint: 1 of 1", verification_id=evidence
+            self.own,
+            self.claim,
+            submission(MessageType.REVIEW_REQUEST, "Checkpoint: 1 of 1"),
+            verification_id=evidence,
         )
 
     def approve(self) -> int:

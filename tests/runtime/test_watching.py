@@ -205,7 +205,7 @@ def test_a_wait_that_times_out_twice_without_a_conductor_ends_with_a_handoff(sta
     impatient = stage.start("work", TASK)
     assert stage.end(impatient).code == 1
     assert stage.view(TASK).sessions[-1].exit_reason == "conductor unresponsive"
-    assert any("conductor timeout" in text for text in stage.view(TASK).report_texts.values())
+    assert any("conductor timeout" in each.message for each in stage.view(TASK).reports.values())
     assert (stage.root / "temp" / f"{TASK}-HANDOFF").is_file()
     assert stage.state("task-02") is State.NEEDS_REVIEW
     service.judge(stage.store, "task-02", State.REVIEW_APPROVED, "so be it")

@@ -10,6 +10,8 @@ from musician.protocol.states import State
 from musician.store.port import Store
 from musician.store.queries.history import History
 from tests.conftest import Walk
+from tests.said import farewell, submission
+from tests.said import report as report_of
 
 Untouched = Callable[[], AbstractContextManager[None]]
 
@@ -21,23 +23,15 @@ def at(walk: Walk, store: Store, state: State, *, session_id: str = "a") -> Clai
 
 
 def submit(store: Store, claim: Claim, kind: MessageType = MessageType.REVIEW_REQUEST) -> int:
-    return service.submit(store, claim, kind, "REVIEW REQUEST")
+    return service.submit(store, claim, submission(kind, "REVIEW REQUEST"))
 
 
 def report(store: Store, claim: Claim, kind: MessageType = MessageType.ERROR) -> int:
-    return service.report(store, claim, kind, "ERROR", last_error="it broke")
+    return service.report(store, claim, report_of(kind, "ERROR"), last_error="it broke")
 
 
 def leave(store: Store, claim: Claim, *, reason: str = "context", handoff: str = "next: step 2") -> None:
-    service.exit_task(
-        store,
-        claim,
-        reason=reason,
-        notice="EXITED",
-        handoff_path="temp/HANDOFF",
-        handoff=handoff,
-        context_pct=66,
-    )
+    service.exit_task(store, claim, farewell(reason, used_pct=66), handoff=handoff)
 
 
 def finish(store: Store, claim: Claim, *, text: str = "done") -> None:

@@ -27,6 +27,8 @@ from musician.store.queries.tasks import Tasks
 from musician.store.queries.work import Work
 from musician.store.sqlite.store import SqliteStore
 from tests.conftest import Verified, Walk
+from tests.said import report as report_of
+from tests.said import submission
 
 SETTINGS = Settings()
 Untouched = Callable[[], AbstractContextManager[None]]
@@ -125,7 +127,7 @@ def test_a_verdict_on_an_older_submission_is_stale(
     first = service.task_view(store, "task-01").submissions[-1].message_id
     service.judge(store, "task-01", State.REVIEW_FAILED, "not yet", submission_id=first)
     verified(store, claim)
-    second = service.submit(store, claim, MessageType.REVIEW_REQUEST, "again")
+    second = service.submit(store, claim, submission(MessageType.REVIEW_REQUEST, "again"))
     with untouched(), pytest.raises(StaleVerdict) as stale:
         service.judge(store, "task-01", State.REVIEW_APPROVED, "fine", submission_id=first)
     assert (stale.value.judged, stale.value.latest, stale.value.exit_code) == (first, second, 4)
@@ -138,7 +140,7 @@ def test_a_verdict_on_a_submission_that_became_an_error_is_stale(
     claim = walk(store, "task-01", State.NEEDS_REVIEW)
     assert claim is not None
     submitted = service.task_view(store, "task-01").submissions[-1].message_id
-    reported = service.report(store, claim, MessageType.ERROR, "no answer", last_error="timeout")
+    reported = service.report(store, claim, report_of(MessageType.ERROR, "no answer"), last_error="timeout")
     with untouched(), pytest.raises(StaleVerdict) as stale:
         service.judge(store, "task-01", State.REVIEW_APPROVED, "fine", submission_id=submitted)
     assert stale.value.latest == reported
@@ -176,7 +178,7 @@ def test_each_deviation_is_ruled_once(store: Store, walk: Walk, verified: Verifi
     rulings = []
     for verdict in (State.REVIEW_FAILED, State.REVIEW_APPROVED):
         verified(store, claim)
-        service.submit(store, claim, MessageType.REVIEW_REQUEST, "x")
+        service.submit(store, claim, submission(MessageType.REVIEW_REQUEST, "x"))
         rulings.append(service.judge(store, "task-01", verdict, "x", rules=(deviation,)))
     assert service.journal_of(store, "task-01")[0].ruled_by == rulings[0]
     assert service.progress_of(store, "task-01").deviations[0].ruled

@@ -22,6 +22,7 @@ from musician.store.queries.history import History
 from musician.store.queries.tasks import Tasks
 from musician.store.sqlite.store import SqliteStore
 from tests.conftest import Verified, Walk
+from tests.said import submission
 
 
 def test_siblings_are_the_other_tasks(store: Store, walk: Walk) -> None:
@@ -127,7 +128,7 @@ def test_a_watcher_sees_its_verdict_with_the_progress_it_rules(
     assert claim is not None
     service.record(store, claim, Entry(kind=EntryKind.COMPLETED, item="step 1"))
     verified(store, claim)
-    submitted = service.submit(store, claim, MessageType.REVIEW_REQUEST, "x")
+    submitted = service.submit(store, claim, submission(MessageType.REVIEW_REQUEST, "x"))
     waiting = service.observe(store, claim, awaiting_id=submitted)
     assert (waiting.owns, waiting.state, waiting.verdict) == (True, State.NEEDS_REVIEW, None)
     assert waiting.conductor_age_s is None

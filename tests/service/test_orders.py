@@ -11,10 +11,11 @@ from musician.protocol.states import State
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
 from tests.conftest import GrowOld, Walk
+from tests.said import farewell
 
 
 def leave(store: Store, claim: Claim) -> None:
-    service.exit_task(store, claim, reason="asked", notice="EXITED", handoff_path="h", handoff="next: all")
+    service.exit_task(store, claim, farewell("asked", path="h"), handoff="next: all")
     service.hand_over(store, claim.task_id, "go on where it stopped")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from musician import service
-from musician.protocol.errors import DatabaseUnusable, EvidenceMissing, IllegalEvent
+from musician.protocol.errors import BadField, DatabaseUnusable, EvidenceMissing, IllegalEvent
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, State
@@ -14,6 +14,7 @@ from musician.store.port import Store
 from musician.store.queries.work import Work
 from musician.store.sqlite.store import SqliteStore
 from tests.conftest import Verified, Walk
+from tests.said import submission
 from tests.service.owning import Untouched, at, finish, leave, state_of, submit
 
 
@@ -46,7 +47,7 @@ def test_no_exit_without_its_reason_and_handoff(
     store: Store, walk: Walk, untouched: Untouched, reason: str, handoff: str
 ) -> None:
     claim = at(walk, store, State.WORKING)
-    with untouched(), pytest.raises(EvidenceMissing, match=r"no (reason|HANDOFF)"):
+    with untouched(), pytest.raises((BadField, EvidenceMissing), match=r"reason cannot|no HANDOFF"):
         leave(store, claim, reason=reason, handoff=handoff)
 
 
@@ -55,7 +56,7 @@ def test_an_approved_completion_completes_the_task(store: Store, walk: Walk, res
     claim = at(walk, store, State.REVIEW_APPROVED)
     if resumes:
         service.resume(store, claim)
-    assert service.approved_work(store, "task-01").message == "TASK COMPLETE"
+    assert service.approved_work(store, "task-01").said == submission(MessageType.COMPLETION, "TASK COMPLETE")
     with Bell(store.path, "task-00") as bell:
         finish(store, claim)
         assert bell.drain()

@@ -1,16 +1,21 @@
 """An owner's submissions and the evidence that they need (D7, D14, D16)."""
 
+from contextlib import closing
+
+import apsw
 import pytest
 
 from musician import service
-from musician.protocol.errors import BadField, EvidenceMissing, IllegalEvent
+from musician.protocol.errors import EvidenceMissing, IllegalEvent
 from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.kinds import SUBMISSIONS, MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, VERDICTS, State
 from musician.store.bell import Bell
 from musician.store.port import Store
+from musician.store.sqlite.store import SqliteStore
 from tests.conftest import Verified, Walk
+from tests.said import submission
 from tests.service.owning import Untouched, at, leave, submit
 
 
@@ -24,21 +29,16 @@ def test_a_submission_is_message_and_state_in_one(
         message_id = service.submit(
             store,
             claim,
-            kind,
-            "the work",
+            submission(kind, "the work"),
             verification_id=evidence,
             entries=(Entry(kind=EntryKind.SUBMITTED, item="checkpoint 1"),),
         )
         assert bell.drain()
     view = service.task_view(store, "task-01")
     assert view.row.state is State.NEEDS_REVIEW
-    [submission] = view.submissions
-    assert (submission.message_id, submission.message_type, submission.message) == (
-        message_id,
-        kind,
-        "the work",
-    )
-    assert (submission.verdict, submission.verdict_message_id) == (None, None)
+    [row] = view.submissions
+    assert (row.message_id, row.message_type, row.said) == (message_id, kind, submission(kind, "the work"))
+    assert (row.verdict, row.verdict_message_id) == (None, None)
     assert view.verifications[-1].submission_id == message_id
     assert service.progress_of(store, "task-01").rounds == {"checkpoint 1": 1}
 
@@ -90,8 +90,10 @@ def test_only_the_latest_verification_counts(
     first = verified(store, claim)
     second = verified(store, claim)
     with untouched(), pytest.raises(EvidenceMissing, match="a later verification exists"):
-        service.submit(store, claim, MessageType.REVIEW_REQUEST, "x", verification_id=first)
-    assert service.submit(store, claim, MessageType.REVIEW_REQUEST, "x", verification_id=second) > 0
+        service.submit(store, claim, submission(MessageType.REVIEW_REQUEST, "x"), verification_id=first)
+    assert (
+        service.submit(store, claim, submission(MessageType.REVIEW_REQUEST, "x"), verification_id=second) > 0
+    )
 
 
 def test_a_successor_verifies_for_itself(
@@ -141,11 +143,21 @@ def test_where_nothing_can_be_submitted_the_state_is_the_reason(
     assert refused.value.exit_code == 4
 
 
-@pytest.mark.parametrize("kind", sorted(set(MessageType) - SUBMISSIONS))
-def test_only_a_submission_is_submitted(
-    store: Store, walk: Walk, verified: Verified, untouched: Untouched, kind: MessageType
+def test_the_fields_are_stored_beside_the_text_and_cannot_be_changed(
+    store: Store, walk: Walk, verified: Verified
 ) -> None:
+    """The text is for people; what is judged was never parsed."""
     claim = at(walk, store, State.WORKING)
     verified(store, claim)
-    with untouched(), pytest.raises(BadField, match="message_type"):
-        submit(store, claim, kind)
+    message_id = submit(store, claim)
+    assert isinstance(store, SqliteStore)
+    with closing(apsw.Connection(str(store.path))) as raw:
+        said = "SELECT fields ->> 'summary' FROM message_fields WHERE message_id = ?"
+        assert raw.execute(said, (message_id,)).get == "REVIEW REQUEST"
+        for change in (
+            "UPDATE message_fields SET fields = '{}' WHERE message_id = ?",
+            "DELETE FROM message_fields WHERE message_id = ?",
+            "REPLACE INTO message_fields VALUES (?, '{}')",
+        ):
+            with pytest.raises(apsw.ConstraintError, match="append-only"):
+                raw.execute(change, (message_id,))

@@ -15,6 +15,7 @@ from musician.store.bell import Bell
 from musician.store.port import Store
 from musician.store.queries.plans import Plans
 from tests.conftest import Walk, every_task
+from tests.said import submission
 
 Untouched = Callable[[], AbstractContextManager[None]]
 
@@ -162,7 +163,7 @@ def test_a_complete_task_keeps_its_instructions_and_takes_its_new_place(store: S
     service.store_verification(
         store, claim, checkpoint=1, covers_all=True, outcome="green", tree_id="t", result="{}"
     )
-    service.submit(store, claim, MessageType.COMPLETION, "x")
+    service.submit(store, claim, submission(MessageType.COMPLETION, "x"))
     service.judge(store, "task-01", State.REVIEW_APPROVED, "x")
     service.complete(store, claim, report_path="p", report="r", notice="n")
     amend(store, plan((task("task-02"),), (task("task-01"),), text="new"), suffix=".new")

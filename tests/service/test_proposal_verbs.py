@@ -25,6 +25,7 @@ from musician.service.proposals import KeptProposal
 from musician.service.similarity import alike_among
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
+from tests.said import submission
 
 Walk = Callable[..., Claim | None]
 FOLDER = "docs/implementation/proposals"
@@ -238,7 +239,7 @@ def test_a_submission_names_what_was_proposed_since_the_one_before(
     assert paths(store) == (first.row.path, second.row.path)
     assert paths(store, "task-02") == ()
     verified(store, claim)
-    service.submit(store, claim, MessageType.REVIEW_REQUEST, "REVIEW REQUEST (Smoothness: 1/9):")
+    service.submit(store, claim, submission(MessageType.REVIEW_REQUEST, "REVIEW REQUEST (Smoothness: 1/9):"))
     assert paths(store) == ()
     during = propose(store, claim, draft("while it waits"))
     service.judge(store, "task-01", State.REVIEW_APPROVED, "go on")

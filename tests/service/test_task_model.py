@@ -27,6 +27,8 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.queries.history import History
 from musician.store.sqlite.store import SqliteStore
+from tests.said import farewell, submission
+from tests.said import report as report_of
 
 TASK = "task-01"
 ACTIVE = {
@@ -190,7 +192,7 @@ class OneTask(RuleBasedStateMachine):
         sent: list[int] = []
         done = self.by_owner(
             claim,
-            lambda: sent.append(service.submit(self.store, claim, kind, "x")),
+            lambda: sent.append(service.submit(self.store, claim, submission(kind, "x"))),
             possible=legal and proven,
             refusal=EvidenceMissing if legal else IllegalEvent,
         )
@@ -207,7 +209,7 @@ class OneTask(RuleBasedStateMachine):
         sent: list[int] = []
         done = self.by_owner(
             claim,
-            lambda: sent.append(service.report(self.store, claim, kind, "x", last_error="x")),
+            lambda: sent.append(service.report(self.store, claim, report_of(kind, "x"), last_error="x")),
             possible=before != "exit_requested",
         )
         if done and before != "error":
@@ -232,9 +234,7 @@ class OneTask(RuleBasedStateMachine):
     def exit_with(self, claim: Claim) -> None:
         done = self.by_owner(
             claim,
-            lambda: service.exit_task(
-                self.store, claim, reason="r", notice="n", handoff_path="p", handoff="h"
-            ),
+            lambda: service.exit_task(self.store, claim, farewell("r", path="p"), handoff="h"),
             possible=True,
         )
         if done:

@@ -16,6 +16,8 @@ from musician.protocol.states import State
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
 from tests.conftest import Walk
+from tests.said import farewell, resumption, submission
+from tests.said import report as report_of
 
 Untouched = Callable[[], AbstractContextManager[None]]
 Verb = Callable[[Store, Claim], object]
@@ -32,16 +34,16 @@ VERBS: dict[str, Verb] = {
         store, claim, "agent", ProcessIdentity(pid=1, pgid=1, started_at_s=1, boot_id="b", host="h")
     ),
     "describe": lambda store, claim: service.describe_session(store, claim, agent="shell"),
-    "submit": lambda store, claim: service.submit(store, claim, MessageType.COMPLETION, "mine"),
-    "report": lambda store, claim: service.report(store, claim, MessageType.ERROR, "mine", last_error="x"),
+    "submit": lambda store, claim: service.submit(store, claim, submission(MessageType.COMPLETION, "mine")),
+    "report": lambda store, claim: service.report(
+        store, claim, report_of(MessageType.ERROR, "mine"), last_error="x"
+    ),
     "ask": lambda store, claim: service.ask(store, claim, "may I?"),
-    "announce": lambda store, claim: service.announce(store, claim, "RESUMPTION"),
+    "announce": lambda store, claim: service.announce(store, claim, resumption()),
     "resume": lambda store, claim: service.resume(store, claim),
     "deliver": lambda store, claim: service.deliver(store, claim, (1,)),
     "acknowledge": lambda store, claim: service.acknowledge(store, claim, 1),
-    "exit": lambda store, claim: service.exit_task(
-        store, claim, reason="r", notice="n", handoff_path="p", handoff="h"
-    ),
+    "exit": lambda store, claim: service.exit_task(store, claim, farewell("r", path="p"), handoff="h"),
     "complete": lambda store, claim: service.complete(store, claim, report_path="p", report="r", notice="n"),
 }
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from musician.protocol import plain_json
 from musician.protocol.rules.readiness import Decision, StageOutcome
-from musician.verification import plain_json
 from musician.verification.findings import (
     Category,
     CategoryRun,

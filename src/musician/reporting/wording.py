@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from musician.processes.output import one_line
 from musician.protocol.conductor.anomalies import Anomaly, Signal
-from musician.protocol.errors import UnreadableMessage
 from musician.protocol.journal import RESOLVED_BY_HAND, EntryKind
 from musician.protocol.messages.kinds import MessageType
-from musician.protocol.messages.submissions import Completion, ReviewRequest
-from musician.protocol.messages.types import ContextWarning, ErrorReport, Resumption
+from musician.protocol.messages.stored import read_message
+from musician.protocol.messages.types import ContextWarning, Resumption
 from musician.protocol.names import CONDUCTOR, succession_name
 from musician.protocol.resumption.handoff import DIED, WITHOUT_A_WORD
 from musician.protocol.rules.review import ROUGHEST
@@ -43,9 +42,9 @@ def say_change(change: HistoryRow, view: TaskView, text: str, noted: Noted, *, b
         case _, State.WORKING:
             return _claimed(change, view)
         case _, State.NEEDS_REVIEW:
-            return _submitted(change, text, noted.get(EntryKind.VERIFIED))
+            return _submitted(change, view, text, noted.get(EntryKind.VERIFIED))
         case _, State.ERROR:
-            return _reported(change, text, noted.get(EntryKind.FAILED))
+            return _reported(change, view, text, noted.get(EntryKind.FAILED))
         case State.NEEDS_REVIEW | State.ERROR, State.REVIEW_APPROVED:
             return _approved(text)
         case State.NEEDS_REVIEW | State.ERROR, State.REVIEW_FAILED:
@@ -215,13 +214,11 @@ def _exited(change: HistoryRow, view: TaskView) -> str:
     return f"{_name(session)} handed off: {session.exit_reason or 'no reason given'}"
 
 
-def _submitted(change: HistoryRow, text: str, verified: JournalRow | None) -> str:
+def _submitted(change: HistoryRow, view: TaskView, text: str, verified: JournalRow | None) -> str:
     """What was verified is not said again where a line before says it."""
-    kind = Completion if change.message_type == MessageType.COMPLETION else ReviewRequest
-    what = "completion" if kind is Completion else "review"
-    try:
-        found = kind.parse(text)
-    except UnreadableMessage:
+    what = "completion" if change.message_type == MessageType.COMPLETION else "review"
+    found = next((each.said for each in view.submissions if each.message_id == change.message_id), None)
+    if found is None:
         return f"asks for {what}: {text}"
     point = (
         ""
@@ -234,25 +231,23 @@ def _submitted(change: HistoryRow, text: str, verified: JournalRow | None) -> st
     return f"submitted for {what}{point}{said}{score}"
 
 
-def _reported(change: HistoryRow, text: str, failed: JournalRow | None) -> str:
+def _reported(change: HistoryRow, view: TaskView, text: str, failed: JournalRow | None) -> str:
     """What failed is not said again where a line before says it."""
-    try:
-        if change.message_type == MessageType.CONTEXT_WARNING:
-            warning = ContextWarning.parse(text)
-            used = "unknown" if warning.context_usage_pct is None else f"{warning.context_usage_pct:.0f} %"
-            return f"context used {used}, recommends: {warning.recommendation or 'nothing'}"
-        report = ErrorReport.parse(text)
-    except UnreadableMessage:
+    row = view.reports.get(change.message_id or 0)
+    report = None if row is None else row.said
+    if report is None:
         return f"reports: {text}"
+    if isinstance(report, ContextWarning):
+        used = "unknown" if report.context_usage_pct is None else f"{report.context_usage_pct:.0f} %"
+        return f"context used {used}, recommends: {report.recommendation or 'nothing'}"
     retry = "" if report.retry is None else f" ({report.retry.number} of {report.retry.of})"
     is_told = failed is not None and f"{failed.item}: {failed.text}" == report.error
     return f"reports an error{retry}" + ("" if is_told else f": {report.error}")
 
 
 def _resumed(text: str) -> str:
-    try:
-        found = Resumption.parse(text)
-    except UnreadableMessage:
+    found = read_message(Resumption.type, text, None)
+    if not isinstance(found, Resumption):
         return ""
     return f"HANDOFF {found.handoff}; {found.verification}; goes on at {found.resuming_from}"
 

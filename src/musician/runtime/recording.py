@@ -68,8 +68,7 @@ class Recorder:
         message_id = service.submit(
             self.store,
             self.claim,
-            message.type,
-            message.render(),
+            message,
             verification_id=record.verification_id,
             entries=record.entries,
             commit_id=self.tree.tip(),
@@ -88,8 +87,7 @@ class Recorder:
         message_id = service.report(
             self.store,
             self.claim,
-            message.type,
-            message.render(),
+            message,
             last_error=record.last_error,
             entries=record.entries,
             document=document,
@@ -178,12 +176,9 @@ class Recorder:
         service.exit_task(
             self.store,
             self.claim,
-            reason=record.reason,
-            notice=notice.render(),
-            handoff_path=path,
+            notice,
             handoff=document,
             written_by="agent" if record.handoff else "program",
-            context_pct=record.context_pct,
             entries=entries,
             report=report,
         )

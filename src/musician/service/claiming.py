@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimBlocked
-from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.types import ClaimBlockedNotice
 from musician.protocol.names import (
     CONDUCTOR,
@@ -19,7 +18,7 @@ from musician.protocol.rules.liveness import heartbeat_status, holds_claim, owne
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
 from musician.protocol.values import dataclass
 from musician.service.claims import own_epoch
-from musician.service.rowwork import is_fenced, load_task, say
+from musician.service.rowwork import is_fenced, load_task, say_fields
 from musician.service.settling import keep_in
 from musician.store.port import Store, Tx
 from musician.store.queries.messages import Messages
@@ -170,4 +169,4 @@ def _block(tx: Tx, row: TaskRow, session: str, reason: str) -> None:
     tx.run(Tasks.block_claim, fallback_id=fallback_id(session), session_id=session)
     if tx.one(Messages.blocked_before, task_id=row.task_id, session_id=session) is None:
         notice = ClaimBlockedNotice(task_id=row.task_id, reason=f"{row.state}: {reason}")
-        say(tx, row.task_id, session, MessageType.CLAIM_BLOCKED, notice.render())
+        say_fields(tx, row.task_id, session, notice)

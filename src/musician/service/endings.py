@@ -1,5 +1,7 @@
 """Terminal writes: the last thing a session does on a task (D1, sources "Terminal Write Atomicity")."""
 
+from typing import TYPE_CHECKING
+
 from musician.protocol.claim import Claim
 from musician.protocol.errors import EvidenceMissing
 from musician.protocol.journal import Entry
@@ -8,7 +10,15 @@ from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
 from musician.protocol.transitions import Actor, Event, find
 from musician.service.documents import keep_text
-from musician.service.rowwork import changed_one, load_owned, move_owned, named, say, write_entries
+from musician.service.rowwork import (
+    changed_one,
+    load_owned,
+    move_owned,
+    named,
+    say,
+    say_fields,
+    write_entries,
+)
 from musician.store.port import Store, Tx
 from musician.store.queries.history import History
 from musician.store.queries.sessions import Sessions
@@ -16,41 +26,48 @@ from musician.store.queries.tasks import Tasks
 from musician.store.queries.work import Work
 from musician.store.rows import SubmissionRow
 
+if TYPE_CHECKING:
+    from musician.protocol.messages.types import HandoffNotice
+
 
 def exit_task(
     store: Store,
     claim: Claim,
+    notice: "HandoffNotice",
     *,
-    reason: str,
-    notice: str,
-    handoff_path: str,
     handoff: str,
-    context_pct: float | None = None,
     written_by: str = "program",
     entries: tuple[Entry, ...] = (),
     report: tuple[str, str] | None = None,
 ) -> None:
     """End this session's claim for good. Stores the HANDOFF and the reason, then the message, then the state.
 
-    ``report`` is the path and text of the session's own report. :class:`EvidenceMissing` without either.
+    ``report`` is the path and text of the session's own report. :class:`EvidenceMissing` without a HANDOFF.
     """
     with store.write() as tx:
         row = load_owned(tx, claim)
         find(row.state, Event.EXIT, task_id=row.task_id, actor=Actor.OWNER)
-        _check_stored(claim.task_id, "reason for the exit", reason)
         _check_stored(claim.task_id, "HANDOFF", handoff)
         write_entries(tx, claim, entries)
-        keep_text(tx, claim.task_id, claim.epoch, "handoff", handoff_path, handoff, written_by=written_by)
+        keep_text(
+            tx,
+            claim.task_id,
+            claim.epoch,
+            "handoff",
+            notice.handoff_path or "",
+            handoff,
+            written_by=written_by,
+        )
         if report is not None:
             keep_text(tx, claim.task_id, claim.epoch, "report", *report)
         tx.run(
             Sessions.end_session,
             task_id=claim.task_id,
             claim_epoch=claim.epoch,
-            exit_reason=reason,
-            context_pct=context_pct,
+            exit_reason=notice.reason,
+            context_pct=notice.context_usage_pct,
         )
-        say(tx, claim.task_id, claim.session_id, MessageType.HANDOFF, notice)
+        say_fields(tx, claim.task_id, claim.session_id, notice)
         move_owned(tx, row, claim, Event.EXIT)
 
 

@@ -3,14 +3,13 @@
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost
 from musician.protocol.journal import Entry, EntryKind, Progress
-from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.particulars import Counted, Deviations, SelfCorrection
 from musician.protocol.messages.types import Resumption
 from musician.protocol.names import check_session_id, succession_name
 from musician.protocol.rules.deviations import worst
 from musician.service.claims import claims_in
 from musician.service.clients import CLEARED, Met, clients_in, meet_in
-from musician.service.rowwork import load_owned, named, say, write_entries
+from musician.service.rowwork import load_owned, named, say_fields, write_entries
 from musician.service.work import as_entry
 from musician.store.port import Store, Tx
 from musician.store.queries.clients import Clients
@@ -59,10 +58,10 @@ def _move(tx: Tx, old: Claim, session_id: str) -> Claim:
     tx.run(
         Sessions.end_session, exit_reason=reason, context_pct=None, task_id=old.task_id, claim_epoch=old.epoch
     )
-    text = _announcement(tx, old, worked_by).render()
+    announcement = _announcement(tx, old, worked_by)
     claimed = Entry(kind=EntryKind.CLAIMED, text=session_id)
-    write_entries(tx, new, (claimed, Entry(kind=EntryKind.RESUMED, text=text)))
-    say(tx, new.task_id, session_id, MessageType.RESUMPTION_STATUS, text)
+    write_entries(tx, new, (claimed, Entry(kind=EntryKind.RESUMED, text=announcement.render())))
+    say_fields(tx, new.task_id, session_id, announcement)
     return new
 
 

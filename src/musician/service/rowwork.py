@@ -1,5 +1,7 @@
 """What every verb does inside its transaction: find the row, check the claim, write the message, change the state."""
 
+from typing import TYPE_CHECKING
+
 from musician.protocol.claim import Claim
 from musician.protocol.errors import BadId, ClaimLost, DatabaseUnusable, UnknownTask
 from musician.protocol.journal import Entry
@@ -13,6 +15,9 @@ from musician.store.queries.sessions import Sessions
 from musician.store.queries.tasks import Tasks
 from musician.store.queries.work import Work
 from musician.store.rows import HistoryRow, TaskRow
+
+if TYPE_CHECKING:
+    from musician.protocol.messages.stored import Said
 
 
 def load_task(tx: Tx, task_id: str) -> TaskRow:
@@ -82,11 +87,20 @@ def changed_one(row: TaskRow, changed: int) -> None:
 
 
 def say(tx: Tx, task_id: str, sender: str, message_type: MessageType, text: str) -> int:
-    """Write a message; its id. The other side is rung after the commit."""
+    """Write a message that is nothing but its text; its id. The other side is rung after the commit."""
     tx.ring(task_id if sender == CONDUCTOR else CONDUCTOR)
     return tx.insert(
         Messages.send, task_id=task_id, from_session=sender, message_type=message_type, message=text
     )
+
+
+def say_fields(tx: Tx, task_id: str, sender: str, message: "Said") -> int:
+    """Write a message with its fields beside its text; its id."""
+    from musician.protocol.messages.stored import fields_of
+
+    message_id = say(tx, task_id, sender, message.type, message.render())
+    tx.run(Messages.store_fields, message_id=message_id, fields=fields_of(message))
+    return message_id
 
 
 def write_entries(tx: Tx, claim: Claim, entries: tuple[Entry, ...]) -> None:

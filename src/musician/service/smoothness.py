@@ -1,7 +1,5 @@
 """How smoothly submissions came about: each one's score, and a phase's (D14)."""
 
-from musician.protocol.errors import UnreadableMessage
-from musician.protocol.messages.kinds import MessageType
 from musician.protocol.rules.review import Smoothness, summed_up
 from musician.protocol.values import dataclass
 from musician.store.port import Store
@@ -19,27 +17,18 @@ class PhaseSmoothness:
     smoothness: Smoothness | None
 
 
-def _score_in(message_type: str, text: str) -> int | None:
-    """What a submission's text says, None where it does not say."""
-    from musician.protocol.messages.submissions import Completion, ReviewRequest
-
-    kind = Completion if message_type == MessageType.COMPLETION else ReviewRequest
-    try:
-        return kind.parse(text).smoothness
-    except UnreadableMessage:
-        return None
-
-
 def smoothness_by_phase(store: Store, plan_id: str) -> tuple[PhaseSmoothness, ...]:
     """Every phase of a plan, over all submissions of its tasks."""
+    from musician.protocol.messages.stored import read_submission
+
     with store.read() as tx:
         phases = tx.all(Plans.phases, plan_id=plan_id)
         rows = tx.all(History.submissions_of_plan, plan_id=plan_id)
     scores: dict[object, list[int]] = {row.number: [] for row in phases}
     for row in rows:
-        score = _score_in(row.message_type, row.message)
-        if score is not None:
-            scores.setdefault(row.phase, []).append(score)
+        said = read_submission(row.message_type, row.message, row.fields)
+        if said is not None and said.smoothness is not None:
+            scores.setdefault(row.phase, []).append(said.smoothness)
     return tuple(
         PhaseSmoothness(
             plan_id=plan_id,

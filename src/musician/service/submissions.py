@@ -1,25 +1,39 @@
 """What an owner tells its conductor: submissions, reports, questions (DESIGN 3, D5, D14)."""
 
+from typing import TYPE_CHECKING
+
 from musician.protocol.claim import Claim
-from musician.protocol.errors import BadField, EvidenceMissing
+from musician.protocol.errors import EvidenceMissing
 from musician.protocol.journal import Entry
-from musician.protocol.messages.kinds import REPORTS, SUBMISSIONS, MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import VERDICTS, State
 from musician.protocol.transitions import Actor, Event, find
 from musician.service.documents import keep_text
-from musician.service.rowwork import changed_one, load_owned, move_owned, named, say, write_entries
+from musician.service.rowwork import (
+    changed_one,
+    load_owned,
+    move_owned,
+    named,
+    say,
+    say_fields,
+    write_entries,
+)
 from musician.store.port import Store, Tx
 from musician.store.queries.tasks import Tasks
 from musician.store.queries.work import Work
 from musician.store.rows import TaskRow, VerificationRow
 
+if TYPE_CHECKING:
+    from musician.protocol.messages.stored import Report
+    from musician.protocol.messages.submissions import Submission
+    from musician.protocol.messages.types import Resumption
+
 
 def submit(
     store: Store,
     claim: Claim,
-    message_type: MessageType,
-    text: str,
+    message: "Submission",
     *,
     verification_id: int | None = None,
     entries: tuple[Entry, ...] = (),
@@ -34,14 +48,13 @@ def submit(
     shows both steps, back to work and in again. ``commit_id`` (None where the tree is not the task's alone),
     ``tree_id`` and ``changed_files`` are what it stands for: an approval covers no more (D28).
     """
-    _check_type(message_type, SUBMISSIONS)
     with store.write() as tx:
         row = load_owned(tx, claim)
         find(row.state, Event.SUBMIT, task_id=row.task_id, actor=Actor.OWNER)
         evidence = _evidence(tx, claim, verification_id)
         row = _back_to_work(tx, row, claim)
         write_entries(tx, claim, entries)
-        message_id = say(tx, claim.task_id, claim.session_id, message_type, text)
+        message_id = say_fields(tx, claim.task_id, claim.session_id, message)
         move_owned(tx, row, claim, Event.SUBMIT)
         tx.run(Work.attach_verification, id=evidence.id, submission_id=message_id)
         if tree_id is not None and changed_files is not None:
@@ -59,8 +72,7 @@ def submit(
 def report(
     store: Store,
     claim: Claim,
-    message_type: MessageType,
-    text: str,
+    message: "Report",
     *,
     last_error: str,
     entries: tuple[Entry, ...] = (),
@@ -73,17 +85,16 @@ def report(
     A report while already in ``error`` is a message only: the state stays (D11). Only a failure at work counts as
     a retry, a context warning or a wait that timed out does not (D3).
     """
-    _check_type(message_type, REPORTS)
     with store.write() as tx:
         row = _back_to_work(tx, load_owned(tx, claim), claim)
         write_entries(tx, claim, entries)
         if document is not None:
             keep_text(tx, claim.task_id, claim.epoch, "report", *document)
-        message_id = say(tx, claim.task_id, claim.session_id, message_type, text)
+        message_id = say_fields(tx, claim.task_id, claim.session_id, message)
         if row.state is State.ERROR:
             tx.run(Tasks.beat, **named(claim))
         else:
-            is_retry = message_type is MessageType.ERROR and row.state is State.WORKING
+            is_retry = message.type is MessageType.ERROR and row.state is State.WORKING
             _move_to_error(tx, row, claim, last_error, is_retry=is_retry)
         return message_id
 
@@ -105,17 +116,12 @@ def ask(store: Store, claim: Claim, text: str, *entries: Entry) -> int:
         return say(tx, claim.task_id, claim.session_id, MessageType.QUESTION, text)
 
 
-def announce(store: Store, claim: Claim, text: str, *entries: Entry) -> int:
+def announce(store: Store, claim: Claim, message: "Resumption", *entries: Entry) -> int:
     """A resumed session says that it takes over, and what it found (sources "Verbose Resumption Status")."""
     with store.write() as tx:
         load_owned(tx, claim)
         write_entries(tx, claim, entries)
-        return say(tx, claim.task_id, claim.session_id, MessageType.RESUMPTION_STATUS, text)
-
-
-def _check_type(message_type: MessageType, allowed: frozenset[MessageType]) -> None:
-    if message_type not in allowed:
-        raise BadField(field="message_type", value=message_type, reason="use " + " or ".join(sorted(allowed)))
+        return say_fields(tx, claim.task_id, claim.session_id, message)
 
 
 def _back_to_work(tx: Tx, row: TaskRow, claim: Claim) -> TaskRow:

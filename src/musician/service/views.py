@@ -26,6 +26,7 @@ from musician.store.rows import (
     OpinionRow,
     PlanRow,
     ProcessRow,
+    ReportRow,
     SessionRow,
     SubmissionRow,
     TaskRow,
@@ -47,8 +48,8 @@ class TaskView:
     submissions: tuple[SubmissionRow, ...]
     verifications: tuple[VerificationRow, ...]
     asks: tuple[HumanRow, ...]
-    report_texts: dict[int, str]
-    """The texts of the error reports and context warnings, by message id."""
+    reports: dict[int, ReportRow]
+    """The error reports and context warnings, by message id."""
     unread: int
     question: MessageRow | None = None
     """Its newest one to the conductor, which no later word of the conductor's has answered."""
@@ -178,7 +179,7 @@ def view_in(tx: Tx, row: TaskRow) -> TaskView:
         verifications=tuple(tx.all(Work.verifications_of_task, **of)),
         opinions=tuple(tx.all(Work.opinions_of_task, **of)),
         asks=tuple(tx.all(Plans.needs_human_of_task, **of)),
-        report_texts={each.id: each.message for each in tx.all(History.report_texts, **of)},
+        reports={each.id: each for each in tx.all(History.reports, **of)},
         unread=tx.only(Messages.count_unread, **of),
         question=tx.one(Messages.open_question, **of),
         client=client,

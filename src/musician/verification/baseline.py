@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from typing import Protocol, Self
 
 from musician.processes.output import one_line
+from musician.protocol import plain_json
 from musician.protocol.values import dataclass, replace
-from musician.verification import plain_json
 from musician.verification.commands import Ran
 from musician.verification.findings import counted, named
 from musician.verification.result import NONE_FOUND

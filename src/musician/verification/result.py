@@ -9,8 +9,8 @@ stand for another.
 from typing import ClassVar, Self
 
 from musician.processes.output import one_line
+from musician.protocol import plain_json
 from musician.protocol.values import dataclass
-from musician.verification import plain_json
 from musician.verification.findings import Stages
 
 MAX_NAMED_TESTS = 5

@@ -8,6 +8,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.port import Store
 from tests.conftest import Walk
+from tests.said import farewell
 from tests.store.sqlite.conftest import Raw
 from tests.store.sqlite.statements import refuses, say_sql
 
@@ -120,7 +121,7 @@ def test_a_task_that_was_claimed_often_is_claimed_again(store: Store, walk: Walk
     claim = walk(store, "task-01", State.WORKING)
     for number in range(2, 5):
         assert claim is not None
-        service.exit_task(store, claim, reason="context", notice="EXITED", handoff_path="h", handoff="next")
+        service.exit_task(store, claim, farewell("context", path="h"), handoff="next")
         service.hand_over(store, "task-01", "go on")
         claim = service.claim(store, "task-01", f"s{number}", settings=Settings()).claim
         assert claim.epoch == number

@@ -11,6 +11,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.port import Store
 from tests.conftest import GrowOld, Verified, Walk
+from tests.said import submission
 from tests.store.sqlite.conftest import Raw
 from tests.store.sqlite.statements import blocks, refuses, say_sql, to_sql
 
@@ -165,8 +166,7 @@ def test_an_approved_completion_covers_no_later_work(
     service.submit(
         store,
         claim,
-        MessageType.COMPLETION,
-        "TASK COMPLETE",
+        submission(MessageType.COMPLETION, "TASK COMPLETE"),
         verification_id=evidence,
         commit_id="c1",
         tree_id="t1",

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import field
-from typing import TypeVar
 
 from musician import service
 from musician.plans.model import Changes, Isolation, Plan, Review, TaskSpec
@@ -10,11 +9,9 @@ from musician.processes.machine import MACHINE, Machine
 from musician.protocol.conductor.opinion import Opinion
 from musician.protocol.conductor.orchestra import OpenReport, Orchestra, Reviewer, Submitted, TaskFacts, Trial
 from musician.protocol.conductor.repeats import what_failed
-from musician.protocol.errors import UnreadableMessage
 from musician.protocol.journal import PROVIDER_REFUSES, Entry, EntryKind
 from musician.protocol.messages import submissions
 from musician.protocol.messages.kinds import MessageType
-from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import ContextWarning, ErrorReport
 from musician.protocol.musician.program import CheckpointItem, Program
 from musician.protocol.musician.writing import question_asked
@@ -36,8 +33,6 @@ from musician.service import TaskView
 from musician.store.rows import HistoryRow, JournalRow, SubmissionRow, VerificationRow
 from musician.trees.root import Root
 from musician.verification.earlier import failed_tests_of
-
-T = TypeVar("T", ContextWarning, ErrorReport)
 
 _WORK = frozenset(
     {
@@ -135,7 +130,7 @@ class Gatherer:
             or view.history[-1].message_id != waiting.message_id
         ):
             return None  # not whole yet: its message is still missing (D5)
-        message = _message_of(waiting)
+        message = waiting.said
         number = checkpoint_number(waiting)
         rounds = [each for each in view.submissions if checkpoint_number(each) == number]
         evidence = _verification_of(view, waiting)
@@ -150,7 +145,8 @@ class Gatherer:
                     deviations=standing.progress.deviations,
                 ),
                 evidence=self.memory.full_evidence.get(waiting.message_id) or _evidence(evidence, waiting),
-                smoothness=_smoothness(message),
+                # one that does not say is rough, so that nobody gains by leaving it out (D14)
+                smoothness=ROUGHEST if message is None or message.smoothness is None else message.smoothness,
                 round=len(rounds),
                 final=final,
                 sent_back=_sent_back(standing, rounds[:-1]),
@@ -260,31 +256,16 @@ def _is_estimate_broken(
     return breaks_estimate(submitted.context_usage_pct, ahead, (cost_pct,), settings)
 
 
-def _message_of(submission: SubmissionRow) -> submissions.Submission | None:
-    """As it was written; None for a text that says no such thing."""
-    kind = Completion if submission.message_type == MessageType.COMPLETION else ReviewRequest
-    try:
-        return kind.parse(submission.message or "")
-    except UnreadableMessage:
-        return None
-
-
-def _smoothness(message: submissions.Submission | None) -> int:
-    """As its text says; one that does not say is rough, so that nobody gains by leaving it out (D14)."""
-    score = None if message is None else message.smoothness
-    return ROUGHEST if score is None else score
-
-
 def _report(view: TaskView) -> OpenReport | None:
     change = view.history[-1] if view.history else None  # one that cannot be read is none (D39)
     if change is None or change.message_id is None:
         return None
-    text = view.report_texts.get(change.message_id, "")
     if change.message_type == MessageType.CONTEXT_WARNING:
-        warning = _parsed(ContextWarning, text)
+        row = view.reports.get(change.message_id)
+        warning = row.said if row is not None and isinstance(row.said, ContextWarning) else None
         return OpenReport(
             message_id=change.message_id,
-            text=text,
+            text="" if row is None else row.message,
             is_context=True,
             used_pct=None if warning is None else warning.context_usage_pct,
             projected_pct=None if warning is None else warning.projected_pct,
@@ -326,16 +307,10 @@ def _is_unplayable(view: TaskView) -> bool:
 
 
 def _error_of(view: TaskView, change: HistoryRow) -> str:
-    text = view.report_texts.get(change.message_id or 0, "")
-    report = _parsed(ErrorReport, text)
-    return text if report is None else report.error
-
-
-def _parsed(kind: type[T], text: str) -> T | None:
-    try:
-        return kind.parse(text)
-    except UnreadableMessage:
-        return None
+    row = view.reports.get(change.message_id or 0)
+    if row is None:
+        return ""
+    return row.said.error if isinstance(row.said, ErrorReport) else row.message
 
 
 def _empty_sessions(view: TaskView, memory: Memory) -> int:

@@ -248,9 +248,7 @@ def _give_back(root: Root, store: Store, taken: Taken, reason: str) -> None:
     service.exit_task(
         store,
         taken.claim,
-        reason=reason,
-        notice=notice.render(),
-        handoff_path=path,
+        notice,
         handoff=f"# HANDOFF: {taken.claim.task_id}\n\n## Session Info\n{about}",
     )
 

@@ -251,6 +251,6 @@ def _announce(
 ) -> None:
     """What was decided and that the session takes over are one act; the files follow."""
     entry = Entry(kind=EntryKind.RESUMED, text=notice.render(), context_pct=context_pct)
-    service.announce(claimed.store, claimed.claim, notice.render(), *entries, entry)
+    service.announce(claimed.store, claimed.claim, notice, *entries, entry)
     claimed.task_files.restore(map(service.as_entry, view.journal))
     claimed.task_files.note((*entries, entry))

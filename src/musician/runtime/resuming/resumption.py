@@ -8,12 +8,10 @@ nobody has acted on yet, unfinished work in the tree.
 from collections import Counter
 
 from musician import service
-from musician.protocol.errors import UnreadableMessage
 from musician.protocol.journal import Entry, EntryKind, Progress
 from musician.protocol.messages.corrections import corrections_in, order_id
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.particulars import Counted, Deviations, SelfCorrection
-from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import Resumption
 from musician.protocol.musician.program import CheckpointItem, Play, Program, ordered
 from musician.protocol.names import CONDUCTOR
@@ -136,13 +134,9 @@ def _has_reworked(found: list[Entry]) -> bool:
 
 
 def checkpoint_number(submission: SubmissionRow) -> int | None:
-    """Which checkpoint a submission is about; None where its text does not say."""
-    kind = Completion if submission.message_type == MessageType.COMPLETION else ReviewRequest
-    try:
-        message = kind.parse(submission.message or "")
-    except UnreadableMessage:
-        return None
-    return None if message.checkpoint is None else message.checkpoint.number
+    """Which checkpoint a submission is about; None where it does not say."""
+    said = submission.said
+    return None if said is None or said.checkpoint is None else said.checkpoint.number
 
 
 def unheard_orders(progress: Progress, said: tuple[MessageRow, ...]) -> tuple[Entry, ...]:

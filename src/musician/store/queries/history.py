@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from musician.store.query import Query
-from musician.store.rows.submissions import SubmissionRow
+from musician.store.rows.submissions import ReportRow, SubmissionRow
 from musician.store.rows.tasks import HistoryRow
 
 
@@ -18,11 +18,7 @@ class SaidRow(NamedTuple):
     phase: int | None
     message_type: str
     message: str
-
-
-class TextRow(NamedTuple):
-    id: int
-    message: str
+    fields: str | None
 
 
 class History:
@@ -34,6 +30,6 @@ class History:
     judged_submissions = Query(SubmissionRow, "task_id")
     submissions_of_plan = Query(SaidRow, "plan_id")
     count_error_reports = Query(int, "task_id")
-    report_texts = Query(TextRow, "task_id")
+    reports = Query(ReportRow, "task_id")
     clock_s = Query(float)
     now = Query(str)

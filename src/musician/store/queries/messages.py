@@ -6,6 +6,7 @@ from musician.store.rows.messages import MessageRow
 
 class Messages:
     send = Command("task_id from_session message_type message")
+    store_fields = Command("message_id fields")
     message = Query(MessageRow, "id")
     messages_of_task = Query(MessageRow, "task_id most")
     instruction = Query(MessageRow, "task_id")

@@ -23,7 +23,7 @@ else:
             "messages": "MessageRow",
             "documents": "DocumentRow HumanRow PlanRow ProposalRow",
             "sessions": "ConversationRow JournalRow ProcessRow SessionRow",
-            "submissions": "OpinionRow SubmissionRow VerificationRow",
+            "submissions": "OpinionRow ReportRow SubmissionRow VerificationRow",
             "tasks": "HistoryRow TaskRow",
         },
     )

@@ -1,8 +1,12 @@
 """Rows of what was handed in, of what was found when it was verified, and of what an agent thought of it."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from musician.protocol.states import State
+
+if TYPE_CHECKING:
+    from musician.protocol.messages.stored import Report
+    from musician.protocol.messages.submissions import Submission
 
 
 class SubmissionRow(NamedTuple):
@@ -21,6 +25,30 @@ class SubmissionRow(NamedTuple):
     tree_id: str | None = None
     entry_id: int | None = None
     changed_files: int | None = None
+    fields: str | None = None
+
+    @property
+    def said(self) -> "Submission | None":
+        """None for a text that says no such thing."""
+        from musician.protocol.messages.stored import read_submission
+
+        return read_submission(self.message_type, self.message or "", self.fields)
+
+
+class ReportRow(NamedTuple):
+    """An error report or a context warning."""
+
+    id: int
+    message_type: str
+    message: str
+    fields: str | None = None
+
+    @property
+    def said(self) -> "Report | None":
+        """None for a text that says no such thing."""
+        from musician.protocol.messages.stored import read_report
+
+        return read_report(self.message_type, self.message, self.fields)
 
 
 class VerificationRow(NamedTuple):

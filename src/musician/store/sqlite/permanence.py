@@ -16,6 +16,7 @@ _KEYS = {
     "proposals": ("id",),
     "verifications": ("id",),
     "rulings": ("journal_id",),
+    "message_fields": ("message_id",),
     "opinions": ("submission_id",),
     "sessions": ("task_id", "claim_epoch"),
 }
@@ -23,6 +24,7 @@ _MAY_CHANGE = {
     "journal": "0",
     "documents": "0",
     "rulings": "0",
+    "message_fields": "0",
     "opinions": "0",
     "proposals": "OLD.status = 'open' AND "
     + " AND ".join(

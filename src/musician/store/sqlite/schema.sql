@@ -270,6 +270,13 @@ CREATE TABLE verifications (
 
 CREATE INDEX verifications_by_task ON verifications (task_id, id);
 
+-- What a message says, field by field, as JSON: beside its text, which people and raw SQL read and write. A message
+-- without a row here is a raw writer's, or has no fields.
+CREATE TABLE message_fields (
+    message_id INTEGER PRIMARY KEY,
+    fields     TEXT NOT NULL
+);
+
 -- What a submission covers: its commit, tree and journal as they were then. An approval covers no more (D28).
 CREATE TABLE covered (
     message_id    INTEGER NOT NULL PRIMARY KEY,  -- the submission's

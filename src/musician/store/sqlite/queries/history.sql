@@ -24,11 +24,12 @@ SELECT * FROM history WHERE task_id = :task_id AND submission_id = :submission_i
 
 -- name: latest_submission
 -- The last time the task went to its conductor with a submission; without a message while that is still to come.
-SELECT s.id, s.message_id, s.message_type, s.claim_epoch, s.at, m.message,
+SELECT s.id, s.message_id, s.message_type, s.claim_epoch, s.at, m.message, f.fields,
        v.to_state AS verdict, v.message_id AS verdict_message_id, w.message AS verdict_text,
        c.commit_id, c.tree_id, c.entry_id, c.changed_files
 FROM history s
 LEFT JOIN orchestration_messages m ON m.id = s.message_id
+LEFT JOIN message_fields f ON f.message_id = s.message_id
 LEFT JOIN covered c ON c.message_id = s.message_id
 LEFT JOIN history v ON v.task_id = s.task_id AND v.submission_id = s.message_id AND v.id > s.id
                        AND v.message_id > s.message_id
@@ -38,11 +39,12 @@ WHERE s.id = (SELECT max(id) FROM history WHERE task_id = :task_id AND to_state 
 -- name: judged_submissions
 -- Submissions of a task with their verdicts, oldest first; verdict columns are NULL while it waits, for the verdict's
 -- message too: one that is older than the submission was not about it (D28).
-SELECT s.id, s.message_id, s.message_type, s.claim_epoch, s.at, m.message,
+SELECT s.id, s.message_id, s.message_type, s.claim_epoch, s.at, m.message, f.fields,
        v.to_state AS verdict, v.message_id AS verdict_message_id, w.message AS verdict_text,
        c.commit_id, c.tree_id, c.entry_id, c.changed_files
 FROM history s
 LEFT JOIN orchestration_messages m ON m.id = s.message_id
+LEFT JOIN message_fields f ON f.message_id = s.message_id
 LEFT JOIN covered c ON c.message_id = s.message_id
 LEFT JOIN history v ON v.task_id = s.task_id AND v.submission_id = s.message_id AND v.id > s.id
                        AND v.message_id > s.message_id
@@ -52,8 +54,9 @@ ORDER BY s.id;
 
 -- name: submissions_of_plan
 -- What every submission of a plan's tasks said, by phase.
-SELECT t.phase, m.message_type, m.message
+SELECT t.phase, m.message_type, m.message, f.fields
 FROM orchestration_tasks t JOIN orchestration_messages m ON m.task_id = t.task_id
+LEFT JOIN message_fields f ON f.message_id = m.id
 WHERE t.plan_id = :plan_id AND m.message_type IN ('review_request', 'completion')
 ORDER BY m.id;
 
@@ -63,9 +66,11 @@ ORDER BY m.id;
 SELECT count(*) AS n FROM history
 WHERE task_id = :task_id AND to_state = 'error' AND message_type = 'error' AND from_state <> 'needs_review';
 
--- name: report_texts
+-- name: reports
 -- The error reports and context warnings of a task, oldest first.
-SELECT m.id, m.message FROM history h JOIN orchestration_messages m ON m.id = h.message_id
+SELECT m.id, m.message_type, m.message, f.fields
+FROM history h JOIN orchestration_messages m ON m.id = h.message_id
+LEFT JOIN message_fields f ON f.message_id = m.id
 WHERE h.task_id = :task_id AND h.to_state = 'error'
 ORDER BY h.id;
 

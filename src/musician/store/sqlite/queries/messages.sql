@@ -4,6 +4,9 @@
 INSERT INTO orchestration_messages (task_id, from_session, message_type, message)
 VALUES (:task_id, :from_session, :message_type, :message);
 
+-- name: store_fields
+INSERT INTO message_fields (message_id, fields) VALUES (:message_id, :fields);
+
 -- name: message
 SELECT * FROM orchestration_messages WHERE id = :id;
 

@@ -10,6 +10,8 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from musician.protocol.errors import BadField
+
 T = TypeVar("T")
 
 
@@ -19,8 +21,11 @@ def to_json(value: Any) -> str:
 
 
 def from_json(kind: type[T], text: str) -> T:
-    """The inverse of :func:`to_json`; ValueError for anything else."""
-    made: T = _made(kind, json.loads(text))
+    """The inverse of :func:`to_json`; ValueError for anything else, whoever wrote it."""
+    try:
+        made: T = _made(kind, json.loads(text))
+    except (OverflowError, RecursionError, BadField) as error:
+        raise ValueError(f"it says no {kind.__name__}: {error!s:.80}") from error
     return made
 
 
