@@ -1,7 +1,12 @@
 """From a name in a plan to an agent."""
 
+import sys
+from pathlib import Path
+
 import pytest
 
+from musician.agents.acp.agent import AcpAgent
+from musician.agents.acp.profiles import KNOWN, profile_of
 from musician.agents.registry import make_agent
 from musician.agents.shell import ShellAgent
 from musician.protocol.errors import AgentUnavailable
@@ -13,9 +18,33 @@ def test_the_shell_agent_is_there_new_for_each_session() -> None:
     assert first is not second
 
 
-@pytest.mark.parametrize("spec", ["claude", "acp:gemini --acp", "Shell", ""])
+@pytest.mark.parametrize("spec", ["nobody", "Shell", "", "acp:", "acp: ", "acp:'never closed", "ACP:x"])
 def test_any_other_is_refused_with_what_to_do(spec: str) -> None:
-    with pytest.raises(AgentUnavailable, match="shell agent only") as refused:
+    with pytest.raises(AgentUnavailable, match="the agents are shell, codex, opencode") as refused:
         make_agent(spec)
     assert refused.value.agent == spec
     assert refused.value.exit_code == 2
+
+
+def test_one_that_speaks_the_protocol_is_started_by_its_command() -> None:
+    spec = f"acp:{sys.executable} --flag 'two words'"
+    assert isinstance(make_agent(spec), AcpAgent)
+    profile = profile_of(spec)
+    assert profile is not None
+    assert profile.command == (sys.executable, "--flag", "two words")
+    assert (profile.env, profile.mode) == ({}, "")
+
+
+@pytest.mark.parametrize("spec", [*KNOWN, "acp:not-installed --acp"])
+def test_one_that_is_not_installed_is_refused_before_anything_is_claimed(
+    spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(AgentUnavailable, match=r"install '\S+': it is not on the PATH"):
+        make_agent(spec)
+
+
+def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("musician.agents.registry.find_spec", lambda _: None)
+    with pytest.raises(AgentUnavailable, match=r"pip install 'musician\[acp\]'"):
+        make_agent(f"acp:{sys.executable}")

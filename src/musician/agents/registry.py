@@ -1,5 +1,9 @@
 """From the name a plan gives an agent to the agent (DESIGN 7: ``shell``, ``claude``, ``acp:<command>``)."""
 
+import shutil
+from importlib.util import find_spec
+
+from musician.agents.acp.profiles import profile_of
 from musician.agents.port import Agent
 from musician.agents.shell import ShellAgent
 from musician.protocol.errors import AgentUnavailable
@@ -9,4 +13,15 @@ def make_agent(spec: str) -> Agent:
     """A new agent for one session; :class:`AgentUnavailable` for one this version cannot play with."""
     if spec == "shell":
         return ShellAgent()
-    raise AgentUnavailable(agent=spec)
+    profile = profile_of(spec)
+    if profile is None:
+        raise AgentUnavailable(agent=spec)
+    if find_spec("acp") is None:
+        raise AgentUnavailable(agent=spec, remedy="its protocol is an extra: pip install 'musician[acp]'")
+    if shutil.which(profile.command[0]) is None:
+        raise AgentUnavailable(
+            agent=spec, remedy=f"install {profile.command[0]!r:.80}: it is not on the PATH"
+        )
+    from musician.agents.acp.agent import AcpAgent  # the extra, which other agents do not wait for
+
+    return AcpAgent(profile)

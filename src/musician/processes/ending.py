@@ -54,6 +54,20 @@ def end_tree(identity: ProcessIdentity, *, grace_s: float) -> bool:
     return _end(find, lambda process: process.pid == identity.pid, grace_s)
 
 
+def members_of(identity: ProcessIdentity) -> frozenset[psutil.Process]:
+    """What runs of a recorded tree now: its process, its group, its session and all below them."""
+    return frozenset(_living(_with_descendants(set(_recorded(identity)))))
+
+
+def end_newcomers(identity: ProcessIdentity, known: frozenset[psutil.Process], *, grace_s: float) -> bool:
+    """End what has come to a recorded tree since ``known`` was of it; as :func:`end_tree`, which spares nobody."""
+
+    def find(found: _Processes) -> _Processes:
+        return _living(_with_descendants(found.union(_recorded(identity)))) - known
+
+    return _end(find, lambda _: True, grace_s)
+
+
 @contextlib.contextmanager
 def adopting_orphans(grace_s: float) -> Iterator[None]:
     """Whatever is orphaned below this process meanwhile becomes its child; what is below it in the end is ended.

@@ -156,12 +156,11 @@ class StatementRefused(CallerError):
 class AgentUnavailable(CallerError):
     """The agent a plan or a command names cannot be played with."""
 
-    def __init__(self, *, agent: str) -> None:
+    def __init__(
+        self, *, agent: str, remedy: str = "the agents are shell, codex, opencode and acp:<command>"
+    ) -> None:
         self.agent = agent
-        super().__init__(
-            f"agent {agent!r:.80} is not available",
-            remedy="this version plays with the shell agent only: set `agent: shell`",
-        )
+        super().__init__(f"agent {agent!r:.80} is not available", remedy=remedy)
 
 
 _DONE: Final = MappingProxyType(

@@ -63,10 +63,7 @@ class ScriptedAgent:
     """Implements :class:`musician.agents.port.Agent`; ``folder`` keeps the script and what its sessions remember."""
 
     def __init__(self, folder: Path, script: Script) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._script = folder / "script.json"
-        playings = {item: acts if _is_each(acts) else [acts] for item, acts in script.items()}
-        self._script.write_text(json.dumps(playings), encoding="utf-8")
+        self._script = write_script(folder, script)
 
     @asynccontextmanager
     async def open(self, stage: Stage) -> AsyncIterator[AgentSession]:
@@ -84,6 +81,15 @@ class ScriptedAgent:
                     await session.begin()
                     yield session
                     group.cancel_scope.cancel()
+
+
+def write_script(folder: Path, script: Script) -> Path:
+    """The file that the program reads."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "script.json"
+    playings = {item: acts if _is_each(acts) else [acts] for item, acts in script.items()}
+    path.write_text(json.dumps(playings), encoding="utf-8")
+    return path
 
 
 def _is_each(acts: Sequence[Any]) -> bool:

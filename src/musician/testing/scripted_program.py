@@ -42,7 +42,11 @@ class ScriptedProgram:
             elif "play" in told:
                 self.play(told["play"])
             elif "steer" in told:
-                say(steered=False)  # between two pieces
+                self.say(steered=False)  # between two pieces
+
+    def say(self, **what: Any) -> None:
+        sys.stdout.write(json.dumps(what) + "\n")
+        sys.stdout.flush()
 
     def listen(self) -> None:
         for line in sys.stdin:
@@ -53,7 +57,7 @@ class ScriptedProgram:
         is_known = bool(token) and self.memory(token).exists()
         self.token = token if is_known else f"scripted-{os.getpid()}-{time.monotonic_ns()}"
         self.memory(self.token).touch()
-        say(opened=self.token)
+        self.say(opened=self.token)
 
     def memory(self, token: str) -> Path:
         return self.folder / f"{token}.memory"
@@ -72,7 +76,7 @@ class ScriptedProgram:
             ended = self.act(playings[min(number, len(playings) - 1)])
         except Interrupted:
             ended = {"ending": "stopped"}
-        say(ended=ended)
+        self.say(ended=ended)
 
     def act(self, acts: list[list[Any]]) -> dict[str, Any]:
         for name, *given in acts:
@@ -97,7 +101,7 @@ class ScriptedProgram:
             raise Interrupted
         if "steer" in told:
             self.steers.append(told["steer"])
-            say(steered=True)
+            self.say(steered=True)
         return told if "answer" in told else None
 
     def wait(self, over: Callable[[], object]) -> None:
@@ -105,10 +109,10 @@ class ScriptedProgram:
             self.attend(within_s=_PACE_S)
 
     def do_say(self, text: str) -> None:
-        say(said=f"{text}\n")
+        self.say(said=f"{text}\n")
 
     def do_tool(self, name: str, what: str) -> None:
-        say(tool=[name, what])
+        self.say(tool=[name, what])
 
     def do_run(self, command: str) -> None:
         argv = ["bash", "-euc", command]
@@ -120,7 +124,7 @@ class ScriptedProgram:
                 raise
 
     def do_ask(self, name: str, given: dict[str, Any]) -> None:
-        say(ask=[name, given])
+        self.say(ask=[name, given])
         while True:
             told = self.attend(within_s=_PACE_S)
             if told is not None:
@@ -146,11 +150,6 @@ class ScriptedProgram:
 
     def do_crash(self, code: int) -> None:
         os._exit(code)
-
-
-def say(**what: Any) -> None:
-    sys.stdout.write(json.dumps(what) + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,114 @@
+"""The protocol's messages, over the pipes of a program on a leash.
+
+Framing, ids and pending requests are the official library's. What an agent sends is taken as plain documents, not as
+the library's models: an agent of another version adds kinds of updates and fields, and none of them may end a piece.
+What it sends is put in one queue in the order in which it came, its requests among them, each with a way to answer.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any
+
+import anyio
+from acp.connection import Connection
+
+from musician.processes.spawn import Spoken
+
+MOST_MESSAGE_BYTES = 64 * 1024 * 1024
+"""A line that is longer is no message: the connection is at its end."""
+
+Document = Mapping[str, Any]
+Heard = Callable[[str, Document], Awaitable[Any]]
+"""A method and its parameters; the answer, where it is a request."""
+
+
+class _Pipes:
+    """Implements the library's transport: one JSON document a line."""
+
+    def __init__(self, program: Spoken) -> None:
+        self._program = program
+        self._lines: list[bytes] = []
+        self._rest = bytearray()
+
+    async def send(self, message: dict[str, Any]) -> None:
+        try:
+            await self._program.write(json.dumps(message).encode() + b"\n")
+        except BrokenPipeError as error:
+            raise ConnectionError("it listens no more") from error
+
+    async def receive(self) -> dict[str, Any] | None:
+        """The next message; what is no message is skipped, as a program may print to its output by mistake."""
+        while True:
+            while self._lines:
+                message = _message(self._lines.pop(0))
+                if message is not None:
+                    return message
+            chunk = await self._program.read()
+            if not chunk or len(self._rest) > MOST_MESSAGE_BYTES:
+                return None
+            *ended, rest = chunk.split(b"\n")
+            if ended:
+                self._lines = [bytes(self._rest) + ended[0], *ended[1:]]
+                self._rest.clear()
+            self._rest += rest
+
+    async def close(self) -> None:
+        """The program is ended by who started it."""
+
+
+def _message(line: bytes) -> dict[str, Any] | None:
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return None
+    return message if isinstance(message, dict) else None
+
+
+class Wire:
+    """What is said to an agent. A request that is begun is answered, or refused, by a call of ``on_end``."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._begun: set[asyncio.Task[Any]] = set()
+
+    async def request(self, method: str, **params: Any) -> Document:
+        """The answer; RequestError if it is an error, ConnectionError if the agent is gone."""
+        answer = await self._connection.send_request(method, params)
+        return answer if isinstance(answer, dict) else {}
+
+    def begin(self, method: str, params: dict[str, Any], on_end: Callable[["Answer"], None]) -> None:
+        task = asyncio.ensure_future(self.request(method, **params))
+        self._begun.add(task)
+        task.add_done_callback(partial(self._ended, on_end))
+
+    async def notify(self, method: str, **params: Any) -> None:
+        """Nothing if the agent is gone: whoever waits for it is told so."""
+        with suppress(ConnectionError):
+            await self._connection.send_notification(method, params)
+
+    def _ended(self, on_end: Callable[["Answer"], None], task: asyncio.Task[Any]) -> None:
+        self._begun.discard(task)
+        if not task.cancelled():
+            error = task.exception()
+            on_end(task.result() if error is None else error)
+
+
+Answer = Document | BaseException
+
+
+@asynccontextmanager
+async def connected(program: Spoken, heard: Heard) -> AsyncIterator[Wire]:
+    """A wire to a program that runs; ``heard`` is called for each message in the order in which they come."""
+
+    async def handle(method: str, params: Any, is_notification: bool) -> Any:  # noqa: ARG001, FBT001 - the library's
+        return await heard(method, params if isinstance(params, dict) else {})
+
+    connection = Connection(handle, _Pipes(program))
+    try:
+        yield Wire(connection)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await connection.close()

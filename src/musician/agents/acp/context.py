@@ -1,0 +1,39 @@
+"""How full the agent's window is: what it reports, else an estimate, which is marked as one in the log (D15).
+
+What a model says of its own context is nobody's measure, and is not heard where the program can know better.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from musician.protocol.musician.inputs import ContextTold
+
+ASSUMED_WINDOW_TOKENS = 200_000
+CHARS_A_TOKEN = 4
+
+
+class ContextGauge:
+    def __init__(self) -> None:
+        self.is_measured = False
+        self._chars = 0
+
+    def add(self, text: str) -> None:
+        """Something that stands in the conversation."""
+        self._chars += len(text)
+
+    def measured(self, update: Mapping[str, Any]) -> ContextTold | None:
+        """What an update reports, if it does; every update adds to the estimate."""
+        match update:
+            case {"sessionUpdate": "usage_update", "used": int(used), "size": int(size)}:
+                self.is_measured = True
+                used_pct = 100 * used / size if 0 <= used <= size and size > 0 else None
+                return ContextTold(used_pct=used_pct)
+            case {"content": {"text": str(text)}}:
+                self.add(text)
+            case {"content": [*parts]}:
+                self._chars += sum(len(str(part)) for part in parts)
+        return None
+
+    def estimated(self) -> ContextTold:
+        used_pct = 100 * self._chars / CHARS_A_TOKEN / ASSUMED_WINDOW_TOKENS
+        return ContextTold(used_pct=min(100.0, used_pct))

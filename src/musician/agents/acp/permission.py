@@ -1,0 +1,91 @@
+"""What an agent asks leave for, in the words of the policy; and the answer, in the agent's (D21).
+
+The policy knows tools by the names of Claude Code. Options are chosen by their kind, never by their id, and leave is
+given for once: with "always" later calls would not be asked about. What cannot be read is refused (D36).
+"""
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from musician.agents.port import ToolCall
+
+_TOOLS = {
+    "execute": "Bash",
+    "edit": "Edit",
+    "delete": "Edit",
+    "move": "Edit",
+    "read": "Read",
+    "search": "Grep",
+    "fetch": "WebFetch",
+}
+_WRITING = frozenset({"edit", "delete", "move"})
+_PATH_NAMES = ("file_path", "filePath", "filepath", "path")
+
+
+def tool_name(call: Mapping[str, Any]) -> str:
+    """What the policy, and a person who reads the log, knows the tool by."""
+    return _TOOLS.get(str(call.get("kind")), _title(call) or "a tool")
+
+
+def purpose(call: Mapping[str, Any]) -> str:
+    """What it is used for, in a line."""
+    return _command(call) or ", ".join(_paths(call)) or _title(call)
+
+
+def asked_for(call: Mapping[str, Any]) -> tuple[tuple[ToolCall, ...], str]:
+    """What has to be allowed, all of it; and why it is refused without asking, "" otherwise.
+
+    ``call`` is all that was said of it, before and in the request.
+    """
+    kind = call.get("kind")
+    if kind == "switch_mode":
+        return (), "the mode of the session is not the agent's to choose"
+    if kind == "execute" or _command(call):
+        command = _command(call)
+        return ((ToolCall(name="Bash", given={"command": command}),), "") if command else ((), _unsaid("run"))
+    if kind in _WRITING:
+        paths = tuple(_paths(call))
+        calls = tuple(ToolCall(name="Edit", given={"file_path": path}) for path in paths)
+        return calls, "" if calls else _unsaid("write")
+    given = call.get("rawInput")
+    return (ToolCall(name=tool_name(call), given=given if isinstance(given, dict) else {}),), ""
+
+
+def answer(options: Iterable[object], *, is_allowed: bool) -> dict[str, Any]:
+    """The result of the request; cancelled where there is no option of the kind."""
+    wanted = "allow_once" if is_allowed else "reject_once"
+    for option in options:
+        match option:
+            case {"kind": kind, "optionId": str(chosen)} if kind == wanted:
+                return {"outcome": {"outcome": "selected", "optionId": chosen}}
+    return {"outcome": {"outcome": "cancelled"}}
+
+
+def _unsaid(what: str) -> str:
+    return f"it does not say what it would {what}"
+
+
+def _title(call: Mapping[str, Any]) -> str:
+    return str(call.get("title") or "")
+
+
+def _command(call: Mapping[str, Any]) -> str:
+    match call.get("rawInput"):
+        case {"command": str(command)} | {"cmd": str(command)}:
+            return command
+        case {"command": [*words]} if words and all(isinstance(word, str) for word in words):
+            return shlex.join(words)
+    return ""
+
+
+def _paths(call: Mapping[str, Any]) -> Iterator[str]:
+    """Every file that is named anywhere in it, once."""
+    given = call.get("rawInput")
+    named = [given.get(name) for name in _PATH_NAMES] if isinstance(given, dict) else []
+    changes = given.get("changes") if isinstance(given, dict) else None
+    named += list(changes) if isinstance(changes, dict) else []
+    for part in (*(call.get("locations") or ()), *(call.get("content") or ())):
+        if isinstance(part, dict):
+            named.append(part.get("path"))
+    yield from dict.fromkeys(path for path in named if isinstance(path, str) and path)

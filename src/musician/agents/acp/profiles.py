@@ -1,0 +1,67 @@
+"""The agents known by a short name: how each is started, and bound to ask before it acts (D21).
+
+Adapters start in modes that approve everything by themselves; the settings here are what undoes that. Of
+``acp:<command>`` nothing is known: it is started as it is, and its user sees to its settings.
+"""
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import field
+
+from musician.protocol.values import dataclass
+
+_ASK_FIRST = {
+    "edit": "ask",
+    "bash": "ask",
+    "external_directory": "deny",
+    "webfetch": "ask",
+    "question": "deny",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """``env`` is added to ours. ``mode``: the session is put into it, or not begun; "" leaves it alone."""
+
+    command: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    mode: str = ""
+    joins_prompts: bool = False
+    """A second prompt joins the turn that runs; to others it may be a turn of its own, or the end of the first."""
+
+
+KNOWN: Mapping[str, Profile] = {
+    "codex": Profile(
+        command=("codex-acp",),
+        env={"INITIAL_AGENT_MODE": "read-only", "NO_BROWSER": "1"},
+        mode="read-only",
+    ),
+    "opencode": Profile(
+        command=("opencode", "acp"),
+        env={
+            "OPENCODE_CONFIG_CONTENT": json.dumps(
+                {"autoupdate": False, "share": "disabled", "permission": _ASK_FIRST}
+            ),
+            "OPENCODE_DISABLE_AUTOUPDATE": "1",
+            "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+            "OPENCODE_DISABLE_SHARE": "1",
+        },
+        joins_prompts=True,
+    ),
+}
+
+_PREFIX = "acp:"
+
+
+def profile_of(spec: str) -> Profile | None:
+    """Of the agent a plan or a command names; None for one that does not speak this protocol."""
+    if spec in KNOWN:
+        return KNOWN[spec]
+    if not spec.startswith(_PREFIX):
+        return None
+    try:
+        command = tuple(shlex.split(spec.removeprefix(_PREFIX)))
+    except ValueError:  # a quote that is never closed
+        return None
+    return Profile(command=command) if command else None
