@@ -37,9 +37,7 @@ def program(task_id: str) -> Program:
 
 def table_of(store: Store) -> LiveTable:
     rows = service.tasks_of(store)
-    made = LiveTable(
-        Reporter(plan_id="greeter", follow=lambda *_: ()), plan_id="greeter", title="Greet people ✓"
-    )
+    made = LiveTable(Reporter(plan_id="greeter", store=store), plan_id="greeter", title="Greet people ✓")
     programs = {row.task_id: program(row.task_id) for row in rows}
     made.show(standings_of([service.task_view(store, row.task_id) for row in rows], programs))
     return made
@@ -124,7 +122,7 @@ def test_the_bar_counts_items_and_the_step_is_the_next_one(store: Store) -> None
 
 def test_a_task_the_plan_does_not_know_has_no_progress(store: Store) -> None:
     service.open_task(store, "task-01", title="t", instruction_path="i.md")
-    table = LiveTable(Reporter(plan_id="greeter", follow=lambda *_: ()), plan_id="greeter", title="")
+    table = LiveTable(Reporter(plan_id="greeter", store=store), plan_id="greeter", title="")
     table.show((Standing(service.task_view(store, "task-01")),))
     assert "task-01  watching" in plain(table.frame(100, 30))
 

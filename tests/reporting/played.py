@@ -1,6 +1,5 @@
 """A task played by the service's verbs, look by look."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from musician import service
@@ -12,7 +11,6 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.reporting.events import Reporter
 from musician.reporting.standing import Standing
-from musician.service import PlanChange
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
 from tests.said import farewell
@@ -140,7 +138,4 @@ class Play:
 
 
 def reporter(store: Store) -> Reporter:
-    def follow(seq: int, until: int) -> Iterator[PlanChange]:
-        return service.every_change(store, seq, until=until)
-
-    return Reporter(plan_id="greeter", follow=follow)
+    return Reporter(plan_id="greeter", store=store)

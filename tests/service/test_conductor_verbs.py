@@ -21,6 +21,7 @@ from musician.protocol.messages.kinds import VERDICT_OF, MessageType
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, VERDICTS, WAITING, State
+from musician.reporting.standing import Standing
 from musician.store.bell import Bell
 from musician.store.port import Store
 from musician.store.queries.tasks import Tasks
@@ -181,7 +182,7 @@ def test_each_deviation_is_ruled_once(store: Store, walk: Walk, verified: Verifi
         service.submit(store, claim, submission(MessageType.REVIEW_REQUEST, "x"))
         rulings.append(service.judge(store, "task-01", verdict, "x", rules=(deviation,)))
     assert service.journal_of(store, "task-01")[0].ruled_by == rulings[0]
-    assert service.progress_of(store, "task-01").deviations[0].ruled
+    assert Standing(service.task_view(store, "task-01")).progress.deviations[0].ruled
 
 
 def test_only_the_tasks_own_deviations_are_ruled(store: Store, walk: Walk, untouched: Untouched) -> None:

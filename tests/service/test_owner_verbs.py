@@ -9,6 +9,7 @@ from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.kinds import REPORTS, MessageType
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.states import ACTIVE, VERDICTS, State
+from musician.reporting.standing import Standing
 from musician.store.bell import Bell
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
@@ -33,7 +34,7 @@ def test_what_is_recorded_adds_up_to_progress_and_refreshes_the_heartbeat(
         Entry(kind=EntryKind.COMPLETED, item="step 1", commit_id="c1", context_pct=12.5),
         Entry(kind=EntryKind.DEVIATION, item="step 1", text="another way", severity=Severity.MEDIUM),
     )
-    progress = service.progress_of(store, "task-01")
+    progress = Standing(service.task_view(store, "task-01")).progress
     assert progress.completed == ("step 1",)
     assert service.task_view(store, "task-01").journal[0].context_pct == 12.5
     assert [(each.severity, each.ruled) for each in progress.deviations] == [(Severity.MEDIUM, False)]
@@ -133,7 +134,7 @@ def test_an_owner_goes_on_after_a_verdict(store: Store, walk: Walk, state: State
     service.resume(store, claim, Entry(kind=EntryKind.APPROVED, item="checkpoint 1"))
     row = service.task_row(store, "task-01")
     assert (row.state, row.session_id, row.claim_epoch) == (State.WORKING, "a", claim.epoch)
-    assert service.progress_of(store, "task-01").approved == {"checkpoint 1"}
+    assert Standing(service.task_view(store, "task-01")).progress.approved == {"checkpoint 1"}
 
 
 @pytest.mark.parametrize("state", sorted(ACTIVE - VERDICTS))
@@ -155,7 +156,7 @@ def test_a_question_keeps_the_state_and_reaches_the_conductor(store: Store, walk
     assert state_of(store) is State.WORKING
     asked = service.messages_of(store, "task-01")[-1]
     assert (asked.id, asked.message_type, asked.from_session) == (message_id, MessageType.QUESTION, "a")
-    assert service.progress_of(store, "task-01").questions == 1
+    assert Standing(service.task_view(store, "task-01")).progress.questions == 1
 
 
 def test_a_resumed_session_announces_itself(store: Store, walk: Walk) -> None:

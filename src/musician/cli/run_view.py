@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
@@ -22,7 +21,6 @@ from musician.reporting.standing import Standing, standings_of
 from musician.reporting.wording import say_base
 from musician.runtime.conductor.conduct import Ending, Outcome
 from musician.runtime.program import programs_of
-from musician.service import PlanChange
 from musician.trees.branches import integration_branch
 from musician.verification.baseline import Baseline
 from musician.verification.findings import counted
@@ -44,7 +42,7 @@ class View:
         self._app, self._plan, self._again = app, plan, again
         self._programs = programs_of(plan)
         self._began_s = time.monotonic()
-        self._reporter = Reporter(plan_id=plan.plan_id, follow=self._follow, by_hand=not jobs)
+        self._reporter = Reporter(plan_id=plan.plan_id, store=app.store, by_hand=not jobs)
         self._stage = Stage(self._face(jobs))
 
     def __enter__(self) -> Self:
@@ -87,9 +85,6 @@ class View:
         if is_plain():
             return Lines(self._reporter, head=self._head(jobs), id_width=max(map(len, self._programs)))
         return LiveTable(self._reporter, plan_id=self._plan.plan_id, title=self._plan.title)
-
-    def _follow(self, seq: int, until: int) -> Iterator[PlanChange]:
-        return service.every_change(self._app.store, seq, until=until)
 
     def _head(self, jobs: int) -> str:
         plan = self._plan

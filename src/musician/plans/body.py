@@ -8,7 +8,7 @@ scripts and tests taken out.
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import assert_never
+from typing import Any, assert_never
 
 from musician.plans.fences import Role, role_of
 from musician.plans.headings import (
@@ -244,38 +244,27 @@ def _draft(heading: Heading, numbered: Numbered) -> _Draft:
 
 def _finished(draft: _Draft, document: Document) -> Step | Checkpoint:
     if draft.kind is HeadingKind.CHECKPOINT:
-        return Checkpoint(
-            number=draft.number,
-            title=draft.title,
-            prose=document.prose(draft.text),
-            tests=tuple(draft.tests),
-            rework=tuple(draft.rework),
-            final=False,
-            line=draft.line,
-        )
-    return Step(
-        number=draft.number,
-        title=draft.title,
-        prose=document.prose(draft.text),
-        run=tuple(draft.run),
-        rework=tuple(draft.rework),
-        agents=tuple(_finished_agent(agent, document) for agent in draft.agents),
-        line=draft.line,
-    )
+        tests, rework = tuple(draft.tests), tuple(draft.rework)
+        return Checkpoint(tests=tests, rework=rework, final=False, **_read(draft, document))
+    agents = tuple(_finished_agent(each, document) for each in draft.agents)
+    return Step(run=tuple(draft.run), rework=tuple(draft.rework), agents=agents, **_read(draft, document))
 
 
 def _finished_agent(draft: _Draft, document: Document) -> AgentPiece:
     said = draft.said or AgentKeys()
     return AgentPiece(
-        number=draft.number,
-        title=draft.title,
-        prose=document.prose(draft.text),
         run=tuple(draft.run),
-        line=draft.line,
         size=said.size,
         files=said.files or (),
         well_defined=said.well_defined,
+        **_read(draft, document),
     )
+
+
+def _read(draft: _Draft, document: Document) -> dict[str, Any]:
+    """What every piece has."""
+    prose = document.prose(draft.text)
+    return {"number": draft.number, "title": draft.title, "prose": prose, "line": draft.line}
 
 
 def _with_final(items: Sequence[Step | Checkpoint]) -> tuple[Step | Checkpoint, ...]:

@@ -7,10 +7,11 @@ silence, and what the run itself has heard. Stamps are the database's, UTC (D10)
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import assert_never
 
+from musician import service
 from musician.processes.output import headline
 from musician.protocol.conductor.anomalies import Signal
 from musician.protocol.names import CONDUCTOR
@@ -20,10 +21,8 @@ from musician.reporting.asks import JUDGED, next_command
 from musician.reporting.standing import Standing
 from musician.reporting.wording import say_anomaly, say_change, say_noted
 from musician.service import PlanChange, Source
+from musician.store.port import Store
 from musician.store.rows import HistoryRow, HumanRow, JournalRow, MessageRow
-
-Follow = Callable[[int, int], Iterable[PlanChange]]
-"""All that happened after the first seq, up to the second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +50,7 @@ class Reporter:
     """Remembers how far it has told."""
 
     plan_id: str
-    follow: Follow
+    store: Store
     by_hand: bool = False
     """The musicians are sessions that people start: nobody takes over by himself."""
     heard: deque[str] = field(default_factory=deque)
@@ -87,7 +86,7 @@ class Reporter:
 
     def _changed(self, seq: int, until: int, standings: Sequence[Standing]) -> Iterator[Event]:
         by_id = {each.task_id: each for each in standings}
-        for change in self.follow(seq, until):
+        for change in service.every_change(self.store, seq, until=until):
             if standing := by_id.get(change.task_id):
                 yield from self._events(change, standing)
 

@@ -102,7 +102,7 @@ else:
             ),
             "work": (
                 "Beginning as_entry begin_piece beginning_of context_of describe_session journal_of "
-                "measure_context open_deviations_in open_rows progress_of record record_process "
+                "measure_context open_rows record record_process "
                 "store_verification"
             ),
         },

@@ -1,10 +1,10 @@
 """Writing down what a session did: journal, verification, processes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.claim import Claim
-from musician.protocol.journal import Entry, EntryKind, Progress, deviation_in
+from musician.protocol.journal import Entry, EntryKind, deviation_in
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.values import dataclass
 from musician.service.rowwork import load_owned, load_task, named, write_entries
@@ -119,32 +119,24 @@ def journal_of(store: Store, task_id: str) -> tuple[JournalRow, ...]:
         return tuple(tx.all(Work.journal_of_task, task_id=task_id))
 
 
-def progress_of(store: Store, task_id: str) -> Progress:
-    """What the journal of a task adds up to."""
-    return Progress().after(as_entry(row) for row in journal_of(store, task_id))
-
-
 def _severity(word: str) -> Severity:
     """A severity that is none counts as the worst."""
     return Severity(word) if word in set(Severity) else Severity.HIGH
 
 
-def open_deviations_in(journal: Iterable[JournalRow]) -> tuple[JournalRow, ...]:
-    """The deviations that nobody has ruled yet, what a musician left out by itself among them (D17, D29)."""
-    return tuple(
-        row for row in journal if (found := deviation_in(as_entry(row))) is not None and not found.ruled
-    )
-
-
 def open_rows(journal: Sequence[JournalRow]) -> tuple[tuple[JournalRow, ...], tuple[JournalRow, ...]]:
-    """What a reviewer has to rule: the open deviations, and the findings of the latest submission (D17, D26)."""
+    """What a reviewer has to rule: the deviations that nobody has ruled yet, what a musician left out by itself among
+    them (D17, D29), and the findings of the latest submission (D26).
+    """
+    found = ((row, deviation_in(as_entry(row))) for row in journal)
+    open_deviations = tuple(row for row, deviation in found if deviation is not None and not deviation.ruled)
     findings: list[JournalRow] = []
     submitted = 0
     for row in reversed(journal):
         submitted += row.kind == EntryKind.SUBMITTED
         if submitted == 1 and row.kind == EntryKind.FINDING and row.ruled_by is None:
             findings.insert(0, row)
-    return open_deviations_in(journal), tuple(findings)
+    return open_deviations, tuple(findings)
 
 
 def as_entry(row: JournalRow) -> Entry:

@@ -82,8 +82,7 @@ def test_what_is_rendered_is_read_again() -> None:
             reason="two\nlines", self_correction="step 2: rewrote", agent_notes="## Next\nmind x"
         ).render()
     )
-    assert (found.task_id, found.session_id, found.reason) == ("task-03", "sess-aaa", "two lines")
-    assert (found.context_pct, found.at, found.written_by) == (72.0, "2026-02-07 16:45:00", "agent")
+    assert (found.task_id, found.session_id, found.written_by) == ("task-03", "sess-aaa", "agent")
     assert found.is_whole
 
 
@@ -91,7 +90,6 @@ def test_a_handoff_with_nothing_to_say_is_whole_too() -> None:
     bare = handoff(completed=(), pending=(), tree=(), instructions=(), context_pct=None)
     assert "## Pending Steps\n- none" in bare.render()
     assert "- Context at exit: unknown" in bare.render()
-    assert read(bare.render()).context_pct is None
     assert classify(bare.render(), task_id="task-03", last_session_id="sess-aaa") is HandoffKind.WHOLE
 
 

@@ -35,7 +35,6 @@ _TITLE = re.compile(r"#\s*HANDOFF:\s*(?P<task>\S+)\s*$", re.MULTILINE)
 _BARE_TITLE = re.compile(r"\AHANDOFF:\s*(?P<task>\S+)\s*$", re.MULTILINE)
 _SECTION = re.compile(r"^##\s+(?P<name>.+?)\s*$", re.MULTILINE)
 _FIELD = re.compile(r"^-\s*(?P<label>[^:\n]+):[ \t]*(?P<value>.*?)[ \t]*$", re.MULTILINE)
-_PERCENT = re.compile(r"(\d{1,3}(?:\.\d+)?)\s*%", re.ASCII)
 
 _LAST_SECTION = "Next Session Instructions"
 
@@ -119,9 +118,6 @@ class Read:
 
     task_id: str | None
     session_id: str | None
-    reason: str | None
-    context_pct: float | None
-    at: str | None
     written_by: str | None
     is_whole: bool
 
@@ -130,20 +126,14 @@ def read(text: str) -> Read:
     """Read a HANDOFF somebody wrote, in the sources' structure or near it."""
     title = _TITLE.search(text) or _BARE_TITLE.search(text)
     fields = {match["label"].strip().lower(): match["value"] for match in _FIELD.finditer(text)}
-    percent = _PERCENT.search(fields.get("context at exit", ""))
     sections = [match["name"] for match in _SECTION.finditer(text)]
     last = text.rpartition(f"## {_LAST_SECTION}")[2].strip() if _LAST_SECTION in sections else ""
-    said = {
-        label: fields.get(label) or None for label in ("session id", "exit reason", "timestamp", "written by")
-    }
-    whole = bool(last) and text.endswith("\n") and said["session id"] and said["exit reason"]
+    session_id = fields.get("session id") or None
+    whole = last and text.endswith("\n") and session_id and fields.get("exit reason")
     return Read(
         task_id=None if title is None else title["task"],
-        session_id=said["session id"],
-        reason=said["exit reason"],
-        context_pct=None if percent is None else float(percent[1]),
-        at=said["timestamp"],
-        written_by=said["written by"],
+        session_id=session_id,
+        written_by=fields.get("written by") or None,
         is_whole=bool(whole),
     )
 
