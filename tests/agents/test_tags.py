@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from musician.agents.port import AgentEvent, DeviationRuled, ProposalMade, VerdictGiven
+from musician.agents.port import AgentEvent, DeviationRuled, GaveUp, ProposalMade, VerdictGiven
 from musician.agents.tags import MAX_LINE_BYTES, MAX_TEXT_CHARS, Line, LineReader
 from musician.processes.output import printable
 from musician.protocol.musician.inputs import (
@@ -59,6 +59,7 @@ def only_event(text: str) -> AgentEvent | None:
         ("::verdict fix a  b", VerdictGiven(judgement="fix", text="a b")),
         ("::rule 2", DeviationRuled(number=2)),
         ("::partial no docs yet", PartialTold(text="no docs yet")),
+        ("::failed no such library", GaveUp(text="no such library")),
         ("::partial café \x1b[31mred", PartialTold(text="café [31mred")),
     ],
 )
@@ -126,6 +127,7 @@ def test_a_malformed_tag_is_a_complaint_and_no_event(text: str, why: str) -> Non
         ("::deviation Medium", DeviationTold(severity=Severity.MEDIUM, text=NO_WHAT), "what deviates"),
         ("::self-correction", SelfCorrectionTold(text="it does not say what was wrong"), "says nothing"),
         ("::partial \x1b", PartialTold(text="it does not say what is missing"), "says nothing"),
+        ("::failed", GaveUp(text="it does not say why"), "says nothing"),
     ],
 )
 def test_what_an_agent_owns_up_to_is_heard_however_it_is_put(text: str, event: AgentEvent, why: str) -> None:

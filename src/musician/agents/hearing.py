@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from musician.agents.port import AgentEvent, Complained, Piece, Said, Tell, ToolUsed
+from musician.agents.port import AgentEvent, Complained, GaveUp, Piece, Said, Tell, ToolUsed
 from musician.agents.tags import Line, LineReader
 from musician.processes.output import OutputLog, one_line, printable
 
@@ -16,7 +16,10 @@ _MAX_COMPLAINTS = 20
 
 
 class Hearing:
-    """Text in, events out. ``last_words`` is the last line that says something and is no tag."""
+    """Text in, events out. ``last_words`` is the last line that says something and is no tag.
+
+    ``gave_up`` is why the piece cannot be done, "" where nothing says so.
+    """
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
@@ -24,6 +27,7 @@ class Hearing:
         self._tail: deque[str] = deque(maxlen=MAX_TAIL_LINES)
         self._complaints: list[str] = []
         self.last_words = ""
+        self.gave_up = ""
 
     async def hear(self, data: bytes) -> None:
         await self._tell(Said(data=data))
@@ -47,8 +51,13 @@ class Hearing:
                 self.last_words = line.text
             if line.complaint is not None and len(self._complaints) < _MAX_COMPLAINTS:
                 self._complaints.append(line.complaint)
-            if line.event is not None:
-                await self._tell(line.event)
+            match line.event:
+                case None:
+                    pass
+                case GaveUp(text=text):
+                    self.gave_up = text
+                case event:
+                    await self._tell(event)
 
 
 @contextmanager

@@ -109,7 +109,15 @@ class DeviationRuled:
 Told = ContextTold | DeviationTold | SelfCorrectionTold | QuestionTold | PartialTold | AnswerTold
 """What the engine is told is passed on unchanged."""
 
-AgentEvent = Told | Said | ToolUsed | Complained | ProposalMade | VerdictGiven | DeviationRuled
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaveUp:
+    """It cannot do the piece; how a model says what a script says by its exit code."""
+
+    text: str
+
+
+AgentEvent = Told | Said | ToolUsed | Complained | ProposalMade | VerdictGiven | DeviationRuled | GaveUp
 
 Tell = Callable[[AgentEvent], Awaitable[None]]
 

@@ -1,12 +1,13 @@
 """Reading what an agent tells in its output: lines that start with ``::context 58%`` and the like.
 
-A line is a tag when it starts, after spaces or tabs, with one of the nine names::
+A line is a tag when it starts, after spaces or tabs, with one of the ten names::
 
     ::context 58%                 measured context usage, also 58.5% or tokens of the window: 120000/200000
     ::deviation Medium text       Low, Medium or High, and what was done otherwise than planned
     ::self-correction text        something was wrong and was done again
     ::question text               for the conductor
     ::partial text                the piece is done only in part; what is missing
+    ::failed text                 of a model: the piece cannot be done, and why
     ::answer 2 text               what was done for point 2 of what was sent back
     ::proposal PATTERN title      something worth keeping, of one of the seven types; with `` | docs/x.md`` at its
                                   end the text is in that file of the working tree
@@ -23,7 +24,7 @@ cut into chunks changes nothing.
 
 import re
 
-from musician.agents.port import AgentEvent, DeviationRuled, ProposalMade, VerdictGiven
+from musician.agents.port import AgentEvent, DeviationRuled, GaveUp, ProposalMade, VerdictGiven
 from musician.processes.output import one_line
 from musician.protocol.conductor.opinion import Judgement
 from musician.protocol.errors import BadField, UnknownSeverity
@@ -47,7 +48,7 @@ MAX_TEXT_CHARS = 2000
 """What is kept of a tag's text."""
 
 _TAG = re.compile(
-    r"[ \t]*::(context|deviation|self-correction|question|partial|answer|proposal|verdict|rule)(?![\w-]):?(.*)",
+    r"[ \t]*::(context|deviation|self-correction|question|partial|failed|answer|proposal|verdict|rule)(?![\w-]):?(.*)",
     re.DOTALL,
 )
 _PERCENT = re.compile(r"(-?\d+(?:\.\d+)?)\s*%", re.ASCII)
@@ -107,6 +108,7 @@ _UNSAID: dict[str, AgentEvent] = {
     "deviation": DeviationTold(severity=Severity.HIGH, text="it does not say what deviates"),
     "self-correction": SelfCorrectionTold(text="it does not say what was wrong"),
     "partial": PartialTold(text="it does not say what is missing"),
+    "failed": GaveUp(text="it does not say why"),
 }
 """What an agent owns up to by the tag alone."""
 
@@ -147,6 +149,8 @@ def _event(name: str, text: str) -> AgentEvent:
             return _answer(text)
         case "proposal":
             return _proposal(text)
+        case "failed":
+            return GaveUp(text=text)
         case "verdict":
             return _verdict(text)
         case "rule":

@@ -12,10 +12,10 @@ from musician.agents.acp.connection import Answer, Wire
 from musician.agents.acp.context import ContextGauge
 from musician.agents.acp.failures import of_refused_request
 from musician.agents.acp.permission import asked_for, purpose, tool_name
-from musician.agents.acp.prompt import after_refusal, prompt_of
 from musician.agents.acp.turn import Turn
 from musician.agents.hearing import Hearing
 from musician.agents.port import AgentEvent, Complained, Piece, PieceKind, Tell, ToolCall, ToolUsed
+from musician.agents.prompts import after_refusal, prompt_of
 from musician.protocol.musician.inputs import ContextTold, PieceEnded, PieceEnding
 
 LIMIT_PATIENCE_S = 10.0
@@ -207,6 +207,8 @@ class Performance:
         if reason in _UNFINISHED:
             words = f": {self._hearing.last_words}" if self._hearing.last_words else ""
             return self._ended(PieceEnding.FAILED, f"{_UNFINISHED[reason]}{words}")
+        if self._hearing.gave_up:
+            return self._ended(PieceEnding.FAILED, self._hearing.gave_up)
         is_told = self._piece.kind is PieceKind.AGENT
         return self._ended(PieceEnding.DONE, self._hearing.tail() if is_told else "")
 
