@@ -144,8 +144,8 @@ def test_an_instruction_file_is_a_task_two_levels_up() -> None:
                 ),
                 (
                     "i.md:3: the key `instructions`; expected one of task, plan, title, files, danger, after, agent, "
-                    "review, reviewer, test, setup, isolation, labels, pause-siblings-at, "
-                    "copy, share, may-change, may-pass-before, changes"
+                    "review, reviewer, isolation, test, setup, copy, share, labels, "
+                    "pause-siblings-at, may-change, may-pass-before, changes"
                 ),
             ],
         ),

@@ -88,14 +88,14 @@ GOLDEN = {
         [
             (
                 "P.md:8: the key `reveiw`; expected `review` (the keys here are files, danger, after, agent, review, "
-                "reviewer, test, setup, isolation, labels, pause-siblings-at, "
-                "copy, share, may-change, may-pass-before, changes, instructions)"
+                "reviewer, isolation, test, setup, copy, share, labels, "
+                "pause-siblings-at, may-change, may-pass-before, changes, instructions)"
             ),
             "P.md:10: the key `files` a second time; expected it once (first in line 9)",
             (
                 "P.md:11: the key `zzz`; expected one of files, danger, after, agent, review, "
-                "reviewer, test, setup, isolation, labels, pause-siblings-at, "
-                "copy, share, may-change, may-pass-before, changes, instructions"
+                "reviewer, isolation, test, setup, copy, share, labels, "
+                "pause-siblings-at, may-change, may-pass-before, changes, instructions"
             ),
         ],
     ),
@@ -141,8 +141,8 @@ GOLDEN = {
         [
             (
                 "P.md:8: the key `?`; expected one of files, danger, after, agent, review, "
-                "reviewer, test, setup, isolation, labels, pause-siblings-at, "
-                "copy, share, may-change, may-pass-before, changes, instructions"
+                "reviewer, isolation, test, setup, copy, share, labels, "
+                "pause-siblings-at, may-change, may-pass-before, changes, instructions"
             ),
         ],
     ),

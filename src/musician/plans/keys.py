@@ -7,8 +7,8 @@ is named after them (D8, B43).
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import field
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -59,20 +59,13 @@ class Keys:
 
     def over(self, other: "Keys") -> "Keys":
         """These keys, completed by those of ``other``."""
-        added = {name: getattr(other, name) for name in _names() if getattr(self, name) is None}
+        added = {name: getattr(other, name) for name in Keys.__annotations__ if getattr(self, name) is None}
         return replace(self, **added, lines={**other.lines, **self.lines})
 
     @property
     def of_tasks(self) -> "Keys":
         """Of a plan's keys those that hold for each of its tasks that does not say otherwise."""
-        return Keys(**{name: getattr(self, name) for name in _FOR_TASKS})
-
-
-_FOR_TASKS = ("agent", "review", "reviewer", "isolation", "test", "setup", "copy", "share")
-
-
-def _names() -> Iterator[str]:
-    return (each.name for each in fields(Keys) if each.name != "lines")
+        return Keys(**{name: getattr(self, name) for name in _SHARED_CHECKS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,17 +186,22 @@ def _one_of(values: type[StrEnum]) -> _Check:
     return check
 
 
-_PLAN_CHECKS: dict[str, _Check] = {
-    "plan": _id,
-    "title": _title,
-    "setup": _command,
-    "test": _command,
+_SHARED_CHECKS: dict[str, _Check] = {
     "agent": _agent,
     "review": _one_of(Review),
     "reviewer": _text,
     "isolation": _one_of(Isolation),
+    "test": _command,
+    "setup": _command,
     "copy": _paths,
     "share": _paths,
+}
+"""A plan says these for each of its tasks that does not say otherwise."""
+
+_PLAN_CHECKS: dict[str, _Check] = {
+    "plan": _id,
+    "title": _title,
+    **_SHARED_CHECKS,
     "require": _one_of(Require),
 }
 
@@ -211,16 +209,9 @@ _TASK_CHECKS: dict[str, _Check] = {
     "files": _paths,
     "danger": _paths,
     "after": _ids,
-    "agent": _agent,
-    "review": _one_of(Review),
-    "reviewer": _text,
-    "test": _command,
-    "setup": _command,
-    "isolation": _one_of(Isolation),
+    **_SHARED_CHECKS,
     "labels": _texts,
     "pause-siblings-at": _numbers,
-    "copy": _paths,
-    "share": _paths,
     "may-change": _globs,
     "may-pass-before": _yes_or_no,
     "changes": _one_of(Changes),

@@ -8,10 +8,7 @@ from musician.plans.markdown import Document, Heading
 from musician.plans.model import MAX_TITLE_CHARACTERS, Checkpoint, Review, Step, TaskSpec
 from musician.plans.problems import Report, control_characters
 
-_OF_A_TASK = (
-    *("files", "danger", "after", "labels", "agent", "review", "reviewer", "isolation", "test", "setup"),
-    *("pause_siblings_at", "copy", "share", "may_change", "may_pass_before", "changes"),
-)
+_OF_A_TASK = TaskSpec.__annotations__.keys() & Keys.__annotations__.keys() - {"title"}
 _SHORT_TITLE = f"at most {MAX_TITLE_CHARACTERS}, and the rest as text below it"
 
 
