@@ -17,7 +17,6 @@ from musician.protocol.claim import Claim
 from musician.protocol.conductor.opinion import Judgement, Opinion
 from musician.protocol.errors import DatabaseUnusable
 from musician.protocol.journal import Entry, EntryKind
-from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.policy.forbidden import Act, Refusal
 from musician.protocol.proposals import Draft, ProposalType
@@ -30,6 +29,7 @@ from musician.store.sqlite.store import SqliteStore
 from musician.testing.observed_store import COMMIT, failing_at, observed
 from musician.testing.simulation.clock import set_clock
 from tests.conftest import verify, walk_to
+from tests.said import farewell, report, resumption, submission
 from tests.service.conftest import everything
 from tests.service.test_plan_verbs import lock, paths, plan, task
 
@@ -120,7 +120,7 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
     "accept_proposal": lambda s: service.accept_proposal(s, 1, lambda kept: "landed.md"),
     "acknowledge": lambda s: service.acknowledge(s, claim(WORKING), service.messages_of(s, WORKING)[-1].id),
     "amend_plan": lambda s: service.amend_plan(s, AMENDED, instructions=paths(AMENDED), withdrawn=("task-22",)),
-    "announce": lambda s: service.announce(s, claim(WORKING), "here I am", NOTE),
+    "announce": lambda s: service.announce(s, claim(WORKING), resumption(), NOTE),
     "ask": lambda s: service.ask(s, claim(WORKING), "left or right?", NOTE),
     "ask_human": lambda s: service.ask_human(s, SUBMITTED, kind="ruling", subject_id=7, text="may it?"),
     "beat": lambda s: service.beat(s, claim(WORKING)),
@@ -136,8 +136,7 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
     "end_client": lambda s: service.end_client(s, claim(WORKING).session_id, reason="other"),
     "end_subagent": lambda s: service.end_subagent(s, "sub"),
     "execute": lambda s: service.execute(s, claim(WORKING).session_id, SAYS),
-    "exit_task": lambda s: service.exit_task(s, claim(WORKING), reason="context", notice="off", handoff_path="h",
-                                             handoff="go on", entries=(NOTE,)),
+    "exit_task": lambda s: service.exit_task(s, claim(WORKING), farewell(), handoff="go on", entries=(NOTE,)),
     "fence": lambda s: service.fence(s, WORKING, epoch=1),
     "finish_conducting": lambda s: service.finish_conducting(s, CONDUCTING, LOCKED.plan_id),
     "go_on": lambda s: service.go_on(s, PAUSED),
@@ -166,8 +165,8 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
     "record_process": lambda s: service.record_process(s, claim(WORKING), "agent", PROCESS),
     "reject_proposal": lambda s: service.reject_proposal(s, 1, "no"),
     "reopen": lambda s: service.reopen(s, LEFT),
-    "report": lambda s: service.report(s, claim(WORKING), MessageType.ERROR, "ERROR (Retry 1/5):", last_error="it",
-                                       entries=(NOTE,), document=("report.md", "how")),
+    "report": lambda s: service.report(s, claim(WORKING), report(), last_error="it", entries=(NOTE,),
+                                       document=("report.md", "how")),
     "request_exit": lambda s: service.request_exit(s, WORKING, "leave", urgent=True),
     "resolve_asks": lambda s: service.resolve_asks(s, WORKING, "it may"),
     "resume": lambda s: service.resume(s, claim(SENT_BACK), NOTE),
@@ -175,7 +174,7 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
     "send": lambda s: service.send(s, WORKING, "look out", urgent=True, grants=(Act.PUSH,)),
     "start_conducting": lambda s: service.start_conducting(s, "next", other_is_alive=False, settings=Settings()),
     "store_verification": lambda s: verify(s, claim(WORKING)),
-    "submit": lambda s: service.submit(s, claim(VERIFIED), MessageType.REVIEW_REQUEST, "please", entries=(NOTE,),
+    "submit": lambda s: service.submit(s, claim(VERIFIED), submission(), entries=(NOTE,),
                                        commit_id="c", tree_id="t", changed_files=1),
     "take_over": lambda s: service.take_over(s, FENCED, "go on", reason="died", handoff=("h", "as far as seen")),
     "tell_conductor": lambda s: service.tell_conductor(s, claim(WORKING).session_id, "by the way"),
@@ -273,7 +272,7 @@ def test_a_verb_writes_its_message_before_the_state(stages: Callable[[], SqliteS
         assert message_type in wanted or not (wanted or message_type)
 
 
-STATEMENTS = {"record": 4, "begin_piece": 3, "beat": 3, "claim": 11, "submit": 9, "judge": 7, "complete": 7}
+STATEMENTS = {"record": 4, "begin_piece": 3, "beat": 3, "claim": 11, "submit": 10, "judge": 7, "complete": 7}
 """Of the transactions that a task is made of, the commit among them. Each costs some 20 microseconds of every step."""
 
 
