@@ -8,7 +8,7 @@ import click
 from musician.cli.context import App
 from musician.cli.manual import manual_session, tell
 from musician.cli.options import command, context_option, parse_text, session_options, task_argument
-from musician.protocol.messages.submissions import ROUGHEST
+from musician.protocol.rules.review import ROUGHEST
 from musician.runtime.manual.submitting import submit_checkpoint
 
 

@@ -1,21 +1,31 @@
 """The codec of each kind of value a message's field can have (D14)."""
 
+from functools import partial
+
 from musician.protocol.errors import BadField
 from musician.protocol.messages.forms import Codec
 from musician.protocol.messages.particulars import (
     ABSENT,
+    MOST_PCT,
     AgentsRemaining,
     Counted,
     Deviations,
     KeyOutput,
     Nth,
     SelfCorrection,
+    check_count,
+    check_line,
+    check_optional_line,
+    check_optional_path,
+    check_pct,
+    check_text,
     read_estimate,
     read_int,
     read_pct,
     show_int,
     show_pct,
 )
+from musician.protocol.rules.review import ROUGHEST
 
 
 def _show_retry(nth: Nth | None) -> str:
@@ -32,7 +42,7 @@ def _show_nth(value: Nth | None) -> str:
 
 
 def _show_score(value: int | None) -> str:
-    return f"{show_int(value)}/9"
+    return f"{show_int(value)}/{ROUGHEST}"
 
 
 def _show_outputs(outputs: tuple[KeyOutput, ...]) -> str:
@@ -57,28 +67,39 @@ def _read_budget(text: str) -> float:
     return value
 
 
+def _check_score(name: str, value: int | None) -> None:
+    if value is not None and not 0 <= value <= ROUGHEST:
+        raise BadField(field=name, value=value, reason=f"use 0 to {ROUGHEST}")
+
+
 def _same(text: str) -> str:
     return text
 
 
-TEXT: Codec[str] = Codec(render=_same, parse=_same, unknown="")
-LINE: Codec[str] = Codec(render=_same, parse=str.strip, unknown="")
+TEXT: Codec[str] = Codec(render=_same, parse=_same, unknown="", check=check_text)
+LINE: Codec[str] = Codec(render=_same, parse=str.strip, unknown="", check=check_line)
 IN_BRACKETS: Codec[str] = Codec(
-    render=lambda text: f" ({text})" if text else "", parse=lambda text: text[2:-1], unknown=""
+    render=lambda text: f" ({text})" if text else "",
+    parse=lambda text: text[2:-1],
+    unknown="",
+    check=check_text,
 )
 OPTIONAL_LINE: Codec[str | None] = Codec(
-    render=lambda line: line or "unknown", parse=_read_optional, unknown=None
+    render=lambda line: line or "unknown", parse=_read_optional, unknown=None, check=check_optional_line
 )
 OPTIONAL_PATH: Codec[str | None] = Codec(
-    render=lambda path: path or "N/A", parse=_read_optional, unknown=None
+    render=lambda path: path or "N/A", parse=_read_optional, unknown=None, check=check_optional_path
 )
-COUNT: Codec[int | None] = Codec(render=show_int, parse=read_int, unknown=None)
-SCORE: Codec[int | None] = Codec(render=_show_score, parse=read_int, unknown=None)
-PCT: Codec[float | None] = Codec(render=show_pct, parse=read_pct, unknown=None)
+COUNT: Codec[int | None] = Codec(render=show_int, parse=read_int, unknown=None, check=check_count)
+SCORE: Codec[int | None] = Codec(render=_show_score, parse=read_int, unknown=None, check=_check_score)
+PCT: Codec[float | None] = Codec(render=show_pct, parse=read_pct, unknown=None, check=check_pct)
 ESTIMATE: Codec[float | None] = Codec(
-    render=lambda pct: f"~{show_pct(pct)}", parse=read_estimate, unknown=None
+    render=lambda pct: f"~{show_pct(pct)}",
+    parse=read_estimate,
+    unknown=None,
+    check=partial(check_pct, most=MOST_PCT),
 )
-BUDGET: Codec[float] = Codec(render=show_pct, parse=_read_budget, unknown=65.0)
+BUDGET: Codec[float] = Codec(render=show_pct, parse=_read_budget, unknown=65.0, check=check_pct)
 NTH_BY_OF: Codec[Nth | None] = Codec(render=_show_nth, parse=Nth.parse, unknown=None)
 RETRY: Codec[Nth | None] = Codec(render=_show_retry, parse=_read_retry, unknown=None)
 SELF_CORRECTION: Codec[SelfCorrection] = Codec(

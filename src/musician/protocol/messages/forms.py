@@ -31,13 +31,22 @@ _DEEPER = len(_VALUE_INDENT) - len(_FIELD_INDENT)
 _FIELD_LINE = re.compile(r"(?P<indent>[ \t]*)(?:[-*] )?(?P<label>[^:]+):(?P<rest>.*)", re.DOTALL)
 
 
+def _any_value(_name: str, _value: object) -> None:
+    """Nothing is to be checked that the value's own class does not check."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Codec(Generic[T]):
-    """A value as text and back; ``parse`` raises :class:`BadField`, ``unknown`` is what is not there."""
+    """A value as text and back; ``unknown`` is what is not there.
+
+    ``parse`` raises :class:`BadField` for a text that is no value, and ``check``, given the field's name too, for a
+    value that no message may carry.
+    """
 
     render: Callable[[T], str]
     parse: Callable[[str], T]
     unknown: T
+    check: Callable[[str, T], None] = _any_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +107,13 @@ class Form:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "start", self.heading.partition("{")[0].rstrip(" ("))
+
+    def check(self, message: object) -> None:
+        """:class:`BadField` for the first value that the message may not carry."""
+        for name, codec in self.words.items():
+            codec.check(name, getattr(message, name))
+        for each in self.fields:
+            each.codec.check(each.attribute, getattr(message, each.attribute))
 
     def render(self, message: object) -> str:
         """The message's text, without a line end at its end."""
@@ -181,6 +197,9 @@ class Message:
 
     __slots__ = ()
     form: ClassVar[Form]
+
+    def __post_init__(self) -> None:
+        self.form.check(self)
 
     def render(self) -> str:
         """The text to store; it has no line end at its end."""

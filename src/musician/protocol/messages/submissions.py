@@ -29,18 +29,11 @@ from musician.protocol.messages.particulars import (
     KeyOutput,
     Nth,
     SelfCorrection,
-    check_count,
-    check_optional_path,
-    check_pct,
-    check_text,
 )
 from musician.protocol.values import dataclass
 
 FINAL = "final"
 """The reason of every completion."""
-
-ROUGHEST = 9
-"""Smoothness runs from 0, smooth, to this."""
 
 _FIELDS = (
     Field(label="Checkpoint", attribute="checkpoint", codec=NTH_BY_OF),
@@ -77,15 +70,6 @@ class _Submission(Message):
     smoothness: int | None
     key_outputs: tuple[KeyOutput, ...]
     reason: str
-
-    def __post_init__(self) -> None:
-        check_pct("context_usage_pct", self.context_usage_pct)
-        check_optional_path("proposal", self.proposal)
-        check_count("files_modified", self.files_modified)
-        for name in ("summary", "tests", "reason"):
-            check_text(name, getattr(self, name))
-        if self.smoothness is not None and not 0 <= self.smoothness <= ROUGHEST:
-            raise BadField(field="smoothness", value=self.smoothness, reason=f"use 0 to {ROUGHEST}")
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -127,7 +111,12 @@ def _read_final(text: str) -> str:
     return FINAL if text.strip().lower() == FINAL else text
 
 
-_FINAL: Codec[str] = Codec(render=str, parse=_read_final, unknown=FINAL)
+def _check_final(name: str, value: str) -> None:
+    if value != FINAL:
+        raise BadField(field=name, value=value, reason=f"a completion's reason is {FINAL!r}")
+
+
+_FINAL: Codec[str] = Codec(render=str, parse=_read_final, unknown=FINAL, check=_check_final)
 _COMPLETION_FIELDS = (
     *_FIELDS[:6],
     Field(label="Report", attribute="report", codec=OPTIONAL_PATH),
@@ -154,9 +143,6 @@ class Completion(_Submission):
 
     def __post_init__(self) -> None:
         _Submission.__post_init__(self)
-        check_optional_path("report", self.report)
-        if self.reason != FINAL:
-            raise BadField(field="reason", value=self.reason, reason=f"a completion's reason is {FINAL!r}")
         if self.checkpoint is not None and self.checkpoint.number != self.checkpoint.of:
             raise BadField(
                 field="checkpoint",

@@ -31,21 +31,16 @@ from musician.protocol.messages.codecs import (
 from musician.protocol.messages.forms import Field, Form, Message
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.particulars import (
-    MOST_PCT,
     AgentsRemaining,
     Counted,
     Deviations,
     KeyOutput,
     Nth,
     SelfCorrection,
-    check_line,
-    check_optional_line,
-    check_optional_path,
-    check_pct,
     check_text,
 )
 from musician.protocol.names import check_task_id
-from musician.protocol.values import dataclass
+from musician.protocol.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,12 +76,6 @@ class ErrorReport(Message):
         ),
         closing="Awaiting conductor fix proposal",
     )
-
-    def __post_init__(self) -> None:
-        check_pct("context_usage_pct", self.context_usage_pct)
-        check_text("error", self.error)
-        check_text("suggested_investigation", self.suggested_investigation)
-        check_optional_path("report", self.report)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,18 +118,22 @@ class ContextWarning(Message):
         closing="Awaiting conductor instructions",
     )
 
-    def __post_init__(self) -> None:
-        check_pct("context_usage_pct", self.context_usage_pct)
-        check_pct("to_checkpoint_pct", self.to_checkpoint_pct, most=MOST_PCT)
-        check_pct("budget_pct", self.budget_pct)
-        check_text("recommendation", self.recommendation)
-
     @property
     def projected_pct(self) -> float | None:
         """The usage at the next checkpoint, None where either part is unknown."""
         if self.context_usage_pct is None or self.to_checkpoint_pct is None:
             return None
         return self.context_usage_pct + self.to_checkpoint_pct
+
+
+def _check_task(name: str, value: str) -> None:
+    try:
+        check_task_id(value)
+    except BadId as error:
+        raise BadField(field=name, value=value, reason=error.remedy) from error
+
+
+_TASK = replace(LINE, check=_check_task)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,20 +152,19 @@ class ClaimBlockedNotice(Message):
             r"(?: Conductor intervention needed\.)?\s*",
             re.DOTALL,
         ),
-        words={"task_id": LINE, "reason": IN_BRACKETS},
+        words={"task_id": _TASK, "reason": IN_BRACKETS},
         fields=(Field(label="Context Usage", attribute="context_usage_pct", codec=PCT),),
         closing="Created fallback row to exit cleanly. Conductor intervention needed.",
     )
 
-    def __post_init__(self) -> None:
-        check_pct("context_usage_pct", self.context_usage_pct)
-        check_text("reason", self.reason)
-        try:
-            check_task_id(self.task_id)
-        except BadId as error:
-            raise BadField(field="task_id", value=self.task_id, reason=error.remedy) from error
+
+def _check_reason(name: str, value: str) -> None:
+    check_text(name, value)
+    if not value.strip():
+        raise BadField(field=name, value=value, reason="say why the session ends")
 
 
+_REASON = replace(TEXT, check=_check_reason)
 _NO_PROPOSALS = Counted(count=0)
 
 
@@ -193,7 +185,7 @@ class HandoffNotice(Message):
     form: ClassVar[Form] = Form(
         heading="EXITED: {reason}",
         heading_pattern=re.compile(r"EXITED: (?P<reason>.*)", re.DOTALL),
-        words={"reason": TEXT},
+        words={"reason": _REASON},
         fields=(
             Field(label="HANDOFF", attribute="handoff_path", codec=OPTIONAL_PATH),
             Field(label="Context Usage", attribute="context_usage_pct", codec=PCT),
@@ -204,14 +196,6 @@ class HandoffNotice(Message):
             Field(label="Key Outputs", attribute="key_outputs", codec=KEY_OUTPUTS, optional=True),
         ),
     )
-
-    def __post_init__(self) -> None:
-        check_pct("context_usage_pct", self.context_usage_pct)
-        for name in ("reason", "last_completed_step", "remaining_steps"):
-            check_text(name, getattr(self, name))
-        if not self.reason.strip():
-            raise BadField(field="reason", value=self.reason, reason="say why the session ends")
-        check_optional_path("handoff_path", self.handoff_path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,10 +247,3 @@ class Resumption(Message):
             Field(label="Estimated remaining work", attribute="estimate", codec=TEXT, optional=True),
         ),
     )
-
-    def __post_init__(self) -> None:
-        check_line("worked_by", self.worked_by)
-        check_pct("context_usage_pct", self.context_usage_pct)
-        for name in ("handoff", "assessment", "verification", "resuming_from", "estimate"):
-            check_text(name, getattr(self, name))
-        check_optional_line("previous_session", self.previous_session)
