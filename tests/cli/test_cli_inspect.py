@@ -206,6 +206,18 @@ def test_headroom_ends_as_the_sources_say(
     assert document["lines"] == done.out.splitlines()
 
 
+def test_headroom_needs_no_file_of_a_session_that_keeps_a_journal(claimed: Path, call: Call) -> None:
+    """D25.4: what temp/ has lost, or a session has written over, the database knows."""
+    call("step", "1", "start", "1", "--context", "12")
+    call("deviation", "1", "low", "another way", "--context", "63")
+    write_status(claimed, STATUS.format(pct=5))
+    assert (
+        result(call("headroom", "1", expect=1).out.splitlines()) == "=== RESULT: CAUTION (context at 63%) ==="
+    )
+    (claimed / "temp" / "task-01-status").unlink()
+    assert "Steps:       0 completed, step 1 in progress" in call("headroom", "1", expect=1).out
+
+
 def test_headroom_without_a_status_file_names_where_it_looked(ready: Path, call: Call) -> None:
     done = call("headroom", "#2", expect=1)
     assert f"ERROR: Status file not found at {ready / 'temp' / 'task-02-status'}" in done.out

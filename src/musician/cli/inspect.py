@@ -1,5 +1,7 @@
 """The sources' three scripts as commands: they look, say what they see, and end with the sources' exit codes (D22)."""
 
+from contextlib import suppress
+
 import click
 
 from musician.cli.context import App
@@ -11,7 +13,7 @@ from musician.protocol.inspections import headroom as judge_headroom
 from musician.protocol.inspections import validate as judge_row
 from musician.protocol.inspections import verify_temp as judge_temp
 from musician.protocol.names import check_session_id
-from musician.reporting.inspecting import read_status, row_facts, temp_facts
+from musician.reporting.inspecting import measured_status, read_status, row_facts, temp_facts
 
 
 @command("validate")
@@ -52,11 +54,13 @@ def verify_temp(context: click.Context, app: App, task_id: str) -> None:
 @click.pass_obj
 @click.pass_context
 def headroom(context: click.Context, app: App, task_id: str) -> None:
-    """How much context the session on TASK has left, by its status file.
+    """How much context the session on TASK has left, by its journal; of one that keeps none by its status file.
 
     Exit code 0 is healthy, 1 caution (from 60 %, after a self-correction, or nothing known), 2 critical (from 75 %).
     """
     status, path = read_status(app.root, task_id)
+    with suppress(NotInitialised):
+        status = measured_status(app.store, task_id) or status
     _tell(context, app, judge_headroom(status, task_id=task_id, path=path))
 
 

@@ -150,7 +150,7 @@ def verify_temp(found: TempFacts) -> Inspection:
 
 
 def headroom(status: str | None, *, task_id: str, path: str) -> Inspection:
-    """Context used and left, by the status file; exit code 0 healthy, 1 caution or no data, 2 critical."""
+    """Context used and left, by a status file's lines; exit code 0 healthy, 1 caution or no data, 2 critical."""
     title = f"=== Context Headroom: {task_id} ==="
     if status is None:
         missing = f"ERROR: Status file not found at {path}"

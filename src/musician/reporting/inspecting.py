@@ -8,12 +8,15 @@ import os
 import re
 from pathlib import Path
 
+from musician import service
 from musician.protocol.inspections import RowFacts, TempFacts
+from musician.protocol.journal import status_line
 from musician.protocol.names import fallback_id
 from musician.store.port import Store
 from musician.store.queries.history import History
 from musician.store.queries.messages import Messages
 from musician.store.queries.tasks import Tasks
+from musician.store.queries.work import Work
 from musician.trees.git import shown
 from musician.trees.root import Root
 
@@ -60,6 +63,20 @@ def temp_facts(root: Root, task_id: str) -> TempFacts:
         handoff_path=shown(bytes(handoff)),
         others=tuple(shown(os.fsencode(name)) for name in others[:MOST_OTHERS]),
     )
+
+
+def measured_status(store: Store, task_id: str) -> str | None:
+    """The journal as a status file has it, where the present session's says how full its context is.
+
+    None where it does not, as a raw writer's: then only the file can tell.
+    """
+    with store.read() as tx:
+        row = tx.one(Tasks.task, task_id=task_id)
+        journal = tuple(tx.all(Work.journal_of_task, task_id=task_id))
+    own = (each for each in journal if row is not None and each.claim_epoch == row.claim_epoch)
+    if all(each.context_pct is None for each in own):
+        return None
+    return "\n".join(status_line(service.as_entry(each)) for each in journal)
 
 
 def read_status(root: Root, task_id: str) -> tuple[str | None, str]:
