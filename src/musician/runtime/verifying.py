@@ -2,7 +2,8 @@
 
 The plain run of the commands, on purpose. The stages look at a change line by line (which tests it concerns, whether
 new ones can fail, coverage, what was left behind), and have done so on this very change, at the checkpoint that was
-submitted; all tests are run here anyway, so there is none to select. What a merge can break besides tests is how the
+submitted; all tests are run here anyway, so there is none to select. What a raw writer submits has been through no
+stage: it goes through all of them here. What a merge can break besides tests is how the
 files hold together: two changes that are each sound can close an import cycle. With ``since`` that is looked at too.
 """
 
@@ -18,7 +19,9 @@ from musician.protocol.settings import Settings
 from musician.runtime.world import WORLD, World
 from musician.trees.root import Root
 from musician.verification.baseline import Before
+from musician.verification.earlier import earlier_of
 from musician.verification.result import VerificationResult
+from musician.verification.select import full_commands
 
 
 async def verify_by_hand(
@@ -43,7 +46,7 @@ async def verify_by_hand(
         tree=tree,
         tree_id=await run_sync(world.tree_id, tree),
         log=log,
-        env={"MUSICIAN_TASK": task.task_id, "MUSICIAN_ROOT": str(root.path), **python_environment()},
+        env=_environment(root, task),
         time_limit_s=settings.time.verification_limit_s,
         checkpoint=checkpoint,
         full=True,
@@ -51,6 +54,40 @@ async def verify_by_hand(
         since=since,
         before=before,
     )
+
+
+async def verify_unseen(
+    root: Root,
+    task: TaskSpec,
+    *,
+    tree: Path,
+    start: str,
+    log: Path,
+    checkpoint: int,
+    settings: Settings,
+    before: Before | None = None,
+    world: World = WORLD,
+) -> VerificationResult:
+    """Work that no session of ours has verified: by all stages, over all since ``start``, where it began (D26)."""
+    return await world.verify_checkpoint(
+        full_commands(task, checkpoint),
+        tree=tree,
+        tree_id=await run_sync(world.tree_id, tree),
+        log=log,
+        env=_environment(root, task),
+        settings=settings,
+        checkpoint=checkpoint,
+        final=True,
+        on_process=nobody_records,
+        earlier=earlier_of((), checkpoint=checkpoint, start=start),
+        may_change=task.may_change,
+        may_pass_before=task.may_pass_before,
+        before=before,
+    )
+
+
+def _environment(root: Root, task: TaskSpec) -> dict[str, str]:
+    return {"MUSICIAN_TASK": task.task_id, "MUSICIAN_ROOT": str(root.path), **python_environment()}
 
 
 def python_environment() -> dict[str, str]:

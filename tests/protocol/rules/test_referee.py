@@ -4,7 +4,7 @@ import pytest
 
 from musician.protocol.conductor import acts, orchestra
 from musician.protocol.conductor import engine as c
-from musician.protocol.conductor.opinion import Judgement, Opinion, judge_by_opinion
+from musician.protocol.conductor.opinion import Judgement, Opinion, before_asking, judge_by_opinion
 from musician.protocol.journal import Entry, EntryKind, Progress
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.rules.referee import Finding, FindingKind, may_change
@@ -18,6 +18,7 @@ from musician.protocol.rules.review import (
 )
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.protocol.values import replace
 
 FOUND = Finding(kind=FindingKind.REMOVED, text="tests/test_a.py: a::b")
 SUBMITTED = Submission(
@@ -59,6 +60,16 @@ def test_the_rules_let_no_finding_pass() -> None:
     verdict = judge_by_rule(SUBMITTED, Settings())
     assert verdict.kind is VerdictKind.ASK_HUMAN
     assert verdict.reasons == ("needs a judge: removed test: tests/test_a.py: a::b", "needs a judge: another")
+
+
+def test_what_the_conductor_alone_has_found_goes_to_a_person_whoever_judges() -> None:
+    """D26.4: of a raw writer's work no journal says it, so no agent could rule it by its number."""
+    found = Evidence(verification=Verification.GREEN, full=True, findings=(str(FOUND),))
+    raw = replace(SUBMITTED, evidence=found, findings=())
+    for verdict in (judge_by_rule(raw, Settings()), before_asking(raw, Settings())):
+        assert verdict is not None
+        assert verdict.kind is VerdictKind.ASK_HUMAN
+        assert verdict.reasons == ("needs a judge: removed test: tests/test_a.py: a::b",)
 
 
 def test_a_reviewing_agent_rules_each_by_its_number() -> None:

@@ -50,13 +50,15 @@ class Verification(StrEnum):
 class Evidence:
     """``full``: everything was run, as the last checkpoint demands (REF-8); ``detail`` is one line.
 
-    ``changed_files``: how many the task has changed in all, None where nobody counted.
+    ``changed_files``: how many the task has changed in all, None where nobody counted. ``findings`` are what needs a
+    judge (D26) in work that the conductor alone has verified: no journal has them, so no agent can rule them.
     """
 
     verification: Verification
     full: bool
     detail: str = ""
     changed_files: int | None = None
+    findings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,9 +187,11 @@ def needs_a_judge(finding: str) -> str:
 
 
 def limits_of_review(submission: Submission, settings: Settings) -> tuple[str, ...]:
-    """What goes to a person whoever judges: it cannot be verified, it goes round in circles, its estimate is broken."""
-    concerns = []
+    """What goes to a person whoever judges: it cannot be verified, it goes round in circles, its estimate is broken, or
+    its findings are not written down where an agent could rule them.
+    """
     evidence = submission.evidence
+    concerns = [] if evidence is None else [needs_a_judge(finding) for finding in evidence.findings]
     if evidence is not None and evidence.verification is Verification.CANNOT_RUN:
         concerns.append(_with_detail("the verification cannot run", evidence))
     if evidence is not None and evidence.verification is Verification.FLAKY:

@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Any
 
 import anyio
 import anyio.abc
@@ -23,8 +24,9 @@ from musician.runtime.conductor.merging import Merger
 from musician.runtime.conductor.reviewing import ask_reviewer
 from musician.runtime.owners import last_epoch, lives
 from musician.runtime.plantrees import PlanTrees
+from musician.runtime.resuming.resumption import checkpoint_number
 from musician.runtime.takeover import take_over
-from musician.runtime.verifying import verify_by_hand
+from musician.runtime.verifying import verify_by_hand, verify_unseen
 from musician.runtime.world import WORLD, Musician, World
 from musician.store.port import Store
 from musician.trees.branches import branch_of
@@ -207,26 +209,33 @@ class Performer:
         """Everything up to the submitted checkpoint, by the conductor's own hand (D18)."""
         task = self.plan.task(act.task_id)
         view = await run_sync(partial(service.task_view, self.store, act.task_id))
-        number = view.verifications[-1].checkpoint if view.verifications else len(task.checkpoints)
+        submitted = view.submissions[-1]
+        was_seen = any(row.submission_id == act.message_id for row in view.verifications)
+        number = checkpoint_number(submitted) or len(task.checkpoints)
         tree, begun_at = await run_sync(self.trees.work_of, task)
-        result = await verify_by_hand(
-            self.root,
-            task,
-            full_commands(task, number),
-            tree=tree,
-            log=self.root.logs_dir / f"{act.task_id}.review.log",
-            checkpoint=number,
-            settings=self.settings,
-            before=self.merger.baselines(task).at(begun_at),
-            world=self.world,
-        )
+        options: dict[str, Any] = {
+            "tree": tree,
+            "log": self.root.logs_dir / f"{act.task_id}.review.log",
+            "checkpoint": number,
+            "settings": self.settings,
+            "before": self.merger.baselines(task).at(begun_at),
+            "world": self.world,
+        }
+        if was_seen:
+            result = await verify_by_hand(self.root, task, full_commands(task, number), **options)
+        else:
+            result = await verify_unseen(self.root, task, start=begun_at, **options)
         outcome = outcome_of(result)
         detail = "" if outcome is Verification.GREEN else result.tests_line()
-        changed = view.submissions[-1].changed_files
+        changed = submitted.changed_files
         if changed is None:  # a raw writer's
             changed = await run_sync(self.trees.changed, tree)
         self.memory.full_evidence[act.message_id] = Evidence(
-            verification=outcome, full=True, detail=detail, changed_files=changed
+            verification=outcome,
+            full=True,
+            detail=detail,
+            changed_files=changed,
+            findings=() if was_seen else result.to_judge(),
         )
 
     # -- ending -----------------------------------------------------------------------------------------------
