@@ -152,7 +152,10 @@ def test_a_question_that_no_conductor_has_handed_on_is_listed_until_it_is_answer
         service.ask(store, claim, "which file?\n  Context Usage: unknown")
     listed = call("review", "list", "--json").json["waiting"]
     assert [(each["task_id"], each["needs_human"]) for each in listed] == [("task-01", "which file?")]
-    assert "needs a person: question: which file?" in call("review", "show", "1").out
+    shown = call("review", "show", "1").out
+    assert "needs a person: question: which file?" in shown
+    assert 'musician send task-01 "your answer"' in shown
+    assert "needs a person: question: which file?" in call("status", "1").out
     call("send", "1", "the first")
     assert call("review", "list").out == "nothing waits\n"
 

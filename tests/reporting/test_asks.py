@@ -2,7 +2,8 @@
 
 import pytest
 
-from musician.reporting.asks import worded
+from musician.reporting.asks import asked
+from musician.store.rows import HumanRow
 
 LOG = "; see .musician/logs/task-01.agent.log"
 
@@ -17,4 +18,14 @@ LOG = "; see .musician/logs/task-01.agent.log"
     ],
 )
 def test_what_waits_is_one_line_with_the_place_of_its_log(text: str, shown: str) -> None:
-    assert worded(("error", text)) == f"error: {shown}"
+    ask = HumanRow(
+        id=1,
+        task_id="task-01",
+        kind="error",
+        subject_id=1,
+        text=text,
+        at="",
+        resolved_at=None,
+        resolution=None,
+    )
+    assert asked(ask) == f"error: {shown}"

@@ -1,6 +1,7 @@
 """The human conductor: look at what waits for a judgement, and judge it (D7, D18)."""
 
 import json
+from collections.abc import Sequence
 
 import click
 
@@ -8,20 +9,18 @@ from musician import service
 from musician.cli.context import App
 from musician.cli.options import command, correct_option, task_argument, text_argument
 from musician.cli.render import fields, indented, lines, show, table
-from musician.processes.output import one_line
 from musician.protocol.errors import NoRepository
 from musician.protocol.messages.corrections import with_corrections
-from musician.protocol.musician.writing import question_asked
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.rules.review import needs_a_judge
-from musician.protocol.states import TERMINAL, WAITING, State
-from musician.reporting.asks import Answer, answers_to, worded
+from musician.protocol.states import WAITING, State
+from musician.reporting.asks import Answer, answers_to, asked
+from musician.reporting.standing import Standing
 from musician.service import TaskView
-from musician.store.rows import MessageRow, VerificationRow
+from musician.store.rows import HumanRow, MessageRow, VerificationRow
 from musician.trees.branches import NO_PLAN
 from musician.trees.task_work import ChangedFile, Work, work_of
 
-_MOST_QUESTION_CHARS = 500
 _MOST_FILES = 20
 
 _VERBS = {
@@ -48,42 +47,32 @@ def review() -> None:
 @click.pass_obj
 def list_command(app: App) -> None:
     """What waits for a judgement or for a person."""
-    asked = (ask.task_id for ask in service.open_asks(app.store) if ask.task_id != CONDUCTOR)
-    task_ids = dict.fromkeys((*(row.task_id for row in service.open_tasks(app.store)), *asked))
-    views = [service.task_view(app.store, task_id) for task_id in task_ids]
-    found = [(view, _asked(app, view)) for view in views]
-    waiting = [(view, asks) for view, asks in found if view.row.state in WAITING or asks]
-    show(app, {"waiting": [_waiting(view, asks) for view, asks in waiting]})
+    about = (ask.task_id for ask in service.open_asks(app.store) if ask.task_id != CONDUCTOR)
+    task_ids = dict.fromkeys((*(row.task_id for row in service.open_tasks(app.store)), *about))
+    found = [Standing(service.task_view(app.store, task_id)) for task_id in task_ids]
+    waiting = [each for each in found if each.state in WAITING or each.waiting]
+    show(app, {"waiting": [_waiting(each) for each in waiting]})
     if app.json:
         return
     if not waiting:
         lines("nothing waits")
         return
     rows = [
-        (view.row.task_id, view.row.state, *_latest_change(view), "; ".join(map(worded, asks)))
-        for view, asks in waiting
+        (each.task_id, each.state, *_latest_change(each.view), "; ".join(map(asked, each.waiting)))
+        for each in waiting
     ]
     table(("TASK", "STATE", "MESSAGE", "TYPE", "NEEDS A PERSON"), rows)
 
 
-def _waiting(view: TaskView, asks: list[tuple[str, str]]) -> dict[str, object]:
-    latest = _latest_change(view)
+def _waiting(standing: Standing) -> dict[str, object]:
+    latest = _latest_change(standing.view)
     return {
-        "task_id": view.row.task_id,
-        "state": view.row.state,
+        "task_id": standing.task_id,
+        "state": standing.state,
         "message_id": latest[0],
         "message_type": latest[1],
-        "needs_human": "; ".join(text for _, text in asks),
+        "needs_human": "; ".join(ask.text for ask in standing.waiting),
     }
-
-
-def _asked(app: App, view: TaskView) -> list[tuple[str, str]]:
-    """Kind and text of what waits for a person; a musician's question too where no conductor has handed it on (D21)."""
-    found = [(ask.kind, ask.text) for ask in view.open_asks]
-    question = None if view.row.state in TERMINAL else view.question
-    if question is not None and not any(ask.kind == "question" for ask in view.open_asks):
-        found.append(("question", one_line(question_asked(question.message), _MOST_QUESTION_CHARS)))
-    return found
 
 
 def _latest_change(view: TaskView) -> tuple[int | None, str | None]:
@@ -122,8 +111,9 @@ def show_command(app: App, task_id: str) -> None:
         f"open deviation ({row.severity}): {'' if row.kind == 'deviation' else f'{row.item} left out: '}{row.text}"
         for row in open_deviations
     ]
-    asks = [f"needs a person: {worded(ask)}" for ask in _asked(app, view)]
-    asks += [f"  {each.command}  ({each.effect})" for each in _what_to_do(view)]
+    waiting = Standing(view).waiting
+    asks = [f"needs a person: {asked(ask)}" for ask in waiting]
+    asks += [f"  {each.command}  ({each.effect})" for each in _what_to_do(view, waiting)]
     show(
         app,
         document,
@@ -181,10 +171,10 @@ def _how_to_answer(view: TaskView) -> list[str]:
     return [f"answer it: musician review {' | '.join(verbs)}"] if verbs else []
 
 
-def _what_to_do(view: TaskView) -> list[Answer]:
+def _what_to_do(view: TaskView, asks: Sequence[HumanRow]) -> list[Answer]:
     """The commands that are no verdict, of what waits for a person."""
     plan_id = view.row.plan_id or NO_PLAN
-    found = [answer for ask in view.open_asks for answer in answers_to(ask, plan_id=plan_id)]
+    found = [answer for ask in asks for answer in answers_to(ask, plan_id=plan_id)]
     return [each for each in found if not each.command.startswith("musician review")]
 
 

@@ -156,7 +156,7 @@ def _print_one(app: App, task_id: str) -> None:
         lines(_anomaly(found))
     if view.limited_until:
         lines(_limited(view.limited_until))
-    for ask in standing.asks:
+    for ask in standing.waiting:
         lines(f"needs a person: {asked(ask)}")
 
 

@@ -95,14 +95,8 @@ JUDGED = frozenset({"review", "error", "conflict"})
 
 def asked(ask: HumanRow) -> str:
     """``question: Red or blue?``, on one line."""
-    return worded((ask.kind, ask.text))
-
-
-def worded(ask: tuple[str, str]) -> str:
-    """The same, of a kind and a text."""
-    kind, text = ask
-    shown = text if len(text) <= _MOST_JOINED_CHARS else headline(text)
-    return f"{kind}: {one_line(shown, _MOST_CHARS)}"
+    shown = ask.text if len(ask.text) <= _MOST_JOINED_CHARS else headline(ask.text)
+    return f"{ask.kind}: {one_line(shown, _MOST_CHARS)}"
 
 
 def answers_to(ask: HumanRow, *, plan_id: str) -> tuple[Answer, ...]:

@@ -10,15 +10,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from musician import service
+from musician.processes.output import one_line
 from musician.protocol.conductor.anomalies import Anomaly, Noted, anomalies, in_journal
 from musician.protocol.journal import AWAITS_ANSWER, Entry, EntryKind, Progress
-from musician.protocol.states import State
+from musician.protocol.states import TERMINAL, State
 from musician.service import TaskView
 from musician.store.rows import HumanRow, SessionRow
 
 if TYPE_CHECKING:
     from musician.protocol.musician.program import Program  # dear, and who only looks on has no plan at hand
 
+_MOST_QUESTION_CHARS = 500
 _ANSWERED = frozenset({EntryKind.APPROVED, EntryKind.SENT_BACK, EntryKind.CONTEXT})
 
 
@@ -61,8 +63,28 @@ class Standing:
 
     @property
     def asks(self) -> tuple[HumanRow, ...]:
-        """What waits for a person."""
+        """What a person was asked and has not settled."""
         return self.view.open_asks
+
+    @property
+    def waiting(self) -> tuple[HumanRow, ...]:
+        """The same, and its musician's question where no conductor has handed that on (D21)."""
+        question = None if self.state in TERMINAL else self.view.question
+        if question is None or any(ask.kind == "question" for ask in self.asks):
+            return self.asks
+        from musician.protocol.musician.writing import question_asked  # dear, and there is seldom one
+
+        handed_on = HumanRow(
+            id=0,
+            task_id=self.task_id,
+            kind="question",
+            subject_id=question.id,
+            text=one_line(question_asked(question.message), _MOST_QUESTION_CHARS),
+            at=question.timestamp,
+            resolved_at=None,
+            resolution=None,
+        )
+        return (*self.asks, handed_on)
 
     @property
     def owner(self) -> SessionRow | None:
