@@ -1,4 +1,4 @@
-"""What a session did, written down: steps, deviations, self-corrections (D10, D17)."""
+"""What a session did, written down: steps, deviations, self-corrections, failures (D3, D10, D17)."""
 
 import click
 
@@ -12,6 +12,7 @@ from musician.cli.options import (
     task_argument,
     text_argument,
 )
+from musician.cli.render import show
 from musician.protocol.musician.inputs import DeviationTold, SelfCorrectionTold
 from musician.protocol.rules.deviations import Severity, parse_severity
 
@@ -141,3 +142,47 @@ def correction(
         document,
         f"{task_id}: {item} done" + (f" at {commit_id}" if commit_id else ""),
     )
+
+
+@command("error")
+@task_argument
+@text_argument(required=False)
+@click.option("--report", metavar="PATH", help="A detailed report, relative to the project.")
+@click.option(
+    "--context-warning",
+    "is_warning",
+    is_flag=True,
+    help="Nothing failed, but the context (--context) may not reach: with the program's estimate.",
+)
+@context_option
+@session_options
+@click.pass_obj
+def error(
+    app: App,
+    task_id: str,
+    text: str | None,
+    report: str | None,
+    is_warning: bool,
+    context_pct: float | None,
+    session: str | None,
+    epoch: int | None,
+) -> None:
+    """Report a failure, or a context that may not reach, and wait for the answer.
+
+    TASK is in state error until the conductor answers.
+    """
+    if (text is None) is not is_warning:
+        raise click.UsageError("say what failed, or --context-warning")
+    manual = manual_session(app, task_id, session, epoch)
+    if text is None:
+        message_id: int | None = manual.warn(context_pct)
+    else:
+        message_id = manual.report(text, report=report, context_pct=context_pct)
+        if message_id is None:
+            left = {"task_id": task_id, "message_id": None, "state": "exited"}
+            show(app, left, f"{task_id}: exited (retry exhaustion); its conductor decides how it goes on")
+            return
+    document: dict[str, object] = {"task_id": task_id, "message_id": message_id, "state": "error"}
+    what = "warned of its context" if is_warning else "reported"
+    said = f"{task_id}: {what} by message {message_id}; musician wait {task_id} sees the answer"
+    tell(app, manual, context_pct, document, said)
