@@ -9,6 +9,7 @@ matter.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 import yaml
 
@@ -25,6 +26,9 @@ PLAN_OVERVIEW = "Plan overview"
 """The heading under which a rendered file carries what the plan says to every musician."""
 
 _STEP_LEVEL = PLAN_STEP_LEVEL - 2
+_MOST_KEPT = 64
+"""Files that one process reads again and again: to parse Markdown takes milliseconds."""
+
 _BACKTICKS = re.compile("`+")
 
 
@@ -38,6 +42,7 @@ class TaskFile:
     line: int
 
 
+@lru_cache(maxsize=_MOST_KEPT)
 def read_instructions(text: str, *, path: str, task_id: str | None = None) -> TaskSpec:
     """The task of an instruction file that stands alone.
 

@@ -52,20 +52,23 @@ class Command(_Named):
 class Query(_Named, Generic[R]):
     """A statement that reads: rows of a NamedTuple, or single values of a plain type."""
 
-    __slots__ = ("_columns", "_kind")
+    __slots__ = ("_columns", "_converted", "_kind")
 
     def __init__(self, kind: type[R], parameters: str = "") -> None:
         super().__init__(parameters)
         self._kind = kind
         self._columns: frozenset[str] = frozenset(getattr(kind, "_fields", ()))
+        self._converted = tuple(self._columns & _CONVERTED.keys())
 
     def read(self, row: Row) -> R:
         """What the database answered, typed. A column that is not known is a newer program's, and no harm (D40)."""
         if not self._columns:
             (value,) = row.values()
             return cast("Callable[[Any], R]", self._kind)(_text(value))
-        values = {name: _text(value) for name, value in row.items() if name in self._columns}
-        for name in self._columns & _CONVERTED.keys():
+        values: dict[str, Any] = {**row}
+        if row.keys() != self._columns or bytes in map(type, row.values()):  # a look reads thousands of rows
+            values = {name: _text(value) for name, value in row.items() if name in self._columns}
+        for name in self._converted:
             if (value := values.get(name)) is not None:
                 values[name] = _converted(name, value)
         return self._kind(**values)

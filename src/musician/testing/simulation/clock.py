@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 import apsw
 
@@ -9,6 +10,7 @@ from musician.store.query import Value
 
 _FUNCTIONS = ("date", "time", "datetime", "julianday", "unixepoch", "strftime")
 _BEGIN = datetime(2030, 1, 1, tzinfo=UTC)
+_MOST_KEPT = 64
 
 
 def set_clock(connection: apsw.Connection, now_s: Callable[[], float]) -> None:
@@ -19,10 +21,20 @@ def set_clock(connection: apsw.Connection, now_s: Callable[[], float]) -> None:
 
 
 def _dated(plain: apsw.Connection, name: str, now_s: Callable[[], float]) -> Callable[..., Value]:
-    def answer(*arguments: Value) -> Value:
-        now = (_BEGIN + timedelta(seconds=now_s())).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
-        given = [now if argument == "now" else argument for argument in arguments or ("now",)]
+    """``name`` as SQLite works it out, once for the same arguments: a look asks for the age of everything."""
+
+    @lru_cache(maxsize=_MOST_KEPT)
+    def work_out(*given: Value) -> Value:
         marks = ",".join("?" * len(given))
         return plain.execute(f"SELECT {name}({marks})", given).fetchall()[0][0]  # a name of ours
 
+    def answer(*arguments: Value) -> Value:
+        given = arguments or ("now",)
+        return work_out(*(_date(now_s()) if each == "now" else each for each in given))
+
     return answer
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _date(at_s: float) -> str:
+    return (_BEGIN + timedelta(seconds=at_s)).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]

@@ -8,11 +8,20 @@ import random
 import shutil
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    asynccontextmanager,
+    closing,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from pathlib import Path
 from typing import Any
 
 import anyio
+import apsw
 
 from musician import service
 from musician.agents.port import Agent, AgentSession, Piece, Stage, Tell
@@ -51,6 +60,9 @@ from musician.verification.result import CommandResult, VerificationResult
 MOST_TIME_S = 12 * 3600.0
 """A run that is not over after half a day of its time goes round in circles; to find that takes a minute of ours."""
 
+A_LONG_WHILE_S = 600.0
+"""More than a heartbeat may be old, and no more: a conductor looks at everything every other second of it."""
+
 MOST_RUNS = 60
 """How often a conductor is started until its plan is whole."""
 
@@ -82,6 +94,8 @@ class Simulation:
         self.said: list[tuple[float, str, str]] = []
         """When which item of a task was done."""
         self.is_complete = False
+        self._opened = ExitStack()
+        self._unused: list[SqliteStore] = []
         self.musicians: anyio.abc.TaskGroup
 
     def happens(self, what: str, chance: float) -> bool:
@@ -93,22 +107,28 @@ class Simulation:
 
     def duration_s(self) -> float:
         """Seconds as a rule; now and then longer than a heartbeat may be old."""
-        return self.dice.uniform(0.1, 5.0) if self.dice.random() < 0.99 else 900.0
+        return self.dice.uniform(0.1, 5.0) if self.dice.random() < 0.99 else A_LONG_WHILE_S
 
     def play(self) -> "Simulation":
-        run_virtually(self._to_the_end, self.dice, self.computer.call)
+        with ExitStack() as self._opened:
+            run_virtually(self._to_the_end, self.dice, self.computer.call)
         return self
 
     @contextmanager
     def store(self) -> Iterator[Store]:
-        """One process's own connection."""
-        store = SqliteStore.open(self.root.database)
-        set_clock(store.connection, anyio.current_time)
-        store.connection.pragma("synchronous", "OFF")
+        """One process's own connection for its life. The next process has it then: to open one takes milliseconds."""
+        store = self._unused.pop() if self._unused else self._open()
         try:
             yield store
         finally:
-            store.close()
+            self._unused.append(store)
+
+    def _open(self) -> SqliteStore:
+        store = self._opened.enter_context(closing(SqliteStore.open(self.root.database)))
+        set_clock(store.connection, anyio.current_time)
+        store.connection.pragma("synchronous", "OFF")
+        store.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        return store
 
     async def _to_the_end(self) -> None:
         with anyio.fail_after(MOST_TIME_S):
