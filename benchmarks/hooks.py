@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -34,7 +35,7 @@ class Size:
 
 TINY = Size(rounds=1)
 
-_MOST, _MOST_ELSEWHERE = 1.6, 0.3
+_MOST, _MOST_OF_A_STRANGER = 1.2, 0.3
 _PYTHON = os.path.realpath(sys.executable)
 _BARE = (_PYTHON, "-I", "-S", "-c", "pass")
 _OWNER, _STRANGER = "session-owner", "session-stranger"
@@ -75,19 +76,39 @@ def measure(size: Size) -> tuple[Figure, ...]:
         render(plugin, this_program())
         boot = ("/bin/sh", str(plugin.plugin / "hooks" / "hook.sh"))
         environment = {k: v for k, v in surroundings(folder).items() if not k.startswith("CLAUDE")}
-        arms = {
-            "bare": partial(_run, _BARE, project, environment, b""),
-            _ELSEWHERE: partial(_run, (*boot, "PostToolBatch"), elsewhere, environment, said[_STRANGER]),
-        }
-        for what, (event, session) in {**_SILENT, **_SPEAKING}.items():
-            arms[what] = partial(_run, (*boot, event), project, environment, said[session])
+        bare = partial(_run, _BARE, project, environment, b"")
+        silent, speaking = (
+            {
+                what: partial(
+                    _run,
+                    (*boot, event),
+                    project,
+                    {**environment, "CLAUDE_CODE_SESSION_ID": session},
+                    said[session],
+                )
+                for what, (event, session) in kind.items()
+            }
+            for kind in (_SILENT, _SPEAKING)
+        )
+        silent[_ELSEWHERE] = partial(_run, (*boot, "PostToolBatch"), elsewhere, environment, said[_STRANGER])
         if shutil.which("sqlite3"):
             script = _script(folder / "hook.sh", database)
-            arms["shell"] = partial(_run, ("sh", str(script)), project, environment, said[_STRANGER])
-        for arm in arms.values():
-            arm()
-        measured = in_turn(size.rounds, [partial(seconds, arm) for arm in arms.values()])
-    return _figures(dict(zip(arms, measured, strict=True)))
+            silent["shell"] = partial(_run, ("sh", str(script)), project, environment, said[_STRANGER])
+        figures = _figures(_in_turn(size, bare, silent))
+        return (
+            *figures,
+            *_figures(_in_turn(size, bare, speaking))[1:],
+        )  # these write, which strangers notice
+
+
+def _in_turn(
+    size: Size, bare: Callable[[], object], arms: Mapping[str, Callable[[], object]]
+) -> dict[str, float]:
+    every = {"bare": bare, **arms}
+    for arm in every.values():
+        arm()
+    measured = in_turn(size.rounds, [partial(seconds, arm) for arm in every.values()])
+    return dict(zip(every, measured, strict=True))
 
 
 def _figures(took_s: dict[str, float]) -> tuple[Figure, ...]:
@@ -103,7 +124,7 @@ def _figures(took_s: dict[str, float]) -> tuple[Figure, ...]:
                 ratio=each / bare,
                 against="bare python",
                 goal="P4" if aims else "",
-                at_most=(_MOST_ELSEWHERE if what == _ELSEWHERE else _MOST) if aims else None,
+                at_most=(_MOST if "musician's" in what else _MOST_OF_A_STRANGER) if aims else None,
             )
         )
     if shell is not None:
@@ -132,6 +153,8 @@ def _set_up(project: Path, database: Path) -> dict[str, bytes]:
     service.acknowledge(store, claim, unread[-1])
     service.measure_context(store, claim, sum(_USAGE.values()) / 10_000)
     store.close()
+    for path in database.parent.glob(f"{database.name}*"):
+        os.utime(path, (0, 0))  # nobody has just written
     transcript = project / "transcript.jsonl"
     transcript.write_text((json.dumps(_ANSWER) + "\n") * 200, encoding="utf-8")
     common = {
@@ -145,7 +168,9 @@ def _set_up(project: Path, database: Path) -> dict[str, bytes]:
         "tool_calls": [{"tool_name": "Bash", "tool_response": "y" * 4000}],
     }
     return {
-        session: json.dumps({**common, "session_id": session, "source": source}).encode()
+        session: json.dumps(
+            {"session_id": session, **common, "source": source}, separators=(",", ":")
+        ).encode()
         for session, source in ((_OWNER, "resume"), (_STRANGER, "startup"))
     }
 

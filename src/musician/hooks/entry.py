@@ -114,7 +114,6 @@ def _look(session_id: str, agent_id: "str | None", context: "HookContext") -> No
     """What the session owns; :class:`LookupError` where it did own something, and the database has lost it."""
     if context.exists:
         context.look(session_id, agent_id)
-        context.keep_mark(session_id)
     if not context.held and context.is_marked(session_id):
         lost = "does not know it" if context.exists else "is gone"
         raise LookupError(f"this session plays a task, and its database {context.database} {lost}")

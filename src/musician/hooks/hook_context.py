@@ -107,7 +107,9 @@ class HookContext(Project):
 
     def look(self, session_id: str, agent_id: "str | None" = None) -> None:
         """Find out what a session owns, and its subagent outlived; :class:`apsw.Error` if that cannot be read."""
+        written_ns = marks.last_written_ns(self.database)
         self.held = tuple(Held(row) for row in self._read("look.sql", session_id))
+        self._keep_mark(session_id, written_ns)
         if agent_id is not None:
             bound = self._read("bound.sql", agent_id)
             self.outlived = bool(bound) and not any(is_live for is_live, _ in bound)
@@ -124,13 +126,17 @@ class HookContext(Project):
         """Whether a session is known to be a musician's without asking the database."""
         return marks.is_marked(self._git_dir, session_id)
 
-    def keep_mark(self, session_id: str) -> None:
-        """Have the mark say what the look has found."""
+    def _keep_mark(self, session_id: str, written_ns: "int | None") -> None:
+        """Have the marks say what the look has found in what was last written before it."""
+        if self.held:
+            marks.forget_stranger(self._git_dir, session_id)
         if self.played:
             if not self.is_marked(session_id):
                 marks.mark(self._git_dir, session_id)
         elif self.held:
             marks.forget(self._git_dir, session_id)
+        elif written_ns is not None:
+            marks.mark_stranger(self._git_dir, session_id, written_ns)
 
     @property
     def _git_dir(self) -> str:
