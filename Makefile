@@ -8,7 +8,7 @@ DEV    := $(VENV)/.dev-installed
 # Programs are started a thousand times in the tests, and compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-deep lint types contracts quick whole bench format clean
+.PHONY: demo test test-deep lint types contracts quick whole bench mutants format clean
 
 demo: $(RUN)
 	$(BIN)/musician demo
@@ -42,6 +42,13 @@ whole: $(DEV)
 	$(BIN)/coverage report --include='*/musician/protocol/*' --fail-under=100
 	$(BIN)/coverage report --omit='*/musician/protocol/*' --fail-under=90
 
+# At night: which changes of the rules no test would notice. It goes on where it stopped; docs/TESTING.md reads it.
+MUTANTS        ?= musician.protocol.rules.* musician.protocol.musician.engine.* musician.protocol.conductor.engine.*
+MUTANTS_MOST_S ?= 3600
+mutants: $(DEV)
+	-nice -n 19 timeout $(MUTANTS_MOST_S) $(BIN)/mutmut run --max-children 1 $(patsubst %,'%',$(MUTANTS))
+	$(BIN)/mutmut results
+
 bench: $(DEV)
 	$(BIN)/python -m benchmarks
 
@@ -61,4 +68,4 @@ $(DEV): $(BIN)/python pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache mutants

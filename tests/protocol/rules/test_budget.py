@@ -181,6 +181,7 @@ def test_the_thresholds_are_those_of_the_settings() -> None:
         ([4, 6], True, 30),
         ([-30, 4], False, 4),
         ([nan, 101, 4], False, 4),
+        ([100], False, 100),
         ([-30], False, 8),
         ([0, 0], False, LEAST_AGENT_COST_PCT),
         ([0, 3], False, 1.5),
@@ -308,6 +309,11 @@ def test_the_conductor_answers_a_warning_by_rule(
     answer = answer_by_rule(used, projected, SETTINGS)
     assert answer.state is state
     assert answer.text.endswith(".")
+
+
+def test_from_70_projected_an_approval_reaches_to_the_checkpoint_only() -> None:
+    texts = [answer_by_rule(50, projected, SETTINGS).text for projected in (69.9, 70, None)]
+    assert texts[0] != texts[1] == texts[2]
 
 
 @given(percents, st.floats(0, 200))

@@ -43,6 +43,8 @@ def test_each_retry_is_what_the_last_failure_asks_for_and_there_are_two(
 @pytest.mark.parametrize(
     ("lines", "well_defined", "expected"),
     [
+        (0, True, NextAttempt.ABSORB),
+        (-1, True, NextAttempt.ESCALATE),
         (499, True, NextAttempt.ABSORB),
         (500, True, NextAttempt.ESCALATE),
         (None, True, NextAttempt.ESCALATE),
@@ -65,6 +67,8 @@ def test_after_two_retries_only_small_and_well_defined_work_is_absorbed(
         (("src/a.py",), 1),
         (("src/a.py", "tests/test_a.py", "src/a.pyi", "tests/a_test.py"), 1),
         (("tests/test_a.py",), 1),
+        (("src/a/b.py", "tests/a/test_b.py"), 1),
+        (("src/a.min.js", "src/a.max.js"), 2),
         (("src/a.py", "README.md"), 2),
         (("src/a/util.py", "src/b/util.py"), 2),
         (("src/a.py", "tests/test_b.py"), 2),

@@ -62,6 +62,13 @@ def test_who_is_kept_is_told_the_exact_next_call(state: State, item: str, call: 
     reason = said(state, item=item)
     assert reason.startswith(f"{TASK} is {state}. ")
     assert call in reason
+    assert "inbox" not in reason, "there is nothing to read"
+    assert "tools are not there" not in reason
+
+
+@pytest.mark.parametrize("state", [State.REVIEW_FAILED, State.FIX_PROPOSED, State.EXIT_REQUESTED])
+def test_who_has_one_thing_to_do_is_told_that_alone(state: State) -> None:
+    assert said(state).count("`") == len(["before it", "behind it"])
 
 
 @pytest.mark.parametrize("state", [State.WORKING, *sorted(ACTIVE - TERMINAL - {State.WORKING})])
@@ -80,7 +87,11 @@ def test_where_the_tools_are_missing_the_commands_are_named(state: State, item: 
 
 def test_messages_are_pointed_at_and_wake_a_waiting_session() -> None:
     assert "Message 7, 8 from the conductor: call `inbox()` first." in said(State.WORKING, message_ids=(7, 8))
-    assert "1, 2, 3, 4, 5 and 2 more" in said(State.NEEDS_REVIEW, message_ids=tuple(range(1, 8)))
+    for more in (1, 2):
+        assert f"1, 2, 3, 4, 5 and {more} more" in said(
+            State.NEEDS_REVIEW, message_ids=tuple(range(1, 6 + more))
+        )
+    assert "more" not in said(State.NEEDS_REVIEW, message_ids=tuple(range(1, 6)))
     assert "still waits" in said(State.ERROR, message_ids=(9,))
 
 

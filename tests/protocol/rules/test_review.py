@@ -219,6 +219,13 @@ def test_a_self_correction_that_broke_the_estimate_goes_to_a_human() -> None:
     answer = judge_by_rule(submit(LOW, estimate_broken=True), SETTINGS)
     assert answer.kind is VerdictKind.ASK_HUMAN
     assert answer.reasons == ("a self-correction made the way to the next checkpoint too dear",)
+    answer = judge_by_rule(submit(LOW, OTHER_MEDIUM, estimate_broken=True), SETTINGS)
+    assert "Medium deviation (skipped a file)" in answer.reasons, "one alone would not be named"
+
+
+def test_a_fault_without_a_detail_ends_with_what_it_is() -> None:
+    answer = judge_by_rule(submit(evidence=Evidence(verification=Verification.RED, full=False)), SETTINGS)
+    assert answer.reasons == ("the verification fails",)
 
 
 @pytest.mark.parametrize(

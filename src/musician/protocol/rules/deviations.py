@@ -93,7 +93,7 @@ def escalates(deviations: Iterable[Deviation], *, estimate_broken: bool = False)
 
 def worst(deviations: Iterable[Deviation]) -> Severity | None:
     """The gravest severity, ruled or not; None without deviations (D14: count, worst)."""
-    return max((each.severity for each in deviations), key=lambda severity: severity.rank, default=None)
+    return max((each.severity for each in deviations), default=None)
 
 
 def asks_before_resuming(*, deviation_count: int, ownerless_tasks: int) -> bool:
