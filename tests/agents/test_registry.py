@@ -7,6 +7,7 @@ import pytest
 
 from musician.agents.acp.agent import AcpAgent
 from musician.agents.acp.profiles import KNOWN, profile_of
+from musician.agents.claude.agent import ClaudeAgent
 from musician.agents.registry import make_agent
 from musician.agents.shell import ShellAgent
 from musician.protocol.errors import AgentUnavailable
@@ -20,7 +21,7 @@ def test_the_shell_agent_is_there_new_for_each_session() -> None:
 
 @pytest.mark.parametrize("spec", ["nobody", "Shell", "", "acp:", "acp: ", "acp:'never closed", "ACP:x"])
 def test_any_other_is_refused_with_what_to_do(spec: str) -> None:
-    with pytest.raises(AgentUnavailable, match="the agents are shell, codex, opencode") as refused:
+    with pytest.raises(AgentUnavailable, match="the agents are shell, claude, codex, opencode") as refused:
         make_agent(spec)
     assert refused.value.agent == spec
     assert refused.value.exit_code == 2
@@ -48,3 +49,10 @@ def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("musician.agents.registry.find_spec", lambda _: None)
     with pytest.raises(AgentUnavailable, match=r"pip install 'musician\[acp\]'"):
         make_agent(f"acp:{sys.executable}")
+
+
+def test_claude_is_there_with_its_sdk_and_else_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(make_agent("claude"), ClaudeAgent)
+    monkeypatch.setattr("musician.agents.claude.client.find_spec", lambda _: None)
+    with pytest.raises(AgentUnavailable, match=r"pip install 'musician\[claude\]'"):
+        make_agent("claude")

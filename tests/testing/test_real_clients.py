@@ -180,6 +180,6 @@ def test_a_host_says_steers_and_interrupts(place: Place) -> None:
 def test_without_the_library_there_is_no_client_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_client().name == "claude"
     assert MADE_UP_KEY.startswith("made-up")
-    monkeypatch.setattr("musician.testing.client_home.find_spec", lambda name: None)
+    monkeypatch.setattr("musician.agents.claude.client.find_spec", lambda name: None)
     with pytest.raises(ClientMissing, match=r"pip install 'musician\[claude\]'"):
         find_client()

@@ -4,6 +4,7 @@ import shutil
 from importlib.util import find_spec
 
 from musician.agents.acp.profiles import profile_of
+from musician.agents.claude.client import find_client
 from musician.agents.port import Agent
 from musician.agents.shell import ShellAgent
 from musician.protocol.errors import AgentUnavailable
@@ -13,6 +14,8 @@ def make_agent(spec: str) -> Agent:
     """A new agent for one session; :class:`AgentUnavailable` for one this version cannot play with."""
     if spec == "shell":
         return ShellAgent()
+    if spec == "claude":
+        return _claude()
     profile = profile_of(spec)
     if profile is None:
         raise AgentUnavailable(agent=spec)
@@ -25,3 +28,12 @@ def make_agent(spec: str) -> Agent:
     from musician.agents.acp.agent import AcpAgent  # the extra, which other agents do not wait for
 
     return AcpAgent(profile)
+
+
+def _claude() -> Agent:
+    client = find_client()
+    if client is None:
+        raise AgentUnavailable(agent="claude", remedy="its SDK is an extra: pip install 'musician[claude]'")
+    from musician.agents.claude.agent import ClaudeAgent  # the extra, which other agents do not wait for
+
+    return ClaudeAgent(client)

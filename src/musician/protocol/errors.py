@@ -157,7 +157,7 @@ class AgentUnavailable(CallerError):
     """The agent a plan or a command names cannot be played with."""
 
     def __init__(
-        self, *, agent: str, remedy: str = "the agents are shell, codex, opencode and acp:<command>"
+        self, *, agent: str, remedy: str = "the agents are shell, claude, codex, opencode and acp:<command>"
     ) -> None:
         self.agent = agent
         super().__init__(f"agent {agent!r:.80} is not available", remedy=remedy)

@@ -7,10 +7,10 @@ memories. Its first-run questions are answered beforehand, for the folders it is
 import json
 import os
 from collections.abc import Iterable, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from musician.agents.claude.client import bundled_client
 from musician.protocol.errors import OperatorError
 
 MADE_UP_KEY = "made-up-key-of-the-musician-testing-kit"
@@ -38,12 +38,10 @@ def find_client() -> Path:
 
     :class:`ClientMissing` if it is not installed.
     """
-    spec = find_spec("claude_agent_sdk")
-    for folder in (spec and spec.submodule_search_locations) or ():
-        client = Path(folder, "_bundled", "claude")
-        if client.is_file():
-            return client
-    raise ClientMissing
+    client = bundled_client()
+    if client is None:
+        raise ClientMissing
+    return client
 
 
 class ClientHome:

@@ -1,0 +1,125 @@
+"""Starting the client on a leash, and leaving nothing of it behind.
+
+The client is hosted: the engine prompts it piece by piece, so it is given no protocol, no tools of ours and no plugin,
+and nothing in it waits. Every tool call is judged in this process before it runs. Retrying, going on at a limit and
+running things in the background are off: one side owns each, and it is ours (D3, D41).
+"""
+
+import os
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ClaudeSDKError, HookMatcher
+from claude_agent_sdk.types import HookCallback
+
+from musician.agents.claude.session import ClaudeSession
+from musician.agents.claude.transport import LeashedTransport
+from musician.agents.port import AgentSession, Piece, Stage, Tell
+from musician.processes.identity import ProcessIdentity
+from musician.processes.spawn import speak_with
+from musician.protocol.musician.inputs import PieceEnded, PieceEnding
+
+OPEN_LIMIT_S = 60.0
+_JUDGE_LIMIT_S = 60.0
+"""How long the client waits for what we say of a tool call."""
+_END_LIMIT_S = 2.0
+
+_HOSTED = {
+    "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1",
+    "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
+    "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false",
+    "CLAUDE_CODE_ENTRYPOINT": "sdk-py",
+    "CLAUDE_CODE_MAX_RETRIES": "2",
+    "DISABLE_AUTOUPDATER": "1",
+}
+_FLAGS = (
+    *("--output-format", "stream-json", "--input-format", "stream-json", "--verbose"),
+    *("--permission-mode", "default", "--disallowedTools", "AskUserQuestion"),
+)
+
+
+class ClaudeAgent:
+    """Implements :class:`musician.agents.port.Agent`.
+
+    ``client`` is the program, and ``env`` the whole environment that a stage's is added to; this process's by default.
+    """
+
+    def __init__(self, client: Path, env: Mapping[str, str] | None = None) -> None:
+        self._client, self._env = client, env
+
+    @asynccontextmanager
+    async def open(self, stage: Stage) -> AsyncIterator[AgentSession]:
+        if stage.token:
+            async with self._opened(stage, stage.token, "--resume") as session:
+                if session is not None:
+                    yield session
+                    return
+        token = str(uuid.uuid4())
+        async with self._opened(stage, token, "--session-id") as session:
+            yield session or _NoSession()
+
+    @asynccontextmanager
+    async def _opened(self, stage: Stage, token: str, flag: str) -> AsyncIterator[ClaudeSession | None]:
+        """None where the client ends instead of speaking: there is nothing to go on with by that token, above all."""
+        begun: list[ProcessIdentity] = []
+
+        async def on_process(identity: ProcessIdentity) -> None:
+            await stage.on_process(identity)
+            begun.append(identity)
+
+        env = {**(os.environ if self._env is None else self._env), **_HOSTED, **stage.env}
+        env.pop(
+            "CLAUDECODE", None
+        )  # else a client that was started from a client takes itself for a part of it
+        argv = [os.fspath(self._client), *_FLAGS, f"{flag}={token}"]
+        async with speak_with(argv, cwd=stage.tree, env=env, on_process=on_process) as program:
+            transport = LeashedTransport(program)
+
+            async def last_words() -> str:
+                code: int | None = None
+                with anyio.move_on_after(_END_LIMIT_S):
+                    code = await program.wait()
+                how = "speaks no more" if code is None else f"ended with {code}"
+                said = f": {transport.last_words}" if transport.last_words else ""
+                return f"the client {how}{said}"
+
+            session = ClaudeSession(stage, token, begun[0], last_words)
+            allow: HookCallback = session.allow  # type: ignore[assignment]
+            hooks = {"PreToolUse": [HookMatcher(hooks=[allow], timeout=_JUDGE_LIMIT_S)]}
+            options = ClaudeAgentOptions(hooks=hooks)  # type: ignore[arg-type]
+            session.client = ClaudeSDKClient(options, transport)
+            async with transport.complaints_read():
+                is_open = await _connected(session.client)
+                try:
+                    yield session if is_open else None
+                finally:
+                    with anyio.CancelScope(shield=True), anyio.move_on_after(_END_LIMIT_S):
+                        await session.client.disconnect()
+
+
+async def _connected(client: ClaudeSDKClient) -> bool:
+    try:
+        with anyio.fail_after(OPEN_LIMIT_S):
+            await client.connect()
+    except (ClaudeSDKError, TimeoutError):
+        return False
+    return True
+
+
+class _NoSession:
+    """In place of one that could not be opened; whoever plays it learns that."""
+
+    token = ""
+
+    async def play(self, piece: Piece, tell: Tell) -> PieceEnded:  # noqa: ARG002 - the port's
+        detail = "the client did not start: run `claude` once by hand to see why"
+        return PieceEnded(item=piece.item, ending=PieceEnding.LOST, detail=detail)
+
+    async def steer(self, _text: str) -> bool:
+        return False
+
+    async def interrupt(self) -> None:
+        """Nothing plays."""

@@ -1,0 +1,91 @@
+"""How a turn of the client ended, as the end of a piece. What its provider does is no failure of the work (D3)."""
+
+from claude_agent_sdk import AssistantMessage, RateLimitEvent, ResultMessage
+
+from musician.agents.hearing import Hearing
+from musician.agents.port import Piece, PieceKind
+from musician.processes.output import one_line
+from musician.protocol.musician.inputs import PieceEnded, PieceEnding
+
+_MOST_DETAIL_CHARS = 300
+
+_PROVIDER = {
+    "authentication_failed": PieceEnding.REFUSED,
+    "oauth_org_not_allowed": PieceEnding.REFUSED,
+    "billing_error": PieceEnding.REFUSED,
+    "rate_limit": PieceEnding.LIMITED,
+    "overloaded": PieceEnding.LIMITED,
+    "server_error": PieceEnding.LIMITED,
+}
+"""By the client's own name for what went wrong."""
+_STATUS = {401: PieceEnding.REFUSED, 402: PieceEnding.REFUSED, 403: PieceEnding.REFUSED}
+_LIMITS = {429: PieceEnding.LIMITED, 529: PieceEnding.LIMITED}
+_CUT_OFF = ("aborted_streaming", "aborted_tools")
+_FIRST_SERVER_ERROR = 500
+
+
+class Provider:
+    """What is known of the provider in one turn."""
+
+    def __init__(self) -> None:
+        self._error = ""
+        self._said = ""
+        self._resets_at_s: int | None = None
+
+    def failed(self, message: AssistantMessage, text: str) -> None:
+        """The client puts an error of the API into the conversation as if the model had said it."""
+        self._error, self._said = str(message.error), text
+
+    def limited(self, event: RateLimitEvent) -> None:
+        if event.rate_limit_info.status == "rejected":
+            self._resets_at_s = event.rate_limit_info.resets_at
+
+    def ending(self, result: ResultMessage) -> PieceEnding | None:
+        """None where it gave what was asked for."""
+        if not (self._error or result.api_error_status):
+            return None
+        status = result.api_error_status or 0
+        named = _PROVIDER.get(self._error) or _STATUS.get(status) or _LIMITS.get(status)
+        if named is not None:
+            return named
+        return PieceEnding.LIMITED if status >= _FIRST_SERVER_ERROR else PieceEnding.FAILED
+
+    def wait_s(self, now_s: float) -> float | None:
+        """``now_s`` is the time of day, in which the client says when a limit is over."""
+        return None if self._resets_at_s is None else max(0.0, self._resets_at_s - now_s)
+
+    @property
+    def detail(self) -> str:
+        return one_line(self._said or self._error, _MOST_DETAIL_CHARS)
+
+
+def ending_of(
+    piece: Piece,
+    result: ResultMessage,
+    hearing: Hearing,
+    provider: Provider,
+    *,
+    is_interrupted: bool,
+    now_s: float,
+) -> PieceEnded:
+    """What to make of the last result of a piece."""
+
+    def ended(ending: PieceEnding, detail: str = "", wait_s: float | None = None) -> PieceEnded:
+        return PieceEnded(
+            item=piece.item, ending=ending, detail=one_line(detail, _MOST_DETAIL_CHARS), wait_s=wait_s
+        )
+
+    if is_interrupted and (result.is_error or result.terminal_reason in _CUT_OFF):
+        return ended(PieceEnding.STOPPED)
+    by_provider = provider.ending(result)
+    if by_provider is PieceEnding.LIMITED:
+        return ended(by_provider, provider.detail, provider.wait_s(now_s))
+    if by_provider is not None:
+        return ended(by_provider, provider.detail)
+    if result.is_error or result.subtype != "success":
+        why = "; ".join(result.errors or ()) or result.result or result.subtype
+        return ended(PieceEnding.FAILED, why)
+    if hearing.gave_up:
+        return ended(PieceEnding.FAILED, hearing.gave_up)
+    report = hearing.tail() if piece.kind is PieceKind.AGENT else ""
+    return PieceEnded(item=piece.item, ending=PieceEnding.DONE, detail=report)

@@ -1,0 +1,209 @@
+"""Pieces played in one session of the client.
+
+A piece is one prompt of ours and whatever the client makes of it: turns, until it rests. What is said to it meanwhile
+reaches the running turn with its next tool result, or is a further turn of the same piece where that has ended. So a
+piece is over when the client says that it is idle, and not with the first result.
+"""
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+import anyio.to_thread
+from claude_agent_sdk import (
+    AssistantMessage,
+    ClaudeSDKClient,
+    ClaudeSDKError,
+    HookContext,
+    Message,
+    RateLimitEvent,
+    ResultMessage,
+    SystemMessage,
+    TextBlock,
+    ToolUseBlock,
+)
+
+from musician.agents.claude.endings import Provider, ending_of
+from musician.agents.hearing import Hearing
+from musician.agents.port import AgentEvent, Piece, Stage, Tell, ToolCall, ToolUsed
+from musician.agents.prompts import prompt_of
+from musician.processes.ending import end_newcomers, members_of
+from musician.processes.identity import ProcessIdentity
+from musician.processes.output import one_line
+from musician.protocol.musician.inputs import ContextTold, PieceEnded, PieceEnding
+
+_ENDING_GRACE_S = 0.2
+_ANSWER_LIMIT_S = 5.0
+"""How long the client may take to say how full its context is."""
+_MOST_PURPOSE_CHARS = 200
+_MOST_TROUBLE_CHARS = 300
+_PURPOSES = ("command", "file_path", "pattern", "url", "description", "prompt")
+
+
+class ClaudeSession:
+    """``last_words`` says why the client is gone."""
+
+    def __init__(
+        self, stage: Stage, token: str, identity: ProcessIdentity, last_words: Callable[[], Awaitable[str]]
+    ) -> None:
+        self.client: ClaudeSDKClient
+        self.token = token
+        self._stage, self._identity, self._last_words = stage, identity, last_words
+        self._window_tokens = 0
+        self._playing: _Performance | None = None
+
+    async def play(self, piece: Piece, tell: Tell) -> PieceEnded:
+        known = await anyio.to_thread.run_sync(members_of, self._identity)
+        playing = self._playing = _Performance(piece, tell, self)
+        ended = None
+        try:
+            with anyio.move_on_after(piece.time_limit_s):
+                ended = await playing.play()
+        except ClaudeSDKError as error:
+            why = one_line(str(error), _MOST_TROUBLE_CHARS)
+            ended = PieceEnded(item=piece.item, ending=PieceEnding.LOST, detail=why)
+        finally:
+            self._playing = None
+        if ended is None:
+            what = f"ran out of time ({piece.time_limit_s:g} s for the piece)"
+            return PieceEnded(item=piece.item, ending=PieceEnding.LOST, detail=what)
+        if ended.ending is PieceEnding.STOPPED:  # what a cancelled command had begun beside it
+            await anyio.to_thread.run_sync(
+                lambda: end_newcomers(self._identity, known, grace_s=_ENDING_GRACE_S)
+            )
+        return ended
+
+    async def steer(self, text: str) -> bool:
+        playing = self._playing
+        if playing is None or playing.is_over:
+            return False
+        await self.client.query(text)
+        return True
+
+    async def interrupt(self) -> None:
+        playing = self._playing
+        if playing is not None and not playing.is_over:
+            playing.is_interrupted = True
+            await self.client.interrupt()
+
+    async def allow(self, given: Any, _id: str | None, _context: HookContext) -> dict[str, Any]:
+        """The client asks before every tool call, a subagent's too; whatever goes wrong here refuses (D21, D36)."""
+        why = "nothing is played now"
+        if self._playing is not None:
+            try:
+                call = ToolCall(name=str(given["tool_name"]), given=dict(given["tool_input"]))
+                why = await self._stage.may(call)
+            except Exception as error:  # an unhandled one would let the call through
+                why = f"it cannot be judged: {one_line(str(error), _MOST_TROUBLE_CHARS)}"
+        answer = {"permissionDecision": "deny", "permissionDecisionReason": why} if why else {}
+        answer = answer or {"permissionDecision": "allow"}
+        return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **answer}}
+
+    async def measured(self) -> ContextTold:
+        """How full the context is, by the client's own count (D15)."""
+        with anyio.move_on_after(_ANSWER_LIMIT_S):
+            usage = await self.client.get_context_usage()
+            self._window_tokens = int(usage["rawMaxTokens"])
+            return self.used(int(usage["totalTokens"]))
+        return ContextTold(used_pct=None)
+
+    def used(self, tokens: int) -> ContextTold:
+        """None where the window is not known yet, or is smaller than what is in it."""
+        fits = 0 <= tokens <= self._window_tokens and self._window_tokens > 0
+        return ContextTold(used_pct=100 * tokens / self._window_tokens if fits else None)
+
+    async def why_gone(self) -> str:
+        return await self._last_words()
+
+    @property
+    def knows_its_window(self) -> bool:
+        return self._window_tokens > 0
+
+
+class _Performance:
+    """One piece being played."""
+
+    def __init__(self, piece: Piece, tell: Tell, session: ClaudeSession) -> None:
+        self._piece, self._tell, self._session = piece, tell, session
+        self._hearing = Hearing(self._told_in_words)
+        self._provider = Provider()
+        self._result: ResultMessage | None = None
+        self._told_pct: float | None = None
+        self.is_interrupted = False
+        self.is_over = False
+
+    async def play(self) -> PieceEnded:
+        client = self._session.client
+        if not self._session.knows_its_window:
+            await self._session.measured()
+        await client.query(prompt_of(self._piece))
+        async for message in client.receive_messages():
+            await self._take(message)
+            if self.is_over:
+                break
+        await self._hearing.close()
+        if self._result is None or not self.is_over:
+            detail = await self._session.why_gone()
+            return PieceEnded(item=self._piece.item, ending=PieceEnding.LOST, detail=detail)
+        await self._measure(await self._session.measured())
+        return ending_of(
+            self._piece,
+            self._result,
+            self._hearing,
+            self._provider,
+            is_interrupted=self.is_interrupted,
+            now_s=time.time(),
+        )
+
+    async def _take(self, message: Message) -> None:
+        match message:
+            case AssistantMessage(parent_tool_use_id=None):
+                await self._hear(message)
+            case AssistantMessage():  # a subagent's: its words are for its caller
+                await self._tell_tools(message)
+            case RateLimitEvent():
+                self._provider.limited(message)
+            case ResultMessage():
+                self._result = message
+            case SystemMessage(subtype="session_state_changed", data={"state": "idle"}):
+                self.is_over = self._result is not None
+            case SystemMessage(subtype="session_state_changed"):
+                self._result = None  # a further turn: what it is about was said while the last one ended
+
+    async def _hear(self, message: AssistantMessage) -> None:
+        text = "\n".join(block.text for block in message.content if isinstance(block, TextBlock))
+        if message.error is not None:
+            self._provider.failed(message, text)
+            return
+        if message.usage is not None:
+            await self._measure(self._session.used(_context_tokens(message.usage)))
+        if text:
+            await self._hearing.hear(f"{text.rstrip()}\n".encode("utf-8", "replace"))
+        await self._tell_tools(message)
+
+    async def _tell_tools(self, message: AssistantMessage) -> None:
+        for block in message.content:
+            if isinstance(block, ToolUseBlock):
+                await self._tell(ToolUsed(name=block.name, what=_purpose(block.input)))
+
+    async def _measure(self, told: ContextTold) -> None:
+        """What is in the window, whenever it has become another part of it."""
+        pct = told.used_pct
+        if pct is not None and (self._told_pct is None or round(pct) != round(self._told_pct)):
+            self._told_pct = pct
+            await self._tell(told)
+
+    async def _told_in_words(self, event: AgentEvent) -> None:
+        if not isinstance(event, ContextTold):  # a model cannot measure itself
+            await self._tell(event)
+
+
+def _context_tokens(usage: dict[str, Any]) -> int:
+    parts = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    return sum(int(usage.get(part) or 0) for part in parts)
+
+
+def _purpose(given: dict[str, Any]) -> str:
+    found = next((given[name] for name in _PURPOSES if given.get(name)), "")
+    return one_line(str(found), _MOST_PURPOSE_CHARS)
