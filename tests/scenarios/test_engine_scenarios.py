@@ -18,6 +18,7 @@ from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.engine import step
 from musician.protocol.musician.program import CheckpointItem, Play, Program
+from musician.protocol.musician.since import Since
 from musician.protocol.musician.state import MusicianState
 from musician.protocol.rules.deviations import parse_severity
 from musician.protocol.rules.review import Verification
@@ -138,7 +139,7 @@ def _started(rest: str, message_id: int) -> i.Started:
         retry_limit=5,
         report_path="docs/implementation/reports/task-03-completion.md",
         advice=given.get("advice", ""),
-        feedback=given.get("feedback", ""),
+        since=Since(feedback=given.get("feedback", "")),
         last_message_id=message_id if "advice" in given else 0,
     )
 

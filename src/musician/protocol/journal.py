@@ -57,6 +57,8 @@ class EntryKind(StrEnum):
     LIMITED = "limited"
     """Its agent's provider gives nothing for a while; nothing has failed."""
     CONTEXT = "context"
+    GRANTED = "granted"
+    """The conductor's answer to a context warning; how far it goes is in ``musician/agreement``."""
     VERIFIED = "verified"
     NOT_VERIFIED = "not verified"
     FINDING = "finding"
@@ -148,6 +150,8 @@ class Progress:
     errors: int = 0
     rounds: dict[str, int] = field(default_factory=dict)
     agent_costs_pct: tuple[float, ...] = ()
+    """What each of the session's subagents has cost it."""
+    launched_at_pct: float | None = None
     last_commit: str | None = None
 
     def after(self, entries: Iterable[Entry]) -> "Progress":
@@ -165,7 +169,13 @@ class Progress:
 
 def _fold(progress: Progress, entry: Entry) -> Progress:
     match entry.kind:
-        case EntryKind.COMPLETED | EntryKind.RETURNED | EntryKind.RECONCILED | EntryKind.REWORKED:
+        case EntryKind.CLAIMED:
+            return replace(progress, agent_costs_pct=(), launched_at_pct=None)
+        case EntryKind.LAUNCHED | EntryKind.RETRIED:
+            return replace(progress, launched_at_pct=entry.context_pct)
+        case EntryKind.RETURNED:
+            return _completed(_with_cost(progress, entry.context_pct), entry)
+        case EntryKind.COMPLETED | EntryKind.RECONCILED | EntryKind.REWORKED:
             return _completed(progress, entry)
         case EntryKind.DEVIATION | EntryKind.SENT_BACK:
             found = deviation_in(entry)
@@ -206,6 +216,14 @@ def _fold(progress: Progress, entry: Entry) -> Progress:
             return replace(progress, questions=progress.questions + 1)
         case _:
             return progress
+
+
+def _with_cost(progress: Progress, used_pct: float | None) -> Progress:
+    """What runs beside it, and returns later, is counted from here on."""
+    before, costs = progress.launched_at_pct, progress.agent_costs_pct
+    if used_pct is not None and before is not None and used_pct >= before:
+        costs = (*costs, used_pct - before)
+    return replace(progress, agent_costs_pct=costs, launched_at_pct=used_pct)
 
 
 def _skipped(progress: Progress, entry: Entry) -> Progress:
@@ -251,6 +269,7 @@ _PHRASES = {
     EntryKind.PAUSED: "paused: {text}",
     EntryKind.LIMITED: "{item} waits for its provider: {text}",
     EntryKind.CONTEXT: "CONTEXT {text}",
+    EntryKind.GRANTED: "CONTEXT granted: {text}",
     EntryKind.VERIFIED: "{item} verification: {text}",
     EntryKind.NOT_VERIFIED: "{item} verification failed: {text}",
     EntryKind.FINDING: "{item} needs a judge: {text}",

@@ -70,7 +70,7 @@ def test_the_answers_begin_anew_with_each_rejection_and_end_with_the_submission(
     since = Since().after(entries)
     assert since == Since(points=("a link",), answers={1: "mended twice"}, mended_in=("rework 1.1",))
     again = since.after([Entry(kind=EntryKind.SENT_BACK, item="checkpoint 1", text="a name")])
-    assert again == Since(points=("a name",))
+    assert again == Since(points=("a name",), feedback="a name")
     assert again.after([Entry(kind=EntryKind.SUBMITTED, item="checkpoint 1")]) == Since()
 
 

@@ -39,16 +39,14 @@ def test_the_notes_of_an_approval_are_heard_by_the_next_step() -> None:
     assert submitted().approved("rename it next").only(r.PlayPiece).advice == "rename it next"
 
 
-def test_rulings_that_came_with_a_verdict_count_and_the_measured_costs_stay() -> None:
+def test_rulings_that_came_with_a_verdict_count() -> None:
     story = Story().context(10).done().context(14).done().verified()
     ruled = replace(
         story.state.progress,
-        agent_costs_pct=(),
         deviations=(Deviation(severity=Severity.LOW, text="x", ruled=True),),
     )
     story.tell(i.VerdictArrived(state=State.REVIEW_APPROVED, text="", progress=ruled))
     assert story.state.progress.deviations[0].ruled
-    assert story.state.progress.agent_costs_pct == (4.0,)
 
 
 # -- verification -------------------------------------------------------------------------------------------------

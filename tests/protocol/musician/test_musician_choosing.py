@@ -15,6 +15,7 @@ from musician.protocol.musician.program import Play, Program, ordered
 from musician.protocol.musician.state import Mode, MusicianState, Waiting
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
+from musician.protocol.states import State
 from tests.protocol.musician.story import check, play
 
 PROGRAM = Program(
@@ -83,15 +84,53 @@ def test_a_step_that_is_played_as_a_whole_is_done_with_its_pieces() -> None:
 
 
 @pytest.mark.parametrize(
-    ("waiting", "said"),
-    [(Waiting.SUBMISSION, []), (Waiting.ERROR, [EntryKind.NOTE]), (Waiting.CONTEXT, [EntryKind.NOTE])],
+    ("waiting", "heard"),
+    [
+        (Waiting.SUBMISSION, [EntryKind.SENT_BACK]),
+        (Waiting.ERROR, [EntryKind.NOTE]),
+        (Waiting.CONTEXT, [EntryKind.NOTE, EntryKind.GRANTED]),
+    ],
 )
-def test_what_is_begun_after_an_answer_goes_back_to_work_first(
-    waiting: Waiting, said: list[EntryKind]
+def test_a_verdict_is_heard_as_a_driven_session_hears_it_and_then_what_is_begun_is_chosen(
+    waiting: Waiting, heard: list[EntryKind]
 ) -> None:
-    """D30.2"""
-    _, ready = chosen(i.BeginningChosen(item="step 1"), waiting=waiting, answer="try v2")
-    assert kinds(ready) == [("Resume", said), ("Write", [EntryKind.STARTED])]
+    """D30.1, D30.2"""
+    verdict = i.VerdictArrived(state=State.FIX_PROPOSED, text="try v2", progress=Progress())
+    state, ready = chosen(verdict, mode=Mode.AWAITING_VERDICT, waiting=waiting, current=check(1))
+    assert (state.mode, kinds(ready)) == (Mode.CHOOSING, [("Resume", heard)])
+    assert kinds(step(state, i.BeginningChosen(item="step 1"))[1]) == [("Write", [EntryKind.STARTED])]
+
+
+def test_a_handoff_that_was_decided_is_left_to_whoever_chooses() -> None:
+    """D30.1: nothing is begun any more, and the session writes its own HANDOFF."""
+    verdict = i.VerdictArrived(state=State.REVIEW_FAILED, text="now", progress=Progress())
+    state, ready = chosen(verdict, mode=Mode.AWAITING_VERDICT, waiting=Waiting.CONTEXT)
+    assert ready == r.Ready()
+    with pytest.raises(EvidenceMissing, match="handoff now"):
+        step(state, i.BeginningChosen(item="step 1"))
+    assert step(state, i.LeavingChosen(reason="context"))[0].mode is Mode.ENDED
+
+
+def test_what_was_sent_back_is_kept_as_a_rework_before_it_is_verified_again() -> None:
+    """D30.1"""
+    state, ready = chosen(i.CheckpointChosen(number=None), progress=PLAYED, feedback="too broad")
+    assert [(type(act), act.item) for act in ready.acts if isinstance(act, r.ReworkPiece)] == [
+        (r.ReworkPiece, "rework 1.1")
+    ]
+    mended, ready = step(state, i.PieceEnded(item="rework 1.1", ending=i.PieceEnding.DONE, commit_id="c1"))
+    assert kinds(ready) == [("Write", [EntryKind.REWORKED])]
+    assert step(mended, i.CheckpointChosen(number=None))[1].acts == (r.Verify(check=check(1)),)
+
+
+def test_whoever_goes_on_after_an_approved_completion_says_so_first() -> None:
+    """D30.1: the row stands approved until then."""
+    verdict = i.VerdictArrived(state=State.REVIEW_APPROVED, text="", progress=Progress())
+    at = {"mode": Mode.AWAITING_VERDICT, "waiting": Waiting.SUBMISSION, "current": check(2)}
+    state, ready = chosen(verdict, **at)
+    assert (kinds(ready), state.is_approved) == ([("Write", [EntryKind.APPROVED])], True)
+    begun, ready = step(state, i.BeginningChosen(item="step 1"))
+    assert kinds(ready) == [("Resume", []), ("Write", [EntryKind.STARTED])]
+    assert not begun.is_approved
 
 
 CANNOT: dict[str, tuple[i.Input, dict[str, object], str]] = {

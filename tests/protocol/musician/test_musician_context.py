@@ -114,7 +114,7 @@ def test_an_approval_of_fewer_pieces_plays_just_these() -> None:
 def test_of_two_pieces_that_were_agreed_on_both_are_played() -> None:
     story = Story(program=long_program(10)).context(50)
     assert story.done().approved().only(r.PlayPiece).play.item == "step 2"
-    assert story.state.granted_pieces == 1
+    assert story.state.agreement.pieces == 1
     story = Story(program=long_program(10), since=Since()).context(50)
     story.state = replace(story.state, progress=replace(story.state.progress, agent_costs_pct=(5.0,)))
     assert story.done().approved().done().only(r.PlayPiece).play.item == "step 3"

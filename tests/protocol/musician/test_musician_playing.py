@@ -7,6 +7,7 @@ from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.program import Play, ordered
+from musician.protocol.musician.since import Since
 from musician.protocol.musician.state import Mode
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.states import State
@@ -67,13 +68,13 @@ def test_a_session_that_resumes_with_a_rejection_not_acted_on_mends_first() -> N
             Entry(kind=EntryKind.SENT_BACK, item="checkpoint 1"),
         ]
     )
-    story = Story(progress=progress, feedback="too broad", advice="take over")
+    story = Story(progress=progress, since=Since(feedback="too broad"), advice="take over")
     assert story.only(r.ReworkPiece).feedback == "too broad\n\ntake over"
     assert story.done().only(r.Verify).check.item == "checkpoint 1"
 
 
 def test_a_rejection_before_a_step_is_not_feedback_to_that_step() -> None:
-    assert Story(feedback="old").only(r.PlayPiece).advice == ""
+    assert Story(since=Since(feedback="old")).only(r.PlayPiece).advice == ""
 
 
 @pytest.mark.parametrize(("deviations", "ownerless", "asks"), [(2, 2, False), (3, 0, True), (0, 3, True)])

@@ -10,8 +10,10 @@ from typing import cast
 from musician.protocol.journal import CONDUCTOR_TIMEOUT, Entry, EntryKind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.boundary import go_on, leave, leave_soon
+from musician.protocol.musician.agreement import granted_text
+from musician.protocol.musician.boundary import go_on, leave, leave_as_agreed, leave_soon
 from musician.protocol.musician.program import CheckpointItem
+from musician.protocol.musician.since import SENT_BACK
 from musician.protocol.musician.state import BUSY, Mode, PendingInstruction, Waiting
 from musician.protocol.musician.turn import Turn
 from musician.protocol.musician.writing import timeout_report
@@ -79,9 +81,8 @@ def judged(turn: Turn, given: i.VerdictArrived) -> None:
         exit_requested(turn, i.ExitWasRequested(text=given.text, message_id=given.message_id))
         return
     waiting = turn.state.waiting
-    progress = replace(given.progress, agent_costs_pct=turn.state.progress.agent_costs_pct)
     since = given.since or turn.state.since
-    turn.set(progress=progress, since=since, waiting=None, question_open=False)
+    turn.set(progress=given.progress, since=since, waiting=None, question_open=False)
     if waiting is Waiting.SUBMISSION:
         _submission_judged(turn, given)
     elif waiting is Waiting.CONTEXT:
@@ -93,26 +94,30 @@ def judged(turn: Turn, given: i.VerdictArrived) -> None:
 def _submission_judged(turn: Turn, given: i.VerdictArrived) -> None:
     check = cast("CheckpointItem", turn.state.current)  # only a checkpoint is submitted
     if given.state is not State.REVIEW_APPROVED:  # "apply feedback, re-run verification, re-submit"
-        sent_back = _sent_back(turn, check.item, given)
+        sent_back = turn.note(verdict_entry(check.item, given.state, given.text))
         orders = turn.orders(given.text, given.message_id)
         turn.records.append(r.Resume(entries=(sent_back, *orders)))
         turn.hear(PendingInstruction(text=given.text if orders else "", message_id=given.message_id))
-        turn.set(feedback="" if orders else given.text or "sent back")  # corrections are how it is mended
+        turn.set(feedback="" if orders else given.text or SENT_BACK)  # corrections are how it is mended
     elif check.final:
         turn.hear(PendingInstruction(text=given.text, message_id=given.message_id))
-        turn.write(turn.entry(EntryKind.APPROVED, check.item, given.text))
+        turn.write(turn.note(verdict_entry(check.item, given.state, given.text)))
+        turn.set(is_approved=True)
     else:
-        turn.records.append(r.Resume(entries=(turn.entry(EntryKind.APPROVED, check.item, given.text),)))
+        turn.records.append(
+            r.Resume(entries=(turn.note(verdict_entry(check.item, given.state, given.text)),))
+        )
         turn.hear(PendingInstruction(text=given.text, message_id=given.message_id))
-        turn.set(granted=False, granted_pieces=None)
-        if turn.state.hand_off_at_checkpoint:
-            turn.set(leave_reason="context exhaustion (handoff at the checkpoint, as agreed)")
+        leave_as_agreed(turn)
     go_on(turn)
 
 
-def _sent_back(turn: Turn, item: str, given: i.VerdictArrived) -> Entry:
-    severity = REJECTED if given.state is State.REVIEW_FAILED else None
-    return turn.entry(EntryKind.SENT_BACK, item, given.text, severity=severity)
+def verdict_entry(item: str, state: State, text: str) -> Entry:
+    """What the journal says of a verdict on a submission, whoever hears it."""
+    if state is State.REVIEW_APPROVED:
+        return Entry(kind=EntryKind.APPROVED, item=item, text=text)
+    severity = REJECTED if state is State.REVIEW_FAILED else None
+    return Entry(kind=EntryKind.SENT_BACK, item=item, text=text, severity=severity)
 
 
 def _context_answered(turn: Turn, given: i.VerdictArrived) -> None:
@@ -123,10 +128,12 @@ def _context_answered(turn: Turn, given: i.VerdictArrived) -> None:
         turn.hear(PendingInstruction(text="", message_id=given.message_id))
         how = "as agreed" if is_as_proposed else "as the conductor decided"
         turn.set(leave_reason=f"context exhaustion (handoff now, {how})")
-        leave(turn)
+        if turn.state.chooses:
+            turn.set(mode=Mode.CHOOSING)
+        else:
+            leave(turn)
         return
-    turn.set(granted=True, granted_pieces=pieces, hand_off_at_checkpoint=True)
-    _resume(turn, given, of_session=True)
+    _resume(turn, given, granted_text(pieces))
 
 
 def _error_answered(turn: Turn, given: i.VerdictArrived) -> None:
@@ -136,14 +143,18 @@ def _error_answered(turn: Turn, given: i.VerdictArrived) -> None:
     _resume(turn, given)
 
 
-def _resume(turn: Turn, given: i.VerdictArrived, *, of_session: bool = False) -> None:
+def _resume(turn: Turn, given: i.VerdictArrived, granted: str = "") -> None:
+    """``granted`` is what a context warning was answered with: of this session alone."""
     note = turn.entry(EntryKind.NOTE, text=f"conductor: {given.text}")
+    agreed = (turn.entry(EntryKind.GRANTED, text=granted),) if granted else ()
     orders = turn.orders(given.text, given.message_id)
-    turn.records.append(r.Resume(entries=(note, *orders)))
+    turn.records.append(r.Resume(entries=(note, *agreed, *orders)))
     if orders:
         turn.set(feedback="")
     turn.hear(
-        PendingInstruction(text=given.text, message_id=given.message_id, of_session=of_session and not orders)
+        PendingInstruction(
+            text=given.text, message_id=given.message_id, of_session=bool(granted) and not orders
+        )
     )
     go_on(turn)
 

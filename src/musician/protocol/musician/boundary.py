@@ -34,7 +34,7 @@ def go_on(turn: Turn) -> None:
         turn.set(mode=Mode.AWAITING_ANSWER, timeouts=0)
     elif state.pause and state.next_item is not None:
         turn.write(turn.entry(EntryKind.PAUSED, text=state.pause))
-        turn.set(mode=Mode.PAUSED, timeouts=0)
+        turn.set(mode=Mode.CHOOSING if state.chooses else Mode.PAUSED, timeouts=0)
     elif state.chooses:
         turn.set(mode=Mode.CHOOSING)
     elif not warn_if_tight(turn):
@@ -60,6 +60,11 @@ def leave_soon(turn: Turn, reason: str, *, at_once: bool) -> None:
             turn.stop_what_runs()
     elif turn.state.mode is not Mode.STOPPING:
         leave(turn)
+
+
+def leave_as_agreed(turn: Turn) -> None:
+    """At the next boundary, once what was agreed of the context is reached."""
+    turn.set(leave_reason=turn.state.leave_reason or turn.state.agreement.reached)
 
 
 def wait_for(turn: Turn, waiting: Waiting) -> None:
@@ -96,7 +101,7 @@ def _begin_next(turn: Turn) -> None:
     elif isinstance(item, Play):
         play(turn, item)
     elif turn.state.mends_next:
-        _rework(turn, item)
+        rework(turn, item)
     else:
         turn.set(mode=Mode.VERIFYING)
         turn.acts.append(r.Verify(check=item))
@@ -117,7 +122,7 @@ def play(turn: Turn, item: Play) -> None:
         )
     advice = _advice(turn)
     turn.acts.append(r.PlayPiece(play=item, attempt=len(attempts.failures) + 1, advice=advice))
-    turn.set(mode=Mode.PLAYING, used_at_launch_pct=turn.state.used_pct)
+    turn.set(mode=Mode.PLAYING)
 
 
 def _retry(attempts: Attempts) -> str:
@@ -125,7 +130,8 @@ def _retry(attempts: Attempts) -> str:
     return f"retry {len(attempts.failures)} launched ({prompt}: {attempts.last_words})"
 
 
-def _rework(turn: Turn, check: CheckpointItem) -> None:
+def rework(turn: Turn, check: CheckpointItem) -> None:
+    """What was found wanting is mended; it is kept under a name of its own."""
     name = f"rework {check.number}.{turn.state.mended + 1}"
     parts = (turn.state.feedback, _advice(turn))
     feedback = "\n\n".join(part for part in parts if part)
@@ -161,12 +167,12 @@ def _leading_silent(turn: Turn) -> int:
 
 def warn_if_tight(turn: Turn) -> bool:
     """Report a context warning if the way ahead is too dear; True if the session now waits (D15)."""
-    if turn.state.granted or turn.state.next_item is None:
+    if turn.state.agreement.holds or turn.state.next_item is None:
         return False
     stance = stance_of(turn.state)
     if stance not in WARNING_STANCES:
         return False
-    warn(turn, stance)
+    warn(turn)
     return True
 
 
@@ -175,9 +181,15 @@ def stance_of(state: MusicianState) -> Stance:
     return evaluate(state.used_pct, _projected_pct(state), state.settings)
 
 
-def warn(turn: Turn, stance: Stance) -> None:
-    """Report a context warning with the estimate and a recommendation, and wait (D15)."""
-    turn.set(proposed_pieces=_proposal(turn, stance, cost_pct(turn.state)))
+def warn(turn: Turn) -> None:
+    """Report a context warning with the estimate and a recommendation, and wait (D15).
+
+    A session that need not warn, and does, is taken for one that is in doubt.
+    """
+    stance = stance_of(turn.state)
+    if stance not in WARNING_STANCES:
+        stance = Stance.ASK
+    turn.set(proposed_pieces=proposal(turn.state))
     warning = context_warning(
         turn.state, cost_pct=cost_pct(turn.state), projected_pct=_projected_pct(turn.state)
     )
@@ -192,8 +204,8 @@ def _projected_pct(state: MusicianState) -> float | None:
     return project(state.used_pct, state.pieces_ahead, cost_pct(state))
 
 
-def _proposal(turn: Turn, stance: Stance, cost_pct: float) -> int | None:
+def proposal(state: MusicianState) -> int | None:
     """How many pieces the session offers to play before it hands off; None: as far as the checkpoint."""
-    if stance is Stance.ASK:
+    if stance_of(state) not in WARNING_STANCES - {Stance.ASK}:
         return None
-    return agents_that_fit(turn.state.used_pct, cost_pct, turn.state.settings)
+    return agents_that_fit(state.used_pct, cost_pct(state), state.settings)

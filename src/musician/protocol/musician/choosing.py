@@ -9,11 +9,10 @@ from musician.protocol.errors import BadField, EvidenceMissing
 from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.boundary import finish, play, report_failure, stance_of, warn, warn_if_tight
+from musician.protocol.musician.boundary import finish, play, report_failure, rework, warn, warn_if_tight
 from musician.protocol.musician.program import CheckpointItem, Play
-from musician.protocol.musician.state import Mode, MusicianState, Waiting
+from musician.protocol.musician.state import Mode, MusicianState
 from musician.protocol.musician.turn import Turn
-from musician.protocol.rules.budget import WARNING_STANCES, Stance
 from musician.protocol.rules.deviations import SKIPPED_BY_ITSELF
 
 
@@ -65,14 +64,20 @@ def skip(turn: Turn, given: i.SkippingChosen) -> None:
 
 
 def submit(turn: Turn, given: i.CheckpointChosen) -> None:
-    """A checkpoint is verified; its context check goes before it (REF-4, D15)."""
+    """A checkpoint is verified; its context check goes before it (REF-4, D15), and what was done since it was sent
+    back, or red, is kept as the rework that it is."""
     _check_free(turn.state)
     _check_corrected(turn.state)
     check = _check(turn.state, given)
     _check_in_order(turn.state, check.item)
     _go_back_to_work(turn)
-    if not warn_if_tight(turn):
-        turn.set(mode=Mode.VERIFYING, current=check)
+    if warn_if_tight(turn):
+        return
+    turn.set(current=check)
+    if turn.state.mends_next:
+        rework(turn, check)
+    else:
+        turn.set(mode=Mode.VERIFYING)
         turn.acts.append(r.Verify(check=check))
 
 
@@ -85,14 +90,12 @@ def fail(turn: Turn, given: i.FailureChosen) -> None:
 
 
 def warn_of_context(turn: Turn) -> None:
-    """A session that need not warn, and does, is taken for one that is in doubt."""
     if turn.state.used_pct is None:
         raise BadField(
             field="context", value="", reason="a context warning says how much is used: --context PCT"
         )
     _go_back_to_work(turn)
-    stance = stance_of(turn.state)
-    warn(turn, stance if stance in WARNING_STANCES else Stance.ASK)
+    warn(turn)
 
 
 def complete(turn: Turn) -> None:
@@ -115,13 +118,10 @@ def _keep(turn: Turn, piece: Play) -> None:
 
 
 def _go_back_to_work(turn: Turn) -> None:
-    """What the conductor answered is acted on: the row's state says so from now on."""
-    answer = turn.state.answer
-    if answer is not None:
-        reported = turn.state.waiting in (Waiting.ERROR, Waiting.CONTEXT)
-        said = (turn.entry(EntryKind.NOTE, text=f"conductor: {answer}"),) if reported else ()
-        turn.records.append(r.Resume(entries=said))
-        turn.set(answer=None, waiting=None)
+    """The row's state says so, of a completion that stood approved."""
+    if turn.state.is_approved:
+        turn.records.append(r.Resume(entries=()))
+        turn.set(is_approved=False)
 
 
 # -- what cannot be -----------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ def _check_in_order(state: MusicianState, item: str) -> None:
 
 
 def _check(state: MusicianState, given: i.CheckpointChosen) -> CheckpointItem:
-    checks = [item for item in state.program.items if isinstance(item, CheckpointItem)]
+    checks = state.program.checkpoints
     for check in checks:
         if check.number == given.number or (
             given.number is None and check.item not in state.progress.approved

@@ -165,7 +165,7 @@ def _take(turn: Turn, given: i.Input) -> None:
 
 def _start(turn: Turn, given: i.Started) -> None:
     turn.set(
-        progress=given.progress,
+        progress=replace(given.progress, agent_costs_pct=(), launched_at_pct=None),
         earlier_self_corrections=len(given.progress.self_corrections),
         errors=given.errors_so_far,
         retry_limit=given.retry_limit,
@@ -177,7 +177,7 @@ def _start(turn: Turn, given: i.Started) -> None:
         turn.hear(PendingInstruction(text=given.advice, message_id=given.last_message_id))
     upcoming = turn.state.next_item
     if isinstance(upcoming, CheckpointItem):
-        turn.set(feedback=given.feedback)
+        turn.set(feedback=given.since.feedback)
     text = resumption_question(turn.state, given.ownerless_tasks, given.doubts)
     if upcoming is not None and text:
         turn.records.append(

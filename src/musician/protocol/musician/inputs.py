@@ -18,8 +18,8 @@ class Started:
     """The claim is made and what was left is looked at. ``errors_so_far`` counts all sessions' reports (D3).
 
     ``advice`` is what the conductor said for this session (a handoff message, a correction), up to
-    ``last_message_id``: acknowledged when it is acted on, 0 if that is done already. ``feedback`` is a rejection that
-    an earlier session had not acted on. ``since`` is folded from the journal. ``ownerless_tasks`` are at work without
+    ``last_message_id``: acknowledged when it is acted on, 0 if that is done already. ``since`` is folded from the
+    journal: it has a rejection that an earlier session had not acted on. ``ownerless_tasks`` are at work without
     a live owner (D17), and ``doubts`` what was found that the conductor must answer for (D20): of interest only to a
     session that resumes. ``pause`` is why all of the phase stand still now, "" if they do not.
     """
@@ -29,7 +29,6 @@ class Started:
     retry_limit: int
     report_path: str
     advice: str = ""
-    feedback: str = ""
     last_message_id: int = 0
     since: Since = field(default_factory=Since)
     ownerless_tasks: int = 0

@@ -5,7 +5,14 @@ from typing import cast
 from musician.protocol.journal import PROVIDER_REFUSES, Entry, EntryKind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.boundary import go_on, leave, leave_soon, report_failure, wait_for
+from musician.protocol.musician.boundary import (
+    go_on,
+    leave,
+    leave_as_agreed,
+    leave_soon,
+    report_failure,
+    wait_for,
+)
 from musician.protocol.musician.choosing import absorbed
 from musician.protocol.musician.program import CheckpointItem, Play
 from musician.protocol.musician.state import Mode, PendingInstruction, Waiting
@@ -100,7 +107,6 @@ def _note_done(turn: Turn, given: i.PieceEnded) -> None:
         turn.set(rework_item="", feedback="", mended=turn.state.mended + 1)
     elif isinstance(current, Play) and current.is_agent:
         kind = EntryKind.RETURNED
-        _note_cost(turn)
     else:
         kind = EntryKind.COMPLETED
     attempts = turn.state.attempts
@@ -114,24 +120,7 @@ def _note_done(turn: Turn, given: i.PieceEnded) -> None:
     turn.write(done, *also)
     turn.set(attempts=Attempts())
     turn.settle(turn.state.carried)
-    _count_down(turn)
-
-
-def _note_cost(turn: Turn) -> None:
-    used, before = turn.state.used_pct, turn.state.used_at_launch_pct
-    if used is not None and before is not None and used >= before:
-        costs = (*turn.state.progress.agent_costs_pct, used - before)
-        turn.set(progress=replace(turn.state.progress, agent_costs_pct=costs))
-
-
-def _count_down(turn: Turn) -> None:
-    """One of the pieces that were agreed on before a handoff is played."""
-    granted = turn.state.granted_pieces
-    if granted is None:
-        return
-    turn.set(granted_pieces=granted - 1)
-    if granted == 1 and not turn.state.leave_reason:
-        turn.set(leave_reason="context exhaustion (handoff after the pieces agreed on)")
+    leave_as_agreed(turn)
 
 
 def _try_agent_again(turn: Turn, given: i.PieceEnded) -> bool:

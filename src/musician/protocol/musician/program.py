@@ -70,12 +70,16 @@ class Program:
     is_read: bool = True
 
     def __post_init__(self) -> None:
-        checks = [item for item in self.items if isinstance(item, CheckpointItem)]
+        checks = self.checkpoints
         if not checks or not checks[-1].final or self.items[-1] is not checks[-1]:
             raise ValueError("a task ends with its final checkpoint")
         names = [item.item for item in self.items]
         if len(set(names)) != len(names):
             raise ValueError("each item has its own name")
+
+    @property
+    def checkpoints(self) -> tuple[CheckpointItem, ...]:
+        return tuple(item for item in self.items if isinstance(item, CheckpointItem))
 
     def next_item(self, progress: Progress) -> Play | CheckpointItem | None:
         """The first item not done yet; None when the final checkpoint stands approved."""

@@ -9,8 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 
 from musician.protocol.journal import JUDGED_BY_PERSON, Entry, EntryKind
+from musician.protocol.messages.corrections import corrections_in
 from musician.protocol.messages.feedback import numbered_answer, points_of
 from musician.protocol.values import dataclass, replace
+
+SENT_BACK = "sent back"
+"""What was sent back without a word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +35,8 @@ class Since:
     points: tuple[str, ...] = ()
     answers: Mapping[int, str] = field(default_factory=dict)
     mended_in: tuple[str, ...] = ()
+    feedback: str = ""
+    """Of the rejection, until it is mended; "" where correction steps are how it is (D17)."""
 
     def after(self, entries: Iterable[Entry]) -> "Since":
         """This and some more entries; a submission or its approval starts anew.
@@ -45,7 +51,11 @@ class Since:
                     since = Since()
                 case EntryKind.NOTE if entry.text == JUDGED_BY_PERSON:
                     since = replace(
-                        Since(), points=since.points, answers=since.answers, mended_in=since.mended_in
+                        Since(),
+                        points=since.points,
+                        answers=since.answers,
+                        mended_in=since.mended_in,
+                        feedback=since.feedback,
                     )
                 case EntryKind.NOT_VERIFIED:
                     failed = since.failed_verifications + 1
@@ -59,11 +69,15 @@ class Since:
                 case EntryKind.SELF_CORRECTION:
                     since = replace(since, self_corrected=True)
                 case EntryKind.SENT_BACK:
-                    since = replace(since, points=points_of(entry.text), answers={}, mended_in=())
+                    feedback = "" if corrections_in(entry.text, 0) else entry.text or SENT_BACK
+                    points = points_of(entry.text)
+                    since = replace(since, points=points, answers={}, mended_in=(), feedback=feedback)
                 case EntryKind.ANSWER:
                     since = replace(since, answers={**since.answers, **numbered_answer(entry.text)})
-                case EntryKind.REWORKED | EntryKind.COMPLETED | EntryKind.RETURNED if since.points:
-                    since = replace(since, mended_in=(*since.mended_in, entry.item))
+                case EntryKind.REWORKED | EntryKind.COMPLETED | EntryKind.RETURNED:
+                    feedback = "" if entry.kind is EntryKind.REWORKED else since.feedback
+                    mended_in = (*since.mended_in, entry.item) if since.points else ()
+                    since = replace(since, mended_in=mended_in, feedback=feedback)
                 case _:
                     pass
         return since

@@ -4,6 +4,7 @@ from dataclasses import field
 from enum import StrEnum
 
 from musician.protocol.journal import Progress
+from musician.protocol.musician.agreement import Agreement
 from musician.protocol.musician.program import CheckpointItem, Play, Program
 from musician.protocol.musician.since import Since
 from musician.protocol.rules.delegation import Attempts
@@ -68,7 +69,6 @@ class MusicianState:
     progress: Progress = field(default_factory=Progress)
     current: Play | CheckpointItem | None = None
     used_pct: float | None = None
-    used_at_launch_pct: float | None = None
     errors: int = 0
     """Error reports of the task, over all its sessions (D3)."""
     retry_limit: int = 5
@@ -99,17 +99,13 @@ class MusicianState:
     """Why the session stands still from the next boundary on; "" if it does not."""
     proposed_pieces: int | None = None
     """What the last context warning proposed to play before the handoff; None: up to the checkpoint."""
-    granted: bool = False
-    """The conductor has answered a context warning: only ``exit_from_pct`` ends it before what was agreed."""
-    granted_pieces: int | None = None
-    """Pieces left to play before the agreed handoff; None where it is not pieces that were agreed on."""
-    hand_off_at_checkpoint: bool = False
+    agreement: Agreement = field(default_factory=Agreement)
     chooses: bool = False
     """Played by hand: nothing begins by itself."""
     begun: frozenset[str] = frozenset()
     """What a session that chooses has begun and not ended: a step, and pieces of it."""
-    answer: str | None = None
-    """What the conductor answered such a session that has not gone back to work; None: nothing, or it has."""
+    is_approved: bool = False
+    """The completion stands approved, in the row's state, too; whoever goes on says so first."""
     leave_reason: str = ""
     """Set as soon as the session is to end; it leaves at the next boundary."""
 

@@ -22,8 +22,16 @@ class Turn:
 
     def entry(self, kind: EntryKind, item: str = "", text: str = "", **more: object) -> Entry:
         """A journal entry, already counted; it still has to be put into a record."""
-        entry = Entry(kind=kind, item=item, text=text, context_pct=self.state.used_pct, **more)  # type: ignore[arg-type]
-        self.set(progress=self.state.progress.after([entry]), since=self.state.since.after([entry]))
+        return self.note(Entry(kind=kind, item=item, text=text, **more))  # type: ignore[arg-type]
+
+    def note(self, entry: Entry) -> Entry:
+        """The same, of an entry that a rule has made."""
+        entry = replace(entry, context_pct=self.state.used_pct)
+        self.set(
+            progress=self.state.progress.after([entry]),
+            since=self.state.since.after([entry]),
+            agreement=self.state.agreement.after([entry]),
+        )
         return entry
 
     def write(self, *entries: Entry) -> None:
@@ -31,9 +39,7 @@ class Turn:
 
     def counted(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
         """Entries that a rule has made; they still have to be put into a record."""
-        return tuple(
-            self.entry(each.kind, each.item, each.text, commit_id=each.commit_id) for each in entries
-        )
+        return tuple(map(self.note, entries))
 
     def orders(self, text: str, message_id: int) -> tuple[Entry, ...]:
         """The correction steps in a word of the conductor's, counted (D17)."""

@@ -33,17 +33,15 @@ from musician.runtime.baselines import Baselines
 from musician.runtime.belongings import check_alone, end_what_runs
 from musician.runtime.in_force import settings_of_task
 from musician.runtime.manual import pieces
-from musician.runtime.manual.rebuilding import rebuilt
+from musician.runtime.manual.rebuilding import arrived, rebuilt, unheard
 from musician.runtime.noticing import noticed
 from musician.runtime.owners import driver_of
 from musician.runtime.program import load_task_file, program_in
 from musician.runtime.recording import Recorder
-from musician.runtime.resuming.resumption import unheard_orders, unheard_verdicts
 from musician.runtime.task_files import TaskFiles
 from musician.runtime.tasktree import SharedTree, TaskTree
 from musician.runtime.world import WORLD, World
 from musician.store.port import Store
-from musician.store.rows import MessageRow
 from musician.trees.git import Git
 from musician.trees.root import Root
 
@@ -118,7 +116,7 @@ class ManualSession:
     @cached_property
     def progress(self) -> Progress:
         """What the journal adds up to, verdicts it has not heard of included."""
-        return Progress().after([*map(service.as_entry, self.view.journal), *self.news()])
+        return self.state(None).progress
 
     @property
     def open_question(self) -> str:
@@ -181,7 +179,7 @@ class ManualSession:
         ``claims`` is what a subagent told of its piece; the next checkpoint holds it against what it finds (D19).
         """
         service.beat(self.store, self.claim)  # a lost claim commits nothing
-        state, _ = self.choose(i.EndingChosen(item=item), context_pct)
+        state, ready = self.choose(i.EndingChosen(item=item), context_pct)
         if commit:
             self.tree.keep(item, self.program.play(item).title)
         commit_id, found = pieces.end(
@@ -195,8 +193,13 @@ class ManualSession:
         )
         besides = noticed(self.root, self.store, self.claim.task_id, item, self.tree)
         seen = [r.Write(entries=(*besides, *found))] if besides or found else []
-        self.store_records([*seen, *_done(state, item, commit_id, claims)])
+        self.store_records([*ready.records, *seen, *_done(state, item, commit_id, claims)])
         return commit_id
+
+    def keep_rework(self, state: MusicianState, rework: r.ReworkPiece) -> None:
+        """What was done since a checkpoint was sent back, or red, is committed as what it is."""
+        commit = self.tree.keep(rework.item, rework.check.title)
+        self.store_records(_done(state, rework.item, commit))
 
     def ask(self, text: str, *, context_pct: float | None) -> int:
         """Ask the conductor something, to be answered before the next item is begun (D21); the message's id."""
@@ -223,14 +226,28 @@ class ManualSession:
         return False
 
     def choose(self, given: i.Input, context_pct: float | None) -> tuple[MusicianState, r.Ready]:
-        """What the engine answers; nothing is stored yet. Whether the state of the row allows it the table says."""
-        if not isinstance(given, _TOLD):
-            self.check_undriven()
+        """What the engine answers; nothing is stored yet. Whether the state of the row allows it the table says.
+
+        What the conductor has decided is heard first, but by what is only reported.
+        """
+        if isinstance(given, _TOLD):
+            return step(self._rebuilt(context_pct), given)
+        self.check_undriven()
         event, state = _EVENTS.get(type(given)), self.view.row.state
         is_at_work = state is State.WORKING or (event is Event.REPORT and state in VERDICTS)
         if event is not None and not (is_at_work and event in (Event.RESUME, Event.REPORT)):
             find(state, event, task_id=self.claim.task_id, actor=Actor.OWNER)
-        return step(self.state(context_pct), given)
+        hearing, heard = self._hear(context_pct)
+        chosen, ready = step(hearing, given)
+        return chosen, replace(ready, records=(*heard, *ready.records))
+
+    def _hear(self, context_pct: float | None) -> tuple[MusicianState, tuple[r.Record, ...]]:
+        """The engine's state once it has heard the verdict that the row stands in, and what that wants stored."""
+        state, answer = self._rebuilt(context_pct), self._unheard[1]
+        if answer is None:
+            return state, ()
+        state, ready = step(state, arrived(self.view, state, answer))
+        return state, ready.records
 
     def check_undriven(self) -> None:
         """A claim is played by its process while that lives; what it plays may tell something, and no more (D2)."""
@@ -244,12 +261,13 @@ class ManualSession:
 
     def store_records(self, records: Iterable[r.Record]) -> int | None:
         """What the engine wants stored, the conductor's news first; the id of what awaits an answer."""
-        news, message_id = () if self._has_told_news else self.news(), None
+        news, message_id = () if self._has_told_news else self._unheard[0], None
         service.beat(self.store, self.claim)  # nothing to store is no word of a claim that is lost either
         for record in records:
-            if not isinstance(record, r.Acknowledge):
-                record = replace(record, entries=(*news, *record.entries))
-                news, self._has_told_news = (), True
+            if isinstance(record, r.Acknowledge):
+                continue  # whoever reads its inbox acknowledges
+            record = replace(record, entries=(*news, *record.entries))
+            news, self._has_told_news = (), True
             message_id = self.store_record(record) or message_id
         return message_id
 
@@ -261,7 +279,7 @@ class ManualSession:
         stance = stance_of(state)
         if self.view.row.state is State.ERROR and stance is not Stance.EXIT:
             return ""  # it has reported, and waits
-        if state.granted and stance in WARNING_STANCES:
+        if state.agreement.holds and stance in WARNING_STANCES:
             return "go no further than the conductor has answered"
         return context_advice(stance)
 
@@ -287,28 +305,25 @@ class ManualSession:
     # -- what all of them need ----------------------------------------------------------------------------------
 
     def state(self, context_pct: float | None) -> MusicianState:
-        """The engine's state, as far as the database tells it."""
+        """The engine's state, as far as the database tells it; what the conductor has decided is heard."""
+        return self._hear(context_pct)[0]
+
+    def _rebuilt(self, context_pct: float | None) -> MusicianState:
         return rebuilt(
             self.view,
             self.program,
             self.settings,
             epoch=self.claim.epoch,
-            news=self.news(),
-            said=self._said,
+            news=self._unheard[0],
+            has_heard=self._unheard[1] is None,
             is_asking=bool(self.open_question),
             used_pct=context_pct,
             report_path=self.task_files.relative(self.task_files.completion),
         )
 
-    def news(self) -> tuple[Entry, ...]:
-        """What the conductor decided and ordered, and the journal has not heard of."""
-        verdicts = unheard_verdicts(self.view)
-        heard = Progress().after([*map(service.as_entry, self.view.journal), *verdicts])
-        return (*verdicts, *unheard_orders(heard, self._said))
-
     @cached_property
-    def _said(self) -> tuple[MessageRow, ...]:
-        return service.messages_of(self.store, self.claim.task_id)
+    def _unheard(self) -> tuple[tuple[Entry, ...], str | None]:
+        return unheard(self.view, self.program, service.messages_of(self.store, self.claim.task_id))
 
     def store_record(self, record: r.Record) -> int | None:
         self.task_files.begin()

@@ -4,22 +4,25 @@ The journal is what the engine wrote, so a fold over it gives back what it knew.
 (a subagent's attempts, words that were heard and not acted on) is not there: by hand nothing runs between two verbs.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from musician import service
 from musician.protocol.journal import CONDUCTOR_TIMEOUT, Entry, EntryKind, Progress
+from musician.protocol.musician.agreement import Agreement
+from musician.protocol.musician.boundary import proposal
+from musician.protocol.musician.inputs import VerdictArrived
 from musician.protocol.musician.program import CheckpointItem, Play, Program
 from musician.protocol.musician.since import Since
 from musician.protocol.musician.state import Mode, MusicianState, Waiting
 from musician.protocol.settings import Settings
 from musician.protocol.states import VERDICTS, WAITING, State
+from musician.protocol.values import replace
+from musician.runtime.resuming.resumption import submitted_checkpoint, unheard_orders, unheard_verdicts
 from musician.store.rows import MessageRow
 
-_TOLD = {
-    EntryKind.CONTEXT: Waiting.CONTEXT,
-    EntryKind.ERROR: Waiting.ERROR,
-    EntryKind.SUBMITTED: Waiting.SUBMISSION,
-}
+_TOLD = frozenset({EntryKind.CONTEXT, EntryKind.ERROR, EntryKind.SUBMITTED})
+_OF_CHECKPOINTS = (EntryKind.NOT_VERIFIED, EntryKind.REWORKED, EntryKind.SUBMITTED)
+_RED = "the verification is red"
 _BEGINNINGS = frozenset({EntryKind.STARTED, EntryKind.LAUNCHED, EntryKind.SUBMITTED})
 _ENDS = frozenset(
     {EntryKind.COMPLETED, EntryKind.RETURNED, EntryKind.RECONCILED, EntryKind.SKIPPED, EntryKind.APPROVED}
@@ -33,75 +36,99 @@ def rebuilt(
     *,
     epoch: int,
     news: Iterable[Entry] = (),
-    said: Iterable[MessageRow] = (),
+    has_heard: bool = True,
     is_asking: bool = False,
     used_pct: float | None = None,
     report_path: str = "",
 ) -> MusicianState:
-    """The state of the claim ``epoch``. ``news`` is what the journal has not heard of yet, ``said`` all messages.
+    """The state of the claim ``epoch``, before it hears what the row stands in, if it has not: not ``has_heard``.
 
-    ``is_asking``: a question of the task's is open. ``used_pct`` None is the claim's own last reading: a successor's
-    context is a fresh one.
+    ``news`` is what the journal has not heard of yet. ``is_asking``: a question of the task's is open. ``used_pct``
+    None is the claim's own last reading: a successor's context is a fresh one.
     """
     before = [row for row in view.journal if row.claim_epoch != epoch]
     own = [service.as_entry(row) for row in view.journal if row.claim_epoch == epoch] + list(news)
     entries = [*map(service.as_entry, view.journal), *news]
     readings = [entry.context_pct for entry in own if entry.context_pct is not None]
-    state, begun = view.row.state, _begun(own)
-    waiting, answer = _waiting(state, own), _answer(view, said)
-    warned = _last(own, EntryKind.CONTEXT, EntryKind.APPROVED) if waiting is not Waiting.CONTEXT else None
-    return MusicianState(
+    state, begun, since = view.row.state, _begun(own), Since().after(entries)
+    waiting, agreement = _waiting(view, own, has_heard=has_heard), Agreement().after(own)
+    due = submitted_checkpoint(view.submissions[-1], program) if waiting is Waiting.SUBMISSION else None
+    feedback = since.feedback or (_RED if _last(own, *_OF_CHECKPOINTS) is EntryKind.NOT_VERIFIED else "")
+    rebuilt = MusicianState(
         program=program,
         settings=settings,
-        mode=Mode.AWAITING_VERDICT if state in WAITING else Mode.CHOOSING,
+        mode=Mode.AWAITING_VERDICT if state in WAITING or not has_heard else Mode.CHOOSING,
         progress=Progress().after(entries),
-        current=_named(program, begun[-1]) if begun else None,
+        current=due or (_named(program, begun[-1]) if begun else None),
         used_pct=used_pct if used_pct is not None or not readings else readings[-1],
         errors=view.error_count,
         retry_limit=view.row.retry_limit,
         report_path=report_path,
-        since=Since().after(entries),
+        since=since,
         earlier_self_corrections=sum(row.kind == EntryKind.SELF_CORRECTION for row in before),
+        feedback="" if since.mended_in else feedback,
+        mended=sum(entry.kind is EntryKind.REWORKED for entry in own),
         waiting=waiting,
         timeouts=int(bool(own) and (own[-1].kind, own[-1].text) == (EntryKind.NOTE, CONDUCTOR_TIMEOUT)),
         question_open=is_asking,
         pause=view.pause,
-        granted=warned is EntryKind.CONTEXT or (waiting is Waiting.CONTEXT and answer is not None),
+        agreement=agreement,
         chooses=True,
         begun=frozenset(begun),
-        answer=answer,
-        leave_reason=_leave_reason(state, waiting, own),
+        is_approved=state is State.REVIEW_APPROVED and has_heard,
+        leave_reason=agreement.reached,
     )
+    if waiting is not Waiting.CONTEXT:
+        return rebuilt
+    warned_at = next(entry.context_pct for entry in reversed(own) if entry.kind is EntryKind.CONTEXT)
+    return replace(rebuilt, proposed_pieces=proposal(replace(rebuilt, used_pct=warned_at)))
+
+
+def unheard(
+    view: service.TaskView, program: Program, said: Sequence[MessageRow]
+) -> tuple[tuple[Entry, ...], str | None]:
+    """What the conductor decided and ordered and the journal has not: to be written down with whatever is next; and the
+    text of the verdict that the row stands in, which the engine hears as it is acted on. None: that is heard, or none.
+    """
+    verdicts, answer = unheard_verdicts(view, program), None
+    if view.row.state in VERDICTS and view.history:
+        last = view.history[-1]
+        on_submission = last.from_state is State.NEEDS_REVIEW
+        if not on_submission or _is_last(verdicts, view, program):
+            answer = next((each.message for each in said if each.id == last.message_id), "")
+            verdicts = verdicts[:-1] if on_submission else verdicts
+            said = [each for each in said if each.id != last.message_id]
+    heard = Progress().after([*map(service.as_entry, view.journal), *verdicts])
+    return (*verdicts, *unheard_orders(heard, tuple(said))), answer
+
+
+def arrived(view: service.TaskView, state: MusicianState, text: str) -> VerdictArrived:
+    """The verdict that the row stands in, as the engine hears it."""
+    message_id = view.history[-1].message_id or 0
+    return VerdictArrived(state=view.row.state, text=text, progress=state.progress, message_id=message_id)
+
+
+def _is_last(verdicts: tuple[Entry, ...], view: service.TaskView, program: Program) -> bool:
+    """Whether what was submitted last is judged, and that is not heard."""
+    if not verdicts or not view.submissions:
+        return False
+    return verdicts[-1].item == submitted_checkpoint(view.submissions[-1], program).item
+
+
+def _waiting(view: service.TaskView, own: list[Entry], *, has_heard: bool) -> Waiting | None:
+    """What the conductor was told last, while it has not answered or the answer is not heard."""
+    state: State | None = view.row.state
+    if state in VERDICTS and not has_heard:
+        state = view.history[-1].from_state
+    if state is State.NEEDS_REVIEW and view.submissions:
+        return Waiting.SUBMISSION
+    if state is State.ERROR:
+        return Waiting.CONTEXT if _last(own, *_TOLD) is EntryKind.CONTEXT else Waiting.ERROR
+    return None
 
 
 def _last(entries: list[Entry], *kinds: EntryKind) -> EntryKind | None:
     return next((entry.kind for entry in reversed(entries) if entry.kind in kinds), None)
-
-
-def _waiting(state: State, own: list[Entry]) -> Waiting | None:
-    """What the conductor was told last, while it has not answered or the answer is not acted on."""
-    if state is State.NEEDS_REVIEW:
-        return Waiting.SUBMISSION
-    if state is State.ERROR or state in VERDICTS:  # of a wait that timed out the journal has neither
-        return _TOLD.get(_last(own, *_TOLD) or EntryKind.ERROR, Waiting.ERROR)
-    return None
-
-
-def _answer(view: service.TaskView, said: Iterable[MessageRow]) -> str | None:
-    """The verdict that the session has not gone back to work after; the row's state says that there is one."""
-    if view.row.state not in VERDICTS:
-        return None
-    answer_ids = {change.message_id for change in view.history[-1:]}
-    return next((message.message for message in said if message.id in answer_ids), "")
-
-
-def _leave_reason(state: State, waiting: Waiting | None, own: list[Entry]) -> str:
-    """What was agreed of its context, and has come (D15)."""
-    if waiting is Waiting.CONTEXT:
-        return "the conductor has decided on a handoff now" if state is State.REVIEW_FAILED else ""
-    agreed = any(entry.kind is EntryKind.CONTEXT for entry in own)
-    reached = agreed and _last(own, EntryKind.CONTEXT, EntryKind.APPROVED) is EntryKind.APPROVED
-    return "a handoff at this checkpoint was agreed" if reached else ""
 
 
 def _begun(own: list[Entry]) -> list[str]:

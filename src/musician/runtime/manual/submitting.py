@@ -95,6 +95,9 @@ def _begun(
     state, ready = manual.choose(chosen, context_pct)
     message_id = manual.store_records(ready.records)
     for act in ready.acts:
+        if isinstance(act, r.ReworkPiece):
+            manual.keep_rework(state, act)
+            return _begun(manual.read_anew(), number, context_pct)
         if isinstance(act, r.Verify):
             return state, act.check
     raise EvidenceMissing(

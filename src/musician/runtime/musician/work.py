@@ -29,7 +29,6 @@ from musician.protocol.messages.particulars import SelfCorrection
 from musician.protocol.messages.types import HandoffNotice
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.since import Since
 from musician.protocol.musician.state import MusicianState
 from musician.protocol.resumption.conversation import goes_on
 from musician.protocol.settings import Settings
@@ -320,9 +319,8 @@ async def _find_start(claimed: ClaimedSession, verifying: anyio.CancelScope) -> 
         retry_limit=view.row.retry_limit,
         report_path=claimed.task_files.relative(claimed.task_files.completion),
         advice=resumed.advice,
-        feedback=resumed.feedback,
         last_message_id=resumed.last_message_id,
-        since=Since().after([*map(service.as_entry, view.journal), *resumed.entries]),
+        since=resumed.since,
         ownerless_tasks=found.ownerless_tasks,
         doubts=found.doubts,
         pause=_pause_in_force(view, found.unread),

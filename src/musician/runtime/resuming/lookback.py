@@ -156,9 +156,7 @@ async def _look_back(
     settled = await anyio.to_thread.run_sync(partial(_settle, claimed, view, resumed, mismatches, anew))
     doubts = (*settled.doubts, *anew.doubts)
     corrected = replace(
-        resumed,
-        progress=resumed.progress.after(settled.entries),
-        entries=(*resumed.entries, *settled.entries),
+        resumed.after(settled.entries),
         advice="\n\n".join(filter(None, (resumed.advice, *settled.advice))),
     )
     notice = resumption_message(
@@ -195,7 +193,7 @@ def _with_approval(claimed: ClaimedSession, resumed: Resumed) -> Resumed:
         approved_as_it_is(claimed.store, claimed.claim, claimed.tree)
     except EvidenceMissing as overtaken:
         undone = Entry(kind=EntryKind.UNDONE, item=final, text=overtaken.missing)
-        return replace(resumed, progress=resumed.progress.after([undone]), entries=(*resumed.entries, undone))
+        return resumed.after((undone,))
     return resumed
 
 

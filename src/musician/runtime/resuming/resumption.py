@@ -9,18 +9,20 @@ from collections import Counter
 
 from musician import service
 from musician.protocol.journal import Entry, EntryKind, Progress
-from musician.protocol.messages.corrections import corrections_in, order_id
+from musician.protocol.messages.corrections import order_id
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.particulars import Counted, Deviations, SelfCorrection
 from musician.protocol.messages.types import Resumption
+from musician.protocol.musician.answers import verdict_entry
 from musician.protocol.musician.program import CheckpointItem, Play, Program, ordered
+from musician.protocol.musician.since import Since
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.resumption.handoff import Ending
 from musician.protocol.rules.budget import average_agent_cost
-from musician.protocol.rules.deviations import REJECTED, Severity, worst
+from musician.protocol.rules.deviations import Severity, worst
 from musician.protocol.settings import Settings
-from musician.protocol.states import State
-from musician.protocol.values import dataclass
+from musician.protocol.states import VERDICTS
+from musician.protocol.values import dataclass, replace
 from musician.runtime.resuming.handoffs import Left
 from musician.runtime.tasktree import TaskTree
 from musician.service import TaskView
@@ -43,17 +45,26 @@ _ADVICE = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resumed:
-    """What a session starts from. ``entries`` are to be written first; ``feedback`` is a rejection not acted on.
+    """What a session starts from. ``entries`` are to be written first.
 
     ``moved_to`` is where somebody had moved the task's branch, off the last finished item; it is back.
     """
 
     progress: Progress
+    since: Since
     entries: tuple[Entry, ...]
     moved_to: str | None = None
     advice: str
-    feedback: str
     last_message_id: int
+
+    def after(self, entries: tuple[Entry, ...]) -> "Resumed":
+        """With some more that are to be written."""
+        return replace(
+            self,
+            progress=self.progress.after(entries),
+            since=self.since.after(entries),
+            entries=(*self.entries, *entries),
+        )
 
 
 def reconcile(
@@ -85,21 +96,21 @@ def reconcile(
     orders = unheard_orders(progress, said)
     found += orders
     progress = progress.after(orders)
-    verdicts = unheard_verdicts(view)
+    verdicts = unheard_verdicts(view, program)
     found += (*verdicts, *resolution)  # by that what was sent back is answered
     progress = progress.after((*verdicts, *resolution))
-    feedback = "" if _has_reworked(found) else _open_feedback(view, program, progress)
+    since = Since().after([*map(service.as_entry, view.journal), *found])
     advice = [
         message.message
         for message in unread
-        if message.message_type in _ADVICE and message.message != feedback
+        if message.message_type in _ADVICE and message.message != since.feedback
     ]
     return Resumed(
         progress=progress,
+        since=since,
         entries=tuple(found),
         moved_to=moved_to,
         advice="\n\n".join(advice),
-        feedback=feedback,
         last_message_id=unread[-1].id if unread else 0,
     )
 
@@ -129,10 +140,6 @@ def _kept_unheard(
     return entries
 
 
-def _has_reworked(found: list[Entry]) -> bool:
-    return any(entry.kind is EntryKind.REWORKED for entry in found)
-
-
 def checkpoint_number(submission: SubmissionRow) -> int | None:
     """Which checkpoint a submission is about; None where it does not say."""
     said = submission.said
@@ -149,26 +156,34 @@ def unheard_orders(progress: Progress, said: tuple[MessageRow, ...]) -> tuple[En
     return tuple(entries)
 
 
-def unheard_verdicts(view: TaskView) -> tuple[Entry, ...]:
+def unheard_verdicts(view: TaskView, program: Program) -> tuple[Entry, ...]:
     """Verdicts that the journal has not heard of: an approval outlives its session (D7), as a rejection does.
 
     Of approvals the one of a checkpoint's latest submission counts, and each once: one that was heard and taken away
     again by a correction does not come back.
     """
     heard = Counter((row.kind, row.item) for row in view.journal)
-    given = [(f"checkpoint {checkpoint_number(each)}", each) for each in view.submissions]
+    given = [(submitted_checkpoint(each, program).item, each) for each in view.submissions]
     latest = dict(given)
     news = []
     for item, each in given:
-        sent_back = each.verdict in (State.REVIEW_FAILED, State.FIX_PROPOSED)
-        kind = EntryKind.SENT_BACK if sent_back else EntryKind.APPROVED
-        if not sent_back and each.verdict is not State.REVIEW_APPROVED:
+        if each.verdict not in VERDICTS:
             continue
-        heard[kind, item] -= 1
-        if heard[kind, item] < 0 and (sent_back or each is latest[item]):
-            severity = REJECTED if each.verdict is State.REVIEW_FAILED else None
-            news.append(Entry(kind=kind, item=item, text=each.verdict_text or "", severity=severity))
+        entry = verdict_entry(item, each.verdict, each.verdict_text or "")
+        heard[entry.kind, item] -= 1
+        if heard[entry.kind, item] < 0 and (entry.kind is EntryKind.SENT_BACK or each is latest[item]):
+            news.append(entry)
     return tuple(news)
+
+
+def submitted_checkpoint(submission: SubmissionRow, program: Program) -> CheckpointItem:
+    """Which checkpoint a submission is about; what its writer has not said is what was due."""
+    number, last = checkpoint_number(submission), program.checkpoints[-1]
+    if number is None:
+        return last
+    named = (check for check in program.checkpoints if check.number == number)
+    is_final = submission.message_type == MessageType.COMPLETION
+    return next(named, replace(last, item=f"checkpoint {number}", number=number, final=is_final))
 
 
 def resumption_message(
@@ -223,19 +238,6 @@ def _estimate(program: Program, progress: Progress, settings: Settings) -> str:
     cost_pct = average_agent_cost(progress.agent_costs_pct, self_corrected=False, settings=settings)
     left = f"{counted(pieces, 'piece')} and {counted(checks, 'checkpoint')}"
     return f"{left} (~{pieces * cost_pct:.0f}% context)"
-
-
-def _open_feedback(view: TaskView, program: Program, progress: Progress) -> str:
-    """The text of the last rejection, if nothing was reworked since."""
-    upcoming = program.next_item(progress)
-    if not view.submissions or not isinstance(upcoming, CheckpointItem):
-        return ""
-    last = view.submissions[-1]
-    sent_back = last.verdict in (State.REVIEW_FAILED, State.FIX_PROPOSED)
-    if not sent_back or checkpoint_number(last) != upcoming.number or reworked_since(view.journal):
-        return ""
-    text = last.verdict_text or "sent back"
-    return "" if corrections_in(text, 0) else text  # those are how it is mended
 
 
 def reworked_since(journal: tuple[JournalRow, ...]) -> bool:
