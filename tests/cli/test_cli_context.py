@@ -84,7 +84,7 @@ def test_who_has_just_reported_is_not_told_to_report(claimed: Path, call: Call) 
 
 
 def test_a_context_check_goes_before_the_checkpoint_it_falls_together_with(claimed: Path, call: Call) -> None:
-    """REF-4: by hand too; once the conductor has answered, the checkpoint is next."""
+    """REF-4: by hand too. At 66 % it proposes the handoff; a changed answer lets it through to the checkpoint."""
     write_greeter(claimed)
     call("step", "1", "start", "1")
     call("step", "1", "done", "1")
@@ -92,10 +92,20 @@ def test_a_context_check_goes_before_the_checkpoint_it_falls_together_with(claim
     assert "its context comes first" in refused.err
     assert told(call, "review_request") == []
     assert len(told(call, "context_warning")) == 1
-    call("review", "approve", "1")
+    call("review", "fix", "1", "to the checkpoint first")
     call("inbox", "1", "--ack")
     call("checkpoint", "1", "--context", "67")
     assert len(told(call, "review_request")) == 1
+
+
+def test_whoever_proposed_to_hand_off_and_was_approved_begins_nothing_more(claimed: Path, call: Call) -> None:
+    """D30.1: as a driven session leaves then, one by hand is told to."""
+    call("error", "1", "--context-warning", "--context", "66")
+    call("review", "approve", "1")
+    refused = call("step", "1", "start", "1", expect=4)
+    assert "handoff now, as agreed" in refused.err
+    assert "musician exit task-01" in refused.err
+    call("exit", "1", "--reason", "context")
 
 
 def test_a_successor_s_context_is_a_fresh_one(claimed: Path, call: Call) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from musician import service
 from musician.protocol.errors import EvidenceMissing, IllegalEvent
-from musician.protocol.journal import EntryKind
+from musician.protocol.journal import AWAITS_ANSWER, EntryKind
 from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.states import State
 from tests.runtime.conftest import Stage
@@ -204,11 +204,7 @@ def asks(entrance: type[Life], stage: Stage) -> None:
         life.write("one.txt")
         life.question("which key?")
         life.step(1, "done")
-        life.until(
-            lambda view: (
-                view.question is not None and "step 1" in service.progress_of(stage.store, TASK).completed
-            )
-        )
+        life.until(lambda view: view.question and any(row.text == AWAITS_ANSWER for row in view.journal))
         life.refused(lambda: life.step(2, "start"))
         service.send(stage.store, TASK, "the other one")
         life.play(2, "two.txt")
