@@ -103,6 +103,10 @@ class Life:
     def complete(self) -> None: ...
     def close(self) -> None: ...
 
+    def judge(self, verdict: State, text: str) -> None:
+        """What its conductor says."""
+        service.judge(self.stage.store, TASK, verdict, text)
+
     def refused(self, act: Callable[[], object]) -> None:
         """What a process does not do by itself it need not be kept from."""
 
@@ -130,6 +134,18 @@ class Driven(Life):
         """From a wait for an answer that does not come, too."""
         self._started.terminate()
         self.stage.end(self._started)
+
+
+class Conducted(Driven):
+    """`musician run`: its conductor launches the session, and judges by its rules."""
+
+    def claim(self) -> None:
+        self._started = self.stage.start("run", "PLAN.md")
+
+    def judge(self, verdict: State, text: str) -> None: ...
+
+    def until(self, condition: Callable[[service.TaskView], object]) -> None:
+        """Its moments are the conductor's."""
 
 
 class ByHand(Life):
