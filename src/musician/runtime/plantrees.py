@@ -60,6 +60,10 @@ class PlanTrees(Protocol):
 
     def drop_trial(self) -> None: ...
 
+    def lay_out(self, task_id: str, tree_id: str, *, at: Path) -> str:
+        """Put what was submitted where nothing of the task's own is touched; the commit that its work began at."""
+        ...
+
     def without_work(self) -> tuple[str, ...]:
         """The tasks with trees of their own that have brought nothing, though they were to."""
         ...
@@ -136,6 +140,18 @@ class GitPlanTrees:
 
     def drop_trial(self) -> None:
         merge.drop_trial(self.root, self.plan.plan_id)
+
+    def lay_out(self, task_id: str, tree_id: str, *, at: Path) -> str:
+        tip = self._git.commit_id(self._branch(task_id)) or self._git.text("rev-parse", "HEAD")
+        Git(at.parent, finds=True).run(
+            "clone", "--quiet", "--shared", "--no-checkout", str(self.root.path), str(at)
+        )
+        git, commit = Git(at), tip
+        if git.text("rev-parse", f"{tip}^{{tree}}") != tree_id:
+            # Not committed (an isolation that is shared), or moved on.
+            commit = git.text("commit-tree", tree_id, "-p", tip, "-m", "As submitted")
+        git.run("checkout", "--quiet", "--detach", commit)
+        return git.text("merge-base", commit, self._git.commit_id(self._merged) or commit)
 
     def without_work(self) -> tuple[str, ...]:
         isolated = [task for task in self.plan.tasks if task.isolation is Isolation.WORKTREE]

@@ -199,8 +199,9 @@ class Performer:
             task,
             view,
             act.message_id,
-            plan_id=self.plan.plan_id,
+            trees=self.trees,
             agent=self.agent or task.agent,
+            world=self.world,
             settings=self.settings,
         )
         await run_sync(partial(service.keep_opinion, self.store, act.task_id, act.message_id, opinion))

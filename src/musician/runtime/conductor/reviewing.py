@@ -15,7 +15,6 @@ from anyio.to_thread import run_sync
 
 from musician.agents import port
 from musician.agents.hearing import logged
-from musician.agents.registry import make_agent
 from musician.plans.model import TaskSpec
 from musician.processes.output import one_line
 from musician.processes.scratch import ScratchFolder
@@ -25,12 +24,12 @@ from musician.protocol.musician.inputs import PieceEnding
 from musician.protocol.rules.review import needs_a_judge
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
+from musician.runtime.plantrees import PlanTrees
 from musician.runtime.verifying import nobody_records, python_environment
+from musician.runtime.world import World
 from musician.service import TaskView
 from musician.service.work import open_rows
 from musician.store.rows import VerificationRow
-from musician.trees.branches import branch_of, full_ref, integration_branch
-from musician.trees.git import Git
 from musician.trees.root import Root
 
 _MOST_TROUBLE_CHARS = 500
@@ -55,8 +54,9 @@ async def ask_reviewer(
     view: TaskView,
     message_id: int,
     *,
-    plan_id: str,
+    trees: PlanTrees,
     agent: str,
+    world: World,
     settings: Settings,
 ) -> Opinion:
     """What the agent says of submission ``message_id``; whatever keeps it from a verdict is in the opinion."""
@@ -70,9 +70,7 @@ async def ask_reviewer(
         folder = await run_sync(partial(ScratchFolder, "review"))
         try:
             place = Path(folder.name).resolve()
-            base = await run_sync(
-                partial(_lay_out, root, place / "tree", plan_id, task.task_id, found.tree_id)
-            )
+            base = await run_sync(partial(trees.lay_out, task.task_id, found.tree_id, at=place / "tree"))
             env = await run_sync(partial(_papers, place, text, found, shown))
             env |= {"MUSICIAN_TASK": task.task_id, "MUSICIAN_BASE": base, **python_environment()}
             stage = port.Stage(
@@ -88,7 +86,7 @@ async def ask_reviewer(
             piece = _piece(task, found.checkpoint, text, shown, settings.time.review_limit_s)
             log = root.logs_dir / f"{task.task_id}.reviewer.log"
             with logged(log, piece, heard.hear) as tell:
-                async with make_agent(agent).open(stage) as session:
+                async with world.agent(agent).open(stage) as session:
                     ended = await session.play(piece, tell)
         finally:
             with anyio.CancelScope(shield=True):
@@ -145,21 +143,3 @@ def _shown(view: TaskView) -> tuple[str, ...]:
 
 def _listed(shown: tuple[str, ...]) -> str:
     return "\n".join(f"{n}. {each}" for n, each in enumerate(shown, start=1))
-
-
-def _lay_out(root: Root, tree: Path, plan_id: str, task_id: str, tree_id: str) -> str:
-    """Clone, and check out what was submitted; the commit its work began at."""
-    here = Git(root.path)
-    tip = here.commit_id(full_ref(branch_of(plan_id, task_id))) or here.text("rev-parse", "HEAD")
-    Git(tree.parent, finds=True).run(
-        "clone", "--quiet", "--shared", "--no-checkout", str(root.path), str(tree)
-    )
-    git = Git(tree)
-    commit = tip
-    if (
-        git.text("rev-parse", f"{tip}^{{tree}}") != tree_id
-    ):  # not committed (an isolation that is shared), or moved on
-        commit = git.text("commit-tree", tree_id, "-p", tip, "-m", "As submitted")
-    git.run("checkout", "--quiet", "--detach", commit)
-    onto = here.commit_id(full_ref(integration_branch(plan_id))) or commit
-    return git.text("merge-base", commit, onto)

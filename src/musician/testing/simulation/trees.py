@@ -164,6 +164,9 @@ class Trees:
         self.repository.branches.setdefault(task.task_id, Branch())
         return Tree(repository=self.repository, claim=claim).path
 
+    def lay_out(self, task_id: str, tree_id: str, *, at: Path) -> str:  # the port's shape
+        return BASE
+
     def try_merge(self, task: TaskSpec, commit: str | None) -> Merged | AlreadyMerged | Conflict:
         theirs = commit or self.repository.branches[task.task_id].tip
         if self.is_merged(task.task_id, theirs):
