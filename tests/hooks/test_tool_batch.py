@@ -17,6 +17,8 @@ from musician.hooks.event import as_event
 from musician.hooks.measure import TAILS_BYTES, is_written, known_window, percent_used
 from musician.hooks.numbers import Numbers
 from musician.protocol.claim import Claim
+from musician.protocol.journal import Entry, EntryKind
+from musician.protocol.musician.agreement import granted_text
 from musician.protocol.settings import Settings
 from musician.store.sqlite.store import SqliteStore
 
@@ -99,12 +101,21 @@ def test_so_many_messages_are_pointed_at_in_turns(batch: Callable[..., Any], sto
     assert batch().document is None
 
 
+def test_what_a_context_asks_is_the_engines_to_say(
+    batch: Callable[..., Any], store: SqliteStore, claim: Claim, transcript: Path
+) -> None:
+    """D30.1: a hook that asked by thresholds alone had a session warn that had agreed with its conductor already."""
+    service.record(store, claim, Entry(kind=EntryKind.GRANTED, text=granted_text(1)))
+    transcript.write_text(spoken(660_000), encoding="utf-8")
+    assert "go no further than the conductor has answered" in batch().context
+
+
 @pytest.mark.parametrize(
     ("used", "says"),
     [
         (49.99, ""),
         (50, "estimate before every read"),
-        (64.99, "estimate"),
+        (64.99, "report a context warning"),  # the way to the checkpoint is projected (D15.3)
         (65, "finish this step only"),
         (75, "now"),
     ],

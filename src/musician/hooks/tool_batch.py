@@ -115,16 +115,23 @@ def _weighed(
     if warned < reached == numbers.thresholds_pct[-1]:
         told = f"its context is spent: {used_pct:.0f} % are used"
         note_down(context, service.tell_conductor(context.store, session_id, told))
-    return [_asked(used_pct, reached, numbers)] if reached > warned else []
+    return _asked(event, context, used_pct) if reached > warned else []
 
 
-def _asked(used_pct: float, reached: float, numbers: "Numbers") -> str:
-    """In the words every session hears, with the tools that do it."""
-    from musician.protocol.musician.writing import context_advice
-    from musician.protocol.rules.budget import Stance
+def _asked(event: "HookEvent", context: "HookContext", used_pct: float) -> "list[str]":
+    """What the engine asks of the session now, with the tools that do it; nothing of one that waits already."""
+    from musician.hooks.reminder import claim_of
+    from musician.protocol.rules.budget import Stance, evaluate
+    from musician.runtime.manual.manual_session import ManualSession
 
-    warning = "`error` without text is that warning"
-    stances = (Stance.GO_ON_SPARINGLY, Stance.PREPARE_HANDOFF, Stance.EXIT)
-    tools = (warning, warning, "`handoff` does both")
-    which = numbers.thresholds_pct.index(reached)
-    return f"Context: {used_pct:.0f} % used: {context_advice(stances[which])}. {tools[which]}."
+    settings, claim = context.settings, claim_of(context.played[0], event.session_id or "")
+    manual = ManualSession(root=context.root, store=context.store, claim=claim, settings=settings)
+    advice = manual.advice(used_pct)
+    if not advice:
+        return []
+    tool = "`error` without text is that warning"
+    if evaluate(used_pct, None, settings) is Stance.EXIT:
+        tool = "`handoff` does both"
+    elif manual.state(used_pct).agreement.holds:
+        tool = "`handoff` ends it there"
+    return [f"Context: {used_pct:.0f} % used: {advice}. {tool}."]
