@@ -8,6 +8,12 @@ from musician.protocol.messages.stored import Report
 from musician.protocol.messages.submissions import Completion, ReviewRequest, Submission
 from musician.protocol.messages.types import ContextWarning, ErrorReport, HandoffNotice, Resumption
 
+SUBMISSIONS = frozenset({MessageType.REVIEW_REQUEST, MessageType.COMPLETION})
+"""The owner asks for a judgement of its work (D14)."""
+
+REPORTS = frozenset({MessageType.ERROR, MessageType.CONTEXT_WARNING})
+"""The owner asks what to do."""
+
 UNKNOWN = SelfCorrection(happened=None)
 
 

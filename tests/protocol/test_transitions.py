@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from musician.protocol.errors import IllegalEvent
-from musician.protocol.messages.kinds import REPORTS, SUBMISSIONS, VERDICT_OF, MessageType
+from musician.protocol.messages.kinds import VERDICT_OF, MessageType
 from musician.protocol.states import ACTIVE, State
 from musician.protocol.transitions import (
     CONDUCTOR_TABLE,
@@ -21,6 +21,7 @@ from musician.protocol.transitions import (
     targets,
     verdict_event,
 )
+from tests.said import REPORTS, SUBMISSIONS
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "STATE_MACHINE.md"
 

@@ -8,7 +8,7 @@ import pytest
 from musician import service
 from musician.protocol.errors import EvidenceMissing, IllegalEvent
 from musician.protocol.journal import Entry, EntryKind
-from musician.protocol.messages.kinds import SUBMISSIONS, MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, VERDICTS, State
 from musician.reporting.standing import Standing
@@ -16,7 +16,7 @@ from musician.store.bell import Bell
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
 from tests.conftest import Verified, Walk
-from tests.said import submission
+from tests.said import SUBMISSIONS, submission
 from tests.service.owning import Untouched, at, leave, submit
 
 

@@ -6,7 +6,7 @@ from musician import service
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.errors import IllegalEvent
 from musician.protocol.journal import Entry, EntryKind
-from musician.protocol.messages.kinds import REPORTS, MessageType
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.states import ACTIVE, VERDICTS, State
 from musician.reporting.standing import Standing
@@ -14,8 +14,8 @@ from musician.store.bell import Bell
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
 from tests.conftest import GrowOld, Walk
+from tests.said import REPORTS, resumption
 from tests.said import report as report_of
-from tests.said import resumption
 from tests.service.owning import Untouched, at, error_reports, leave, report, state_of
 
 IDENTITY = ProcessIdentity(pid=1, pgid=1, started_at_s=1.5, boot_id="boot", host="here")

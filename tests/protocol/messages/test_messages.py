@@ -8,7 +8,7 @@ import pytest
 
 from musician.protocol.errors import BadField, CallerError, UnreadableMessage
 from musician.protocol.messages.forms import Message
-from musician.protocol.messages.kinds import REPORTS, SUBMISSIONS, VERDICT_OF, MessageType
+from musician.protocol.messages.kinds import VERDICT_OF, MessageType
 from musician.protocol.messages.particulars import (
     MOST_COUNTED,
     AgentsRemaining,
@@ -29,6 +29,7 @@ from musician.protocol.messages.types import (
 )
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.states import VERDICTS
+from tests.said import REPORTS, SUBMISSIONS
 
 TYPES: tuple[type[Any], ...] = (
     ReviewRequest,

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from musician.protocol.journal import Entry, EntryKind, Progress
-from musician.protocol.messages.kinds import REPORTS
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.engine import step, takes
@@ -17,6 +16,7 @@ from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import VERDICTS, State
 from musician.protocol.transitions import Actor, Event, find
+from tests.said import REPORTS
 
 MOST_INPUTS = 60
 

@@ -36,12 +36,6 @@ class MessageType(StrEnum):
     RESUMPTION_STATUS = "resumption_status"
 
 
-SUBMISSIONS = frozenset({MessageType.REVIEW_REQUEST, MessageType.COMPLETION})
-"""The owner asks for a judgement of its work (D14)."""
-
-REPORTS = frozenset({MessageType.ERROR, MessageType.CONTEXT_WARNING})
-"""The owner asks what to do."""
-
 VERDICT_OF: Mapping[State, MessageType] = MappingProxyType(
     {
         State.REVIEW_APPROVED: MessageType.APPROVAL,

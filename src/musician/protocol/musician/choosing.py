@@ -13,6 +13,7 @@ from musician.protocol.musician.boundary import finish, play, report_failure, re
 from musician.protocol.musician.program import CheckpointItem, Play
 from musician.protocol.musician.state import Mode, MusicianState
 from musician.protocol.musician.turn import Turn
+from musician.protocol.rules.budget import Stance, evaluate
 from musician.protocol.rules.deviations import SKIPPED_BY_ITSELF
 
 
@@ -159,8 +160,8 @@ def _check_known(state: MusicianState, item: str) -> None:
 
 def _check_context(state: MusicianState) -> None:
     """From the exit threshold on nothing is begun, whatever was granted (D35)."""
-    exit_pct = state.settings.context.exit_from_pct
-    if state.used_pct is not None and state.used_pct >= exit_pct:
+    if evaluate(state.used_pct, None, state.settings) is Stance.EXIT:
+        exit_pct = state.settings.context.exit_from_pct
         raise _refusal(
             state,
             f"{state.used_pct:.0f} % of the context is used, and from {exit_pct:.0f} % on nothing is begun",
