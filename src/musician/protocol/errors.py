@@ -6,8 +6,9 @@ person who looks after the machine must). Code matches on types and fields, neve
 line that says what happened and the remedy.
 """
 
-from types import MappingProxyType
-from typing import ClassVar, Final
+from typing import ClassVar
+
+from musician.protocol.refused import done_by, instead_for
 
 
 class MusicianError(Exception):
@@ -163,58 +164,6 @@ class AgentUnavailable(CallerError):
         super().__init__(f"agent {agent!r:.80} is not available", remedy=remedy)
 
 
-_DONE: Final = MappingProxyType(
-    {
-        "open": "opened, the id is taken",
-        "block": "left",
-        "claim": "claimed",
-        "resume": "played on",
-        "submit": "submitted for review",
-        "report": "reported on",
-        "approve": "approved",
-        "reject": "sent back",
-        "propose_fix": "answered with a fix",
-        "request_exit": "handed off",
-        "exit": "left by its session",
-        "complete": "completed",
-        "withdraw": "withdrawn",
-        "reopen": "opened again",
-        "take_over": "taken over",
-        "send": "sent a message",
-    }
-)
-"""What is done to a task by an event of the table, in a person's words."""
-
-_INSTEAD: Final = MappingProxyType(
-    {
-        None: "`musician status` lists the tasks",
-        "watching": "nobody has begun it: `musician run PLAN.md` or `musician work {task}` plays it",
-        "working": "wait until its session submits or reports something, or end it with `musician handoff {task}`",
-        "needs_review": "look at it with `musician review show {task}`, then approve, reject or fix it",
-        "review_approved": "its session goes on by itself; `musician handoff {task}` ends it",
-        "review_failed": "its session goes on by itself; `musician handoff {task}` ends it",
-        "fix_proposed": "its session, or the next, goes on by itself; `musician send {task} TEXT` tells it more",
-        "error": "answer it with `musician review fix {task} TEXT`, or end its session with `musician handoff {task}`",
-        "exit_requested": "wait until its session has exited: `musician status {task}` says whose it is",
-        "exited": "open it for a next session with `musician handoff {task}`",
-        "complete": "nothing is left to do; a correction is a new task (`musician task add`)",
-    }
-)
-"""What a conductor does about a task in a state, instead of what was refused."""
-
-_OWNERS: Final = MappingProxyType(
-    {
-        "working": "play it on, and submit with `musician checkpoint {task}`",
-        "needs_review": "wait for the answer with `musician wait {task}`",
-        "error": "wait for the answer with `musician wait {task}`",
-        "exit_requested": "hand off now with `musician exit {task}`",
-    }
-)
-"""The same for the session that has it; in other states it goes on with its next step, or has nothing more to write."""
-
-_GOES_ON: Final = ("review_approved", "review_failed", "fix_proposed")
-
-
 class IllegalEvent(SessionError):
     """The table has no row for this event in this state.
 
@@ -225,13 +174,9 @@ class IllegalEvent(SessionError):
         self, *, task_id: str, state: str | None, event: str, actor: str, allowed: tuple[str, ...]
     ) -> None:
         self.task_id, self.state, self.event, self.actor, self.allowed = task_id, state, event, actor, allowed
-        instead = _INSTEAD.get(state, "`musician status {task}` says where it stands")
-        if actor == "the owner":
-            goes_on = "go on with `musician step {task} start N`, or submit with `musician checkpoint {task}`"
-            instead = goes_on if state in _GOES_ON else _OWNERS.get(state or "", "write nothing more and end")
         super().__init__(
-            f"{task_id} is {state or 'not there'} and cannot be {_DONE.get(event, 'changed like this')}",
-            remedy=instead.replace("{task}", task_id),
+            f"{task_id} is {state or 'not there'} and cannot be {done_by(event)}",
+            remedy=instead_for(task_id, state, is_owner=actor == "the owner"),
         )
 
 

@@ -11,8 +11,8 @@ from musician.processes.output import one_line
 from musician.protocol.conductor.anomalies import Anomaly, Signal
 from musician.protocol.journal import RESOLVED_BY_HAND, EntryKind
 from musician.protocol.messages.kinds import MessageType
-from musician.protocol.messages.stored import read_message
-from musician.protocol.messages.types import ContextWarning, Resumption
+from musician.protocol.messages.stored import read_resumption
+from musician.protocol.messages.types import ContextWarning
 from musician.protocol.names import CONDUCTOR, succession_name
 from musician.protocol.resumption.handoff import DIED, WITHOUT_A_WORD
 from musician.protocol.rules.review import ROUGHEST
@@ -246,8 +246,8 @@ def _reported(change: HistoryRow, view: TaskView, text: str, failed: JournalRow 
 
 
 def _resumed(text: str) -> str:
-    found = read_message(Resumption.type, text, None)
-    if not isinstance(found, Resumption):
+    found = read_resumption(text)
+    if found is None:
         return ""
     return f"HANDOFF {found.handoff}; {found.verification}; goes on at {found.resuming_from}"
 

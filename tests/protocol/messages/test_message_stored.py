@@ -6,11 +6,19 @@ import pytest
 from hypothesis import given
 
 from musician.protocol.messages.kinds import MessageType
-from musician.protocol.messages.stored import Said, fields_of, read_message, read_report, read_submission
+from musician.protocol.messages.stored import (
+    Said,
+    fields_of,
+    read_message,
+    read_report,
+    read_resumption,
+    read_submission,
+)
 from musician.protocol.messages.submissions import ReviewRequest
 from musician.protocol.messages.types import ErrorReport
 from tests.protocol.messages.test_message_round_trip import messages, texts
 from tests.protocol.messages.test_messages import TYPES, review
+from tests.said import resumption
 
 RAW_TEXTS = [
     "",
@@ -89,6 +97,14 @@ def test_a_field_that_cannot_be_spoils_all(change: dict[str, object]) -> None:
 
 def test_fields_nested_beyond_reading_are_none() -> None:
     assert read_submission("review_request", "", "[" * 100_000 + "]" * 100_000) is None
+
+
+@given(texts)
+def test_a_journals_announcement_is_a_resumption_or_none(text: str) -> None:
+    """A raw writer can write into a journal, too."""
+    told = resumption()
+    assert read_resumption(told.render()) == told
+    assert read_resumption(f"left: {text}") is None
 
 
 def test_a_report_is_no_submission_and_the_reverse() -> None:

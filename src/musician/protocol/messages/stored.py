@@ -68,3 +68,9 @@ def read_submission(message_type: str, text: str, fields: str | None) -> Submiss
 def read_report(message_type: str, text: str, fields: str | None) -> Report | None:
     found = read_message(message_type, text, fields)
     return found if isinstance(found, ErrorReport | ContextWarning) else None
+
+
+def read_resumption(text: str) -> Resumption | None:
+    """What a session announced, as the journal has it; None for what is no announcement."""
+    found = read_message(Resumption.type, text, None)
+    return found if isinstance(found, Resumption) else None

@@ -16,6 +16,7 @@ from musician.processes.output import one_line
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost, InvalidPlan, MusicianError
 from musician.protocol.journal import EntryKind
+from musician.protocol.messages.stored import read_resumption
 from musician.protocol.messages.types import Resumption
 from musician.protocol.musician.writing import resumption_question
 from musician.protocol.settings import Settings
@@ -201,6 +202,6 @@ def _told(manual: ManualSession, standing: TakenUp) -> TakenUp:
         pending=tuple(one_line(each, MOST_TOLD_CHARS) for each in pending[:MOST_ITEMS]),
         pending_count=len(pending),
         unread=manual.view.unread,
-        resumption=Resumption.parse(announced[-1]) if announced else None,
+        resumption=read_resumption(announced[-1]) if announced else None,
         question=manual.open_question[:MOST_TOLD_CHARS],
     )
