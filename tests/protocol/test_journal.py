@@ -34,18 +34,16 @@ def test_a_finished_item_is_done_once_and_keeps_its_place(kind: EntryKind) -> No
         Entry(kind=kind, item="step 2"),
     )
     assert progress.completed == ("step 2", "step 1")
-    assert progress.last_commit == "c2"
     assert progress.is_done("step 1")
     assert not progress.is_done("step 3")
 
 
-def test_a_rework_moves_the_commit_and_finishes_no_item() -> None:
+def test_a_rework_finishes_no_item() -> None:
     progress = after(
         Entry(kind=EntryKind.COMPLETED, item="step 1", commit_id="c1"),
         Entry(kind=EntryKind.REWORKED, item="checkpoint 1 rework 1", commit_id="c2"),
     )
     assert progress.completed == ("step 1",)
-    assert progress.last_commit == "c2"
 
 
 def test_what_was_only_begun_or_failed_is_not_done() -> None:
@@ -84,24 +82,11 @@ def test_a_self_correction_is_kept_with_its_place(item: str, text: str, said: st
     assert after(Entry(kind=EntryKind.SELF_CORRECTION, item=item, text=text)).self_corrections == (said,)
 
 
-def test_an_approval_stands_for_its_item_and_clears_what_failed_before_it() -> None:
-    failed = after(
-        Entry(kind=EntryKind.NOT_VERIFIED, item="checkpoint 1"),
-        Entry(kind=EntryKind.NOT_VERIFIED, item="checkpoint 1"),
-        Entry(kind=EntryKind.ERROR, text="no"),
-        Entry(kind=EntryKind.QUESTION, text="which?"),
-    )
-    assert (failed.failed_verifications, failed.errors, failed.questions) == (2, 1, 1)
-    approved = failed.after([Entry(kind=EntryKind.APPROVED, item="checkpoint 1")])
-    assert (approved.failed_verifications, approved.errors, approved.questions) == (0, 0, 1)
+def test_an_approval_stands_for_its_item_until_that_is_submitted_anew() -> None:
+    approved = after(Entry(kind=EntryKind.APPROVED, item="checkpoint 1"))
+    assert not approved.after([Entry(kind=EntryKind.SUBMITTED, item="checkpoint 1")]).approved
     assert approved.is_done("checkpoint 1")
     assert approved.completed == ()
-
-
-def test_rounds_are_counted_for_each_checkpoint() -> None:
-    items = ("checkpoint 1", "checkpoint 1", "checkpoint 2")
-    progress = after(*(Entry(kind=EntryKind.SUBMITTED, item=item) for item in items))
-    assert progress.rounds == {"checkpoint 1": 2, "checkpoint 2": 1}
 
 
 @given(ENTRIES, st.integers(0, 12))
@@ -184,7 +169,7 @@ def test_corrections_wait_in_their_order_until_each_is_done_or_skipped() -> None
         ]
     )
     assert [each.item for each in progress.corrections] == ["correction 7.2"]
-    assert (progress.completed, progress.last_commit) == ((), "c1")
+    assert progress.completed == ()
     assert progress.heard_corrections == {f"correction 7.{number}" for number in (1, 2, 3)}
 
 

@@ -11,7 +11,6 @@ from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, VERDICTS, State
-from musician.reporting.standing import Standing
 from musician.store.bell import Bell
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
@@ -41,7 +40,6 @@ def test_a_submission_is_message_and_state_in_one(
     assert (row.message_id, row.message_type, row.said) == (message_id, kind, submission(kind, "the work"))
     assert (row.verdict, row.verdict_message_id) == (None, None)
     assert view.verifications[-1].submission_id == message_id
-    assert Standing(service.task_view(store, "task-01")).progress.rounds == {"checkpoint 1": 1}
 
 
 def test_a_submission_without_evidence_is_refused(store: Store, walk: Walk, untouched: Untouched) -> None:

@@ -9,7 +9,6 @@ Items are named as people name them: ``step 2``, ``step 2 agent 1``, ``checkpoin
 """
 
 from collections.abc import Iterable
-from dataclasses import field
 from enum import StrEnum
 
 from musician.protocol.messages.corrections import Correction, is_correction, order_id
@@ -145,14 +144,9 @@ class Progress:
     accepted: frozenset[str] = frozenset()
     """Findings that a reviewer has let pass."""
     self_corrections: tuple[str, ...] = ()
-    questions: int = 0
-    failed_verifications: int = 0
-    errors: int = 0
-    rounds: dict[str, int] = field(default_factory=dict)
     agent_costs_pct: tuple[float, ...] = ()
     """What each of the session's subagents has cost it."""
     launched_at_pct: float | None = None
-    last_commit: str | None = None
 
     def after(self, entries: Iterable[Entry]) -> "Progress":
         """This progress and some more entries."""
@@ -174,9 +168,9 @@ def _fold(progress: Progress, entry: Entry) -> Progress:
         case EntryKind.LAUNCHED | EntryKind.RETRIED:
             return replace(progress, launched_at_pct=entry.context_pct)
         case EntryKind.RETURNED:
-            return _completed(_with_cost(progress, entry.context_pct), entry)
-        case EntryKind.COMPLETED | EntryKind.RECONCILED | EntryKind.REWORKED:
-            return _completed(progress, entry)
+            return _completed(_with_cost(progress, entry.context_pct), entry.item)
+        case EntryKind.COMPLETED | EntryKind.RECONCILED:
+            return _completed(progress, entry.item)
         case EntryKind.DEVIATION | EntryKind.SENT_BACK:
             found = deviation_in(entry)
             return progress if found is None else replace(progress, deviations=(*progress.deviations, found))
@@ -185,17 +179,10 @@ def _fold(progress: Progress, entry: Entry) -> Progress:
         case EntryKind.SELF_CORRECTION:
             said = ": ".join(part for part in (entry.item, entry.text) if part)
             return replace(progress, self_corrections=(*progress.self_corrections, said))
-        case EntryKind.NOT_VERIFIED:
-            return replace(progress, failed_verifications=progress.failed_verifications + 1)
-        case EntryKind.ERROR:
-            return replace(progress, errors=progress.errors + 1)
         case EntryKind.SUBMITTED:  # what is submitted anew stands approved no more (D28)
-            rounds = {**progress.rounds, entry.item: progress.rounds.get(entry.item, 0) + 1}
-            return replace(progress, rounds=rounds, approved=progress.approved - {entry.item})
+            return replace(progress, approved=progress.approved - {entry.item})
         case EntryKind.APPROVED:
-            return replace(
-                progress, approved=progress.approved | {entry.item}, failed_verifications=0, errors=0
-            )
+            return replace(progress, approved=progress.approved | {entry.item})
         case EntryKind.UNDONE:
             return replace(
                 progress,
@@ -212,8 +199,6 @@ def _fold(progress: Progress, entry: Entry) -> Progress:
             )
         case EntryKind.SKIPPED:
             return _skipped(progress, entry)
-        case EntryKind.QUESTION:
-            return replace(progress, questions=progress.questions + 1)
         case _:
             return progress
 
@@ -237,16 +222,12 @@ def _without_correction(progress: Progress, item: str) -> Progress:
     return replace(progress, corrections=tuple(each for each in progress.corrections if each.item != item))
 
 
-def _completed(progress: Progress, entry: Entry) -> Progress:
-    if is_correction(entry.item):
-        progress = _without_correction(progress, entry.item)
-        return replace(progress, last_commit=entry.commit_id or progress.last_commit)
-    is_item = entry.kind is not EntryKind.REWORKED and entry.item not in progress.completed
-    return replace(
-        progress,
-        completed=(*progress.completed, entry.item) if is_item else progress.completed,
-        last_commit=entry.commit_id or progress.last_commit,
-    )
+def _completed(progress: Progress, item: str) -> Progress:
+    if is_correction(item):
+        return _without_correction(progress, item)
+    if item in progress.completed:
+        return progress
+    return replace(progress, completed=(*progress.completed, item))
 
 
 _PHRASES = {

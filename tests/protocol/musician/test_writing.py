@@ -100,20 +100,18 @@ def test_a_summary_of_nothing_says_so_and_one_of_much_says_the_latest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("since", "rounds", "score"),
+    ("since", "score"),
     [
-        (Since(), {}, 0),
-        (Since(), {"checkpoint 1": 9}, 0),
-        (Since(failed_verifications=2), {}, 2),
-        (Since(errors=1, self_corrected=True), {}, 4),
-        (Since(agent_retries=1), {}, 1),
+        (Since(), 0),
+        (Since(points=("too broad",), mended_in=("rework 1.1",)), 0),
+        (Since(failed_verifications=2), 2),
+        (Since(errors=1, self_corrected=True), 4),
+        (Since(agent_retries=1), 1),
     ],
 )
-def test_smoothness_is_scored_from_what_the_musician_did_since(
-    since: Since, rounds: dict[str, int], score: int
-) -> None:
+def test_smoothness_is_scored_from_what_the_musician_did_since(since: Since, score: int) -> None:
     """AUDIT-V18: a verdict is nothing that the musician did."""
-    state = replace(STATE, since=since, progress=replace(STATE.progress, rounds=rounds))
+    state = replace(STATE, since=since)
     assert submission(state, CHECK, FOUND).smoothness == score
 
 
