@@ -101,6 +101,21 @@ def test_an_event_that_leads_nowhere_says_so() -> None:
     assert str(error) == "t is not there and cannot be claimed: `musician status` lists the tasks"
 
 
+@pytest.mark.parametrize(
+    ("state", "remedy"),
+    [
+        ("error", "wait for the answer with `musician wait t`"),
+        ("review_failed", "go on with `musician step t start N`, or submit with `musician checkpoint t`"),
+        ("complete", "write nothing more and end"),
+        (None, "write nothing more and end"),
+    ],
+)
+def test_who_has_the_task_is_told_its_own_way_on(state: str | None, remedy: str) -> None:
+    error = errors.IllegalEvent(task_id="t", state=state, event="x", actor="the owner", allowed=())
+    assert error.remedy == remedy
+    assert "cannot be changed like this" in error.message
+
+
 def test_a_lost_claim_says_whether_there_was_one() -> None:
     assert "claim 3" in str(errors.ClaimLost(task_id="t", session_id="s", epoch=3, current_epoch=4))
     assert "no live claim" in str(errors.ClaimLost(task_id="t", session_id="s", epoch=None, current_epoch=4))
