@@ -1,4 +1,4 @@
-"""The codec of each kind of value a message's field can have (D14)."""
+"""How each kind of value is written, read and checked in a message's field (D14)."""
 
 from functools import partial
 

@@ -8,11 +8,10 @@ A form is a heading and labelled fields::
         Label: this is still the value
       Another label: …
 
-One rule makes it unambiguous: a field starts at the fields' indent, and every further line of a value stands
-two columns deeper, verbatim after that. The indent decides, never the text, so no value can pass for a field.
-A blank line of a value keeps its indent; a wholly empty line belongs to nothing. The fields' indent is the
-smallest at which a known label stands: two columns as written here, any as people write it, list dashes and
-CRLF included.
+One rule makes it unambiguous: a field starts at the fields' indent, and every further line of its value starts two
+columns deeper. The indent decides, not the text, so no value can be taken for a field. A blank line within a value
+keeps the indent; an empty line is ignored. The fields' indent is the smallest at which a known label stands: two
+columns as we write it; people may write any, with list dashes and CRLF.
 """
 
 import re

@@ -1,9 +1,8 @@
 """The values that messages are made of, and each one's text form (D14).
 
-A value knows what was said and nothing of how it was found out. Unknown is None or "", never a guess. Reading
-is lenient: what is printed in the canonical form comes back exactly; anything else gives what can be known of
-it and keeps the whole text as its description. A number without digits is unknown; one that cannot be is
-refused.
+Unknown is None or "", never a guess. Reading is lenient: the canonical form is read back exactly; of any other text
+the value takes what it can, and keeps the whole text as its description. A number without digits is unknown; one out of
+bounds is refused.
 """
 
 import re

@@ -1,8 +1,7 @@
 """What an owner submits to be judged: a review request at a checkpoint, a completion at the last one (D14).
 
-The eleven fields of D14 stand in both, each known or said to be unknown; ``missing`` names what a judge
-cannot do without. How a submission came to be true (D16) is not known here: the program fills in what it
-measured.
+Both have the eleven fields of D14, each of which may be unknown; ``missing`` names those that a judge cannot do
+without. The program fills them in from what it measured (``protocol.musician.writing``).
 """
 
 import re
@@ -52,7 +51,7 @@ _FIELDS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Submission(Message):
-    """The eleven fields and the checkpoint. None, and "" for a text, is what is not known.
+    """The eleven fields and the checkpoint. None means unknown, as does "" for a text.
 
     ``smoothness`` 0 (smooth) to 9 (rough); ``files_modified`` a count; ``proposal`` and the key outputs'
     paths relative to the project's root.

@@ -1,11 +1,9 @@
 """What sessions send each other: the small messages (sources "Message Format Standards").
 
-Knows which type of message goes with which act and what each text says; refuses to know who may send what
-when (that is the table in ``transitions``) and what becomes of it. A message that exists is valid. ``render``
-and ``parse`` are inverse (D14): ``parse(render(x)) == x`` for every message, whatever its texts contain.
-``parse`` also reads what people and models write by hand: what is not said there is unknown, what cannot be
-is :class:`UnreadableMessage`. How a text is laid out is in ``forms``, its values are in ``particulars``; the
-two submissions are in ``submissions``, the names of the types in ``kinds``.
+A message that exists is valid: each field's codec has checked it. ``parse(render(x)) == x`` for every message,
+whatever its texts contain (D14). ``parse`` also reads what people and models write by hand: a field that is left out is
+unknown, and a value that no such field can have raises :class:`UnreadableMessage`. Who may send what, and when, is in
+``transitions``.
 """
 
 import re
