@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from musician import service
@@ -67,6 +68,30 @@ class Model:
         return say("done.")
 
 
+class Reviewed:
+    """One that plays in one conversation, and judges in others: it sends back what has no docstring."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def __call__(self, received: Received) -> Step:
+        news = received.news_text
+        if "Judge what was submitted" in received.all_text:
+            if not received.answers:
+                return use("Bash", command="git diff $MUSICIAN_BASE")
+            self.seen.append(received.answers[0].text)
+            has_one = '"""' in self.seen[-1]
+            return say("::verdict approve" if has_one else "::verdict reject dice.py has no docstring")
+        if "no docstring" in news:
+            told = "Mended.\n::answer 1 it has one"
+            return Reply(text=told, uses=(_write("dice.py", f'"""Dice."""\n{DICE}'),))
+        if "step 1: Write" in news:
+            return _using(_write("dice.py", DICE))
+        if "step 2: Test" in news:
+            return _using(_write("test_dice.py", TEST))
+        return say("done.")
+
+
 def _using(tool: ToolUse) -> Reply:
     return Reply(uses=(tool,))
 
@@ -75,11 +100,10 @@ def _write(name: str, text: str) -> ToolUse:
     return ToolUse(name="Bash", input={"command": f"cat > {name} <<'END'\n{text}END"})
 
 
-def test_a_plan_is_played_by_the_real_client_to_its_end(tmp_path: Path) -> None:
-    """D21, D23, D24: what is refused is refused, and a musician that dies in the middle loses nothing."""
+def play(tmp_path: Path, plan: str, model: Callable[[Received], Step]) -> tuple[Path, str]:
+    """The project, and what the run printed."""
     project = tmp_path / "my project (é)"
-    begin(project, {"PLAN.md": PLAN})
-    model = Model()
+    begin(project, {"PLAN.md": plan})
     with ScriptedModel(model) as server:
         home = ClientHome(tmp_path / "home", model_url=server.url)
 
@@ -99,6 +123,13 @@ def test_a_plan_is_played_by_the_real_client_to_its_end(tmp_path: Path) -> None:
 
         musician("init")
         told = musician("run", "PLAN.md", "--agent", "claude")
+    return project, told
+
+
+def test_a_plan_is_played_by_the_real_client_to_its_end(tmp_path: Path) -> None:
+    """D21, D23, D24: what is refused is refused, and a musician that dies in the middle loses nothing."""
+    model = Model()
+    project, told = play(tmp_path, PLAN, model)
     assert "push" in model.refused
     assert "deviation in step 1 (Low): the names are short" in told
     assert "musician-task-01-S2" in told
@@ -106,3 +137,11 @@ def test_a_plan_is_played_by_the_real_client_to_its_end(tmp_path: Path) -> None:
     assert service.task_row(store, "task-01").state is State.COMPLETE
     store.close()
     assert git(project, "ls-files").split() == ["PLAN.md", "dice.py", "test_dice.py"]
+
+
+def test_a_model_that_reviews_sees_the_work_and_what_it_sends_back_is_mended(tmp_path: Path) -> None:
+    model = Reviewed()
+    project, told = play(tmp_path, PLAN.replace("plan: dice", "plan: dice\nagent: claude\nreview: agent"), model)
+    assert ["def read" in each for each in model.seen] == [True, True]
+    assert "dice.py has no docstring" in told
+    assert git(project, "show", "HEAD:dice.py").startswith('"""Dice."""')

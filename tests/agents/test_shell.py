@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from musician.agents.hearing import MAX_TAIL_LINES, logged
-from musician.agents.port import AgentEvent, Piece, PieceKind, Stage, nobody_asks
+from musician.agents.port import AgentEvent, Piece, PieceKind, Stage, ToolCall
 from musician.agents.shell import MAX_FEEDBACK_BYTES, ShellAgent
 from musician.processes.identity import ProcessIdentity, is_running
 from musician.protocol.musician.inputs import (
@@ -58,7 +58,7 @@ class Theatre:
             feedback=feedback,
             time_limit_s=time_limit_s,
         )
-        stage = Stage(tree=self.tree, env=env or {}, on_process=self._on_process, may=nobody_asks)
+        stage = Stage(tree=self.tree, env=env or {}, on_process=self._on_process, may=self._may)
         with logged(self.log, piece, self._on_event) as tell:
             async with ShellAgent().open(stage) as session:
                 return await session.play(piece, tell)
@@ -71,6 +71,9 @@ class Theatre:
         told = self.perform(script, kind=PieceKind.AGENT, **how)
         assert told.ending is PieceEnding.DONE
         return told.detail
+
+    async def _may(self, call: ToolCall) -> str:
+        raise AssertionError(f"a script asks for nothing: {call}")
 
     async def _on_process(self, identity: ProcessIdentity) -> None:
         assert is_running(identity)

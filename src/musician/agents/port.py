@@ -167,8 +167,3 @@ class Agent(Protocol):
     """One instance serves one musician."""
 
     def open(self, stage: Stage) -> AbstractAsyncContextManager[AgentSession]: ...
-
-
-async def nobody_asks(call: ToolCall) -> str:
-    """For a stage whose agent has nothing to ask leave for."""
-    return f"nobody answers for {call.name} here"

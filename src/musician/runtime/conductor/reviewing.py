@@ -24,6 +24,7 @@ from musician.protocol.musician.inputs import PieceEnding
 from musician.protocol.rules.review import needs_a_judge
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
+from musician.runtime.permission import refusal_in
 from musician.runtime.plantrees import PlanTrees
 from musician.runtime.verifying import nobody_records, python_environment
 from musician.runtime.world import World
@@ -81,7 +82,7 @@ async def ask_reviewer(
                     "MUSICIAN_CHECKPOINT": str(found.checkpoint),
                 },
                 on_process=nobody_records,
-                may=port.nobody_asks,
+                may=partial(_may, root, place / "tree"),
             )
             piece = _piece(task, found.checkpoint, text, shown, settings.time.review_limit_s)
             log = root.logs_dir / f"{task.task_id}.reviewer.log"
@@ -97,13 +98,21 @@ async def ask_reviewer(
     return form_opinion(heard.verdicts, ruled=heard.ruled, shown=len(shown), trouble=trouble)
 
 
+async def _may(root: Root, tree: Path, call: port.ToolCall) -> str:
+    """A reviewer may what a musician may, in a tree that is thrown away."""
+    refusal = await run_sync(partial(refusal_in, root, tree, call, session="reviewer"))
+    return "" if refusal is None else str(refusal)
+
+
 def _piece(
     task: TaskSpec, checkpoint: int, text: str, shown: tuple[str, ...], time_limit_s: float
 ) -> port.Piece:
     asked = (
-        f"Judge what was submitted at checkpoint {checkpoint} of {task.task_id}: {task.title}. Change nothing. Answer"
-        " with a line `::verdict approve`, or one `::verdict reject POINT` or `::verdict fix POINT` for each point, and"
-        " `::rule N` for each deviation or finding N that you accept."
+        f"Judge what was submitted at checkpoint {checkpoint} of {task.task_id}: {task.title}. Change nothing."
+        " The current folder has the work; `git diff $MUSICIAN_BASE` shows what it changed, and $MUSICIAN_VERIFICATION"
+        " names a file with what the program found. Answer with a line `::verdict approve`, or one `::verdict reject"
+        " POINT` or `::verdict fix POINT` for each point, and `::rule N` for each deviation or finding N that you"
+        " accept."
     )
     return port.Piece(
         kind=port.PieceKind.REVIEW,

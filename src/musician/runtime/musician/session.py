@@ -38,9 +38,9 @@ from musician.protocol.values import dataclass, replace
 from musician.runtime.baselines import Baselines
 from musician.runtime.checkpoint import run_checkpoint
 from musician.runtime.musician.engaged import Engaged
-from musician.runtime.musician.leave import why_refused
 from musician.runtime.musician.watching import Watcher
 from musician.runtime.noticing import noticed
+from musician.runtime.permission import why_refused
 from musician.runtime.preparing import prepare_tree
 from musician.runtime.program import place_in_plan
 from musician.runtime.proposing import Desk, keep_made

@@ -1,0 +1,46 @@
+"""Whether an agent may make the tool call that it asks leave for: the policy answers (D21)."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from musician import service
+from musician.agents.port import ToolCall
+from musician.protocol.claim import Claim
+from musician.protocol.policy.forbidden import Act, Refusal
+from musician.protocol.policy.places import Surroundings
+from musician.protocol.policy.tool_calls import judge
+from musician.runtime.task_files import TaskFiles
+from musician.runtime.tasktree import TaskTree
+from musician.store.port import Store
+from musician.trees.aliases import git_aliases
+from musician.trees.root import Root
+
+
+def why_refused(store: Store, claim: Claim, task_files: TaskFiles, tree: TaskTree, call: ToolCall) -> str:
+    """What is said to the agent, "" where it may; a refusal is written down. Blocks."""
+    grants = service.grants_of(store, claim.task_id)
+    refusal = refusal_in(task_files.root, tree.path, call, session=claim.session_id, grants=grants)
+    if refusal is None:
+        return ""
+    for _, entry in service.note_refusal(store, claim, refusal):
+        task_files.note((entry,))
+    return str(refusal)
+
+
+def refusal_in(
+    root: Root, tree: Path, call: ToolCall, *, session: str, grants: Iterable[Act] = ()
+) -> Refusal | None:
+    """By the policy alone, for an agent that works in ``tree``. Blocks."""
+    where = Surroundings(
+        cwd=str(tree),
+        root=str(root.path),
+        tree=str(tree),
+        database=str(root.database),
+        session=session,
+        home=os.path.realpath(os.path.expanduser("~")),
+        real=os.path.realpath,
+        grants=frozenset(grants),
+        aliases=git_aliases(str(tree)),
+    )
+    return judge(call.name, call.given, where)
