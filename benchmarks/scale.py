@@ -117,7 +117,7 @@ def _play(store: SqliteStore, task_id: str) -> None:
     service.submit(
         store,
         claim,
-        Completion.parse(f"TASK COMPLETE (Smoothness: 1/9):\n{SUBMISSION}"),
+        Completion.parse(f"TASK COMPLETE (Smoothness: 1/9):\n{SUBMISSION.replace('1 of 2', '2 of 2')}"),
         verification_id=evidence,
     )
     service.judge(store, task_id, State.REVIEW_APPROVED, "Approved.")
