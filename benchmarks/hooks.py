@@ -9,12 +9,14 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from benchmarks.figures import Figure
+from benchmarks.mcp import a_server
 from benchmarks.measuring import in_turn, seconds
 from benchmarks.orchestra import SETTINGS, scratch
 from benchmarks.task import prepare, surroundings
@@ -22,6 +24,7 @@ from musician import service
 from musician.hooks import hook_context
 from musician.plugin.places import for_user
 from musician.plugin.rendering import render, this_program
+from musician.processes import client_line
 from musician.processes.identity import identify
 from musician.store.sqlite.store import SqliteStore
 
@@ -46,6 +49,8 @@ _ANSWER = {
     "message": {"model": "claude-opus-5-5", "usage": _USAGE, "content": "x" * 2000},
 }
 
+_ANSWERED = "a musician's tools have run, and the tools' server is there"
+_PACE_S = 0.01
 _ELSEWHERE = "a session in a repository without a musician"
 
 _SILENT = {
@@ -95,10 +100,15 @@ def measure(size: Size) -> tuple[Figure, ...]:
             script = _script(folder / "hook.sh", database)
             silent["shell"] = partial(_run, ("sh", str(script)), project, environment, said[_STRANGER])
         figures = _figures(_in_turn(size, bare, silent))
-        return (
-            *figures,
-            *_figures(_in_turn(size, bare, speaking))[1:],
-        )  # these write, which strangers notice
+        with a_server(project, {**environment, "CLAUDE_CODE_SESSION_ID": _OWNER}) as server:
+            server.greet()
+            server.call("siblings", {})
+            while client_line.ask(os.getpid(), b"") == b"":
+                time.sleep(_PACE_S)
+            answered = {_ANSWERED: silent["a musician's tools have run"]}
+            figures += _figures(_in_turn(size, bare, answered))[1:]
+        # These write, which a stranger's hook notices.
+        return (*figures, *_figures(_in_turn(size, bare, speaking))[1:])
 
 
 def _in_turn(

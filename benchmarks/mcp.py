@@ -20,7 +20,7 @@ from benchmarks.measuring import in_turn, medians, seconds
 from benchmarks.orchestra import scratch
 from benchmarks.task import prepare, surroundings
 
-__all__ = ["TINY", "Size", "measure"]
+__all__ = ["TINY", "Size", "a_server", "measure"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +69,8 @@ def _ready(size: Size, project: Path, environment: dict[str, str]) -> Iterator[F
 
 
 def _called(size: Size, project: Path, environment: dict[str, str]) -> Iterator[Figure]:
-    with _server(project, environment) as server:
-        server.ask("initialize", _HELLO)
-        server.note("notifications/initialized")
+    with a_server(project, environment) as server:
+        server.greet()
         arms = [partial(server.ask, "ping", {})]
         arms += [partial(server.call, name, given) for name, given in _CALLS.items()]
         server.call("claim", {"task": "task-01"})
@@ -87,7 +86,7 @@ def _called(size: Size, project: Path, environment: dict[str, str]) -> Iterator[
 
 def _until_ready(project: Path, environment: dict[str, str]) -> tuple[float, float]:
     began = perf_counter()
-    with _server(project, environment) as server:
+    with a_server(project, environment) as server:
         server.ask("initialize", _HELLO)
         greeted = perf_counter() - began
         server.note("notifications/initialized")
@@ -111,6 +110,10 @@ class _Server:
         answer: dict[str, Any] = json.loads(self._process.stdout.readline())["result"]
         return answer
 
+    def greet(self) -> None:
+        self.ask("initialize", _HELLO)
+        self.note("notifications/initialized")
+
     def call(self, name: str, given: dict[str, object]) -> dict[str, Any]:
         answer = self.ask("tools/call", {"name": name, "arguments": given})
         assert not answer.get("isError"), answer
@@ -126,7 +129,7 @@ class _Server:
 
 
 @contextmanager
-def _server(project: Path, environment: dict[str, str]) -> Iterator[_Server]:
+def a_server(project: Path, environment: dict[str, str]) -> Iterator[_Server]:
     with subprocess.Popen(
         _SERVER,
         cwd=project,

@@ -141,7 +141,9 @@ def test_a_plan_is_played_by_the_real_client_to_its_end(tmp_path: Path) -> None:
 
 def test_a_model_that_reviews_sees_the_work_and_what_it_sends_back_is_mended(tmp_path: Path) -> None:
     model = Reviewed()
-    project, told = play(tmp_path, PLAN.replace("plan: dice", "plan: dice\nagent: claude\nreview: agent"), model)
+    project, told = play(
+        tmp_path, PLAN.replace("plan: dice", "plan: dice\nagent: claude\nreview: agent"), model
+    )
     assert ["def read" in each for each in model.seen] == [True, True]
     assert "dice.py has no docstring" in told
     assert git(project, "show", "HEAD:dice.py").startswith('"""Dice."""')

@@ -148,9 +148,12 @@ def test_a_stranger_is_let_go_before_anything_dear_is_imported(
     assert not loaded & DEAR
     assert {name for name in loaded if name.startswith("musician.")} == {
         "musician.hooks",
+        "musician.hooks.asking",
         "musician.hooks.entry",
         "musician.hooks.event",
         "musician.hooks.hook_context",
+        "musician.processes",
+        "musician.processes.client_line",
         "musician.project",
         "musician.trees",
         "musician.trees.finding",

@@ -42,7 +42,8 @@ def mcp(context: click.Context, app: App) -> None:
 
     Claude Code starts it by itself, by the plugin. It acts for the session that started it and ends with it.
     """
+    from musician.hooks.asking import answer
     from musician.mcp_server.server import serve
 
     app.folder = os.environ.get("CLAUDE_PROJECT_DIR") or app.folder  # it outranks where we were started
-    context.exit(serve(os.environ, app))
+    context.exit(serve(os.environ, app, answer_hook=answer))

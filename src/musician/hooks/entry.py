@@ -10,9 +10,11 @@ whatever else happens in it is not the parent's (D34).
 import os
 import sys
 
+from musician.hooks import asking
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from types import ModuleType
     from typing import BinaryIO, NoReturn
 
@@ -62,6 +64,8 @@ def main(argv: "Sequence[str]", stdin: "BinaryIO", stdout: "BinaryIO") -> int:
     """Answer the event ``argv`` names: the client's JSON in, nothing or one JSON object out. Always 0."""
     document = stdin.read(_MOST_BYTES)
     event = argv[0] if argv else ""
+    if event == asking.EVENT and asking.says_quiet(document):
+        return 0
     if event not in EVENTS:
         _log(f"{event or 'no event'}: not one of {', '.join(EVENTS)}")
         return 0
@@ -78,9 +82,42 @@ def main(argv: "Sequence[str]", stdin: "BinaryIO", stdout: "BinaryIO") -> int:
 
 
 def _answer(name: str, document: bytes) -> "Answer | None":
+    found = _found(name, document, os.environ, _here())
+    if found is None:
+        return None
+    event, context = found
+    try:
+        _look(event, context)
+        return _ask(event, context) if context.held or _is_for_strangers(event) else None
+    except Exception as error:  # whatever goes wrong, the client gets an answer (B10)
+        return _trouble(event, context, error)
+    finally:
+        context.close()
+
+
+def is_quiet(name: str, document: bytes, environ: "Mapping[str, str]", cwd: str) -> bool:
+    """Whether an event of a session that owns something has no answer, and asks for nothing to be done."""
+    try:
+        found = _found(name, document, environ, cwd)
+        if found is None:
+            return False
+        event, context = found
+        try:
+            _look(event, context)
+            return bool(context.held) and bool(_module(name).is_quiet(event, context))
+        finally:
+            context.close()
+    except Exception:  # the hook itself finds the same, and says so
+        return False
+
+
+def _found(
+    name: str, document: bytes, environ: "Mapping[str, str]", cwd: str
+) -> "tuple[HookEvent, HookContext] | None":
+    """An event that may be of a session of ours, and where; None for any other."""
     from musician.hooks.hook_context import find_database
 
-    context = find_database(os.environ, _here())
+    context = find_database(environ, cwd)
     if context is None or not (context.exists or context.has_marks or _asks_for_us(name, document)):
         return None
     from musician.hooks.event import as_event
@@ -88,18 +125,12 @@ def _answer(name: str, document: bytes) -> "Answer | None":
     event = as_event(
         name,
         document,
-        project_dir=os.environ.get("CLAUDE_PROJECT_DIR"),
-        opened_as=os.environ.get("CLAUDE_CODE_SESSION_ID"),
+        project_dir=environ.get("CLAUDE_PROJECT_DIR"),
+        opened_as=environ.get("CLAUDE_CODE_SESSION_ID"),
     )
     if event.session_id is None or not (event.agent_id is None or name in _OF_SUBAGENTS):
         return None
-    try:
-        _look(event.session_id, event.agent_id, context)
-        return _ask(event, context) if context.held or _is_for_strangers(event) else None
-    except Exception as error:  # whatever goes wrong, the client gets an answer (B10)
-        return _trouble(event, context, error)
-    finally:
-        context.close()
+    return event, context
 
 
 def _here() -> str:
@@ -110,10 +141,11 @@ def _here() -> str:
         return os.sep
 
 
-def _look(session_id: str, agent_id: "str | None", context: "HookContext") -> None:
+def _look(event: "HookEvent", context: "HookContext") -> None:
     """What the session owns; :class:`LookupError` where it did own something, and the database has lost it."""
+    session_id = event.session_id or ""
     if context.exists:
-        context.look(session_id, agent_id)
+        context.look(session_id, event.agent_id)
     if not context.held and context.is_marked(session_id):
         lost = "does not know it" if context.exists else "is gone"
         raise LookupError(f"this session plays a task, and its database {context.database} {lost}")

@@ -23,14 +23,26 @@ def answer(event: "HookEvent", context: "HookContext") -> "Answer | None":
     if not context.live:
         return None
     numbers = numbers_of(context)
-    is_written(event.transcript_path, event.last_call_id)
-    used_pct = percent_used(event.transcript_path, set_window_tokens=numbers.window_tokens)
+    used_pct = _used_pct(event, numbers)
     if _is_quiet(context, numbers, used_pct):
         return None
     for held in context.live:
         _show_life(event, context, held, numbers)
     said = [*_told(event, context), *_weighed(event, context, numbers, used_pct)]
     return additional_context(event.name, "\n".join(said)) if said else None
+
+
+def is_quiet(event: "HookEvent", context: "HookContext") -> bool:
+    """Whether :func:`answer` would neither say nor write anything."""
+    if not context.live:
+        return True
+    numbers = numbers_of(context)
+    return _is_quiet(context, numbers, _used_pct(event, numbers))
+
+
+def _used_pct(event: "HookEvent", numbers: "Numbers") -> "float | None":
+    is_written(event.transcript_path, event.last_call_id)
+    return percent_used(event.transcript_path, set_window_tokens=numbers.window_tokens)
 
 
 def _is_quiet(context: "HookContext", numbers: "Numbers", used_pct: "float | None") -> bool:

@@ -10,6 +10,7 @@ command or a leashed program, each of which survives that.
 import logging
 import os
 import re
+import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -24,6 +25,7 @@ from musician.mcp_server.background_calls import BackgroundCalls
 from musician.mcp_server.dialogue import Dialogue, Said
 from musician.mcp_server.tools import TOOLS
 from musician.mcp_server.wire import Wire
+from musician.processes import client_line
 from musician.processes.output import one_line
 from musician.processes.signals import stop_requested
 from musician.project import Project
@@ -50,10 +52,10 @@ _TOOL_OF = {"exit": "handoff"}
 _COMMAND = re.compile(r"`musician ([a-z-]+)[^`]*`")
 
 
-def serve(environ: Mapping[str, str], project: Project) -> int:
-    """Serve until the client has gone; the exit code."""
+def serve(environ: Mapping[str, str], project: Project, *, answer_hook: Callable[[bytes], bytes]) -> int:
+    """Serve until the client has gone; the exit code. ``answer_hook`` is what a hook of the same client is told."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="musician mcp: %(message)s")
-    service = _Service(environ, project)
+    service = _Service(environ, project, answer_hook)
     try:
         anyio.run(service.run)
     finally:
@@ -64,8 +66,10 @@ def serve(environ: Mapping[str, str], project: Project) -> int:
 class _Service:
     """One connection, and what it serves."""
 
-    def __init__(self, environ: Mapping[str, str], project: Project) -> None:
-        self._environ, self._project = environ, project
+    def __init__(
+        self, environ: Mapping[str, str], project: Project, answer_hook: Callable[[bytes], bytes]
+    ) -> None:
+        self._environ, self._project, self._answer_hook = environ, project, answer_hook
         self._seat: ServedSession | None = None
         self._taking_seat = threading.Lock()
 
@@ -74,7 +78,7 @@ class _Service:
         dialogue = Dialogue(self._wire, name=NAME, tools=self._list, call=self._call)
         async with anyio.create_task_group() as group:
             self._errands = BackgroundCalls(group)
-            for each in (self._stop_on_signal, self._end_in_time, self._watch):
+            for each in (self._stop_on_signal, self._end_in_time, self._watch, self._hear_hooks):
                 group.start_soon(each)
             await dialogue.hold(group)
             group.cancel_scope.cancel()
@@ -142,6 +146,26 @@ class _Service:
         with store.listen() as ear:
             while (pause_s := await _in_thread(partial(_look, served))) is not None:
                 await ear.heard(pause_s)
+
+    async def _hear_hooks(self) -> None:
+        """Hooks that have nothing to say need not find that out by themselves."""
+        await self._asked.wait()
+        listener = client_line.listen(os.getppid())
+        if listener is None:
+            return
+        with socket.socket(fileno=listener.detach()) as line:
+            async with anyio.create_task_group() as group:
+                while True:
+                    await anyio.wait_readable(line)
+                    with suppress(OSError):  # it has gone meanwhile
+                        group.start_soon(_in_thread, partial(self._hear_hook, line.accept()[0]))
+
+    def _hear_hook(self, asking: socket.socket) -> None:
+        with asking:
+            question = client_line.heard(asking)
+            if question is not None:
+                with suppress(OSError):
+                    asking.sendall(self._answer_hook(question))
 
     async def _stop_on_signal(self) -> None:
         await stop_requested()
