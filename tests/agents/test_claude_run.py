@@ -127,7 +127,7 @@ def play(tmp_path: Path, plan: str, model: Callable[[Received], Step]) -> tuple[
 
 
 def test_a_plan_is_played_by_the_real_client_to_its_end(tmp_path: Path) -> None:
-    """D21, D23, D24: what is refused is refused, and a musician that dies in the middle loses nothing."""
+    """What is refused is refused, and a musician that dies in the middle loses nothing."""
     model = Model()
     project, told = play(tmp_path, PLAN, model)
     assert "push" in model.refused
