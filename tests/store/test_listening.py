@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from musician.store import bell, listening
 from musician.store.listening import Listener
 from musician.store.port import Store
 from musician.store.queries.work import Work
+from musician.store.sqlite.store import SqliteStore
 from musician.testing.waiting import HANG_S
 from tests.store.test_store_behaviour import open_task, say
 
@@ -170,6 +172,23 @@ def test_without_a_place_for_bells_everybody_is_heard_all_the_same(
         ear.nudge()
         assert hears(ear, HANG_S)
         assert not hears(ear, 0.1)
+
+
+def test_commits_within_one_tick_of_the_files_clock_are_all_heard(
+    store: Store, other: Store, hears: Face
+) -> None:
+    """D11.9: the log is written over from its beginning, so that neither its time nor its length tells of a commit."""
+    assert isinstance(other, SqliteStore)
+    told(other, "task-1", rings=False)
+    told(other, "task-1", rings=False)
+    other.connection.execute("PRAGMA wal_checkpoint(RESTART)")
+    log = other.path.with_name(other.path.name + "-wal")
+    tick_ns = time.time_ns() + 3600 * 10**9  # one that is not over, however slow this machine is
+    with store.listen("task-1") as ear:
+        for _ in range(2):
+            told(other, "task-1", rings=False)
+            os.utime(log, ns=(tick_ns, tick_ns))
+            assert hears(ear, 0)
 
 
 def test_something_besides_ends_the_wait_of_a_thread(store: Store, other: Store) -> None:

@@ -19,10 +19,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from musician.protocol.names import CONDUCTOR
 from musician.store.bell import Bell
+
+if TYPE_CHECKING:
+    import asyncio
 
 TICK_S = 0.9
 """How often it is asked: within a second, all told, whoever rang nobody is noticed."""
@@ -62,12 +65,34 @@ class Listener:
 
     async def heard(self, at_most_s: float) -> bool:
         """As :meth:`wait`, for a task of an event loop."""
+        import asyncio
+
         import anyio  # slow to load, and a hook has no event loop
 
-        for pause_s in self._pauses(at_most_s, anyio.current_time):
-            with anyio.move_on_after(pause_s):
-                await (anyio.wait_readable(self._bell) if self._bell else anyio.sleep_forever())
+        if self._bell is None:
+            for pause_s in self._pauses(at_most_s, anyio.current_time):
+                await anyio.sleep(pause_s)
+        elif not self._has_news():
+            self._ask_again(asyncio.get_running_loop())
+            try:
+                with anyio.move_on_after(at_most_s):
+                    await anyio.wait_readable(self._bell)
+            finally:
+                self._timer.cancel()
+            self._has_news()
         return self._is_news
+
+    def _ask_again(self, loop: "asyncio.AbstractEventLoop") -> None:
+        """By a timer, beside the sleeper: to wake a task for each tick takes three times as long."""
+        self._timer = loop.call_later(TICK_S if self._is_sure else BUSY_S, self._tick, loop)
+
+    def _tick(self, loop: "asyncio.AbstractEventLoop") -> None:
+        moved = self._moved()
+        self._is_sure = moved is not None
+        if moved:
+            self.nudge()
+        else:
+            self._ask_again(loop)
 
     def nudge(self) -> None:
         """Have it wake as for news: its owner knows a reason to look. From the thread that waits, or its event loop."""

@@ -208,6 +208,7 @@ class SqliteStore:
 
         moved = Moves(
             self._connection,
+            os.fspath(self.path),
             self._lock,
             self.read,
             task_ids,
