@@ -18,7 +18,7 @@ from musician.processes.life_lock import LifeLock, hold
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.kinds import MessageType
-from musician.protocol.rules.gate import Leave
+from musician.protocol.rules.gate import AllowStop
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.sqlite.store import SqliteStore
@@ -212,9 +212,9 @@ def test_in_a_terminal_the_monitor_wakes_it_and_without_one_the_gate_waits(
     """D11: a session that was resumed has no monitor. A client that does not say what runs is believed to have it."""
     waited: list[Claim] = []
 
-    def wait(_place: object, waits: Claim) -> Leave:
+    def wait(_place: object, waits: Claim) -> AllowStop:
         waited.append(waits)
-        return Leave()
+        return AllowStop()
 
     monkeypatch.setattr("musician.hooks.stop_waiting.wait_for_conductor", wait)
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ATTENDED", "1")

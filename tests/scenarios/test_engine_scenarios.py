@@ -178,10 +178,10 @@ def told_of(record: r.Record) -> Iterator[str]:
         case r.Acknowledge(message_id=message_id):
             yield f"ack     message {message_id}"
             return
-        case r.Leave():
+        case r.ExitClaim():
             yield f"leave   {record.reason}"
             yield f"        last {record.last_completed}, remaining {', '.join(record.remaining) or 'none'}"
-        case r.Finish():
+        case r.CompleteTask():
             yield "finish"
     yield from (f"        | {line}" for entry in record.entries for line in _lines(entry))
 

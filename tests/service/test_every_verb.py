@@ -149,7 +149,7 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
     "keep_opinion": lambda s: service.keep_opinion(s, SUBMITTED, latest_submission(s, SUBMITTED), OPINION),
     "keep_settings": lambda s: service.keep_settings(s, Settings()),
     "leave_handoff": lambda s: service.leave_handoff(s, claim(WORKING), path="h", handoff="so far"),
-    "let_go": lambda s: service.let_go(s, claim(WORKING), "it stands still"),
+    "allow_stop": lambda s: service.allow_stop(s, claim(WORKING), "it stands still"),
     "limit": lambda s: service.limit(s, claim(WORKING), 60.0, NOTE),
     "lock_plan": lambda s: lock(s, plan((task("task-31"),), plan_id="second")),
     "measure_context": lambda s: service.measure_context(s, claim(WORKING), 12.5),

@@ -28,7 +28,7 @@ def leave_all(event: "HookEvent", context: "HookContext", why: str) -> str:
         manual = ManualSession(
             root=root, store=context.store, claim=claim_of(held, session_id), settings=settings
         )
-        path = manual.leave(f"context exhaustion: {why}", handoff=None, notes=notes, context_pct=used_pct)
+        path = manual.exit(f"context exhaustion: {why}", handoff=None, notes=notes, context_pct=used_pct)
         left.append(f"{held.task_id} is handed off ({path})")
     tasks = [held.task_id for held in context.played]
     return (

@@ -111,7 +111,7 @@ def _kept(event: "HookEvent", context: "HookContext", keep: Keep) -> "Answer":
     if not why:
         return block(keep.reason)
     if not stops.is_repeat and keep.duty.task_id != CONDUCTOR:
-        note_down(context, service.let_go(context.store, _claim(event, context, keep.duty), why))
+        note_down(context, service.allow_stop(context.store, _claim(event, context, keep.duty), why))
     return notice(f"musician: {keep.duty.task_id} is {keep.duty.state}, and its session was let stop: {why}")
 
 

@@ -11,7 +11,7 @@ from musician.processes.parent import Parent
 from musician.processes.signals import raising_on_signals
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost, DatabaseUnusable
-from musician.protocol.rules.gate import Decision, Keep, Leave, Wait, decide
+from musician.protocol.rules.gate import AllowStop, Decision, Keep, Wait, decide
 from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status, is_fresh
 from musician.protocol.settings import Settings
 from musician.service import Observation
@@ -37,10 +37,10 @@ def wait_for_conductor(context: "HookContext", claim: Claim) -> Decision:
             except DatabaseUnusable as error:
                 if error.kind != "locked":
                     raise
-            if isinstance(decision, (Keep, Leave)):
+            if isinstance(decision, (Keep, AllowStop)):
                 return decision
             ear.wait(settings.waiting.pause_poll_s, besides=client.end)
-    return Leave()
+    return AllowStop()
 
 
 def _ended_by(number: int) -> SystemExit:

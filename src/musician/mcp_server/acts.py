@@ -86,7 +86,7 @@ def error(served: ServedSession, *, text: str = "") -> str:
         return f"warned by message {manual.warn(used_pct)}. {END_YOUR_TURN}"
     message_id = manual.report(text, report=None, context_pct=used_pct)
     if message_id is None:
-        served.let_go(manual.claim.task_id)
+        served.release_lock(manual.claim.task_id)
         return f"{manual.claim.task_id} is handed off: that was its last retry. Write nothing more."
     return f"reported as message {message_id}. {END_YOUR_TURN}"
 
@@ -136,15 +136,15 @@ def propose(served: ServedSession, *, type: str, title: str, text: str) -> str: 
 
 def complete(served: ServedSession) -> str:
     manual = served.manual
-    path = manual.finish()
-    served.let_go(manual.claim.task_id)
+    path = manual.complete()
+    served.release_lock(manual.claim.task_id)
     return f"{manual.claim.task_id} is complete, report in {path}. Write nothing more."
 
 
 def handoff(served: ServedSession, *, reason: str, notes: str = "") -> str:
     manual = served.manual
-    path = manual.leave(reason, handoff=None, notes=notes, context_pct=served.context_pct(manual.claim))
-    served.let_go(manual.claim.task_id)
+    path = manual.exit(reason, handoff=None, notes=notes, context_pct=served.context_pct(manual.claim))
+    served.release_lock(manual.claim.task_id)
     return f"{manual.claim.task_id} is handed off, HANDOFF in {path}. Write nothing more."
 
 

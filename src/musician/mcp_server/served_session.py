@@ -116,7 +116,7 @@ class ServedSession:
             self._coming.discard(task_id)
         self.take_up()
 
-    def let_go(self, task_id: str) -> None:
+    def release_lock(self, task_id: str) -> None:
         """Release a task's life lock; nothing if it is not held."""
         with self._signing:
             sign = self._signs.pop(task_id, None)
@@ -148,4 +148,4 @@ class ServedSession:
 
     def close(self) -> None:
         for task_id in list(self._signs):
-            self.let_go(task_id)
+            self.release_lock(task_id)

@@ -69,7 +69,7 @@ async def checkpoint(served: ServedSession, *, summary: str, smoothness: int | N
         if red.reported is not None:
             following = f"The conductor is told by message {red.reported}. {END_YOUR_TURN}"
         if red.left:
-            await run_sync(partial(served.let_go, manual.claim.task_id))
+            await run_sync(partial(served.release_lock, manual.claim.task_id))
             following = "That was the last retry, and the task is handed off. Write nothing more."
         return f"{red.item} is not green, nothing was submitted. {following}\n{failing}"
     result = found.result

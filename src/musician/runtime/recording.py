@@ -49,10 +49,10 @@ class Recorder:
                 service.limit(self.store, self.claim, wait_s, *entries)
             case r.Acknowledge(message_id=message_id):
                 service.acknowledge(self.store, self.claim, message_id)
-            case r.Leave():
+            case r.ExitClaim():
                 self._leave(record)
                 return None
-            case r.Finish():
+            case r.CompleteTask():
                 self._finish(record)
                 return None
         self._note(record)
@@ -131,7 +131,7 @@ class Recorder:
         except OperatorError:
             return "unknown"
 
-    def _leave(self, record: r.Leave) -> None:
+    def _leave(self, record: r.ExitClaim) -> None:
         """Set unfinished work aside, write the HANDOFF, and only then the terminal write (D1)."""
         set_aside = self.tree.set_aside()
         proposals = service.open_proposals_of(self.store, self.claim.task_id)
@@ -190,7 +190,7 @@ class Recorder:
         write_whole(place, text)
         return self.task_files.relative(place), text
 
-    def _finish(self, record: r.Finish) -> None:
+    def _finish(self, record: r.CompleteTask) -> None:
         approved = approved_as_it_is(self.store, self.claim, self.tree)
         lines = [
             f"{change.at} {change.from_state or 'new'} → {change.to_state} ({change.who})"
@@ -211,7 +211,7 @@ class Recorder:
         )
 
 
-def _context(record: r.Finish) -> str:
+def _context(record: r.CompleteTask) -> str:
     """Whatever a musician sends says how much context it has used (D12)."""
     used = record.entries[-1].context_pct if record.entries else None
     return "unknown" if used is None else f"{used:.0f}%"

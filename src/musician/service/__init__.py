@@ -76,7 +76,7 @@ else:
             "conversations": "conversation_before keep_conversation limit limited_for_s",
             "endings": "approved_work complete exit_task leave_handoff moved_by_others overtaken",
             "following": "Page PlanChange Source changes_since every_change newest_seq",
-            "gating": "Stop Stops count_stop duty_of let_go",
+            "gating": "Stop Stops allow_stop count_stop duty_of",
             "inbox": "acknowledge deliver future_messages send undelivered unread",
             "observation": "Observation observe",
             "opinions": "as_opinion keep_opinion",

@@ -87,7 +87,7 @@ def count_stop(store: Store, session_id: str, stop: Stop) -> Stops:
         return stops
 
 
-def let_go(store: Store, claim: Claim, why: str) -> Written:
+def allow_stop(store: Store, claim: Claim, why: str) -> Written:
     """A session that should have gone on was let go: the journal and the conductor know why."""
     with store.write() as tx:
         row = load_owned(tx, claim)

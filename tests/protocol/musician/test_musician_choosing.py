@@ -266,5 +266,5 @@ def test_a_silent_conductor_is_reported_once_and_then_left(mode: Mode) -> None:
     silent = i.WaitTimedOut(conductor_is_fresh=False)
     told, ready = chosen(silent, mode=mode)
     assert (told.mode, kinds(ready)) == (Mode.AWAITING_VERDICT, [("ReportProblem", [EntryKind.NOTE])])
-    assert [type(record) for record in chosen(silent, mode=mode, timeouts=1)[1].records] == [r.Leave]
+    assert [type(record) for record in chosen(silent, mode=mode, timeouts=1)[1].records] == [r.ExitClaim]
     assert chosen(i.WaitTimedOut(conductor_is_fresh=True), mode=mode, timeouts=1)[1] == r.Ready()

@@ -93,22 +93,22 @@ def test_an_approval_goes_on_as_proposed_to_the_checkpoint_and_hands_off_there()
     story.context(70).done().done()
     assert story.only(r.Verify).check.item == "checkpoint 1"
     story.verified().approved()
-    assert story.names() == ["Resume", "Leave", "End"]
-    assert story.only(r.Leave).reason == "context exhaustion (handoff at the checkpoint, as agreed)"
+    assert story.names() == ["Resume", "ExitClaim", "End"]
+    assert story.only(r.ExitClaim).reason == "context exhaustion (handoff at the checkpoint, as agreed)"
 
 
 def test_a_checkpoint_sent_back_on_the_agreed_way_is_mended_before_the_handoff() -> None:
     story = tight().approved().done().done().verified().judged(State.REVIEW_FAILED, "no")
     assert story.only(r.ReworkPiece).feedback == "no"
-    assert story.done().verified().approved().only(r.Leave)
+    assert story.done().verified().approved().only(r.ExitClaim)
 
 
 def test_an_approval_of_fewer_pieces_plays_just_these() -> None:
     story = Story(program=long_program(4)).context(57).done()
     assert story.approved().only(r.PlayPiece).play.item == "step 2"
-    assert story.done().names() == ["Write", "Leave", "End"]
-    assert story.only(r.Leave).reason == "context exhaustion (handoff after the pieces agreed on)"
-    assert story.only(r.Leave).remaining[0] == "step 3 (do step 3)"
+    assert story.done().names() == ["Write", "ExitClaim", "End"]
+    assert story.only(r.ExitClaim).reason == "context exhaustion (handoff after the pieces agreed on)"
+    assert story.only(r.ExitClaim).remaining[0] == "step 3 (do step 3)"
 
 
 def test_of_two_pieces_that_were_agreed_on_both_are_played() -> None:
@@ -119,12 +119,12 @@ def test_of_two_pieces_that_were_agreed_on_both_are_played() -> None:
     story.state = replace(story.state, progress=replace(story.state.progress, agent_costs_pct=(5.0,)))
     assert story.done().approved().done().only(r.PlayPiece).play.item == "step 3"
     assert story.done().only(r.PlayPiece).play.item == "step 4"
-    assert story.done().only(r.Leave)
+    assert story.done().only(r.ExitClaim)
 
 
 def test_another_reason_to_leave_outweighs_the_pieces_agreed_on() -> None:
     story = Story(program=long_program(4)).context(57).done().approved().exit_request().done()
-    assert story.only(r.Leave).reason == "conductor requested"
+    assert story.only(r.ExitClaim).reason == "conductor requested"
 
 
 def test_a_fix_proposed_to_a_context_warning_is_the_changed_plan() -> None:
@@ -141,19 +141,21 @@ def test_a_context_warning_that_proposed_to_hand_off_does_so_when_approved(used:
         .done()
         .approved(message_id=41)
     )
-    assert story.names() == ["Acknowledge", "Leave", "End"]
-    assert story.only(r.Leave).reason == "context exhaustion (handoff now, as agreed)"
+    assert story.names() == ["Acknowledge", "ExitClaim", "End"]
+    assert story.only(r.ExitClaim).reason == "context exhaustion (handoff now, as agreed)"
 
 
 def test_do_not_proceed_prepare_the_handoff_now() -> None:
     story = tight().judged(State.REVIEW_FAILED, "no", message_id=41)
-    assert story.names() == ["Acknowledge", "Leave", "End"]
-    assert story.only(r.Leave).reason == "context exhaustion (handoff now, as the conductor decided)"
+    assert story.names() == ["Acknowledge", "ExitClaim", "End"]
+    assert story.only(r.ExitClaim).reason == "context exhaustion (handoff now, as the conductor decided)"
 
 
 def test_an_exit_request_is_the_answer_to_a_context_warning_too() -> None:
-    assert tight().exit_request().only(r.Leave).reason.startswith("context exhaustion")
-    assert tight().judged(State.EXIT_REQUESTED, "now").only(r.Leave).reason.startswith("context exhaustion")
+    assert tight().exit_request().only(r.ExitClaim).reason.startswith("context exhaustion")
+    assert (
+        tight().judged(State.EXIT_REQUESTED, "now").only(r.ExitClaim).reason.startswith("context exhaustion")
+    )
 
 
 def test_the_rules_answer_what_the_musician_proposes() -> None:
@@ -172,14 +174,14 @@ def test_from_75_what_runs_is_stopped_and_the_session_exits(where: str) -> None:
         "verifying": at_checkpoint,
     }[where]()
     assert story.context(75).names() == ["StopPiece"]
-    assert story.stopped().names() == ["Leave", "End"]
-    assert story.only(r.Leave).reason == "context exhaustion"
-    assert story.only(r.Leave).context_pct == 75
+    assert story.stopped().names() == ["ExitClaim", "End"]
+    assert story.only(r.ExitClaim).reason == "context exhaustion"
+    assert story.only(r.ExitClaim).context_pct == 75
 
 
 def test_from_75_a_session_that_waits_leaves_too() -> None:
-    assert submitted().context(80).names() == ["Leave", "End"]
-    assert Story().question().done().context(80).only(r.Leave).reason == "context exhaustion"
+    assert submitted().context(80).names() == ["ExitClaim", "End"]
+    assert Story().question().done().context(80).only(r.ExitClaim).reason == "context exhaustion"
 
 
 def test_from_75_nothing_that_was_granted_counts() -> None:

@@ -39,8 +39,8 @@ def test_the_fifth_failure_over_all_sessions_hands_off_and_exits_as_retry_exhaus
     for number in range(earlier + 1, 5):
         assert story.failed().only(r.ReportProblem).message.render().startswith(f"ERROR (Retry {number}/5)")
         story.judged(State.FIX_PROPOSED)
-    assert story.failed("gone").names() == ["Write", "Leave", "End"]
-    assert story.only(r.Leave).reason == "retry exhaustion: step 1: gone"
+    assert story.failed("gone").names() == ["Write", "ExitClaim", "End"]
+    assert story.only(r.ExitClaim).reason == "retry exhaustion: step 1: gone"
 
 
 def test_the_conductor_may_grant_more_retries() -> None:
@@ -174,8 +174,8 @@ def test_a_retry_of_a_subagent_weighs_the_context_first() -> None:
 
 def test_a_subagent_that_fails_while_the_session_leaves_is_not_retried() -> None:
     story = Story().done().exit_request().lost()
-    assert story.names() == ["Write", "Acknowledge", "Leave", "End"]
-    assert story.only(r.Leave).reason == "conductor requested"
+    assert story.names() == ["Write", "Acknowledge", "ExitClaim", "End"]
+    assert story.only(r.ExitClaim).reason == "conductor requested"
 
 
 def test_a_partial_result_is_accepted_as_a_deviation() -> None:

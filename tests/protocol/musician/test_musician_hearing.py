@@ -27,7 +27,7 @@ def test_what_was_said_of_this_session_s_context_is_no_advice_to_its_successor()
     assert story.names() == ["Resume", "Verify"]
     story.verified().approved("well done", message_id=51)
     assert story.only(r.Acknowledge).message_id == 50
-    assert "handoff at the checkpoint" in story.only(r.Leave).reason
+    assert "handoff at the checkpoint" in story.only(r.ExitClaim).reason
 
 
 def test_a_normal_message_is_delivered_at_the_next_boundary() -> None:
@@ -60,7 +60,7 @@ def test_advice_is_heard_again_by_the_attempt_after_a_failed_or_stopped_one() ->
 
 def test_what_nobody_has_acted_on_stays_unread_for_the_successor() -> None:
     story = Story().note(message_id=11).tell(i.StopAsked(reason="interrupted by SIGTERM")).stopped()
-    assert story.names() == ["Leave", "End"]
+    assert story.names() == ["ExitClaim", "End"]
 
 
 def test_what_the_conductor_said_at_the_start_is_acknowledged_when_a_piece_has_heard_it() -> None:

@@ -17,8 +17,8 @@ from tests.protocol.musician.story import PROGRAM, Story, at_checkpoint, submitt
 def test_an_exit_request_lets_the_piece_end_and_leaves_at_the_boundary() -> None:
     story = Story().exit_request()
     assert story.names() == []
-    assert story.done().names() == ["Write", "Acknowledge", "Leave", "End"]
-    leave = story.only(r.Leave)
+    assert story.done().names() == ["Write", "Acknowledge", "ExitClaim", "End"]
+    leave = story.only(r.ExitClaim)
     assert (leave.reason, leave.last_completed) == ("conductor requested", "step 1")
     assert leave.remaining[0] == "step 2 agent 1 (do step 2 agent 1)"
 
@@ -26,7 +26,7 @@ def test_an_exit_request_lets_the_piece_end_and_leaves_at_the_boundary() -> None
 def test_an_urgent_exit_request_stops_the_piece_at_once_and_is_no_advice_to_the_successor() -> None:
     story = Story().note("stop now", message_id=11, urgent=True).exit_request("stop now", message_id=12)
     assert story.names() == []
-    assert story.stopped().names() == ["Acknowledge", "Leave", "End"]
+    assert story.stopped().names() == ["Acknowledge", "ExitClaim", "End"]
     assert story.only(r.Acknowledge).message_id == 12
 
 
@@ -40,7 +40,7 @@ def test_an_urgent_exit_request_stops_the_piece_that_began_between_its_two_messa
 
 def test_an_exit_request_does_not_lose_a_note_that_nobody_has_acted_on() -> None:
     story = Story().note("use v2", message_id=11).exit_request(message_id=12).done()
-    assert story.names() == ["Write", "Leave", "End"]
+    assert story.names() == ["Write", "ExitClaim", "End"]
 
 
 def test_an_exit_request_without_a_text_is_not_taken_for_an_urgent_one() -> None:
@@ -52,27 +52,32 @@ def test_an_exit_request_without_a_text_is_not_taken_for_an_urgent_one() -> None
 def test_from_exit_requested_nothing_is_submitted_any_more(outcome: Verification) -> None:
     story = at_checkpoint().exit_request()
     assert story.names() == []
-    assert story.verified(outcome).names() == ["Write", "Acknowledge", "Leave", "End"]
+    assert story.verified(outcome).names() == ["Write", "Acknowledge", "ExitClaim", "End"]
 
 
 def test_from_exit_requested_nothing_is_reported_any_more() -> None:
-    assert Story().exit_request().failed().names() == ["Write", "Acknowledge", "Leave", "End"]
+    assert Story().exit_request().failed().names() == ["Write", "Acknowledge", "ExitClaim", "End"]
     story = at_checkpoint()
     for _ in range(MOST_REDS - 1):
         story.verified(Verification.RED).done()
-    assert story.exit_request().verified(Verification.RED).names() == ["Write", "Acknowledge", "Leave", "End"]
+    assert story.exit_request().verified(Verification.RED).names() == [
+        "Write",
+        "Acknowledge",
+        "ExitClaim",
+        "End",
+    ]
 
 
 def test_a_second_exit_request_changes_nothing_and_a_signal_makes_it_urgent() -> None:
     story = Story().exit_request().exit_request("again", message_id=22)
     assert story.names() == []
     assert story.tell(i.StopAsked(reason="SIGTERM")).names() == ["StopPiece"]
-    assert story.stopped().only(r.Leave).reason == "conductor requested"
+    assert story.stopped().only(r.ExitClaim).reason == "conductor requested"
 
 
 def test_an_exit_request_while_waiting_leaves_at_once() -> None:
-    assert submitted().exit_request().names() == ["Acknowledge", "Leave", "End"]
-    assert Story().question().done().exit_request().names() == ["Acknowledge", "Leave", "End"]
+    assert submitted().exit_request().names() == ["Acknowledge", "ExitClaim", "End"]
+    assert Story().question().done().exit_request().names() == ["Acknowledge", "ExitClaim", "End"]
 
 
 @pytest.mark.parametrize("waits", ["submission", "error", "context"])
@@ -81,7 +86,7 @@ def test_a_process_that_must_end_while_a_verdict_is_awaited_leaves_its_handoff_a
 ) -> None:
     """AUDIT-P16."""
     story = {"submission": submitted, "error": lambda: Story().failed(), "context": tight}[waits]()
-    assert story.tell(i.StopAsked(reason="SIGTERM")).names() == ["Leave", "End"]
+    assert story.tell(i.StopAsked(reason="SIGTERM")).names() == ["ExitClaim", "End"]
     assert story.only(r.End) == r.End(kind=r.EndKind.WAITING, reason="SIGTERM")
 
 
@@ -89,18 +94,18 @@ def test_a_stop_ends_the_piece_first_and_only_then_comes_the_terminal_record() -
     story = Story().tell(i.StopAsked(reason="SIGTERM"))
     assert story.names() == ["StopPiece"]
     assert story.tell(i.StopAsked(reason="again")).names() == []
-    assert story.stopped().names() == ["Leave", "End"]
+    assert story.stopped().names() == ["ExitClaim", "End"]
     assert story.only(r.End) == r.End(kind=r.EndKind.EXITED, reason="SIGTERM")
 
 
 def test_a_stop_while_an_answer_is_awaited_hands_off() -> None:
-    assert Story().question().done().tell(i.StopAsked(reason="SIGTERM")).names() == ["Leave", "End"]
+    assert Story().question().done().tell(i.StopAsked(reason="SIGTERM")).names() == ["ExitClaim", "End"]
 
 
 def test_a_stop_while_a_piece_is_being_stopped_leaves_when_it_has_ended() -> None:
     story = Story().note("x", urgent=True).tell(i.StopAsked(reason="SIGTERM"))
     assert story.names() == []
-    assert story.stopped().only(r.Leave).reason == "SIGTERM"
+    assert story.stopped().only(r.ExitClaim).reason == "SIGTERM"
 
 
 @pytest.mark.parametrize(
@@ -139,8 +144,8 @@ def test_needs_review_becomes_error_with_a_timeout_message_and_a_second_time_it_
     report = story.only(r.ReportProblem)
     assert report.last_error == "conductor timeout"
     assert not report.is_reminder
-    assert story.timeout().names() == ["Leave", "End"]
-    assert story.only(r.Leave).reason == "conductor unresponsive"
+    assert story.timeout().names() == ["ExitClaim", "End"]
+    assert story.only(r.ExitClaim).reason == "conductor unresponsive"
 
 
 @pytest.mark.parametrize("verdict", [State.REVIEW_APPROVED, State.FIX_PROPOSED])
@@ -159,14 +164,14 @@ def test_an_error_stays_one_and_is_reminded_of() -> None:
 def test_a_context_warning_that_timed_out_is_still_answered_as_one() -> None:
     story = tight().timeout()
     assert story.only(r.ReportProblem).is_reminder
-    assert story.judged(State.REVIEW_FAILED).only(r.Leave).reason.startswith("context exhaustion")
+    assert story.judged(State.REVIEW_FAILED).only(r.ExitClaim).reason.startswith("context exhaustion")
 
 
 def test_an_unanswered_question_times_out_as_well() -> None:
     story = Story().question().done().timeout()
     assert not story.only(r.ReportProblem).is_reminder
     assert story.judged(State.FIX_PROPOSED, "the second").only(r.PlayPiece).advice == "the second"
-    assert Story().question().done().timeout().timeout().only(r.Leave)
+    assert Story().question().done().timeout().timeout().only(r.ExitClaim)
 
 
 def test_each_wait_has_its_own_patience() -> None:

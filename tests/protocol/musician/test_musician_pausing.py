@@ -141,7 +141,7 @@ def test_a_question_is_answered_first_and_then_it_pauses() -> None:
 )
 def test_a_pause_keeps_nobody_from_leaving(leaves: i.Input) -> None:
     story = Story().pause().done().tell(leaves)
-    assert story.only(r.Leave)
+    assert story.only(r.ExitClaim)
     assert story.only(r.End).kind is r.EndKind.EXITED
 
 
@@ -152,4 +152,4 @@ def test_a_conductor_that_is_silent_while_all_pause_is_reported_and_at_last_left
     assert story.only(r.ReportProblem).last_error == "conductor timeout"
     again = Story().pause().done().tell(i.WaitTimedOut(conductor_is_fresh=False))
     assert again.judged(State.FIX_PROPOSED).state.mode is Mode.PAUSED, "nobody has lifted it"
-    assert story.tell(i.WaitTimedOut(conductor_is_fresh=False)).only(r.Leave)
+    assert story.tell(i.WaitTimedOut(conductor_is_fresh=False)).only(r.ExitClaim)

@@ -32,7 +32,7 @@ def test_a_task_is_played_in_document_order_to_its_approved_completion() -> None
     assert story.approved().only(r.PlayPiece).play.item == "step 3"
     assert story.kinds() == [EntryKind.APPROVED, EntryKind.STARTED]
     assert isinstance(story.done().verified().only(r.Submit).message, Completion)
-    assert story.approved("thank you").names() == ["Write", "Finish", "End"]
+    assert story.approved("thank you").names() == ["Write", "CompleteTask", "End"]
     assert story.only(r.End) == r.End(kind=r.EndKind.COMPLETE, reason="complete")
 
 
@@ -56,7 +56,7 @@ def test_an_approval_that_outlived_its_session_completes_the_task_at_once() -> N
     story = Story(
         progress=Progress().after([*done, *approved, *deviations]), advice="well done", last_message_id=4
     )
-    assert story.names() == ["Acknowledge", "Finish", "End"]
+    assert story.names() == ["Acknowledge", "CompleteTask", "End"]
 
 
 def test_a_session_that_resumes_with_a_rejection_not_acted_on_mends_first() -> None:

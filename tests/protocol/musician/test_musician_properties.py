@@ -87,7 +87,7 @@ class World:
             self.perform(act)
 
     def store(self, record: r.Record) -> None:
-        assert not any(isinstance(each, r.Leave | r.Finish) for each in self.records), (
+        assert not any(isinstance(each, r.ExitClaim | r.CompleteTask) for each in self.records), (
             "the terminal one is last"
         )
         self.records.append(record)
@@ -109,10 +109,10 @@ class World:
             case r.Acknowledge(message_id=message_id):
                 assert self.acknowledged_id < message_id <= self.last_message_id
                 self.acknowledged_id = message_id
-            case r.Leave():
+            case r.ExitClaim():
                 self.move(Event.EXIT)
                 assert record.reason
-            case r.Finish():
+            case r.CompleteTask():
                 self.move(Event.COMPLETE)
             case _:
                 assert self.state is not State.NEEDS_REVIEW
@@ -252,9 +252,9 @@ def test_whatever_a_session_is_told_its_records_are_legal_and_nothing_is_done_tw
         assert engine.errors <= engine.retry_limit
     if world.ended is not None and world.ended.kind is r.EndKind.COMPLETE:
         assert program.next_item(Progress().after(world.journal)) is None
-        assert isinstance(world.records[-1], r.Finish)
+        assert isinstance(world.records[-1], r.CompleteTask)
     if world.ended is not None and world.ended.kind is r.EndKind.EXITED:
-        assert isinstance(world.records[-1], r.Leave)
+        assert isinstance(world.records[-1], r.ExitClaim)
     assert replace(world.engine.progress, agent_costs_pct=()) == Progress().after(world.journal)
 
 

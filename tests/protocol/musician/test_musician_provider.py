@@ -64,10 +64,10 @@ def test_an_urgent_word_tries_again_at_once_and_lifts_what_is_stored() -> None:
 
 def test_who_waits_for_a_provider_leaves_when_it_is_told_to() -> None:
     story = Story().limited().exit_request()
-    assert story.only(r.Leave).reason == "conductor requested"
+    assert story.only(r.ExitClaim).reason == "conductor requested"
     story = Story().exit_request().limited()
-    assert story.names() == ["Limit", "Acknowledge", "Leave", "End"]
-    assert Story().limited().tell(i.StopAsked(reason="interrupted by SIGTERM")).only(r.Leave)
+    assert story.names() == ["Limit", "Acknowledge", "ExitClaim", "End"]
+    assert Story().limited().tell(i.StopAsked(reason="interrupted by SIGTERM")).only(r.ExitClaim)
 
 
 def test_who_is_to_stop_and_is_limited_waits_with_the_word() -> None:
@@ -78,11 +78,11 @@ def test_who_is_to_stop_and_is_limited_waits_with_the_word() -> None:
 
 def test_a_refusal_ends_the_session_without_an_error_and_says_why() -> None:
     story = Story().refused("the login has expired")
-    assert story.names() == ["Write", "Leave", "End"]
-    assert story.only(r.Leave).reason == f"{PROVIDER_REFUSES}the login has expired"
+    assert story.names() == ["Write", "ExitClaim", "End"]
+    assert story.only(r.ExitClaim).reason == f"{PROVIDER_REFUSES}the login has expired"
     assert story.state.errors == 0
-    assert Story().refused("").only(r.Leave).reason.startswith(PROVIDER_REFUSES)
+    assert Story().refused("").only(r.ExitClaim).reason.startswith(PROVIDER_REFUSES)
 
 
 def test_who_is_leaving_for_a_reason_of_its_own_keeps_it() -> None:
-    assert Story().exit_request().refused().only(r.Leave).reason == "conductor requested"
+    assert Story().exit_request().refused().only(r.ExitClaim).reason == "conductor requested"

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from musician.protocol.rules.gate import (
     CLIENT_CAP,
+    AllowStop,
     Duty,
     Keep,
-    Leave,
     Wait,
     decide,
     spent,
@@ -28,15 +28,15 @@ def said(state: State, **more: object) -> str:
 @pytest.mark.parametrize("state", sorted(TERMINAL))
 def test_what_is_over_keeps_nobody(state: State, *, is_woken: bool) -> None:
     """S-HOOK-2."""
-    assert decide([], is_woken=is_woken) == Leave()
-    assert decide([Duty(task_id=TASK, state=state)], is_woken=is_woken) == Leave()
+    assert decide([], is_woken=is_woken) == AllowStop()
+    assert decide([Duty(task_id=TASK, state=state)], is_woken=is_woken) == AllowStop()
 
 
 @pytest.mark.parametrize("state", sorted(WAITING))
 def test_waiting_for_the_conductor_is_no_reason_to_be_prodded(state: State) -> None:
     """Somebody who is woken stops; nobody else would wake the session, so that it waits in the hook."""
     duty = Duty(task_id=TASK, state=state)
-    assert decide([duty], is_woken=True) == Leave()
+    assert decide([duty], is_woken=True) == AllowStop()
     assert decide([duty], is_woken=False) == Wait(duty=duty)
 
 
@@ -108,7 +108,7 @@ def test_a_conductor_leaves_when_it_is_done_or_asked_to() -> None:
     assert isinstance(conducts, Keep)
     assert "`exit_requested`" in conducts.reason
     for state in (State.EXIT_REQUESTED, State.COMPLETE):
-        assert decide([Duty(task_id="task-00", state=state)], is_woken=False) == Leave()
+        assert decide([Duty(task_id="task-00", state=state)], is_woken=False) == AllowStop()
 
 
 @pytest.mark.parametrize(("task_id", "most"), [(TASK, 500), ("task-00", 1000)])

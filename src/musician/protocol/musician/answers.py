@@ -11,7 +11,7 @@ from musician.protocol.journal import CONDUCTOR_TIMEOUT, Entry, EntryKind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.agreement import granted_text
-from musician.protocol.musician.boundary import go_on, leave, leave_as_agreed, leave_soon
+from musician.protocol.musician.boundary import exit_claim, exit_soon, go_on, leave_as_agreed
 from musician.protocol.musician.program import CheckpointItem
 from musician.protocol.musician.since import SENT_BACK
 from musician.protocol.musician.state import BUSY, Mode, PendingInstruction, Waiting
@@ -73,7 +73,7 @@ def exit_requested(turn: Turn, given: i.ExitWasRequested) -> None:
     reason = (
         "context exhaustion (exit requested by the conductor)" if waits_for_context else "conductor requested"
     )
-    leave_soon(turn, reason, at_once=is_urgent)
+    exit_soon(turn, reason, at_once=is_urgent)
 
 
 def judged(turn: Turn, given: i.VerdictArrived) -> None:
@@ -131,7 +131,7 @@ def _context_answered(turn: Turn, given: i.VerdictArrived) -> None:
         if turn.state.chooses:
             turn.set(mode=Mode.CHOOSING)
         else:
-            leave(turn)
+            exit_claim(turn)
         return
     _resume(turn, given, granted_text(pieces))
 
@@ -164,7 +164,7 @@ def timed_out(turn: Turn, given: i.WaitTimedOut) -> None:
     if given.conductor_is_fresh:
         return
     if turn.state.timeouts:
-        leave_soon(turn, "conductor unresponsive", at_once=True)
+        exit_soon(turn, "conductor unresponsive", at_once=True)
         return
     in_error = turn.state.waiting in (Waiting.ERROR, Waiting.CONTEXT)
     report = r.ReportProblem(

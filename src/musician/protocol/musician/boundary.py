@@ -28,7 +28,7 @@ def go_on(turn: Turn) -> None:
     """At a boundary: leave, wait, pause, warn, or begin what is next; who chooses is left to."""
     state = turn.state
     if state.leave_reason and not state.chooses:
-        leave(turn)
+        exit_claim(turn)
     elif state.question_open:
         turn.write(turn.entry(EntryKind.NOTE, text=AWAITS_ANSWER))
         turn.set(mode=Mode.AWAITING_ANSWER, timeouts=0)
@@ -41,7 +41,7 @@ def go_on(turn: Turn) -> None:
         _begin_next(turn)
 
 
-def leave(turn: Turn, *, handoff: str = "", notes: str = "") -> None:
+def exit_claim(turn: Turn, *, handoff: str = "", notes: str = "") -> None:
     """The terminal record, and nothing after it (D1).
 
     What the conductor said and nobody has acted on stays unread: it is the successor's (D12).
@@ -51,7 +51,7 @@ def leave(turn: Turn, *, handoff: str = "", notes: str = "") -> None:
     turn.end(r.EndKind.EXITED, turn.state.leave_reason)
 
 
-def leave_soon(turn: Turn, reason: str, *, at_once: bool) -> None:
+def exit_soon(turn: Turn, reason: str, *, at_once: bool) -> None:
     """Leave at the next boundary, which ``at_once`` makes here; the first reason to leave stands."""
     if not turn.state.leave_reason:
         turn.set(leave_reason=reason)
@@ -59,7 +59,7 @@ def leave_soon(turn: Turn, reason: str, *, at_once: bool) -> None:
         if at_once:
             turn.stop_what_runs()
     elif turn.state.mode is not Mode.STOPPING:
-        leave(turn)
+        exit_claim(turn)
 
 
 def leave_as_agreed(turn: Turn) -> None:
@@ -78,7 +78,7 @@ def report_failure(turn: Turn, item: str, detail: str, *, report: str = "") -> N
     if turn.state.errors >= turn.state.retry_limit and not turn.state.leave_reason:
         turn.set(leave_reason=f"retry exhaustion: {what}")
     if turn.state.leave_reason:
-        leave(turn)
+        exit_claim(turn)
         return
     message = error_report(turn.state, item=item, detail=detail, report=report)
     entry = turn.entry(EntryKind.ERROR, item, what)
@@ -93,7 +93,7 @@ def _begin_next(turn: Turn) -> None:
     item = turn.state.next_item
     turn.set(current=item)
     if item is None:
-        finish(turn)
+        complete_task(turn)
     elif isinstance(item, Play) and item.is_skip:
         done = turn.entry(EntryKind.COMPLETED, item.item)
         turn.write(done, *turn.counted(turn.state.program.done_with(item, turn.state.progress)))
@@ -146,9 +146,9 @@ def _advice(turn: Turn) -> str:
     return "\n\n".join(word.text for word in heard if word.text)
 
 
-def finish(turn: Turn) -> None:
+def complete_task(turn: Turn) -> None:
     turn.settle(len(turn.state.heard))
-    turn.records.append(r.Finish(entries=(turn.entry(EntryKind.NOTE, text="task complete"),)))
+    turn.records.append(r.CompleteTask(entries=(turn.entry(EntryKind.NOTE, text="task complete"),)))
     turn.end(r.EndKind.COMPLETE, "complete")
 
 

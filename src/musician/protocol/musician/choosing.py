@@ -9,7 +9,14 @@ from musician.protocol.errors import BadField, EvidenceMissing
 from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.boundary import finish, play, report_failure, rework, warn, warn_if_tight
+from musician.protocol.musician.boundary import (
+    complete_task,
+    play,
+    report_failure,
+    rework,
+    warn,
+    warn_if_tight,
+)
 from musician.protocol.musician.program import CheckpointItem, Play
 from musician.protocol.musician.state import Mode, MusicianState
 from musician.protocol.musician.turn import Turn
@@ -101,7 +108,7 @@ def warn_of_context(turn: Turn) -> None:
 
 def complete(turn: Turn) -> None:
     _check_corrected(turn.state)
-    finish(turn)
+    complete_task(turn)
 
 
 def absorbed(state: MusicianState, item: str) -> tuple[Entry, ...]:

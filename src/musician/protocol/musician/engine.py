@@ -35,7 +35,7 @@ from musician.protocol.musician.answers import (
     pause_lifted,
     timed_out,
 )
-from musician.protocol.musician.boundary import go_on, leave, leave_soon
+from musician.protocol.musician.boundary import exit_claim, exit_soon, go_on
 from musician.protocol.musician.playing import measure, piece_ended, told, verification_ended
 from musician.protocol.musician.program import CheckpointItem
 from musician.protocol.musician.state import BUSY, Mode, MusicianState, PendingInstruction
@@ -142,7 +142,7 @@ def _take(turn: Turn, given: i.Input) -> None:
             _stop(turn, given.reason)
         case i.LeavingChosen():
             turn.set(leave_reason=given.reason)
-            leave(turn, handoff=given.handoff, notes=given.notes)
+            exit_claim(turn, handoff=given.handoff, notes=given.notes)
         case i.BeginningChosen():
             choosing.begin(turn, given)
         case i.EndingChosen():
@@ -197,7 +197,7 @@ def _stop(turn: Turn, reason: str) -> None:
         turn.records.append(replace(leaving(turn.state), stays=True))
         turn.end(r.EndKind.WAITING, reason)
     else:
-        leave_soon(turn, reason, at_once=True)
+        exit_soon(turn, reason, at_once=True)
 
 
 def _lose(turn: Turn, _: i.ClaimWasLost) -> None:

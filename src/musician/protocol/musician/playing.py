@@ -6,10 +6,10 @@ from musician.protocol.journal import PROVIDER_REFUSES, Entry, EntryKind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.boundary import (
+    exit_claim,
+    exit_soon,
     go_on,
-    leave,
     leave_as_agreed,
-    leave_soon,
     report_failure,
     wait_for,
 )
@@ -73,7 +73,7 @@ def _wait_for_provider(turn: Turn, given: i.PieceEnded) -> None:
     turn.records.append(r.Limit(wait_s=wait_s, entries=(entry,)))
     turn.set(rework_item="")
     if turn.state.leave_reason:
-        leave(turn)
+        exit_claim(turn)
     else:
         turn.set(mode=Mode.LIMITED)
         turn.acts.append(r.AwaitLimit())
@@ -85,7 +85,7 @@ def _leave_to_person(turn: Turn, given: i.PieceEnded) -> None:
     turn.set(rework_item="")
     if not turn.state.leave_reason:
         turn.set(leave_reason=f"{PROVIDER_REFUSES}{given.detail or 'it says no more'}")
-    leave(turn)
+    exit_claim(turn)
 
 
 def _report_unplayable(turn: Turn, given: i.PieceEnded) -> None:
@@ -236,4 +236,4 @@ def measure(turn: Turn, given: i.ContextTold) -> None:
         return  # a reading that cannot be is unknown and forces nothing; the last one stands (B28)
     turn.set(used_pct=used_pct)
     if evaluate(used_pct, None, turn.state.settings) is Stance.EXIT:
-        leave_soon(turn, "context exhaustion", at_once=True)
+        exit_soon(turn, "context exhaustion", at_once=True)

@@ -58,7 +58,7 @@ class Acknowledge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leave:
+class ExitClaim:
     """Terminal: HANDOFF and reason stored, then ``exited``. Nothing of this session is written after it (D1).
 
     ``handoff`` is the HANDOFF that the session wrote itself, "" where the program writes it; ``notes`` is what the
@@ -78,7 +78,7 @@ class Leave:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finish:
+class CompleteTask:
     """Terminal: report stored, then ``complete``."""
 
     entries: tuple[Entry, ...]
@@ -92,7 +92,7 @@ class Limit:
     entries: tuple[Entry, ...]
 
 
-Record = Write | Submit | ReportProblem | Ask | Resume | Acknowledge | Limit | Leave | Finish
+Record = Write | Submit | ReportProblem | Ask | Resume | Acknowledge | Limit | ExitClaim | CompleteTask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

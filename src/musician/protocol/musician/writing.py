@@ -17,7 +17,7 @@ from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import ContextWarning, ErrorReport
 from musician.protocol.musician.inputs import VerificationEnded
 from musician.protocol.musician.program import CheckpointItem
-from musician.protocol.musician.ready import Leave
+from musician.protocol.musician.ready import ExitClaim
 from musician.protocol.rules.budget import Stance, agents_that_fit, average_agent_cost
 from musician.protocol.rules.deviations import asks_before_resuming, open_deviations, worst
 from musician.protocol.rules.review import Roughness, smoothness
@@ -137,10 +137,10 @@ def resumption_question(state: "MusicianState", ownerless_tasks: int, doubts: tu
     return "\n".join([f"Resuming {state.program.task_id}: {what}. How do I go on?", *lines])
 
 
-def leaving(state: "MusicianState") -> Leave:
+def leaving(state: "MusicianState") -> ExitClaim:
     """The terminal record: why, and what a successor finds."""
     completed = state.progress.completed
-    return Leave(
+    return ExitClaim(
         reason=state.leave_reason,
         last_completed=completed[-1] if completed else "none",
         remaining=state.program.remaining(state.progress),

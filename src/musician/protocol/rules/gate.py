@@ -51,7 +51,7 @@ class Duty:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leave:
+class AllowStop:
     """The session may stop."""
 
 
@@ -70,7 +70,7 @@ class Keep:
     reason: str
 
 
-Decision = Leave | Wait | Keep
+Decision = AllowStop | Wait | Keep
 
 
 def decide(duties: Sequence[Duty], *, is_woken: bool, has_tools: bool = True) -> Decision:
@@ -83,7 +83,7 @@ def decide(duties: Sequence[Duty], *, is_woken: bool, has_tools: bool = True) ->
     if owed is not None:
         return Keep(duty=owed, reason=_reason(owed, has_tools=has_tools))
     if not open_ or is_woken:
-        return Leave()
+        return AllowStop()
     return Wait(duty=open_[0])
 
 

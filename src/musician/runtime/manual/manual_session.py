@@ -220,7 +220,7 @@ class ManualSession:
     def hear_nothing(self, *, conductor_is_fresh: bool) -> bool:
         """A wait for the conductor is over; whether the session is to leave (D11)."""
         _, ready = self.choose(i.WaitTimedOut(conductor_is_fresh=conductor_is_fresh), None)
-        if any(isinstance(record, r.Leave) for record in ready.records):
+        if any(isinstance(record, r.ExitClaim) for record in ready.records):
             return True
         self.store_records(ready.records)
         return False
@@ -285,7 +285,7 @@ class ManualSession:
 
     # -- the end ------------------------------------------------------------------------------------------------
 
-    def leave(self, reason: str, *, handoff: str | None, context_pct: float | None, notes: str = "") -> str:
+    def exit(self, reason: str, *, handoff: str | None, context_pct: float | None, notes: str = "") -> str:
         """Exit; where the HANDOFF is: the session's own, or the program's with the session's ``notes``."""
         service.beat(self.store, self.claim)  # before anything is set aside
         chosen = i.LeavingChosen(reason=reason, handoff=handoff or "", notes=notes)
@@ -295,7 +295,7 @@ class ManualSession:
         self.store_records(ready.records)
         return self.task_files.relative(self.task_files.handoff)
 
-    def finish(self) -> str:
+    def complete(self) -> str:
         """Complete; where the report is. The completion must stand approved."""
         service.beat(self.store, self.claim)
         check_alone(self.store, self.claim, self.tree)

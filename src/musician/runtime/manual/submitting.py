@@ -59,7 +59,7 @@ async def submit_checkpoint(
         found=found.tests,
         failing=found.failing,
         reported=message_id,
-        left=any(isinstance(record, r.Leave) for record in records),
+        left=any(isinstance(record, r.ExitClaim) for record in records),
     )
 
 

@@ -140,9 +140,9 @@ class Session:
         state, ready = step(self.state, given)
         try:
             for record in ready.records:
-                if isinstance(record, r.Acknowledge | r.Leave | r.Finish):
+                if isinstance(record, r.Acknowledge | r.ExitClaim | r.CompleteTask):
                     await self._watcher.delivered()
-                if isinstance(record, r.Finish):
+                if isinstance(record, r.CompleteTask):
                     await self._restore_tree()  # what came after the submission is not part of it
                 message_id = await run_sync(partial(self.recorder.store_record, record))
                 if isinstance(record, r.Ask):

@@ -69,7 +69,7 @@ def _leave(
     context_pct: float | None,
 ) -> None:
     manual = manual_session(app, task_id, session, epoch)
-    path = manual.leave(reason, handoff=handoff, context_pct=context_pct)
+    path = manual.exit(reason, handoff=handoff, context_pct=context_pct)
     document = {"task_id": task_id, "state": "exited", "reason": reason, "handoff_path": path}
     show(app, document, f"{task_id}: exited ({reason}); HANDOFF in {path}")
 
@@ -81,6 +81,6 @@ def _leave(
 def complete(app: App, task_id: str, session: str | None, epoch: int | None) -> None:
     """Finish TASK, whose completion stands approved."""
     manual = manual_session(app, task_id, session, epoch)
-    path = manual.finish()
+    path = manual.complete()
     document = {"task_id": task_id, "state": "complete", "report_path": path}
     show(app, document, f"{task_id}: complete; report in {path}")
