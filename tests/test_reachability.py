@@ -14,9 +14,6 @@ PACKAGE = Path(musician.__file__).parent
 APART = ("musician.testing", "musician.verification.inside", "musician.plugin.template")
 """Shipped for others' tests, run by the project's own Python, and run by the client."""
 
-COMING = ("Spoken", "speak_with")
-"""The pipes on which the next agents are spoken with (DESIGN 6)."""
-
 FOR_TESTS = {("musician.store.sqlite.store", "SqliteStore.connection")}
 """A test stands where a raw writer does, on the store's own connection."""
 
@@ -36,7 +33,9 @@ def surfaces(source: Source) -> set[Unit]:
     roots |= {("musician.service", name) for name in vars(service)["__all__"]}
     roots |= {(f"musician.cli.{module}", name.replace("-", "_")) for name, module in COMMANDS.items()}
     roots |= {
-        (f"musician.hooks.{module}", name) for module in EVENTS.values() for name in ("answer", "trouble")
+        (f"musician.hooks.{module}", name)
+        for module in EVENTS.values()
+        for name in ("answer", "trouble", "is_quiet")
     }
     for name, tool in TOOLS.items():
         roots.add((f"musician.mcp_server.{'verifying' if tool.is_errand else 'acts'}", name))
@@ -51,7 +50,7 @@ def test_everything_is_reached_from_a_surface() -> None:
 
 
 def _is_excused(name: str) -> bool:
-    return name in ("", "TYPE_CHECKING", "__all__") or name.partition(".")[0] in COMING
+    return name in ("", "TYPE_CHECKING", "__all__")
 
 
 def test_what_nothing_names_is_found(tmp_path: Path) -> None:
