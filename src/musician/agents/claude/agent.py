@@ -5,6 +5,7 @@ and nothing in it waits. Every tool call is judged in this process before it run
 running things in the background are off: one side owns each, and it is ours (D3, D41).
 """
 
+import asyncio
 import os
 import uuid
 from collections.abc import AsyncIterator, Mapping
@@ -12,14 +13,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
-from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ClaudeSDKError, HookMatcher
+from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, HookMatcher
 from claude_agent_sdk.types import HookCallback
 
 from musician.agents.claude.session import ClaudeSession
 from musician.agents.claude.transport import LeashedTransport
 from musician.agents.port import AgentSession, Piece, Stage, Tell
 from musician.processes.identity import ProcessIdentity
-from musician.processes.spawn import speak_with
+from musician.processes.spawn import Spoken, speak_with
 from musician.protocol.musician.inputs import PieceEnded, PieceEnding
 
 OPEN_LIMIT_S = 60.0
@@ -92,21 +93,25 @@ class ClaudeAgent:
             options = ClaudeAgentOptions(hooks=hooks)  # type: ignore[arg-type]
             session.client = ClaudeSDKClient(options, transport)
             async with transport.complaints_read():
-                is_open = await _connected(session.client)
+                is_open = await _connected(session.client, program)
                 try:
                     yield session if is_open else None
                 finally:
-                    with anyio.CancelScope(shield=True), anyio.move_on_after(_END_LIMIT_S):
+                    with anyio.CancelScope(shield=True), anyio.move_on_after(2 * _END_LIMIT_S):
                         await session.client.disconnect()
 
 
-async def _connected(client: ClaudeSDKClient) -> bool:
+async def _connected(client: ClaudeSDKClient, program: Spoken) -> bool:
+    """The SDK itself would wait a minute for a client that has ended."""
+    ending = asyncio.ensure_future(program.wait())
+    connecting = asyncio.ensure_future(client.connect())
     try:
-        with anyio.fail_after(OPEN_LIMIT_S):
-            await client.connect()
-    except (ClaudeSDKError, TimeoutError):
-        return False
-    return True
+        await asyncio.wait({connecting, ending}, timeout=OPEN_LIMIT_S, return_when=asyncio.FIRST_COMPLETED)
+        return connecting.done() and connecting.exception() is None
+    finally:
+        ending.cancel()
+        connecting.cancel()
+        await asyncio.wait({connecting, ending})
 
 
 class _NoSession:

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
 from claude_agent_sdk import CLIConnectionError, Transport
 
 from musician.processes.spawn import Spoken
@@ -17,6 +18,7 @@ from musician.processes.spawn import Spoken
 MOST_MESSAGE_BYTES = 64 * 1024 * 1024
 """A line that is longer ends the conversation."""
 _KEPT_ERROR_BYTES = 4096
+_END_LIMIT_S = 2.0
 
 
 class LeashedTransport(Transport):
@@ -67,7 +69,10 @@ class LeashedTransport(Transport):
                 return
 
     async def close(self) -> None:
-        """The client is ended by who started it."""
+        """A client that hears nothing more writes its conversation to the end, and ends; else its starter ends it."""
+        self._program.end_input()
+        with anyio.move_on_after(_END_LIMIT_S):
+            await self._program.wait()
 
     def is_ready(self) -> bool:
         return True
