@@ -287,7 +287,7 @@ def test_a_self_correction_that_breaks_the_estimate_goes_to_a_person_once(stage:
 
 
 def test_an_agent_that_is_not_available_is_refused_before_anything_is_started(stage: "Stage") -> None:
-    stage.write(plan("echo one > one.txt").replace("test:", "agent: claude\ntest:", 1))
+    stage.write(plan("echo one > one.txt").replace("test:", "agent: acp:not-installed --acp\ntest:", 1))
     for command in (
         ("run", "PLAN.md"),
         ("run", "PLAN.md", "--agent", "nobody"),

@@ -268,7 +268,7 @@ def test_another_runner_is_judged_by_what_it_leaves(workshop: "Workshop", verify
     assert result.ready
     assert stages(result).validity is not None
     assert "new tests not tested: not possible with this test runner" in result.tests_line()
-    assert "tests of changed files cannot be determined" in result.tests_line()
+    assert "tests of changed files cannot be told" in result.tests_line()
 
 
 def test_what_cannot_be_run_goes_to_a_human(workshop: "Workshop", verify: Verify) -> None:
