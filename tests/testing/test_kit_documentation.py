@@ -14,6 +14,6 @@ def test_the_example_of_the_page_does_what_it_asserts() -> None:
 
 
 def test_what_the_page_names_is_there() -> None:
-    named = set(re.findall(r"`([A-Z]\w+)", PAGE.partition("| part |")[2].partition("\n## ")[0]))
+    named = set(re.findall(r"`([A-Z]\w+)", PAGE.partition("| part |")[2].partition("\n# ")[0]))
     assert {"ScriptedModel", "PrintClient"} <= named
     assert [name for name in named if not hasattr(musician.testing, name)] == []
