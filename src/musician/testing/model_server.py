@@ -1,4 +1,4 @@
-"""A scripted model: the Messages API on loopback, as far as the client uses it.
+"""A scripted model on loopback: the Messages API, and OpenAI's two, as far as clients use them.
 
 Each request is recorded first and answered second. The main conversation takes the script's steps in order;
 subagents take those of ``sub``; what the client asks for itself (a title, a summary) gets a fixed text. A request
@@ -14,10 +14,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
+from musician.testing.dialect import Dialect
+from musician.testing.openai_chat import CHAT
+from musician.testing.openai_responses import RESPONSES
 from musician.testing.received import Received, RequestKind
 from musician.testing.script import Reply, Script, ScriptedFailure, Step, say
 from musician.testing.waiting import HANG_S, NotInTime
-from musician.testing.wire import events, failure_body, message_body
+from musician.testing.wire import MESSAGES, failure_body
 
 _MOST_REQUESTS = 2_000
 _MOST_BODY_BYTES = 32 * 1024 * 1024
@@ -26,6 +29,8 @@ _TOLD_CHARS = 300
 _BYTES_A_TOKEN = 4
 
 _AUX = say("aux")
+
+_DIALECTS = {"/v1/messages": MESSAGES, "/v1/responses": RESPONSES, "/v1/chat/completions": CHAT}
 
 
 class ScriptProblem(AssertionError):
@@ -212,27 +217,27 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_json(413, failure_body(ScriptedFailure(status=413, kind="request_too_large")))
             return
         raw = self.rfile.read(length)
-        match self.path.partition("?")[0]:
-            case "/v1/messages":
-                self._message(raw)
-            case "/v1/messages/count_tokens":
-                self._send_json(200, {"input_tokens": len(raw) // _BYTES_A_TOKEN})
-            case _:
-                self.do_GET()
+        path = self.path.partition("?")[0]
+        if path in _DIALECTS:
+            self._message(_DIALECTS[path], raw)
+        elif path == "/v1/messages/count_tokens":
+            self._send_json(200, {"input_tokens": len(raw) // _BYTES_A_TOKEN})
+        else:
+            self.do_GET()
 
-    def _message(self, raw: bytes) -> None:
-        body = json.loads(raw)
+    def _message(self, dialect: Dialect, raw: bytes) -> None:
+        asked = json.loads(raw)
         number, step = self.server.model.answer(
-            body,
+            dialect.read(asked),
             size_bytes=len(raw),
             session_id=self.headers.get("x-claude-code-session-id", ""),
             agent_id=self.headers.get("x-claude-code-agent-id", ""),
         )
         if isinstance(step, ScriptedFailure):
-            self._send_json(step.status, failure_body(step))
+            self._send_json(step.status, dialect.failure(step))
             return
-        message = message_body(step, number=number, model=body["model"])
-        if not body.get("stream"):
+        message = dialect.body(step, number=number, asked=asked)
+        if not asked.get("stream"):
             self._send_json(200, message)
             return
         self.close_connection = True
@@ -240,7 +245,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("content-type", "text/event-stream")
         self.send_header("connection", "close")
         self.end_headers()
-        for event in events(message):
+        for event in dialect.events(message):
             self.wfile.write(event)
             self.wfile.flush()
 

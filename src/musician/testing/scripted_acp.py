@@ -156,9 +156,7 @@ class ScriptedAcp:
     async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         assert method == "session/steering"  # noqa: S101 - nothing else is asked of it
         self.acts.told.put({"steer": params["prompt"][0]["text"]})
-        if not await self.acts.steered.get():
-            raise acp.RequestError.invalid_request()
-        return {}
+        return {"outcome": "injected" if await self.acts.steered.get() else "promptRequired"}
 
 
 async def main() -> None:

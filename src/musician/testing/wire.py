@@ -1,13 +1,14 @@
 """Steps in the Messages API's own form: one JSON document, or the events of a stream."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from musician.testing.dialect import Dialect
 from musician.testing.script import Reply, ScriptedFailure
 
 
-def message_body(reply: Reply, *, number: int, model: str) -> dict[str, Any]:
+def message_body(reply: Reply, *, number: int, asked: Mapping[str, Any]) -> dict[str, Any]:
     """The whole message. Ids follow from the request's number."""
     texts = [{"type": "text", "text": reply.text}] if reply.text else []
     uses = [
@@ -23,7 +24,7 @@ def message_body(reply: Reply, *, number: int, model: str) -> dict[str, Any]:
         "id": f"msg_{number:04d}",
         "type": "message",
         "role": "assistant",
-        "model": model,
+        "model": asked["model"],
         "content": [*texts, *uses],
         "stop_reason": reply.stop_reason,
         "stop_sequence": None,
@@ -58,3 +59,6 @@ def events(message: dict[str, Any]) -> Iterator[bytes]:
 
 def _event(kind: str, **fields: Any) -> bytes:
     return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode()
+
+
+MESSAGES = Dialect(read=lambda body: body, body=message_body, events=events, failure=failure_body)

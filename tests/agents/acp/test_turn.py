@@ -54,7 +54,6 @@ def test_a_prompt_that_joined_it_has_to_be_answered_too() -> None:
     [
         ("limit", PieceEnding.LIMITED),
         ("connection", PieceEnding.LIMITED),
-        ("authentication", PieceEnding.REFUSED),
         ("what nobody knows", PieceEnding.LOST),
     ],
 )

@@ -20,19 +20,18 @@ _AUTH_REQUIRED = -32000
 _MOST_DETAIL_CHARS = 300
 
 _ENDINGS = {
-    # Codex's categories
+    # Codex's categories; a login that is not valid is an error of the request
     "limit": PieceEnding.LIMITED,
     "connection": PieceEnding.LIMITED,
-    "auth": PieceEnding.REFUSED,
-    "authentication": PieceEnding.REFUSED,
     # claude-agent-acp's kinds
     "rate_limit": PieceEnding.LIMITED,
     "overloaded": PieceEnding.LIMITED,
     "server_error": PieceEnding.LIMITED,
     "authentication_failed": PieceEnding.REFUSED,
     "billing_error": PieceEnding.REFUSED,
-    # OpenCode's names
+    # OpenCode's names; what another time would heal it tries again by itself, and says nothing
     "ProviderAuthError": PieceEnding.REFUSED,
+    "APIError": PieceEnding.REFUSED,
 }
 
 

@@ -12,10 +12,10 @@ import anyio
 import anyio.to_thread
 from acp.exceptions import RequestError
 
+from musician.agents.acp import permission
 from musician.agents.acp.connection import Document, Wire
 from musician.agents.acp.context import ContextGauge
 from musician.agents.acp.performance import Asked, Performance
-from musician.agents.acp.permission import answer
 from musician.agents.acp.profiles import Profile
 from musician.agents.port import Piece, Stage, Tell
 from musician.processes.ending import end_newcomers, members_of
@@ -49,7 +49,7 @@ class AcpSession:
             case "session/update", _:
                 pass  # a session's that is none of ours
             case "session/request_permission", {"toolCall": dict() as call, "options": [*options]}:
-                return answer(options, is_allowed=await self._may(call))
+                return permission.answer(options, is_allowed=await self._may(call))
             case _ if not method.startswith("_"):
                 raise RequestError.method_not_found(method)
         return None
@@ -99,7 +99,7 @@ class AcpSession:
     async def _steer(self, text: str) -> bool:
         with anyio.move_on_after(_STEER_LIMIT_S):
             try:
-                await self.wire.request(
+                answer = await self.wire.request(
                     "_session/steering",
                     sessionId=self.token,
                     prompt=[{"type": "text", "text": text}],
@@ -107,7 +107,7 @@ class AcpSession:
                 )
             except (RequestError, ConnectionError):
                 return False
-            return True
+            return answer.get("outcome") == "injected"
         return False
 
     async def interrupt(self) -> None:

@@ -1,0 +1,59 @@
+"""A provider's API, as far as a scripted model speaks it.
+
+A script and what it looks at are the Messages API's; every other is translated from and to that.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
+
+from musician.protocol.values import dataclass
+from musician.testing.script import Reply, ScriptedFailure
+
+Document = dict[str, Any]
+
+
+class Body(Protocol):
+    def __call__(self, reply: Reply, *, number: int, asked: Mapping[str, Any]) -> Document:
+        """The whole answer to what was asked, in the API's own words."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    read: Callable[[Document], Document]
+    """A request, as the Messages API would have it."""
+    body: Body
+    events: Callable[[Document], Iterator[bytes]]
+    """The same answer, streamed."""
+    failure: Callable[[ScriptedFailure], Document]
+
+
+def text_block(text: str) -> Document:
+    return {"type": "text", "text": text}
+
+
+def texts(content: object) -> list[Document]:
+    """The text in what OpenAI's APIs call content: a string, or parts of several types."""
+    if isinstance(content, str):
+        return [text_block(content)] if content else []
+    parts = content if isinstance(content, list) else []
+    return [text_block(part["text"]) for part in parts if isinstance(part, dict) and "text" in part]
+
+
+def result_block(use_id: str, content: object) -> Document:
+    return {"type": "tool_result", "tool_use_id": use_id, "content": texts(content)}
+
+
+def use_block(use_id: str, name: str, given: object) -> Document:
+    return {"type": "tool_use", "id": use_id, "name": name, "input": given}
+
+
+def joined(messages: list[tuple[str, list[Document]]]) -> list[Document]:
+    """One message for each change of who speaks."""
+    found: list[Document] = []
+    for role, blocks in messages:
+        if found and found[-1]["role"] == role:
+            found[-1]["content"] += blocks
+        else:
+            found.append({"role": role, "content": list(blocks)})
+    return found
