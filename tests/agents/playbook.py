@@ -45,6 +45,7 @@ class Playbook:
         told = "hello\n::deviation Medium other\n::question which?\n"
         self._moves: dict[str, Sequence[Move]] = {
             "work": [run("echo x > made", told), done],
+            "fail": [say("::failed why not\n", usage=usage)],
             "environment": [run('echo "$STAGE" > made'), done],
             "wait": [run("sleep 301 & echo $! > child; sleep 300", "begun\n")],
             "hang": [run("sleep 300", "begun\n")],
