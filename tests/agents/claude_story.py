@@ -52,7 +52,7 @@ def tell(received: Received) -> Step:
         case "ask", 2:
             return say("leave: given")
         case "use a tool", 0:
-            return use("Bash", command="ls")
+            return use("Bash", command="uname")
         case "recall", 0:
             return say(f"played: {', '.join(items)}")
         case "limit", _:

@@ -77,7 +77,7 @@ def _users(received: Received) -> str:
 
 
 def _reason(received: Received) -> str:
-    return _REFUSED.findall(_users(received))[-1]
+    return str(_REFUSED.findall(_users(received))[-1])
 
 
 def _heard(received: Received) -> Step:
