@@ -108,6 +108,11 @@ class Spoken:
         self._closing = closing
         self._writing = anyio.Lock()
 
+    @property
+    def identity(self) -> ProcessIdentity:
+        """Of its leash."""
+        return self._running.identity
+
     async def write(self, data: bytes) -> None:
         """Onto its standard input; BrokenPipeError if it listens no more."""
         async with self._writing:

@@ -1,6 +1,6 @@
 """Running a checkpoint's verification and storing what it found: the only way evidence comes about (D16)."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -10,11 +10,13 @@ from musician import service
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.claim import Claim
 from musician.protocol.journal import JUDGED_BY_PERSON, EntryKind
+from musician.protocol.musician.inputs import VerificationEnded
 from musician.protocol.musician.program import CheckpointItem
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
 from musician.runtime.baselines import Baselines
+from musician.runtime.tasktree import key_outputs
 from musician.runtime.world import WORLD, Verify
 from musician.store.port import Store
 from musician.store.rows import JournalRow
@@ -41,6 +43,18 @@ class Found:
     def failing(self) -> str:
         """All that holds it back, "" if nothing does."""
         return self.result.to_mend() + (_UNCHANGED if self.is_old else "")  # what fails comes first
+
+    def ended(self, changes: Sequence[tuple[str, str]]) -> VerificationEnded:
+        """As the engine is told of it; ``changes`` is what the task has changed so far."""
+        return VerificationEnded(
+            outcome=self.outcome,
+            verification_id=self.verification_id,
+            tests=self.tests,
+            failing=self.failing,
+            files_modified=len(changes),
+            key_outputs=key_outputs(changes),
+            findings=self.result.to_judge(),
+        )
 
 
 _UNCHANGED = (

@@ -4,7 +4,6 @@ An agent that cannot be agreed with (it is not there, has no login, speaks anoth
 makes it ask) is told of by the first piece, and by every other: then somebody waits for an answer.
 """
 
-import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,15 +16,10 @@ from musician.agents.acp.connection import Document, Wire, connected
 from musician.agents.acp.failures import UNDERSTOOD, of_refused_request
 from musician.agents.acp.profiles import Profile
 from musician.agents.acp.session import AcpSession
-from musician.agents.port import AgentSession, Piece, Stage, Tell
-from musician.processes.identity import ProcessIdentity
-from musician.processes.spawn import Spoken, speak_with
-from musician.protocol.musician.inputs import PieceEnded, PieceEnding
-
-OPEN_LIMIT_S = 60.0
-"""From the start to a session; the slowest that was seen needs eight seconds on an idle machine."""
-_KEPT_ERROR_BYTES = 4096
-_END_LIMIT_S = 2.0
+from musician.agents.hosted import OPEN_LIMIT_S, Complaints, NoSession
+from musician.agents.port import AgentSession, Stage
+from musician.processes.spawn import speak_with
+from musician.protocol.musician.inputs import PieceEnding
 
 
 class AcpAgent:
@@ -36,39 +30,33 @@ class AcpAgent:
 
     @asynccontextmanager
     async def open(self, stage: Stage) -> AsyncIterator[AgentSession]:
-        begun: list[ProcessIdentity] = []
-
-        async def on_process(identity: ProcessIdentity) -> None:
-            await stage.on_process(identity)
-            begun.append(identity)
-
         env = {**os.environ, **self._profile.env, **stage.env}
         async with speak_with(
-            self._profile.command, cwd=stage.tree, env=env, on_process=on_process
+            self._profile.command, cwd=stage.tree, env=env, on_process=stage.on_process
         ) as program:
             complaints = Complaints(program)
             session = AcpSession(self._profile, stage, complaints.last_words)
-            session.identity = begun[0]
+            session.identity = program.identity
             async with complaints.heard(), connected(program, session.heard) as wire:
                 session.wire = wire
                 yield await _agreed(session, self._profile, stage, complaints)
 
 
 async def _agreed(
-    session: AcpSession, profile: Profile, stage: Stage, complaints: "Complaints"
+    session: AcpSession, profile: Profile, stage: Stage, complaints: Complaints
 ) -> AgentSession:
     try:
         with anyio.fail_after(OPEN_LIMIT_S):
             await _agree(session, profile, stage)
     except TimeoutError:
-        return _NoSession(PieceEnding.LOST, f"it was not ready within {OPEN_LIMIT_S:g} s")
+        return NoSession(PieceEnding.LOST, f"it was not ready within {OPEN_LIMIT_S:g} s")
     except ConnectionError:
-        return _NoSession(PieceEnding.LOST, await complaints.last_words())
+        return NoSession(PieceEnding.LOST, await complaints.last_words())
     except RequestError as error:
         failure = of_refused_request(error)
-        return _NoSession(failure.ending, failure.detail)
+        return NoSession(failure.ending, failure.detail)
     except _Unfit as unfit:
-        return _NoSession(PieceEnding.REFUSED, str(unfit))
+        return NoSession(PieceEnding.REFUSED, str(unfit))
     return session
 
 
@@ -120,49 +108,3 @@ async def _put_into_mode(token: str, wire: Wire, begun: Document, mode: str) -> 
             await wire.request("session/set_mode", sessionId=token, modeId=mode)
         case _:
             raise _Unfit(f"it has no mode {mode!r}, in which it would ask before it acts")
-
-
-class _NoSession:
-    """In place of one."""
-
-    token = ""
-
-    def __init__(self, ending: PieceEnding, detail: str) -> None:
-        self._ending, self._detail = ending, detail
-
-    async def play(self, piece: Piece, tell: Tell) -> PieceEnded:  # noqa: ARG002 - the port's
-        return PieceEnded(item=piece.item, ending=self._ending, detail=self._detail)
-
-    async def steer(self, _text: str) -> bool:
-        return False
-
-    async def interrupt(self) -> None:
-        """Nothing plays."""
-
-
-class Complaints:
-    """What the agent prints to its standard error; the end of it says why it is gone."""
-
-    def __init__(self, program: Spoken) -> None:
-        self._program = program
-        self._kept = b""
-
-    @asynccontextmanager
-    async def heard(self) -> AsyncIterator[None]:
-        reading = asyncio.ensure_future(self._read())
-        try:
-            yield
-        finally:
-            reading.cancel()
-
-    async def _read(self) -> None:
-        while chunk := await self._program.read_error():
-            self._kept = (self._kept + chunk)[-_KEPT_ERROR_BYTES:]
-
-    async def last_words(self) -> str:
-        code: int | None = None
-        with anyio.move_on_after(_END_LIMIT_S):
-            code = await self._program.wait()
-        said = self._kept.decode("utf-8", "replace").strip().splitlines()[-1:]
-        how = "speaks no more" if code is None else f"ended with {code}"
-        return f"its program {how}{''.join(f': {line}' for line in said)}"

@@ -15,10 +15,8 @@ from typing import Any
 import anyio
 from acp.connection import Connection
 
+from musician.agents.hosted import messages
 from musician.processes.spawn import Spoken
-
-MOST_MESSAGE_BYTES = 64 * 1024 * 1024
-"""A line that is longer is no message: the connection is at its end."""
 
 Document = Mapping[str, Any]
 Heard = Callable[[str, Document], Awaitable[Any]]
@@ -30,8 +28,7 @@ class _Pipes:
 
     def __init__(self, program: Spoken) -> None:
         self._program = program
-        self._lines: list[bytes] = []
-        self._rest = bytearray()
+        self._messages = messages(program)
 
     async def send(self, message: dict[str, Any]) -> None:
         try:
@@ -40,31 +37,11 @@ class _Pipes:
             raise ConnectionError("it listens no more") from error
 
     async def receive(self) -> dict[str, Any] | None:
-        """The next message; what is no message is skipped, as a program may print to its output by mistake."""
-        while True:
-            while self._lines:
-                message = _message(self._lines.pop(0))
-                if message is not None:
-                    return message
-            chunk = await self._program.read()
-            if not chunk or len(self._rest) > MOST_MESSAGE_BYTES:
-                return None
-            *ended, rest = chunk.split(b"\n")
-            if ended:
-                self._lines = [bytes(self._rest) + ended[0], *ended[1:]]
-                self._rest.clear()
-            self._rest += rest
+        """The next message; None at the end."""
+        return await anext(self._messages, None)
 
     async def close(self) -> None:
         """The program is ended by who started it."""
-
-
-def _message(line: bytes) -> dict[str, Any] | None:
-    try:
-        message = json.loads(line)
-    except ValueError:
-        return None
-    return message if isinstance(message, dict) else None
 
 
 class Wire:

@@ -14,7 +14,8 @@ from musician.agents.acp.failures import of_refused_request
 from musician.agents.acp.permission import asked_for, purpose, tool_name
 from musician.agents.acp.turn import Turn
 from musician.agents.hearing import Hearing
-from musician.agents.port import AgentEvent, Complained, Piece, PieceKind, Tell, ToolCall, ToolUsed
+from musician.agents.hosted import unmeasured
+from musician.agents.port import Complained, Piece, PieceKind, Tell, ToolCall, ToolUsed
 from musician.agents.prompts import after_refusal, prompt_of
 from musician.protocol.musician.inputs import ContextTold, PieceEnded, PieceEnding
 
@@ -57,7 +58,7 @@ class Performance:
     ) -> None:
         self._piece, self._tell, self._wire, self._id = piece, tell, wire, session_id
         self._may, self._gauge = may, gauge
-        self._hearing = Hearing(self._told_in_words)
+        self._hearing = Hearing(unmeasured(tell))
         self._turn = Turn()
         self._calls: dict[str, dict[str, Any]] = {}
         self._used: set[str] = set()
@@ -181,10 +182,6 @@ class Performance:
             asked.is_allowed = not refusal and not self.is_interrupted
         finally:
             asked.is_answered.set()
-
-    async def _told_in_words(self, event: AgentEvent) -> None:
-        if not isinstance(event, ContextTold):  # a model cannot measure itself
-            await self._tell(event)
 
     async def _cancel(self) -> None:
         await self._wire.notify("session/cancel", sessionId=self._id)

@@ -17,13 +17,13 @@ from musician.agents.acp.connection import Document, Wire
 from musician.agents.acp.context import ContextGauge
 from musician.agents.acp.performance import Asked, Performance
 from musician.agents.acp.profiles import Profile
+from musician.agents.hosted import end_what_came, out_of_time
 from musician.agents.port import Piece, Stage, Tell
-from musician.processes.ending import end_newcomers, members_of
+from musician.processes.ending import members_of
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.musician.inputs import PieceEnded, PieceEnding
 
 _STEER_LIMIT_S = 5.0
-_ENDING_GRACE_S = 0.3
 
 
 class AcpSession:
@@ -78,13 +78,9 @@ class AcpSession:
             playing.leave()
         await playing.close()
         if ended is None:
-            what = f"ran out of time ({piece.time_limit_s:g} s for the piece)"
-            return PieceEnded(item=piece.item, ending=PieceEnding.LOST, detail=what)
+            return out_of_time(piece)
         if playing.is_interrupted and ended.ending is not PieceEnding.LOST:
-            # An agent may leave the shells of a cancelled turn running.
-            await anyio.to_thread.run_sync(
-                lambda: end_newcomers(self.identity, known, grace_s=_ENDING_GRACE_S)
-            )
+            await end_what_came(self.identity, known)
         return ended
 
     async def steer(self, text: str) -> bool:

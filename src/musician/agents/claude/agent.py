@@ -18,15 +18,15 @@ from claude_agent_sdk.types import HookCallback
 
 from musician.agents.claude.session import ClaudeSession
 from musician.agents.claude.transport import LeashedTransport
-from musician.agents.port import AgentSession, Piece, Stage, Tell
-from musician.processes.identity import ProcessIdentity
+from musician.agents.hosted import END_LIMIT_S, OPEN_LIMIT_S, Complaints, NoSession
+from musician.agents.port import AgentSession, Stage
 from musician.processes.spawn import Spoken, speak_with
-from musician.protocol.musician.inputs import PieceEnded, PieceEnding
+from musician.protocol.musician.inputs import PieceEnding
 
-OPEN_LIMIT_S = 60.0
 _JUDGE_LIMIT_S = 60.0
 """How long the client waits for what we say of a tool call."""
-_END_LIMIT_S = 2.0
+
+_NOT_STARTED = "the client did not start: run `claude` once by hand to see why"
 
 _HOSTED = {
     "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1",
@@ -60,44 +60,27 @@ class ClaudeAgent:
                     return
         token = str(uuid.uuid4())
         async with self._opened(stage, token, "--session-id") as session:
-            yield session or _NoSession()
+            yield session or NoSession(PieceEnding.LOST, _NOT_STARTED)
 
     @asynccontextmanager
     async def _opened(self, stage: Stage, token: str, flag: str) -> AsyncIterator[ClaudeSession | None]:
         """None where the client ends instead of speaking: there is nothing to go on with by that token, above all."""
-        begun: list[ProcessIdentity] = []
-
-        async def on_process(identity: ProcessIdentity) -> None:
-            await stage.on_process(identity)
-            begun.append(identity)
-
         env = {**(os.environ if self._env is None else self._env), **_HOSTED, **stage.env}
-        env.pop(
-            "CLAUDECODE", None
-        )  # else a client that was started from a client takes itself for a part of it
+        env.pop("CLAUDECODE", None)  # else a client started from a client takes itself for a part of it
         argv = [os.fspath(self._client), *_FLAGS, f"{flag}={token}"]
-        async with speak_with(argv, cwd=stage.tree, env=env, on_process=on_process) as program:
-            transport = LeashedTransport(program)
-
-            async def last_words() -> str:
-                code: int | None = None
-                with anyio.move_on_after(_END_LIMIT_S):
-                    code = await program.wait()
-                how = "speaks no more" if code is None else f"ended with {code}"
-                said = f": {transport.last_words}" if transport.last_words else ""
-                return f"the client {how}{said}"
-
-            session = ClaudeSession(stage, token, begun[0], last_words)
+        async with speak_with(argv, cwd=stage.tree, env=env, on_process=stage.on_process) as program:
+            complaints = Complaints(program)
+            session = ClaudeSession(stage, token, program.identity, complaints.last_words)
             allow: HookCallback = session.allow  # type: ignore[assignment]
             hooks = {"PreToolUse": [HookMatcher(hooks=[allow], timeout=_JUDGE_LIMIT_S)]}
             options = ClaudeAgentOptions(hooks=hooks)  # type: ignore[arg-type]
-            session.client = ClaudeSDKClient(options, transport)
-            async with transport.complaints_read():
+            session.client = ClaudeSDKClient(options, LeashedTransport(program))
+            async with complaints.heard():
                 is_open = await _connected(session.client, program)
                 try:
                     yield session if is_open else None
                 finally:
-                    with anyio.CancelScope(shield=True), anyio.move_on_after(2 * _END_LIMIT_S):
+                    with anyio.CancelScope(shield=True), anyio.move_on_after(2 * END_LIMIT_S):
                         await session.client.disconnect()
 
 
@@ -112,19 +95,3 @@ async def _connected(client: ClaudeSDKClient, program: Spoken) -> bool:
         ending.cancel()
         connecting.cancel()
         await asyncio.wait({connecting, ending})
-
-
-class _NoSession:
-    """In place of one that could not be opened; whoever plays it learns that."""
-
-    token = ""
-
-    async def play(self, piece: Piece, tell: Tell) -> PieceEnded:  # noqa: ARG002 - the port's
-        detail = "the client did not start: run `claude` once by hand to see why"
-        return PieceEnded(item=piece.item, ending=PieceEnding.LOST, detail=detail)
-
-    async def steer(self, _text: str) -> bool:
-        return False
-
-    async def interrupt(self) -> None:
-        """Nothing plays."""

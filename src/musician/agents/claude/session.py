@@ -26,14 +26,14 @@ from claude_agent_sdk import (
 
 from musician.agents.claude.endings import Provider, ending_of
 from musician.agents.hearing import Hearing
-from musician.agents.port import AgentEvent, Piece, Stage, Tell, ToolCall, ToolUsed
+from musician.agents.hosted import end_what_came, out_of_time, unmeasured
+from musician.agents.port import Piece, Stage, Tell, ToolCall, ToolUsed
 from musician.agents.prompts import prompt_of
-from musician.processes.ending import end_newcomers, members_of
+from musician.processes.ending import members_of
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
 from musician.protocol.musician.inputs import ContextTold, PieceEnded, PieceEnding
 
-_ENDING_GRACE_S = 0.2
 _ANSWER_LIMIT_S = 5.0
 """How long the client may take to say how full its context is."""
 _MOST_PURPOSE_CHARS = 200
@@ -49,7 +49,7 @@ class ClaudeSession:
     ) -> None:
         self.client: ClaudeSDKClient
         self.token = token
-        self._stage, self._identity, self._last_words = stage, identity, last_words
+        self._stage, self._identity, self.last_words = stage, identity, last_words
         self._window_tokens = 0
         self._playing: _Performance | None = None
 
@@ -66,12 +66,9 @@ class ClaudeSession:
         finally:
             self._playing = None
         if ended is None:
-            what = f"ran out of time ({piece.time_limit_s:g} s for the piece)"
-            return PieceEnded(item=piece.item, ending=PieceEnding.LOST, detail=what)
-        if ended.ending is PieceEnding.STOPPED:  # what a cancelled command had begun beside it
-            await anyio.to_thread.run_sync(
-                lambda: end_newcomers(self._identity, known, grace_s=_ENDING_GRACE_S)
-            )
+            return out_of_time(piece)
+        if ended.ending is PieceEnding.STOPPED:
+            await end_what_came(self._identity, known)
         return ended
 
     async def steer(self, text: str) -> bool:
@@ -113,9 +110,6 @@ class ClaudeSession:
         fits = 0 <= tokens <= self._window_tokens and self._window_tokens > 0
         return ContextTold(used_pct=100 * tokens / self._window_tokens if fits else None)
 
-    async def why_gone(self) -> str:
-        return await self._last_words()
-
     @property
     def knows_its_window(self) -> bool:
         return self._window_tokens > 0
@@ -126,7 +120,7 @@ class _Performance:
 
     def __init__(self, piece: Piece, tell: Tell, session: ClaudeSession) -> None:
         self._piece, self._tell, self._session = piece, tell, session
-        self._hearing = Hearing(self._told_in_words)
+        self._hearing = Hearing(unmeasured(tell))
         self._provider = Provider()
         self._result: ResultMessage | None = None
         self._told_pct: float | None = None
@@ -144,7 +138,7 @@ class _Performance:
                 break
         await self._hearing.close()
         if self._result is None or not self.is_over:
-            detail = await self._session.why_gone()
+            detail = await self._session.last_words()
             return PieceEnded(item=self._piece.item, ending=PieceEnding.LOST, detail=detail)
         await self._measure(await self._session.measured())
         return ending_of(
@@ -193,10 +187,6 @@ class _Performance:
         if pct is not None and (self._told_pct is None or round(pct) != round(self._told_pct)):
             self._told_pct = pct
             await self._tell(told)
-
-    async def _told_in_words(self, event: AgentEvent) -> None:
-        if not isinstance(event, ContextTold):  # a model cannot measure itself
-            await self._tell(event)
 
 
 def _context_tokens(usage: dict[str, Any]) -> int:

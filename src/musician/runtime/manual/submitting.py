@@ -9,7 +9,7 @@ from musician.protocol.errors import EvidenceMissing, NotGreen
 from musician.protocol.messages.feedback import answer_text, numbered_answers
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.engine import step
-from musician.protocol.musician.inputs import CheckpointChosen, VerificationEnded
+from musician.protocol.musician.inputs import CheckpointChosen
 from musician.protocol.musician.program import CheckpointItem
 from musician.protocol.musician.state import MusicianState
 from musician.protocol.values import replace
@@ -20,7 +20,6 @@ from musician.runtime.heartbeat import beating
 from musician.runtime.manual.manual_session import ManualSession
 from musician.runtime.preparing import prepare_tree
 from musician.runtime.tasks import raising_one
-from musician.runtime.tasktree import key_outputs
 
 
 async def submit_checkpoint(
@@ -152,13 +151,4 @@ async def _verify(manual: ManualSession, check: CheckpointItem) -> Found:
 async def _records(manual: ManualSession, state: MusicianState, found: Found) -> tuple[r.Record, ...]:
     """What the engine wants stored of a checkpoint."""
     changes = await run_sync(manual.tree.changes)
-    ended = VerificationEnded(
-        outcome=found.outcome,
-        verification_id=found.verification_id,
-        tests=found.tests,
-        failing=found.failing,
-        files_modified=len(changes),
-        key_outputs=key_outputs(changes),
-        findings=found.result.to_judge(),
-    )
-    return step(state, ended)[1].records
+    return step(state, found.ended(changes))[1].records

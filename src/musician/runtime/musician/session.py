@@ -47,7 +47,7 @@ from musician.runtime.proposing import Desk, keep_made
 from musician.runtime.recording import Recorder
 from musician.runtime.resuming.resolutions import take_up_resolution, trouble_told
 from musician.runtime.task_files import TaskFiles
-from musician.runtime.tasktree import TaskTree, key_outputs
+from musician.runtime.tasktree import TaskTree
 from musician.runtime.world import WORLD, Verify
 from musician.store.port import Store
 
@@ -377,15 +377,7 @@ class Session:
             on_process=self._record_agent,
         )
         changes = await run_sync(self.tree.changes)
-        return i.VerificationEnded(
-            outcome=found.outcome,
-            verification_id=found.verification_id,
-            tests=found.tests,
-            failing=found.failing,
-            files_modified=len(changes),
-            key_outputs=key_outputs(changes),
-            findings=found.result.to_judge(),
-        )
+        return found.ended(changes)
 
     async def _restore_tree(self) -> None:
         ref = await run_sync(self.tree.set_aside)

@@ -1,0 +1,117 @@
+"""What agents have in common that are programs which speak JSON, a document a line: Claude Code's client, and agents
+over the Agent Client Protocol.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import psutil
+
+from musician.agents.port import AgentEvent, Piece, Tell
+from musician.processes.ending import end_newcomers
+from musician.processes.identity import ProcessIdentity
+from musician.processes.spawn import Spoken
+from musician.protocol.musician.inputs import ContextTold, PieceEnded, PieceEnding
+
+MOST_MESSAGE_BYTES = 64 * 1024 * 1024
+"""A line that is longer is no message: the conversation is at its end."""
+
+OPEN_LIMIT_S = 60.0
+"""From the start to a session; the slowest that was seen needs eight seconds on an idle machine."""
+
+END_LIMIT_S = 2.0
+_ENDING_GRACE_S = 0.3
+_KEPT_ERROR_BYTES = 4096
+
+
+async def messages(program: Spoken) -> AsyncIterator[dict[str, Any]]:
+    """What it says; what is no message is skipped, as a program may print to its output by mistake."""
+    rest = bytearray()
+    while (chunk := await program.read()) and len(rest) <= MOST_MESSAGE_BYTES:
+        *ended, open_line = chunk.split(b"\n")
+        for line in ended:
+            message = _object(bytes(rest) + line)
+            rest.clear()
+            if message is not None:
+                yield message
+        rest += open_line
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+class Complaints:
+    """What it prints to its standard error; the end of it says why it is gone."""
+
+    def __init__(self, program: Spoken) -> None:
+        self._program = program
+        self._kept = b""
+
+    @asynccontextmanager
+    async def heard(self) -> AsyncIterator[None]:
+        reading = asyncio.ensure_future(self._read())
+        try:
+            yield
+        finally:
+            reading.cancel()
+
+    async def _read(self) -> None:
+        while chunk := await self._program.read_error():
+            self._kept = (self._kept + chunk)[-_KEPT_ERROR_BYTES:]
+
+    async def last_words(self) -> str:
+        code: int | None = None
+        with anyio.move_on_after(END_LIMIT_S):
+            code = await self._program.wait()
+        said = self._kept.decode("utf-8", "replace").strip().splitlines()[-1:]
+        how = "speaks no more" if code is None else f"ended with {code}"
+        return f"its program {how}{''.join(f': {line}' for line in said)}"
+
+
+class NoSession:
+    """In place of one that could not be opened: whoever plays it learns why."""
+
+    token = ""
+
+    def __init__(self, ending: PieceEnding, detail: str) -> None:
+        self._ending, self._detail = ending, detail
+
+    async def play(self, piece: Piece, tell: Tell) -> PieceEnded:  # noqa: ARG002 - the port's
+        return PieceEnded(item=piece.item, ending=self._ending, detail=self._detail)
+
+    async def steer(self, _text: str) -> bool:
+        return False
+
+    async def interrupt(self) -> None:
+        """Nothing plays."""
+
+
+def unmeasured(tell: Tell) -> Tell:
+    """For what a model says in words: it cannot measure its own context."""
+
+    async def told(event: AgentEvent) -> None:
+        if not isinstance(event, ContextTold):
+            await tell(event)
+
+    return told
+
+
+def out_of_time(piece: Piece) -> PieceEnded:
+    what = f"ran out of time ({piece.time_limit_s:g} s for the piece)"
+    return PieceEnded(item=piece.item, ending=PieceEnding.LOST, detail=what)
+
+
+async def end_what_came(identity: ProcessIdentity, known: Iterable[psutil.Process]) -> None:
+    """An agent may leave the shells of a turn that was cut off running."""
+    spared = frozenset(known)
+    await anyio.to_thread.run_sync(lambda: end_newcomers(identity, spared, grace_s=_ENDING_GRACE_S))
