@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from uuid import uuid4
 
 import psutil
 import pytest
@@ -17,11 +18,15 @@ from musician.testing.waiting import until
 Start = Callable[..., psutil.Process]
 
 TREE = Path("/nowhere/tree")
-CLIENTS = {"CLAUDE_CODE_SESSION_ID": "s1", "CLAUDE_CODE_CHILD_SESSION": "1"}
-OURS = {"MUSICIAN_SESSION": "s1", "MUSICIAN_TREE": str(TREE)}
-SERVER = {"CLAUDE_CODE_SESSION_ID": "s1", "CLAUDECODE": "1"}
-PERSON = {"MUSICIAN_SESSION": "s1"}
-ELSEWHERE = {"MUSICIAN_SESSION": "s1", "MUSICIAN_TREE": f"{TREE}2"}
+# Found by what it carries, on the whole machine: with an id that another test's session has, too, this one's
+# programs would be that session's, and ended or waited for there.
+SESSION = f"s-{uuid4()}"
+OTHER = f"s-{uuid4()}"
+CLIENTS = {"CLAUDE_CODE_SESSION_ID": SESSION, "CLAUDE_CODE_CHILD_SESSION": "1"}
+OURS = {"MUSICIAN_SESSION": SESSION, "MUSICIAN_TREE": str(TREE)}
+SERVER = {"CLAUDE_CODE_SESSION_ID": SESSION, "CLAUDECODE": "1"}
+PERSON = {"MUSICIAN_SESSION": SESSION}
+ELSEWHERE = {"MUSICIAN_SESSION": SESSION, "MUSICIAN_TREE": f"{TREE}2"}
 
 
 LEAVE = 'setsid sh -c "$0" >/dev/null 2>&1 </dev/null & echo $!'
@@ -66,10 +71,10 @@ def test_a_sessions_commands_are_found_and_ended_whatever_they_ignore(
 ) -> None:
     """D41.3: SIGTERM too, and what has left its group."""
     stubborn = start("trap '' TERM; (exec sleep 600) & wait; while true; do sleep 600; done", **env)
-    other = start("sleep 600", **{**env, "CLAUDE_CODE_SESSION_ID": "s2", "MUSICIAN_SESSION": "s2"})
-    assert stubborn.pid in pids(find_belongings({"s1"}, TREE))
-    assert other.pid not in pids(find_belongings({"s1"}, TREE))
-    ended, survived = end_belongings({"s1"}, TREE, grace_s=0)
+    other = start("sleep 600", **{**env, "CLAUDE_CODE_SESSION_ID": OTHER, "MUSICIAN_SESSION": OTHER})
+    assert stubborn.pid in pids(find_belongings({SESSION}, TREE))
+    assert other.pid not in pids(find_belongings({SESSION}, TREE))
+    ended, survived = end_belongings({SESSION}, TREE, grace_s=0)
     assert any(f"process {stubborn.pid}" in each for each in ended)
     assert survived == ()
     assert not runs(stubborn)
@@ -83,8 +88,8 @@ def test_a_sessions_commands_are_found_and_ended_whatever_they_ignore(
 )
 def test_what_only_bears_the_id_is_nobodys_to_end(start: Start, env: dict[str, str]) -> None:
     started = start("sleep 600", **env)
-    assert started.pid not in pids(find_belongings({"s1"}, TREE))
-    assert end_belongings({"s1"}, TREE, grace_s=0) == ((), ())
+    assert started.pid not in pids(find_belongings({SESSION}, TREE))
+    assert end_belongings({SESSION}, TREE, grace_s=0) == ((), ())
     assert runs(started)
 
 
@@ -97,8 +102,8 @@ def test_a_monitor_of_the_clients_plugins_is_not_the_sessions_to_wait_for(
     script = tmp_path / "plugin" / "hooks" / "monitor.sh"
     script.write_text("sleep 600; true\n")
     monitor = start(f"exec sh '{script}'", **CLIENTS)
-    assert monitor.pid not in pids(find_belongings({"s1"}, TREE))
-    assert monitor.pid in pids(find_belongings({"s1"}, tmp_path / "plugin"))
+    assert monitor.pid not in pids(find_belongings({SESSION}, TREE))
+    assert monitor.pid in pids(find_belongings({SESSION}, tmp_path / "plugin"))
 
 
 def test_whoever_asks_is_spared_with_all_that_it_started(start: Start) -> None:
@@ -106,7 +111,7 @@ def test_whoever_asks_is_spared_with_all_that_it_started(start: Start) -> None:
     script = (
         "import pathlib, subprocess; from musician.processes.belongings import find_belongings;"
         " child = subprocess.Popen(['sleep', '600'], start_new_session=True);"
-        " print([process.pid for process in find_belongings({'s1'}, pathlib.Path('/nowhere'))]); child.kill()"
+        f" print([process.pid for process in find_belongings({{'{SESSION}'}}, pathlib.Path('/nowhere'))]); child.kill()"
     )
     env = {**os.environ, **CLIENTS}
     shell = ["sh", "-c", '"$0" -c "$1" | cat; true', sys.executable, script]
@@ -117,8 +122,8 @@ def test_whoever_asks_is_spared_with_all_that_it_started(start: Start) -> None:
 def test_what_starts_anew_meanwhile_is_ended_too(start: Start, tmp_path: Path) -> None:
     again = f'setsid sh -c "sleep 0.1; echo late > {tmp_path}/late; sleep 600" &'
     start(f"trap '{again}' TERM; while true; do sleep 0.05; done", **CLIENTS)
-    assert end_belongings({"s1"}, TREE, grace_s=0.3)[1] == ()
-    assert find_belongings({"s1"}, TREE) == ()
+    assert end_belongings({SESSION}, TREE, grace_s=0.3)[1] == ()
+    assert find_belongings({SESSION}, TREE) == ()
 
 
 def test_what_stands_in_a_folder_is_told_and_left(start: Start, tmp_path: Path) -> None:
