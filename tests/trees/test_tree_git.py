@@ -108,3 +108,25 @@ def test_git_never_works_on_a_tree_that_its_folder_does_not_belong_to(
         tmp_path / "moved"
     )  # nobody has told git, and nobody else claims to be that tree
     assert Git(tmp_path / "moved").text("symbolic-ref", "HEAD") == "refs/heads/one"
+
+
+def test_a_ref_is_what_git_says_wherever_it_is_kept(root: Root, git: GitCommand) -> None:
+    """Those in files of their own are read there, without git; what is packed or leads elsewhere is asked."""
+    tip = git(root.path, "rev-parse", "HEAD")
+    git(root.path, "branch", "loose")
+    git(root.path, "branch", "old")
+    git(root.path, "pack-refs", "--all")
+    git(root.path, "commit", "--allow-empty", "-qm", "more")
+    newer = git(root.path, "rev-parse", "HEAD")
+    git(root.path, "update-ref", "refs/heads/loose", newer)  # which is packed, too, as it was
+    git(root.path, "symbolic-ref", "refs/heads/leads", "refs/heads/old")
+    git(root.path, "tag", "-am", "a tag's own object", "refs-heads", "HEAD")
+    asked = ("loose", "old", "leads", "gone")
+    assert [Git(root.path).commit_id(f"refs/heads/{each}") for each in asked] == [newer, tip, tip, None]
+    assert [Git(root.path).commit_id(each) for each in ("HEAD", "refs/tags/refs-heads")] == [newer, newer]
+    git(root.path, "checkout", "-q", "--detach", tip)
+    assert (Git(root.path).head(), Git(root.path).holds("HEAD", newer)) == (tip, False)
+    git(root.path, "checkout", "-q", "--orphan", "unborn")
+    assert Git(root.path).commit_id("HEAD") is None
+    with pytest.raises(GitFailed):
+        Git(root.path).head()

@@ -155,7 +155,9 @@ def test_a_half_done_operation_is_ended(
     assert not any((git_dir / name).exists() for name in left | {"BISECT_LOG"})
     assert git(tree.path, "for-each-ref", "refs/bisect") == ""
     (tree.path / "b.txt").write_text("again\n")
-    assert commit_step(tree, task_id="task-01", item="step 2", title="t", session_id="s", epoch=3) != tip
+    assert (
+        commit_step(tree, task_id="task-01", item="step 2", title="t", session_id="s", epoch=3).commit != tip
+    )
 
 
 @pytest.mark.parametrize("own_branch", [True, False])

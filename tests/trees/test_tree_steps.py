@@ -28,7 +28,7 @@ def _commit(
 ) -> str:
     return commit_step(
         tree, task_id="task-01", item=item, title=title, session_id="abc", epoch=3, after=after
-    )
+    ).commit
 
 
 def test_everything_but_ignored_files_and_temp_is_committed_by_us(tree: Worktree, git: GitCommand) -> None:

@@ -80,10 +80,7 @@ def _is_ours(root: Root, plan_id: str | None, before: str, after: str) -> bool:
     if plan_id is None:
         return False
     git, merged = Git(root.path), full_ref(integration_branch(plan_id))
-    return all(
-        git.succeeds("merge-base", "--is-ancestor", older, newer)
-        for older, newer in ((after, merged), (before, after))
-    )
+    return all(git.holds(newer, older) for older, newer in ((after, merged), (before, after)))
 
 
 def _state(path: Path) -> str:

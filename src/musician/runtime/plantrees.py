@@ -17,7 +17,7 @@ from musician.runtime.tasktree import open_tree
 from musician.trees import merge
 from musician.trees.base import FastForward, fast_forward
 from musician.trees.branches import branch_of, full_ref, integration_branch
-from musician.trees.git import Git
+from musician.trees.git import Git, tree_of
 from musician.trees.partial import prune_partials
 from musician.trees.provisioning import give
 from musician.trees.root import Root
@@ -102,9 +102,7 @@ class GitPlanTrees:
     def is_merged(self, task_id: str, commit: str | None) -> bool:
         work = commit or self._branch(task_id)
         # A branch that somebody has tidied away has nothing left to merge.
-        return self._git.commit_id(work) is None or self._git.succeeds(
-            "merge-base", "--is-ancestor", work, self._merged
-        )
+        return self._git.commit_id(work) is None or self._git.holds(self._merged, work)
 
     def tip(self) -> str | None:
         return self._git.commit_id(self._merged)
@@ -142,12 +140,12 @@ class GitPlanTrees:
         merge.drop_trial(self.root, self.plan.plan_id)
 
     def lay_out(self, task_id: str, tree_id: str, *, at: Path) -> str:
-        tip = self._git.commit_id(self._branch(task_id)) or self._git.text("rev-parse", "HEAD")
+        tip = self._git.commit_id(self._branch(task_id)) or self._git.head()
         Git(at.parent, finds=True).run(
             "clone", "--quiet", "--shared", "--no-checkout", str(self.root.path), str(at)
         )
         git, commit = Git(at), tip
-        if git.text("rev-parse", f"{tip}^{{tree}}") != tree_id:
+        if tree_of(self.root.path, tip) != tree_id:
             # Not committed (an isolation that is shared), or moved on.
             commit = git.text("commit-tree", tree_id, "-p", tip, "-m", "As submitted")
         git.run("checkout", "--quiet", "--detach", commit)

@@ -127,7 +127,7 @@ class Recorder:
     def _stands_at(self) -> str:
         """The tree's commit, for a person to read: what became of the tree keeps no session from its last word."""
         try:
-            return Git(self.tree.path).text("rev-parse", "HEAD")
+            return Git(self.tree.path).head()
         except OperatorError:
             return "unknown"
 

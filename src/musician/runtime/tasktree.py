@@ -26,7 +26,7 @@ from musician.trees.branches import (
     start_branch,
 )
 from musician.trees.conflicts import Conflict
-from musician.trees.git import Git, shown
+from musician.trees.git import Git, shown, tree_of
 from musician.trees.integrity import put_right
 from musician.trees.left_out import given_to
 from musician.trees.merge import ensure_integration, take_in
@@ -73,6 +73,10 @@ class TaskTree(Protocol):
 
     def tree_of(self, commit: str) -> str | None:
         """The id of a commit's tree; None where no commit is the task's."""
+        ...
+
+    def look_beside(self) -> None:
+        """A piece begins: what is not as it is now beside the tree, :meth:`besides` tells."""
         ...
 
     def set_aside(self) -> str | None:
@@ -124,8 +128,8 @@ class TaskTree(Protocol):
     def found_items(self) -> tuple[FinishedItem, ...]: ...
     def tree_id(self) -> str: ...
 
-    def changes(self) -> tuple[tuple[str, str], ...]:
-        """What the task created, modified or deleted so far: (path, one of these words)."""
+    def changes(self, tree_id: str) -> tuple[tuple[str, str], ...]:
+        """What the task has created, modified or deleted in the tree that was verified: (path, one of these words)."""
         ...
 
 
@@ -140,6 +144,8 @@ class IsolatedTree:
     kept: str
     _outside: Outside | None = None
     """The main tree when a piece began here (D43)."""
+    _left_out: tuple[bytes, ...] | None = None
+    """What was seen when the last piece was kept, until it is told."""
 
     @property
     def path(self) -> Path:
@@ -147,20 +153,16 @@ class IsolatedTree:
 
     def expect(self, commit: str) -> None:
         git = Git(self.worktree.root.path)
-        is_there = git.commit_id(commit) is not None
-        if is_there and not git.succeeds("merge-base", "--is-ancestor", commit, self.kept):
+        if git.commit_id(commit) is not None and not git.holds(self.kept, commit):
             self.kept = commit
 
     def moved_off(self) -> str | None:
         git, branch = Git(self.worktree.root.path), full_ref(self.worktree.branch)
-        is_whole = git.succeeds("merge-base", "--is-ancestor", self.kept, branch)
-        return None if is_whole else git.commit_id(branch)
+        return None if git.holds(branch, self.kept) else git.commit_id(branch)
 
     def holds(self, commit: str) -> bool:
         git = Git(self.path)
-        return git.commit_id(commit) is not None and git.succeeds(
-            "merge-base", "--is-ancestor", commit, "HEAD"
-        )
+        return git.commit_id(commit) is not None and git.holds("HEAD", commit)
 
     def unfinished(self, epoch: int) -> tuple[str, ...]:
         refs = [partial_ref(self.worktree.branch, label) for label in (str(epoch), f"{epoch}-*")]
@@ -171,18 +173,20 @@ class IsolatedTree:
         return Git(self.path).commit_id("HEAD")
 
     def tree_of(self, commit: str) -> str | None:
-        return Git(self.path).text("rev-parse", f"{commit}^{{tree}}")
+        return tree_of(self.path, commit)
+
+    def look_beside(self) -> None:
+        self._outside = look_outside(self.worktree.root)
 
     def set_aside(self) -> str | None:
         relink(self.worktree)
-        self._outside = look_outside(self.worktree.root)
         to = None if self.moved_off() is None else self.kept
         return set_aside_partial(self.worktree, task_id=self.claim.task_id, epoch=self.claim.epoch, to=to).ref
 
     def keep(self, item: str, title: str) -> str | None:
         relink(self.worktree)
         before = self.kept
-        self.kept = commit_step(
+        kept = commit_step(
             self.worktree,
             task_id=self.claim.task_id,
             item=item,
@@ -191,6 +195,7 @@ class IsolatedTree:
             epoch=self.claim.epoch,
             after=self.kept,
         )
+        self.kept, self._left_out = kept.commit, kept.left_out
         return None if self.kept == before else self.kept
 
     def undo(self, item: str, by: str) -> str | None:
@@ -202,7 +207,9 @@ class IsolatedTree:
 
     def left_out(self) -> tuple[str, ...]:
         given = {b"temp", *given_to(self.path)}
-        return tuple(shown(path) for path in read_status(self.path).left_out if path not in given)
+        found = read_status(self.path).left_out if self._left_out is None else self._left_out
+        self._left_out = None
+        return tuple(shown(path) for path in found if path not in given)
 
     def take_in(self) -> tuple[str, ...]:
         found = take_in(self.worktree, self.plan_id)
@@ -242,8 +249,8 @@ class IsolatedTree:
     def tree_id(self) -> str:
         return tree_id(self.path)
 
-    def changes(self) -> tuple[tuple[str, str], ...]:
-        return changed_files(self.path, self.start)
+    def changes(self, tree_id: str) -> tuple[tuple[str, str], ...]:
+        return changed_files(self.path, self.start, tree_id)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -275,6 +282,9 @@ class SharedTree:
 
     def tree_of(self, commit: str) -> str | None:  # noqa: ARG002  # the port's shape
         return None
+
+    def look_beside(self) -> None:
+        pass
 
     def set_aside(self) -> str | None:
         return None
@@ -313,8 +323,8 @@ class SharedTree:
     def tree_id(self) -> str:
         return tree_id(self.path)
 
-    def changes(self) -> tuple[tuple[str, str], ...]:
-        return changed_files(self.path, self.start)
+    def changes(self, tree_id: str) -> tuple[tuple[str, str], ...]:
+        return changed_files(self.path, self.start, tree_id)
 
 
 def _besides(root: Root, plan_id: str | None, *, by_hand: bool) -> tuple[str, ...]:
@@ -327,7 +337,7 @@ def open_tree(root: Root, task: TaskSpec, claim: Claim, *, plan_id: str | None, 
 
     ``base`` is the commit the plan started from; None is where the user's tree is now.
     """
-    commit = base or Git(root.users_tree).text("rev-parse", "HEAD")
+    commit = base or Git(root.users_tree).head()
     if task.isolation is Isolation.SHARED:
         return SharedTree(root=root, start=commit, plan_id=plan_id)
     if plan_id is None:  # nobody merges these: each starts where the user's tree is when it is first claimed
@@ -336,8 +346,9 @@ def open_tree(root: Root, task: TaskSpec, claim: Claim, *, plan_id: str | None, 
         tip = ensure_integration(root, plan_id, commit)
     worktree = ensure_worktree(root, plan_id or NO_PLAN, task.task_id, tip)
     give(root, worktree.path, copy=task.copy, share=task.share)
-    start = Git(worktree.path).text("merge-base", "HEAD", tip)
-    kept = last_kept(Git(worktree.path), start, full_ref(worktree.branch))
+    git = Git(worktree.path)
+    start = tip if git.head() == tip else git.text("merge-base", "HEAD", tip)
+    kept = last_kept(git, start, full_ref(worktree.branch))
     return IsolatedTree(worktree=worktree, claim=claim, plan_id=plan_id or NO_PLAN, start=start, kept=kept)
 
 

@@ -115,9 +115,9 @@ def fast_forward(root: Root, base_branch: str | None, integration: str) -> FastF
             return _not_possible(
                 f"branch {base_branch!r} is gone", f"git branch {shlex.quote(base_branch)}", integration
             )
-        if git.succeeds("merge-base", "--is-ancestor", tip, old):
+        if git.holds(old, tip):
             return FastForward(move=Move.ALREADY)
-        if not git.succeeds("merge-base", "--is-ancestor", old, tip):
+        if not git.holds(tip, old):
             return _not_possible(
                 f"branch {base_branch!r} has got commits of its own",
                 f"git checkout {shlex.quote(base_branch)} && git merge",

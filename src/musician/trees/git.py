@@ -15,11 +15,13 @@ Knows how to start git for one working tree and what its answers look like. Refu
 """
 
 import os
+import re
+from functools import lru_cache
 from pathlib import Path
 
 from musician.protocol.errors import GitFailed, NoRepository, TreeNotReady
 from musician.protocol.values import dataclass
-from musician.trees.trust import distrusted
+from musician.trees.trust import common_dir_of, distrusted
 
 OLDEST = (2, 25)
 """The first git that does what is asked of it here."""
@@ -66,6 +68,8 @@ _SETTINGS = (
     "i18n.commitEncoding=UTF-8",
     "i18n.logOutputEncoding=UTF-8",
 )
+
+_IS_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?").fullmatch
 
 _SETTING_ARGUMENTS = tuple(part for setting in _SETTINGS for part in ("-c", setting))
 
@@ -141,11 +145,27 @@ class Git:
 
     def commit_id(self, revision: str) -> str | None:
         """The full id of the commit that ``revision`` names; None if it names none."""
+        by_file = self._by_file(revision)
+        if by_file is not None:
+            return by_file
         done = self.run(
             "rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}", accept=(0, 1, 128)
         )
         # Before git 2.30 rev-parse prints the option itself.
         return done.stdout.split()[-1].decode("ascii") if done.returncode == 0 else None
+
+    def head(self) -> str:
+        """The full id of the commit that HEAD is at; :class:`GitFailed` if it is at none."""
+        return self._by_file("HEAD") or self.text("rev-parse", "--verify", "HEAD")
+
+    def holds(self, newer: str, older: str) -> bool:
+        """Whether commit ``older`` is ``newer`` or in its history; :class:`GitFailed` if one is not there."""
+        return older == (self._by_file(newer) or newer) or self.succeeds(
+            "merge-base", "--is-ancestor", older, newer
+        )
+
+    def _by_file(self, revision: str) -> str | None:
+        return None if self.finds else _read_ref(tree_git_dir(self.folder), revision)
 
     def _where(self) -> tuple[str, ...]:
         folder = os.path.abspath(self.folder)
@@ -162,6 +182,29 @@ class Git:
         if self.index is not None:
             kept["GIT_INDEX_FILE"] = str(self.index)
         return kept | _OWN_VARIABLES
+
+
+def _read_ref(git_dir: Path, name: str) -> str | None:
+    """What the file of HEAD, of a branch or of a ref of ours says, which stands above all else that git keeps of it.
+
+    None where there is no such file, or more to be looked at: refs can be packed, or in a table.
+    """
+    folder = git_dir if name == "HEAD" else common_dir_of(git_dir)
+    if not (name == "HEAD" or name.startswith(("refs/heads/", "refs/musician/"))):
+        return None
+    try:
+        said = (folder / name).read_text(encoding="ascii").removesuffix("\n")
+    except (OSError, ValueError):
+        return None
+    if name == "HEAD" and said.startswith("ref: "):
+        return _read_ref(git_dir, said.removeprefix("ref: "))
+    return said if _IS_ID(said) else None
+
+
+@lru_cache(maxsize=64)
+def tree_of(folder: Path, commit: str) -> str:
+    """The id of the tree that a commit, named by its full id, holds; asked once, for it cannot change."""
+    return Git(folder).text("rev-parse", f"{commit}^{{tree}}")
 
 
 def git_dir_of(tree: Path) -> Path | None:
@@ -205,10 +248,13 @@ def prove(tree: Path) -> None:
 
     Our own calls name both. An agent's do not, and a configuration may send them to another tree.
     """
-    finding = Git(tree, finds=True)
-    answers = (finding.run("rev-parse", each).stdout for each in ("--show-toplevel", "--absolute-git-dir"))
+    finding, own = Git(tree, finds=True), (tree.resolve(), tree_git_dir(tree))
+    asked = ("--show-toplevel", "--absolute-git-dir")
+    if finding.run("rev-parse", *asked).stdout == b"".join(bytes(each) + b"\n" for each in own):
+        return
+    answers = (finding.run("rev-parse", each).stdout for each in asked)  # a path may hold a line end
     top, git_dir = (Path(os.fsdecode(answer.removesuffix(b"\n"))).resolve() for answer in answers)
-    if (top, git_dir) != (tree.resolve(), tree_git_dir(tree)):
+    if (top, git_dir) != own:
         raise TreeNotReady(
             reason=f"git that is called in this working tree works on {top} with {git_dir}",
             paths=(os.fspath(tree),),

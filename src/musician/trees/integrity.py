@@ -53,7 +53,7 @@ def _has_only_merges(git: Git, plan_id: str, old: str, new: str) -> bool:
     named = git.text("for-each-ref", "--format=%(refname)", tasks).splitlines()
     known = [f"^{name}" for name in named if name != full_ref(integration_branch(plan_id))]
     strangers = git.text("rev-list", "--no-merges", "--max-count=1", new, f"^{old}", *known)
-    return git.succeeds("merge-base", "--is-ancestor", old, new) and not strangers
+    return git.holds(new, old) and not strangers
 
 
 def _beside(plan_id: str) -> str:

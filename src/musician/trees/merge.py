@@ -49,7 +49,7 @@ def ensure_integration(root: Root, plan_id: str, base: str) -> str:
     """The tip of the plan's branch, which is made at commit ``base`` if it is not there."""
     git, branch = Git(root.path), integration_branch(plan_id)
     tip = create_branch(git, branch, base)
-    return git.text("rev-parse", full_ref(branch)) if put_right(root, plan_id, by_hand=True) else tip
+    return str(git.commit_id(full_ref(branch))) if put_right(root, plan_id, by_hand=True) else tip
 
 
 def trial_merge(
@@ -76,7 +76,7 @@ def trial_merge(
         return found
     if conflicts:
         git.run("commit", "--quiet", "--no-verify", "--cleanup=verbatim", "-m", message)
-    commit = git.text("rev-parse", "HEAD")
+    commit = git.head()
     if commit == onto:
         return AlreadyMerged(commit=onto, tree_path=tree.path)
     return Merged(commit=commit, onto=onto, tree_path=tree.path)
@@ -92,7 +92,7 @@ def accept_merge(root: Root, plan_id: str, commit: str, expected_old: str) -> No
     at = git.commit_id(full_ref(branch))
     if at == commit:
         return
-    if at != expected_old or not git.succeeds("merge-base", "--is-ancestor", expected_old, commit):
+    if at != expected_old or not git.holds(commit, expected_old):
         raise TreeNotReady(
             reason=f"branch {branch!r} is at {at}, the trial started from {expected_old}",
             paths=(),
@@ -116,7 +116,7 @@ def take_up_plan_files(root: Root, plan_id: str, branch: str, files: frozenset[b
     """
     git = Git(root.path)
     tip, theirs = (git.commit_id(full_ref(each)) for each in (integration_branch(plan_id), branch))
-    if tip is None or theirs is None or git.succeeds("merge-base", "--is-ancestor", theirs, tip):
+    if tip is None or theirs is None or git.holds(tip, theirs):
         return
     common = git.run("merge-base", tip, theirs, accept=(0, 1)).stdout.decode("ascii").strip()
     if not common or not {each.path for each in changed_between(git, common, theirs)} <= files:
@@ -125,7 +125,7 @@ def take_up_plan_files(root: Root, plan_id: str, branch: str, files: frozenset[b
     if _merge(Git(tree.path), theirs, f"Merge {branch}: the plan as it was amended\n", "--no-ff"):
         discard_to(tree, tip, saved=None, detached=True)
         return
-    accept_merge(root, plan_id, Git(tree.path).text("rev-parse", "HEAD"), tip)
+    accept_merge(root, plan_id, Git(tree.path).head(), tip)
 
 
 def drop_trial(root: Root, plan_id: str) -> None:
@@ -156,7 +156,7 @@ def take_in(worktree: Worktree, plan_id: str) -> Trial:
     conflicts = _merge(git, theirs, f"Merge {branch} into {worktree.branch}\n", "--ff")
     if conflicts:
         return find_conflict(git, status.head, theirs, conflicts)
-    commit = git.text("rev-parse", "HEAD")
+    commit = git.head()
     if commit == status.head:
         return AlreadyMerged(commit=commit, tree_path=worktree.path)
     return Merged(commit=commit, onto=status.head, tree_path=worktree.path)

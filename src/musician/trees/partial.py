@@ -84,7 +84,7 @@ def uncommit(worktree: Worktree, *, task_id: str, epoch: int, to: str) -> str | 
     clear_stale_locks(worktree.root, worktree.path, worktree.branch)
     git, status = Git(worktree.path), read_status(worktree.path)
     is_ahead = status.branch == worktree.branch and status.head not in (None, to)
-    if not is_ahead or not git.succeeds("merge-base", "--is-ancestor", to, str(status.head)):
+    if not is_ahead or not git.holds(str(status.head), to):
         return None
     ref = _keep(worktree, status, task_id=task_id, epoch=epoch)
     git.run("reset", "--mixed", "--quiet", to)

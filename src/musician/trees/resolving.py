@@ -38,7 +38,7 @@ def stage_resolution(worktree: Worktree, kept: str) -> Resolved | None:
     in_files = status.changed + status.deleted + status.unmerged
     if status.branch != worktree.branch or status.head is None or under_way not in (None, "merge"):
         return None
-    if not git.succeeds("merge-base", "--is-ancestor", kept, status.head) or _is_open(git, status):
+    if not git.holds(status.head, kept) or _is_open(git, status):
         return None
     if not in_files and under_way is None:
         return None if status.head == kept else Resolved.COMMITTED

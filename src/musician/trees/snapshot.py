@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
-from musician.trees.git import Git, shown, tree_git_dir
+from musician.trees.git import Git, shown, tree_git_dir, tree_of
 from musician.trees.status import Status, read_status
 
 Change = Literal["created", "modified", "deleted"]
@@ -25,12 +25,12 @@ def tree_id(tree: Path) -> str:
     return snapshot(tree, read_status(tree))
 
 
-def changed_files(tree: Path, since: str) -> tuple[tuple[str, Change], ...]:
-    """What differs between commit ``since`` and the working tree now, sorted by path, relative to its top.
+def changed_files(tree: Path, since: str, now: str | None = None) -> tuple[tuple[str, Change], ...]:
+    """What differs between commit ``since`` and ``now``, by default the working tree; sorted by path.
 
     A renamed file is one deleted and one created. A path that is no UTF-8 is given with ``\\xNN`` for its bytes.
     """
-    now = _tree_ish(tree)
+    now = now or _tree_ish(tree)
     records = Git(tree).records("diff-tree", "-r", "-z", "--no-renames", "--name-status", since, now)
     return tuple(
         (shown(path), _CHANGES.get(kind, "modified"))
@@ -51,7 +51,7 @@ def changed_lines(tree: Path, since: str) -> dict[str, int]:
 def snapshot(tree: Path, status: Status) -> str:
     """As :func:`tree_id`, for a status that was just read."""
     if status.head is not None and not status.is_dirty:
-        return Git(tree).text("rev-parse", status.head + "^{tree}")
+        return tree_of(tree, status.head)
     with _scratch_index(tree, status) as git:
         stage_everything(git, status)
         return git.text("write-tree")

@@ -36,6 +36,14 @@ class FinishedItem:
     commit: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """``commit`` is the full id that HEAD is at now; ``left_out`` lies in the tree and is in no commit."""
+
+    commit: str
+    left_out: tuple[bytes, ...]
+
+
 def commit_step(
     worktree: Worktree,
     *,
@@ -45,10 +53,10 @@ def commit_step(
     session_id: str,
     epoch: int,
     after: str | None = None,
-) -> str:
-    """Commit everything in the tree as ``item`` ("step 2", "step 2 agent 1", "rework 1.2"); the commit's id.
+) -> Kept:
+    """Commit everything in the tree as ``item`` ("step 2", "step 2 agent 1", "rework 1.2").
 
-    Returns the id HEAD is at, and makes no commit, when nothing changed. What an agent has committed itself is
+    Makes no commit when nothing changed. What an agent has committed itself is
     followed by an empty one, for it is ours that say what is done. A merge that was resolved but not committed is
     concluded. ``after`` is the last commit known of the task: HEAD must contain it. :class:`TreeNotReady` when
     HEAD is elsewhere, a merge has conflicts left, another operation is under way, a repository is nested in the
@@ -62,11 +70,13 @@ def commit_step(
     merging = _check_finished(worktree, status) == "merge"
     is_foreign = after is not None and head != after
     if not (status.is_dirty or merging or is_foreign):
-        return head
+        return Kept(commit=head, left_out=status.left_out)
     if status.is_dirty:
         stage_everything(git, status)
-    if not (_settle_staged(worktree, after or head) or merging or is_foreign):
-        return head  # what status reported is nothing that a commit holds
+    has_some, taken_out = _settle_staged(worktree, after or head)
+    left_out = tuple(sorted({*status.left_out, *taken_out}))
+    if not (has_some or merging or is_foreign):
+        return Kept(commit=head, left_out=left_out)  # what status reported is nothing that a commit holds
     trailers = {"Task": task_id, "Item": item, "Session": session_id, "Epoch": str(epoch)}
     subject = f"{task_id}, {item}: {title}"
     message = f"{_line(subject)}\n\n" + "".join(
@@ -74,13 +84,14 @@ def commit_step(
     )
     command = ("commit", "--quiet", "--no-verify", "--allow-empty", "--cleanup=verbatim", "-F", "-")
     git.run(*command, stdin=message.encode("utf-8", "replace"))
-    return git.text("rev-parse", "HEAD")
+    return Kept(commit=git.head(), left_out=left_out)
 
 
-def _settle_staged(worktree: Worktree, before: str) -> bool:
+def _settle_staged(worktree: Worktree, before: str) -> tuple[bool, tuple[bytes, ...]]:
     """Take out of the index what no commit of ours may hold, and see that what it names can be found by the user.
 
-    Looked at is all that is new since ``before``, by whomever it was staged or committed. Whether anything is left.
+    Looked at is all that is new since ``before``, by whomever it was staged or committed. Whether anything is left, and
+    what was taken out.
     """
     git, tree = Git(worktree.path), worktree.path
     staged = git.records("diff-index", "--cached", "--raw", "-z", "--no-renames", "--abbrev=64", before)
@@ -108,7 +119,7 @@ def _settle_staged(worktree: Worktree, before: str) -> bool:
     for each in changes:
         if each.new_mode == GITLINK:
             keep_commit(worktree.root, tree, each.path, each.new_id, branch=worktree.branch)
-    return len(changes) > len(out)
+    return len(changes) > len(out), tuple(each.path for each in out)
 
 
 def finished_items(worktree: Worktree, since: str, task_id: str) -> tuple[FinishedItem, ...]:
@@ -126,6 +137,8 @@ def finished_items(worktree: Worktree, since: str, task_id: str) -> tuple[Finish
 
 def last_kept(git: Git, since: str, branch: str) -> str:
     """The newest commit of this program's on ``branch`` after ``since``, or that: what comes later is in no item."""
+    if git.commit_id(branch) == since:
+        return since
     options = ("--first-parent", "--max-count=1", "--format=%H", "--fixed-strings")
     found = git.text("log", *options, f"--committer=<{COMMITTER_EMAIL}>", f"{since}..{branch}")
     return found or since
@@ -177,8 +190,7 @@ def _checked_head(worktree: Worktree, status: Status, after: str | None) -> str:
             paths=(str(worktree.path),),
             remedy="the work is set aside and the step played again",
         )
-    known = after is None or after == status.head
-    if not known and not Git(worktree.path).succeeds("merge-base", "--is-ancestor", str(after), status.head):
+    if after is not None and not Git(worktree.path).holds(status.head, after):
         raise TreeNotReady(
             reason=f"branch {worktree.branch!r} no longer contains {after}, a step that was finished",
             paths=(str(worktree.path),),

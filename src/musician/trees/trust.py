@@ -25,11 +25,10 @@ def distrusted(tree: Path, git_dir: Path | None) -> tuple[str, ...]:
         return ()
     common = common_dir_of(git_dir)
     for place in _places(tree, common):
-        try:
-            stamp = tuple(file.stat().st_mtime_ns for file in (place / TRUSTED, common / "config"))
-        except OSError:
-            continue
-        return _options(common, place, stamp)
+        file = place / TRUSTED
+        stamp = _stamp(file)
+        if stamp is not None:
+            return _options(file, stamp, _configured(common))
     return ()
 
 
@@ -51,40 +50,77 @@ def common_dir_of(git_dir: Path) -> Path:
 
 def configured(common: Path) -> Mapping[str, tuple[str, ...]]:
     """All that the repository's own configuration says, includes followed."""
-    asked = [
-        "git",
-        f"--git-dir={common}",
-        "config",
-        "--file",
-        str(common / "config"),
-        "--includes",
-        "-z",
-        "--list",
-    ]
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return dict(_configured(common))
+
+
+_Settings = tuple[tuple[str, tuple[str, ...]], ...]
+_Stamp = tuple[int, int, int]
+
+_known: dict[Path, tuple[dict[Path, _Stamp | None], _Settings]] = {}
+"""What was read last, and how the files were that it stands in."""
+
+
+def _configured(common: Path) -> _Settings:
+    """Read once, and again when one of the files has changed."""
+    stamps, settings = _known.get(common, ({common / "config": None}, ()))
+    now = {file: _stamp(file) for file in stamps}
+    if now == stamps and common in _known:
+        return settings
+    while True:
+        settings, files = _ask(common)
+        if files <= now.keys():
+            _known[common] = now, settings
+            return settings
+        # Known as they were before they are read: what is written meanwhile is seen the next time.
+        now = {file: _stamp(file) for file in files}
+
+
+def _ask(common: Path) -> tuple[_Settings, set[Path]]:
+    """The settings, and the files that they stand in or would, if they were there."""
     import subprocess
 
+    file = common / "config"
+    asked = ["git", f"--git-dir={common}", "config", "--file", str(file), "--includes", "-z", "--list"]
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     done = subprocess.run(
-        asked, capture_output=True, cwd="/", env=environ, timeout=_CONFIG_TIME_LIMIT_S, check=False
+        [*asked, "--show-origin"],
+        capture_output=True,
+        cwd="/",
+        env=environ,
+        timeout=_CONFIG_TIME_LIMIT_S,
+        check=False,
     )
     found: dict[str, tuple[str, ...]] = {}
-    for record in done.stdout.decode("utf-8", "backslashreplace").split("\0"):
-        key, _, value = record.partition("\n")
-        if key:
-            found[key] = (*found.get(key, ()), value)
-    return found
+    files = {file}
+    told = done.stdout.split(b"\0")
+    for origin, record in zip(told[::2], told[1::2], strict=False):
+        key, value = (each.decode("utf-8", "backslashreplace") for each in record.partition(b"\n")[::2])
+        found[key] = (*found.get(key, ()), value)
+        inside = Path(os.fsdecode(origin.removeprefix(b"file:")))
+        files.add(inside)
+        if key.startswith(("include.", "includeif.")):
+            files.add(inside.parent / os.path.expanduser(value))
+    return tuple(found.items()), files
+
+
+def _stamp(file: Path) -> _Stamp | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 @lru_cache(maxsize=64)
-def _options(common: Path, place: Path, _stamp: tuple[int, ...]) -> tuple[str, ...]:
+def _options(file: Path, _now: _Stamp, settings: _Settings) -> tuple[str, ...]:
     import json
 
     try:
-        before = json.loads((place / TRUSTED).read_text(encoding="utf-8"))["settings"]
+        before = json.loads(file.read_text(encoding="utf-8"))["settings"]
     except (OSError, ValueError, KeyError, TypeError):
         return ()
     options: list[str] = []
-    for key, values in configured(common).items():
+    for key, values in settings:
         section, name = key.partition(".")[0], key.rpartition(".")[2]
         if list(values) == before.get(key) or "=" in key:  # which no option can name
             continue

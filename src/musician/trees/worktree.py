@@ -107,6 +107,7 @@ def _mend(root: Root, path: Path) -> bool:
         leads_to, entry = git_dir_of(path), entry_of(root, path)
     if entry is not None and leads_to == entry and is_whole(entry):
         unlock_unfinished(entry)
+        prove(path)
         return True
     _vacate(root, path, leads_to, entry)
     return False
@@ -182,7 +183,6 @@ def _add(root: Root, path: Path, *what: str) -> None:
 def _finish(root: Root, path: Path, branch: str) -> Worktree:
     """Check the files out if that was never completed, and put the link to ``temp`` in place."""
     clear_stale_locks(root, path, branch)
-    prove(path)
     # Git writes the index last: without one, no checkout ever ended here and no agent ever ran here.
     if not (tree_git_dir(path) / "index").exists():
         Git(path).run("reset", "--hard", "--quiet")

@@ -110,7 +110,7 @@ class ManualSession:
         try:
             return self.world.open_tree(self.root, self.task, self.claim, plan_id=row.plan_id, base=base)
         except InvalidPlan:
-            head = base or Git(self.root.path).text("rev-parse", "HEAD")
+            head = base or Git(self.root.path).head()
             return SharedTree(root=self.root, start=head, plan_id=row.plan_id)
 
     @cached_property

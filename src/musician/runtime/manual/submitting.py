@@ -150,5 +150,5 @@ async def _verify(manual: ManualSession, check: CheckpointItem) -> Found:
 
 async def _records(manual: ManualSession, state: MusicianState, found: Found) -> tuple[r.Record, ...]:
     """What the engine wants stored of a checkpoint."""
-    changes = await run_sync(manual.tree.changes)
+    changes = await run_sync(manual.tree.changes, found.result.tree_id)
     return step(state, found.ended(changes))[1].records

@@ -300,6 +300,7 @@ class Session:
         ``takes_in``: what others have merged is taken in first.
         """
         await self._restore_tree()
+        await run_sync(self.tree.look_beside)
         if takes_in:
             prose += await self._take_in()
         try:
@@ -376,7 +377,7 @@ class Session:
             settings=self.settings,
             on_process=self._record_agent,
         )
-        changes = await run_sync(self.tree.changes)
+        changes = await run_sync(self.tree.changes, found.result.tree_id)
         return found.ended(changes)
 
     async def _restore_tree(self) -> None:

@@ -89,6 +89,9 @@ class Tree:
     def tree_of(self, commit: str) -> str | None:
         return f"tree-of-{commit}"
 
+    def look_beside(self) -> None:
+        pass
+
     def set_aside(self) -> str | None:
         if not self.branch.is_dirty:
             return None
@@ -134,7 +137,7 @@ class Tree:
         dirt = f"-and-{self.branch.work}" if self.branch.is_dirty else ""
         return f"tree-of-{self.branch.tip}{dirt}"
 
-    def changes(self) -> tuple[tuple[str, str], ...]:
+    def changes(self, tree_id: str) -> tuple[tuple[str, str], ...]:
         return (("work.txt", "created"),) if self.branch.finished else ()
 
 
