@@ -1,4 +1,4 @@
-"""Tests that fail before a plan begins: told, held against nobody, and not lost sight of (D27)."""
+"""Tests that fail before a plan begins are reported, count against no task, and stay in sight (D27)."""
 
 import os
 import signal
@@ -176,7 +176,7 @@ def test_where_tests_have_no_names_the_end_of_the_command_is_compared_and_the_wo
         "another exit code is another failure"
     )
     assert (
-        "names no tests: that it fails is held against no task, and what a task breaks in it cannot be determined"
+        "names no tests: its failure counts against no task, and what a task breaks in it cannot be determined"
         in done.out
     )
     assert "it names no tests, so what else fails now cannot be determined" in submitted(stage, "task-01")

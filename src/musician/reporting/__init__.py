@@ -1,9 +1,10 @@
-"""What is told of a run, whoever shows it: a command's lines, a table on a terminal, a page.
+"""Describes a run for the surfaces that show it: a command's lines, a table on a terminal, a web page.
 
-Theory. A surface renders and nothing else: what it says of a task it is told here. Where a task stands is one object,
-:class:`~musician.reporting.standing.Standing`, made once a look and read by the conductor's engine as well. What
-happens is one stream in the one order (``service.changes_since``), told as it was written (``timeline``) or as a story
-(``events``, in the words of ``wording``). What waits for a person stands beside the commands that answer it (``asks``).
+Theory. A surface only renders; this package decides what there is to say. The state of a task is one object,
+:class:`~musician.reporting.standing.Standing`. It is built once per snapshot, and the conductor's engine reads it as
+well. The changes of a run are one ordered stream (``service.changes_since``). ``timeline`` lists it as it was written;
+``events`` retells it as a story, with the sentences of ``wording``. ``asks`` pairs each question that waits for a
+person with the commands that answer it.
 
-Refuses to know of terminals, pages, colours and time zones: stamps are the database's, texts are whole.
+Nothing here knows of terminals, pages, colours or time zones. Times are the database's, and texts are not shortened.
 """

@@ -1,6 +1,7 @@
-"""What waits for a person, and the exact commands that answer it (D18): the one place that pairs the two.
+"""Pairs each kind of question for a person with the commands that answer it (D18).
 
-A kind is what the conductor called its question. Whatever answers it also settles it, so that the next run goes on.
+The kind is the name that the conductor gave its question. Any of the commands settles the question, so the next run
+goes on.
 """
 
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ from musician.store.rows import HumanRow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """``command`` as it is typed, ``effect`` what comes of it."""
+    """A ``command`` to type, and its ``effect`` in a few words."""
 
     command: str
     effect: str
@@ -21,7 +22,7 @@ class Answer:
 
 _MOST_CHARS = 1000
 _MOST_JOINED_CHARS = 200
-"""Up to here all lines are shown as one; of a longer text the first line, which names the place of its log."""
+"""A text up to this length is joined to one line. Of a longer one only the first line is shown: it names the log."""
 
 _LOOK = ("musician review show {task}", "look at what it says")
 _SEND_BACK = ('musician review reject {task} "what is wrong"', "send it back")
@@ -87,20 +88,20 @@ ANSWERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
         ),
     }
 )
-"""Kind to (command, effect), the first one first; ``{task}`` and ``{plan}`` are filled in."""
+"""Kind to its (command, effect) pairs, the recommended one first. ``{task}`` and ``{plan}`` are filled in."""
 
 JUDGED = frozenset({"review", "error", "conflict"})
-"""Kinds that a verdict answers; the others are answered by a message."""
+"""The kinds that are answered by a verdict. All others are answered by a message."""
 
 
 def asked(ask: HumanRow) -> str:
-    """``question: Red or blue?``, on one line."""
+    """Return the question on one line, as ``question: Red or blue?``."""
     shown = ask.text if len(ask.text) <= _MOST_JOINED_CHARS else headline(ask.text)
     return f"{ask.kind}: {one_line(shown, _MOST_CHARS)}"
 
 
 def answers_to(ask: HumanRow, *, plan_id: str) -> tuple[Answer, ...]:
-    """What can be typed, the next thing to do first; a kind nobody knows is answered by a message."""
+    """Return the commands that answer ``ask``, the recommended one first. An unknown kind is answered by a message."""
     return tuple(
         Answer(command=command.format(task=ask.task_id, plan=plan_id), effect=effect)
         for command, effect in ANSWERS.get(ask.kind, _OTHERWISE)

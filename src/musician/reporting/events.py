@@ -1,9 +1,9 @@
-"""What happened since the last look, as events that tell a story: each once, in the one order, nothing left out.
+"""Turns the changes since the last snapshot into events that tell a story, each once and in order.
 
-Theory. A look says how far the order of everything had come (its views' ``seq``), so the news are the changes
-between two looks, told in that order: however many looks are skipped, the next one tells the same. What a change of
-state and the journal's entries before it both say is shown once. Only what no row stands for is shown as of the look: a
-silence, and what the run itself has heard. Stamps are the database's, UTC (D10).
+Theory. Every snapshot carries the ``seq`` it was taken at, so the news are the changes between two snapshots, in the
+order of ``seq``. Skipping snapshots loses nothing: the next one reports the same changes. When a state change repeats
+what a journal entry has said just before it, this is shown once. Two things have no row of their own and are reported
+as of the snapshot: a session that has gone silent, and notes of the run itself. Times are the database's, UTC (D10).
 """
 
 from collections import deque
@@ -27,7 +27,7 @@ from musician.store.rows import HistoryRow, HumanRow, JournalRow, MessageRow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """``state`` is the task's at that moment; ``text`` one sentence without its subject, of any length."""
+    """``state`` is the task's state at that moment. ``text`` is one sentence of any length, without its subject."""
 
     at: str
     task_id: str
@@ -37,8 +37,11 @@ class Event:
 
 
 @dataclass(slots=True)
-class _Told:
-    """What was told of a task; ``noted`` is the newest entry of each kind that no submission or report has followed."""
+class _Reported:
+    """What was reported of a task so far.
+
+    ``noted`` holds the newest entry of each kind since the task's last submission or error report.
+    """
 
     state: State = State.WATCHING
     noted: dict[str, JournalRow] = field(default_factory=dict)
@@ -47,36 +50,36 @@ class _Told:
 
 @dataclass(slots=True)
 class Reporter:
-    """Remembers how far it has told."""
+    """Reports the news of one plan and remembers how far it has come."""
 
     plan_id: str
     store: Store
     by_hand: bool = False
-    """The musicians are sessions that people start: nobody takes over by himself."""
+    """People start the sessions themselves, so no successor starts by itself."""
     heard: deque[str] = field(default_factory=deque)
-    """What concerns no task, and is shown with the next news; "" is nothing."""
+    """Notes of the run that belong to no task. They are reported with the next news; empty ones are dropped."""
     _seq: int | None = None
-    _told: dict[str, _Told] = field(default_factory=dict)
+    _reported: dict[str, _Reported] = field(default_factory=dict)
 
     def news(self, standings: Sequence[Standing]) -> tuple[Event, ...]:
-        """What happened since the last call, oldest first; the standings are of one look.
+        """Return what happened since the last call, oldest first. The standings must be of one snapshot.
 
-        The first call tells where each task stands instead.
+        The first call reports the present state of each task instead.
         """
         if not standings:
             return ()
         now = standings[0].view
         seq, self._seq = self._seq, now.seq
-        news = self._found(standings) if seq is None else self._changed(seq, now.seq, standings)
-        silences = (event for each in standings for event in self._silent(each))
+        news = self._present(standings) if seq is None else self._changed(seq, now.seq, standings)
+        silences = (event for standing in standings for event in self._silent(standing))
         return (*news, *silences, *self._heard(now.at))
 
-    def _found(self, standings: Sequence[Standing]) -> Iterator[Event]:
-        """One line a task, however long its life was, and what waits for a person."""
+    def _present(self, standings: Sequence[Standing]) -> Iterator[Event]:
+        """Yield one event for each task, however long its history is, and one for each open question."""
         views = [each.view for each in standings]
         for view in sorted(views, key=lambda view: view.history[-1].id if view.history else 0):
             row = view.row
-            self._told[row.task_id] = _Told(state=row.state)
+            self._reported[row.task_id] = _Reported(state=row.state)
             at = view.history[-1].at if view.history else row.created_at
             last = row.worked_by or "nobody"
             text = f"open: {row.title}" if row.state is State.WATCHING else f"found so; last played by {last}"
@@ -91,51 +94,50 @@ class Reporter:
                 yield from self._events(change, standing)
 
     def _events(self, change: PlanChange, standing: Standing) -> Iterator[Event]:
-        told = self._told.setdefault(change.task_id, _Told())
+        reported = self._reported.setdefault(change.task_id, _Reported())
         match change.row:
             case HistoryRow() as row:
-                told.state = row.to_state
-                said = [say_change(row, standing.view, change.said, told.noted, by_hand=self.by_hand)]
+                reported.state = row.to_state
+                texts = [say_change(row, standing.view, change.said, reported.noted, by_hand=self.by_hand)]
                 if row.to_state in (State.NEEDS_REVIEW, State.ERROR):
-                    told.noted.clear()
+                    reported.noted.clear()
             case JournalRow() as row:
-                told.noted[row.kind] = row
-                shown = [each for each in standing.anomalies_shown if each.entry_id == row.id]
-                said = say_noted(row, shown)
+                reported.noted[row.kind] = row
+                texts = say_noted(row, [each for each in standing.anomalies_shown if each.entry_id == row.id])
             case HumanRow() as ask:
                 yield from [self._asked(ask)] if change.source is Source.ASKED else self._settled(ask)
                 return
-            case MessageRow():  # told with the change it was made with
+            case MessageRow():  # reported with the state change it was written with
                 return
             case _:
                 assert_never(change.row)
-        for text in filter(None, said):
-            yield Event(at=row.at, task_id=row.task_id, state=told.state, text=text)
+        for text in filter(None, texts):
+            yield Event(at=row.at, task_id=row.task_id, state=reported.state, text=text)
 
     def _asked(self, ask: HumanRow) -> Event:
         return Event(
             at=ask.at,
             task_id=ask.task_id,
-            state=self._told[ask.task_id].state,
+            state=self._reported[ask.task_id].state,
             text=f"needs a person ({ask.kind}): {headline(ask.text)};"
             f" next: {next_command(ask, plan_id=self.plan_id)}",
             needs_person=True,
         )
 
     def _settled(self, ask: HumanRow) -> Iterator[Event]:
-        """A person's answer that is no verdict, for a verdict is shown as one; gone if it was asked again since."""
+        """Yield a person's answer, but no verdict: its state change says it. A question asked again is open again."""
         if ask.resolved_at is not None and ask.kind not in JUDGED:
-            state, text = self._told[ask.task_id].state, f"a person has settled it: {ask.resolution}"
+            state, text = self._reported[ask.task_id].state, f"a person has settled it: {ask.resolution}"
             yield Event(at=ask.resolved_at, task_id=ask.task_id, state=state, text=text)
 
     def _silent(self, standing: Standing) -> Iterator[Event]:
-        """A silence, once: until something is heard again, it is the same one."""
+        """Yield a session's silence once: until its next entry it is the same silence."""
         task_id, at = standing.task_id, standing.view.at
-        told = self._told.setdefault(task_id, _Told(state=standing.state))
-        for each in standing.anomalies:
-            if each.signal is Signal.SILENCE and each.entry_id not in told.silences:
-                told.silences.add(each.entry_id)
-                yield Event(at=at, task_id=task_id, state=told.state, text=say_anomaly(each))
+        reported = self._reported.setdefault(task_id, _Reported(state=standing.state))
+        for anomaly in standing.anomalies:
+            if anomaly.signal is Signal.SILENCE and anomaly.entry_id not in reported.silences:
+                reported.silences.add(anomaly.entry_id)
+                yield Event(at=at, task_id=task_id, state=reported.state, text=say_anomaly(anomaly))
 
     def _heard(self, at: str) -> Iterator[Event]:
         while self.heard:

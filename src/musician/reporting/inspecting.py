@@ -1,7 +1,7 @@
-"""What the sources' scripts look at (D22): a task's row as stored, whoever wrote it, and what ``temp/`` holds for it.
+"""Gathers the facts that the sources' scripts inspect (D22): a task's row as it is stored, and its files in ``temp/``.
 
-Whatever lies there is looked at as it is: bytes that are no UTF-8, a folder or a pipe in a file's place, files of
-other tasks. Nothing is changed, and nothing that is no file is opened.
+Both may hold anything: bytes that are not UTF-8, a folder or a pipe where a file is expected, files of other tasks.
+They are only read, and only regular files are opened.
 """
 
 import os
@@ -21,16 +21,16 @@ from musician.trees.git import shown
 from musician.trees.root import Root
 
 MOST_OTHERS = 200
-"""Files of other tasks that are named; a folder of more than that is nobody's to read."""
+"""How many files of other tasks are listed. Nobody reads a longer list."""
 
-_PAPER = re.compile(r"(?P<task>.+)-(?:status|deviations|HANDOFF)", re.DOTALL)
+_TASK_FILE = re.compile(r"(?P<task>.+)-(?:status|deviations|HANDOFF)", re.DOTALL)
 
 
 def row_facts(store: Store, task_id: str, session_id: str | None) -> RowFacts | None:
-    """From one snapshot; None where no row has exactly this id.
+    """Return the facts of one row, from one snapshot; None if no row has exactly this id.
 
-    Not a :class:`~musician.store.rows.TaskRow`: what a raw writer left may be none, and that is what one looks for.
-    Errors are counted from history, not from the column that a raw claim may reset (D3).
+    The row is not read as a :class:`~musician.store.rows.TaskRow`: a raw writer may have left one that is invalid, and
+    the inspection is there to find it. Errors are counted from history, because a raw claim may reset the column (D3).
     """
     with store.read() as tx:
         row = tx.one(Tasks.task_as_written, task_id=task_id)
@@ -52,7 +52,7 @@ def row_facts(store: Store, task_id: str, session_id: str | None) -> RowFacts | 
 
 
 def temp_facts(root: Root, task_id: str) -> TempFacts:
-    """A task's files and the names of other tasks' files."""
+    """Return the contents of a task's files, and the names of other tasks' files."""
     handoff = root.temp_dir / f"{task_id}-HANDOFF"
     others = [name for name in _names(root.temp_dir) if _is_of_another(name, task_id)]
     return TempFacts(
@@ -66,9 +66,9 @@ def temp_facts(root: Root, task_id: str) -> TempFacts:
 
 
 def measured_status(store: Store, task_id: str) -> str | None:
-    """The journal as a status file has it, where the present session's says how full its context is.
+    """Return the journal in the form of a status file; None if the present session has no context reading in it.
 
-    None where it does not, as a raw writer's: then only the file can tell.
+    A raw writer has no journal; then the status file is the only record.
     """
     with store.read() as tx:
         row = tx.one(Tasks.task, task_id=task_id)
@@ -80,7 +80,7 @@ def measured_status(store: Store, task_id: str) -> str | None:
 
 
 def read_status(root: Root, task_id: str) -> tuple[str | None, str]:
-    """A task's status file, None if there is none, and its path."""
+    """Return the text of a task's status file (None if there is none) and its path."""
     path = root.temp_dir / f"{task_id}-status"
     return _read(path), shown(bytes(path))
 
@@ -94,18 +94,18 @@ def _names(folder: Path) -> list[str]:
 
 
 def _is_of_another(name: str, task_id: str) -> bool:
-    """By the whole id: ``task-10-status`` is not ``task-1``'s, and ``task-1-fix-status`` is not either (D8).
+    """Whether a file belongs to another task, by the whole id: ``task-10-status`` is not ``task-1``'s (D8).
 
-    A name without one of the known endings is a task's if it looks like one.
+    A name without one of the known endings belongs to a task if it begins like a task's id.
     """
-    paper = _PAPER.fullmatch(name)
-    if paper is not None:
-        return paper["task"] != task_id and not name.startswith(".")
+    match = _TASK_FILE.fullmatch(name)
+    if match is not None:
+        return match["task"] != task_id and not name.startswith(".")
     return name.startswith("task-") and re.match(rf"{re.escape(task_id)}(?![A-Za-z0-9])", name) is None
 
 
 def _text(value: str | None) -> str | None:
-    """In one line: what a raw writer left must not look like a line of ours."""
+    """Return the value on one line: a raw writer's text must not pass for a line of our output."""
     if value is None:
         return None
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in str(value))

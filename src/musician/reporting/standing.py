@@ -1,8 +1,8 @@
-"""Where a task stands, read from one look at it: the one place where its journal is made to say so.
+"""Derives the present state of a task from one view of its rows.
 
-Theory. A view is rows. Whoever decides or tells by them (the conductor's engine, the table, ``status``, a run's lines)
-asks the same questions of them: what is done, what is played, does it pause, is anything odd. They are answered
-here, each when it is first asked for and once for all who look at the same view.
+Theory. The conductor's engine, the live table, ``status`` and the lines of a run ask the same questions of a task's
+rows: what is done, what is being played, is it paused, is anything out of the ordinary. This is the one place that
+answers them. The expensive answers are computed on first use and kept for all readers of the same view.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,14 +18,17 @@ from musician.service import TaskView
 from musician.store.rows import HumanRow, SessionRow
 
 if TYPE_CHECKING:
-    from musician.protocol.musician.program import Program  # dear, and who only looks on has no plan at hand
+    from musician.protocol.musician.program import Program  # slow to import, and `status` needs no program
 
 _MOST_QUESTION_CHARS = 500
 _ANSWERED = frozenset({EntryKind.APPROVED, EntryKind.SENT_BACK, EntryKind.CONTEXT})
 
 
 class Standing:
-    """``program`` is None where the plan is not at hand or does not know the task (any more): no progress is shown."""
+    """One task at one moment.
+
+    ``program`` is None if no plan is loaded, or if the plan has no such task (any more). No progress is shown then.
+    """
 
     def __init__(self, view: TaskView, program: "Program | None" = None) -> None:
         self.view, self.program = view, program
@@ -42,14 +45,14 @@ class Standing:
 
     @cached_property
     def anomalies(self) -> tuple[Anomaly, ...]:
-        """What is out of the ordinary at this moment."""
+        """The anomalies that hold at this moment."""
         row = self.view.row
         is_played = row.state is State.WORKING and row.session_id is not None
         return anomalies(self._noted, epoch=row.claim_epoch, is_played=is_played, quiet_s=self.view.quiet_s)
 
     @cached_property
     def anomalies_shown(self) -> tuple[Anomaly, ...]:
-        """Everything that its journal has shown so far."""
+        """All anomalies that the journal has shown so far."""
         return tuple(in_journal(self._noted))
 
     @property
@@ -58,21 +61,21 @@ class Standing:
 
     @property
     def is_over(self) -> bool:
-        """Complete or withdrawn."""
+        """Whether the task is complete or withdrawn."""
         return self.state is State.COMPLETE or self.is_withdrawn
 
     @property
     def asks(self) -> tuple[HumanRow, ...]:
-        """What a person was asked and has not settled."""
+        """The questions for a person that are not settled."""
         return self.view.open_asks
 
     @property
     def waiting(self) -> tuple[HumanRow, ...]:
-        """The same, and its musician's question where no conductor has handed that on (D21)."""
+        """The open questions, with the musician's own if no conductor has passed it on to a person (D21)."""
         question = None if self.state in TERMINAL else self.view.question
         if question is None or any(ask.kind == "question" for ask in self.asks):
             return self.asks
-        from musician.protocol.musician.writing import question_asked  # dear, and there is seldom one
+        from musician.protocol.musician.writing import question_asked  # slow to import, and seldom needed
 
         handed_on = HumanRow(
             id=0,
@@ -88,7 +91,7 @@ class Standing:
 
     @property
     def owner(self) -> SessionRow | None:
-        """Its session at work."""
+        """The session that owns the task; None if there is none."""
         return self.view.sessions[-1] if self.view.sessions and self.view.row.session_id is not None else None
 
     @property
@@ -97,7 +100,7 @@ class Standing:
 
     @property
     def context_pct(self) -> float | None:
-        """The owner's, None where nobody has said."""
+        """How full the owner's context is; None if that is not known."""
         return None if self.owner is None else self.owner.context_pct
 
     @property
@@ -113,14 +116,14 @@ class Standing:
 
     @property
     def item(self) -> str:
-        """What is played or comes next, as ``step 2 of 3``; "" where nothing was begun, or all is over."""
+        """The present or next item, as ``step 2 of 3``; "" before the first session and after the end."""
         if self.program is None or not self.view.sessions or self.state is State.COMPLETE:
             return ""
         return self.program.next_named(self.progress)
 
     @property
     def plays_on(self) -> bool:
-        """Whether its session has asked something and not yet come to the boundary where it waits."""
+        """Whether the session has asked a question and is still working, not yet waiting for the answer."""
         for row in reversed(self.view.journal):
             if row.kind == EntryKind.QUESTION:
                 return True
@@ -130,7 +133,10 @@ class Standing:
 
     @property
     def is_paused(self) -> bool:
-        """Whether it stands still with its phase: its session has said so, or one that nobody drives rests."""
+        """Whether the task is paused with its phase.
+
+        A driven session says so in the journal. A session by hand counts as paused when it was told to and rests.
+        """
         last = self.view.journal[-1] if self.view.journal else None
         said_so = last is not None and last.kind == EntryKind.PAUSED
         is_its_own = last is not None and last.claim_epoch == self.view.row.claim_epoch
@@ -138,10 +144,10 @@ class Standing:
 
     @property
     def _rests_by_hand(self) -> bool:
-        """Whether nothing is under way in a session that no process of ours plays.
+        """Whether a session by hand has nothing under way.
 
-        It begins nothing either while it is told to pause: that is refused. One that was sent back, or whose
-        verification was not green, may be mending without a word.
+        While it is told to pause, it cannot begin anything. After a rejection or a red verification it may be mending
+        without an entry in the journal, so it does not count as resting.
         """
         epoch = self.view.row.claim_epoch
         if any(row.role == "musician" and row.claim_epoch == epoch for row in self.view.processes):
@@ -161,7 +167,7 @@ class Standing:
 
     @property
     def has_corrected_itself(self) -> bool:
-        """Whether its latest session has, and nobody has answered since: by any verdict, or to a context warning."""
+        """Whether the latest session has corrected itself, and no verdict or context answer has come since."""
         corrected = False
         for row in self.view.journal:
             if row.kind == EntryKind.SELF_CORRECTION:
@@ -177,5 +183,5 @@ class Standing:
 
 
 def standings_of(views: Iterable[TaskView], programs: "Mapping[str, Program]") -> tuple[Standing, ...]:
-    """Of one look, with what is played of each task that the plan knows."""
+    """Return the standings of one snapshot, each with the program that the plan has for it."""
     return tuple(Standing(view, programs.get(view.row.task_id)) for view in views)

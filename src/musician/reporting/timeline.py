@@ -1,4 +1,4 @@
-"""Everything that happened, for people: who did what to which task, in the order of writing."""
+"""Lists everything that happened, in the order it was written: who did what to which task."""
 
 from typing import assert_never
 
@@ -11,12 +11,15 @@ from musician.store.port import Store
 from musician.store.rows import HistoryRow, HumanRow, JournalRow, MessageRow
 
 MOST_HAPPENINGS = 1000
-"""The newest are listed, unless somebody wants more."""
+"""How many of the newest are listed by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Happening:
-    """``at`` is UTC by the database's clock, ``id`` the row's in its source; ``text`` may have several lines."""
+    """One row of history, messages, journal or questions.
+
+    ``at`` is UTC by the database's clock, ``id`` the row's own in its table. ``text`` may have several lines.
+    """
 
     seq: int
     at: str
@@ -30,19 +33,19 @@ class Happening:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """Oldest first. ``left_out`` are older ones."""
+    """``happenings`` are sorted, oldest first; ``left_out`` counts the older ones that are not among them."""
 
     happenings: tuple[Happening, ...]
     left_out: int
 
 
 def happenings(store: Store, *, most: int = MOST_HAPPENINGS) -> Timeline:
-    """The newest there are, in their order."""
+    """Return the newest ``most`` happenings."""
     changes, left_out = newest_changes(store, most=most)
-    return Timeline(happenings=tuple(map(_told, changes)), left_out=left_out)
+    return Timeline(happenings=tuple(map(_happening, changes)), left_out=left_out)
 
 
-def _told(change: PlanChange) -> Happening:
+def _happening(change: PlanChange) -> Happening:
     match change.row:
         case MessageRow() as row:
             at, who, what, text = row.timestamp, row.from_session, row.message_type, row.message

@@ -1,6 +1,6 @@
-"""How a state change or an entry of the journal is put to somebody who has never seen one; "" if another row tells it.
+"""Puts state changes and journal entries into sentences for people who do not know the protocol.
 
-Refuses to judge and to shorten: what somebody wrote is repeated as it is.
+A row that another row already explains gives "". Nothing is judged or shortened here: quoted texts are repeated whole.
 """
 
 import re
@@ -31,11 +31,11 @@ _ANOMALY = "anomaly: "
 _SAID_ALREADY = re.compile(rf"The last session ({'|'.join(WITHOUT_A_WORD)})\. ")
 
 Noted = Mapping[str, JournalRow]
-"""What a task's journal has said since its last submission or report: the newest entry of each kind."""
+"""The newest journal entry of each kind since the task's last submission or error report."""
 
 
 def say_change(change: HistoryRow, view: TaskView, text: str, noted: Noted, *, by_hand: bool = False) -> str:
-    """A state change; ``text`` is the message it was made with."""
+    """Describe a state change; ``text`` is that of the message written with it."""
     match change.from_state, change.to_state:
         case None, State.WATCHING:
             return f"open: {view.row.title}"
@@ -68,7 +68,7 @@ def say_change(change: HistoryRow, view: TaskView, text: str, noted: Noted, *, b
 
 
 def say_entry(row: JournalRow) -> str:
-    """An entry of the journal."""
+    """Describe a journal entry; "" if it is of no interest to people."""
     item, text = row.item, row.text
     context = "" if row.context_pct is None else f" [context {row.context_pct:.0f} %]"
     match row.kind:
@@ -119,52 +119,56 @@ def say_entry(row: JournalRow) -> str:
 
 
 def say_noted(row: JournalRow, anomalies: Iterable[Anomaly]) -> list[str]:
-    """An entry, and what it shows that is out of the ordinary."""
-    said = [say_entry(row)]
-    for each in anomalies:
-        if each.signal is Signal.CONTEXT_JUMP:
-            said.append(say_anomaly(each))
+    """Describe a journal entry and the anomalies it shows."""
+    lines = [say_entry(row)]
+    for anomaly in anomalies:
+        if anomaly.signal is Signal.CONTEXT_JUMP:
+            lines.append(say_anomaly(anomaly))
         else:
-            said[0] = f"{_ANOMALY}{said[0]}"
-    return said
+            lines[0] = f"{_ANOMALY}{lines[0]}"
+    return lines
 
 
-def say_anomaly(found: Anomaly) -> str:
-    return f"{_ANOMALY}{found.signal} {found.text}"
+def say_anomaly(anomaly: Anomaly) -> str:
+    return f"{_ANOMALY}{anomaly.signal} {anomaly.text}"
 
 
 def say_smoothness(phase: PhaseSmoothness) -> str:
     """``smoothness of phase 1 (Foundations): 1.5 on average of 4 submissions, the roughest 6 of 9``."""
-    found = phase.smoothness
+    smoothness = phase.smoothness
     where = f"smoothness of phase {phase.number} ({phase.title})"
-    if found is None:
+    if smoothness is None:
         return f"{where}: nothing submitted yet"
-    each = counted(found.submissions, "submission")
-    return f"{where}: {found.mean:.1f} on average of {each}, the roughest {found.worst} of {ROUGHEST}"
+    count = counted(smoothness.submissions, "submission")
+    return (
+        f"{where}: {smoothness.mean:.1f} on average of {count}, the roughest {smoothness.worst} of {ROUGHEST}"
+    )
 
 
-def say_base(found: "Baseline", *, required: bool) -> str:
-    """How a command that verifies the tasks ended before any of them began; "" where nothing failed."""
-    command = f"`{one_line(found.command, _MOST_COMMAND_CHARS)}`"
-    if found.flaky and not found.failed:
-        return f"{command} is flaky before the plan begins ({found.flaky}): what fails in it is held against tasks"
-    if not found.why or found.has_no_tests:
-        return ""
-    if found.is_empty:
-        return f"{command} tests nothing before the plan begins: {found.why}. What fails in it is held against tasks"
-    if not found.failed:
+def say_base(baseline: "Baseline", *, required: bool) -> str:
+    """Describe how a verification command ended before any task began; "" if nothing failed."""
+    command = f"`{one_line(baseline.command, _MOST_COMMAND_CHARS)}`"
+    if baseline.flaky and not baseline.failed:
         return (
-            f"{command} fails before the plan begins (exit code {found.exit_code}), and names no tests: that it fails"
-            " is held against no task, and what a task breaks in it cannot be determined"
+            f"{command} is flaky before the plan begins ({baseline.flaky}); its failures count against tasks"
+        )
+    if not baseline.why or baseline.has_no_tests:
+        return ""
+    if baseline.is_empty:
+        return f"{command} tests nothing before the plan begins: {baseline.why}; its failures count against tasks"
+    if not baseline.failed:
+        return (
+            f"{command} fails before the plan begins (exit code {baseline.exit_code}) and names no tests: its failure"
+            " counts against no task, and what a task breaks in it cannot be determined"
         )
     until = "; the plan requires that it passes at its end" if required else ""
-    flaky = f"; flaky, and held against tasks: {found.flaky}" if found.flaky else ""
-    said = f"{command} fails before the plan begins ({found.told}): held against no task until one mends it"
-    return f"{said}{flaky}{until}"
+    flaky = f"; flaky, and counted against tasks: {baseline.flaky}" if baseline.flaky else ""
+    failed = f"{command} fails before the plan begins ({baseline.told})"
+    return f"{failed}: not counted against any task until one mends it{flaky}{until}"
 
 
 def say_complete(standings: Iterable[Standing]) -> str:
-    """``2 of 4 tasks complete``; what was withdrawn is no part of the plan any more and counted apart."""
+    """``2 of 4 tasks complete``. Withdrawn tasks no longer belong to the plan and are counted separately."""
     all_of_them = tuple(standings)
     withdrawn = sum(1 for each in all_of_them if each.is_withdrawn)
     complete = sum(1 for each in all_of_them if each.state is State.COMPLETE)
@@ -173,7 +177,7 @@ def say_complete(standings: Iterable[Standing]) -> str:
 
 
 def _claimed(change: HistoryRow, view: TaskView) -> str:
-    """A claim; going back to work after a verdict shows in what is done next."""
+    """Describe a claim; "" for a session that goes back to work after a verdict: its next entry shows that."""
     claim = _session_at(change.claim_epoch, view)
     first = next((each for each in view.history if each.claim_epoch == change.claim_epoch), change)
     if claim is None or first.id != change.id:
@@ -190,7 +194,7 @@ def _approved(text: str) -> str:
 
 
 def _reworked(item: str) -> str:
-    """``rework 1.2.0`` is checkpoint 1's, after its second submission."""
+    """Describe a rework item: ``rework 1.2.0`` belongs to checkpoint 1, after its second submission."""
     number = item.removeprefix("rework ").partition(".")[0]
     return f"checkpoint {number} reworked" if number.isdecimal() else f"{item} done"
 
@@ -215,7 +219,7 @@ def _exited(change: HistoryRow, view: TaskView) -> str:
 
 
 def _submitted(change: HistoryRow, view: TaskView, text: str, verified: JournalRow | None) -> str:
-    """What was verified is not said again where a line before says it."""
+    """Describe a submission; the tests are left out if the line before has said them."""
     what = "completion" if change.message_type == MessageType.COMPLETION else "review"
     found = next((each.said for each in view.submissions if each.message_id == change.message_id), None)
     if found is None:
@@ -232,7 +236,7 @@ def _submitted(change: HistoryRow, view: TaskView, text: str, verified: JournalR
 
 
 def _reported(change: HistoryRow, view: TaskView, text: str, failed: JournalRow | None) -> str:
-    """What failed is not said again where a line before says it."""
+    """Describe an error report; the error is left out if the line before has said it."""
     row = view.reports.get(change.message_id or 0)
     report = None if row is None else row.said
     if report is None:
