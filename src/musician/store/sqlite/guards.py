@@ -1,213 +1,64 @@
-"""The database's own guards, derived from the transition table.
+"""The guards in SQLite's words: one trigger each.
 
-Theory. Whoever has the file can write it: the ``sqlite3`` shell, another program, an agent with raw SQL. What must
-hold for them too (D6) is therefore said in triggers, and since a trigger's RAISE takes only literals, the
-triggers are generated from ``protocol.transitions`` instead of being written a second time:
-
-- legality: one trigger per state, whose message names what may follow;
-- the claim guard: a blocked claim changes 0 rows and raises nothing, as the sources' ``rows_affected`` check needs,
-  and so does whoever puts another session into a row without a claim;
-- approval before ``complete``, a whole submission before a verdict, no takeover from the living;
-- history and the one order, written for every writer (``chronicle``, ``ordering``), what is kept for good
-  (``permanence``), and what a value may be (``bounds``);
-- no other way round: REPLACE passes delete triggers by, so a second INSERT of an id is refused instead.
-
-What they do not know is who is writing. Identity and epochs hold through the service only. No guard relies on
-the order in which triggers fire.
+A RAISE takes only literals, and a trigger only functions that every program has, the ``sqlite3`` shell among them. So
+what other databases would call is written out. ``IS NOT DISTINCT FROM`` is known to newer shells only.
 """
 
+import re
 from collections.abc import Iterator
+from typing import assert_never
 
-from musician.protocol.journal import WORK, EntryKind
-from musician.protocol.messages.kinds import MessageType
-from musician.protocol.names import CONDUCTOR, FALLBACK_PREFIX
-from musician.protocol.states import CLAIMABLE, State
-from musician.protocol.transitions import targets
-from musician.store.sqlite.bounds import bounding_triggers
-from musician.store.sqlite.chronicle import chronicle_triggers
-from musician.store.sqlite.literals import list_of, state_list
-from musician.store.sqlite.ordering import ordering_triggers
-from musician.store.sqlite.permanence import permanence_triggers
-from musician.store.sqlite.triggers import (
-    CLAIMS,
-    FENCED,
-    IS_FALLBACK,
-    JUDGES,
-    NO_SESSION,
-    OWNER_LIVES,
-    TAKES_OVER,
-    TASK_ROW,
-    abort,
-    trigger,
-)
+from musician.store.guards import guards
+from musician.store.guards.guard import Guard, Ignore, Refuse, Write
 
-_ON_CHANGE = "BEFORE UPDATE OF state ON orchestration_tasks"
+_WRITTEN = r"replace(replace(replace(\1, char(65533), ''), char(65534), ''), char(65535), '')"
+"""U+FFFD itself is text, and so are the two that SQLite also reads as it."""
+
+_SPELLINGS = {
+    r"\bIS NOT DISTINCT FROM\b": "IS",
+    r"\bIS DISTINCT FROM\b": "IS NOT",
+    r"\bLIKE '([^'%]*)%'": r"GLOB '\1*'",  # LIKE would not tell upper from lower case
+    r"\bTRUE\b": "1",
+    r"\bFALSE\b": "0",
+    r"\bCURRENT_TIMESTAMP\b": "datetime('now')",
+    r"\bGREATEST\(": "max(",
+    r"\bis_given\(([^\s()]+)\)": r"\1 <> -1",  # so a trigger sees an id that is not
+    r"\blast_id\(([^\s()]+)\)": r"coalesce((SELECT seq FROM sqlite_sequence WHERE name = \1), 0)",
+    r"\bis_integer\(([^\s()]+)\)": r"typeof(\1) = 'integer'",
+    r"\bis_no_text\(([^\s()]+)\)": (
+        rf"(typeof(\1) NOT IN ('text', 'null') OR {_WRITTEN} GLOB '*' || char(65533) || '*')"
+    ),
+    r"\bnames_nobody\(([^\s()]+)\)": (
+        r"lower(trim(coalesce(\1, ''), ' ' || char(9, 10, 11, 12, 13))) IN ('', 'null', 'none', 'undefined')"
+    ),
+    # SQLite would also read 'now' and day numbers as times: only dates count.
+    r"\bhas_aged\(([^\s()]+), ([^\s()]+)\)": (
+        r"coalesce(\1 GLOB '[0-9][0-9][0-9][0-9]-*' AND datetime(\1) <= datetime('now', '-' ||"
+        r" (SELECT value FROM settings WHERE name = \2) || ' seconds'), 0)"
+    ),
+}
 
 
 def guard_statements() -> Iterator[str]:
-    """Every trigger, as one CREATE TRIGGER statement each."""
-    yield from _begin()
-    yield from _identity()
-    yield from _legality()
-    yield _claim()
-    yield _owner()
-    yield _verdict()
-    yield _takeover()
-    yield from _completion()
-    yield from chronicle_triggers()
-    yield from ordering_triggers()
-    yield from permanence_triggers()
-    yield from bounding_triggers()
+    """Every guard, as one CREATE TRIGGER statement each."""
+    for guard in guards():
+        body = "\n".join(f"    {_spelt(statement)};" for statement in _body(guard))
+        yield f"CREATE TRIGGER {guard.name} {guard.on}\nWHEN {_spelt(guard.when)}\nBEGIN\n{body}\nEND"
 
 
-def _begin() -> Iterator[str]:
-    existing = "EXISTS (SELECT 1 FROM orchestration_tasks WHERE task_id = NEW.task_id)"
-    falls_back = f"{IS_FALLBACK} AND NEW.state = '{State.EXITED}'"
-    on = "BEFORE INSERT ON orchestration_tasks"
-    yield trigger(  # the sources' fallback INSERT "must always succeed", a second time too (D9)
-        "tasks_fallback_again", on, f"{falls_back} AND {existing}", "SELECT RAISE(IGNORE)"
-    )
-    yield abort(
-        "tasks_unique",
-        on,
-        f"{existing} AND NOT ({falls_back})",
-        "this task exists already, change its row with UPDATE",
-    )
-    yield abort(
-        "tasks_begin",
-        on,
-        f"NOT {existing} AND NOT ("
-        f"({falls_back} AND NEW.task_id IS '{FALLBACK_PREFIX}' || NEW.session_id AND NOT {NO_SESSION})"
-        f" OR (NEW.task_id = '{CONDUCTOR}' AND NEW.state IN ({state_list(targets(None, conductor=True))}))"
-        f" OR (NEW.task_id <> '{CONDUCTOR}' AND NOT {IS_FALLBACK} AND NEW.state = '{State.WATCHING}'"
-        " AND NEW.session_id IS NULL AND NEW.claim_epoch = 0))",
-        "a task begins as watching without a session, a blocked session as exited under fallback-<session>",
-    )
+def _body(guard: Guard) -> tuple[str, ...]:
+    match guard.then:
+        case Refuse(reason=reason):
+            return (f"SELECT RAISE(ABORT, 'musician: {reason}')",)  # ``faults`` finds the reason by the name
+        case Ignore():
+            return ("SELECT RAISE(IGNORE)",)
+        case Write(statements=statements):
+            return statements
+        case _:
+            assert_never(guard.then)
 
 
-def _identity() -> Iterator[str]:
-    yield abort(
-        "tasks_keep_id",
-        "BEFORE UPDATE OF task_id ON orchestration_tasks",
-        "NEW.task_id IS NOT OLD.task_id",
-        "a task keeps its id",
-    )
-    yield abort(
-        "tasks_stay",
-        "BEFORE DELETE ON orchestration_tasks",
-        f"OLD.task_id NOT GLOB '{FALLBACK_PREFIX}*'",
-        "tasks are never deleted",
-    )
-    yield trigger(  # a late raw heartbeat changes nothing and needs no error
-        "tasks_complete_is_final",
-        "BEFORE UPDATE OF state, session_id, worked_by, started_at, last_heartbeat, completed_at, retry_count,"
-        " last_error, report_path, claim_epoch ON orchestration_tasks",
-        f"{TASK_ROW} AND OLD.state = '{State.COMPLETE}' AND NEW.state = '{State.COMPLETE}'",
-        "SELECT RAISE(IGNORE)",
-    )
-
-
-def _legality() -> Iterator[str]:
-    for row, where in (("task", "<>"), ("conductor", "=")):
-        for source in State:
-            allowed = targets(source, conductor=row == "conductor")
-            names = ", ".join(state for state in State if state in allowed)
-            hint = " (a correction is a new task)" if row == "task" and source is State.COMPLETE else ""
-            yield abort(
-                f"{row}_from_{source}",
-                _ON_CHANGE,
-                f"OLD.task_id {where} '{CONDUCTOR}' AND OLD.state = '{source}' AND NEW.state <> '{source}'"
-                + (f" AND NEW.state NOT IN ({state_list(allowed)})" if allowed else ""),
-                f"from {source} a {row} may only become {names or 'nothing'}{hint}",
-            )
-    yield abort(
-        "fallback_stays_exited",
-        _ON_CHANGE,
-        f"{IS_FALLBACK} AND NEW.state <> OLD.state",
-        "the row of a blocked session only lets it end",
-    )
-
-
-def _claim() -> str:
-    instruction = (
-        "EXISTS (SELECT 1 FROM orchestration_messages WHERE task_id = OLD.task_id"
-        f" AND from_session = '{CONDUCTOR}' AND message_type = '{MessageType.INSTRUCTION}')"
-    )
-    # Fenced, its owner's processes are being ended and its work saved: nobody enters before that is done (D23).
-    being_taken_over = f"OLD.session_id IS NOT NULL AND {FENCED}"
-    return trigger(
-        "tasks_claim",
-        _ON_CHANGE,
-        f"{TASK_ROW} AND NEW.state = '{State.WORKING}' AND OLD.state IN ({state_list(CLAIMABLE)})"
-        f" AND ({NO_SESSION}"
-        f" OR {CLAIMS} AND (NOT {instruction} OR {OWNER_LIVES} OR {being_taken_over}))",
-        "SELECT RAISE(IGNORE)",
-    )
-
-
-def _owner() -> str:
-    """A task changes hands by a claim, by being freed, or along with its epoch to the next id of its session."""
-    newest_owner = "(SELECT session_id FROM history WHERE task_id = OLD.task_id ORDER BY id DESC LIMIT 1)"
-    freed = (
-        f"NEW.session_id IS NULL AND NEW.state = '{State.FIX_PROPOSED}'"
-        f" AND (OLD.state <> NEW.state OR {newest_owner} IS NULL OR NOT {OWNER_LIVES} OR {FENCED})"
-    )
-    goes_on = (
-        "NEW.claim_epoch = OLD.claim_epoch + 1 AND EXISTS (SELECT 1 FROM sessions"
-        " WHERE task_id = OLD.task_id AND claim_epoch = NEW.claim_epoch AND session_id = NEW.session_id)"
-    )
-    conducts = f"NOT {TASK_ROW} AND (NEW.claim_epoch > OLD.claim_epoch OR NOT {OWNER_LIVES})"
-    return trigger(  # as a blocked claim does, it changes 0 rows
-        "tasks_keep_owner",
-        "BEFORE UPDATE OF session_id ON orchestration_tasks",
-        f"NEW.session_id IS NOT OLD.session_id AND NOT ({CLAIMS} OR {freed} OR {goes_on} OR {conducts})",
-        "SELECT RAISE(IGNORE)",
-    )
-
-
-def _verdict() -> str:
-    unbound = "(SELECT message_id IS NULL FROM history WHERE task_id = OLD.task_id ORDER BY id DESC LIMIT 1)"
-    return abort(
-        "tasks_verdict_on_whole",
-        _ON_CHANGE,
-        f"{JUDGES} AND {unbound}",
-        "the submission is not whole, its message is missing (to take over, send the handoff message first)",
-    )
-
-
-def _takeover() -> str:
-    return abort(
-        "tasks_take_over_the_dead",
-        _ON_CHANGE,
-        f"{TAKES_OVER} AND {OWNER_LIVES} AND NOT {FENCED}",
-        "its owner is alive, fence and end it first",
-    )
-
-
-def _completion() -> Iterator[str]:
-    completes = [state for state in State if State.COMPLETE in targets(state)]
-    latest = f"SELECT max(id) FROM history WHERE task_id = OLD.task_id AND to_state = '{State.NEEDS_REVIEW}'"
-    # A verdict counts once its message is there, and that is younger than the submission: what was said of an earlier
-    # one does not approve this one (D28).
-    approved = (
-        "EXISTS (SELECT 1 FROM history s JOIN history v ON v.task_id = s.task_id AND v.submission_id = s.message_id"
-        f" WHERE s.id = ({latest}) AND s.message_type = '{MessageType.COMPLETION}'"
-        f" AND v.to_state = '{State.REVIEW_APPROVED}' AND v.message_id > s.message_id)"
-    )
-    played = list_of(kind for kind in EntryKind if kind in WORK)
-    moved = (
-        "EXISTS (SELECT 1 FROM covered c JOIN journal j ON j.task_id = c.task_id AND j.id > c.entry_id"
-        f" WHERE c.message_id = (SELECT message_id FROM history WHERE id = ({latest})) AND j.kind IN ({played}))"
-    )
-    yield abort(
-        "tasks_complete_covered",
-        _ON_CHANGE,
-        f"{TASK_ROW} AND NEW.state = '{State.COMPLETE}' AND OLD.state IN ({state_list(completes)}) AND {moved}",
-        "something was played since what stands approved was submitted, submit it again",
-    )
-    yield abort(
-        "tasks_complete_approved",
-        _ON_CHANGE,
-        f"{TASK_ROW} AND NEW.state = '{State.COMPLETE}' AND OLD.state IN ({state_list(completes)}) AND NOT {approved}",
-        "only an approved completion makes a task complete",
-    )
+def _spelt(sql: str) -> str:
+    for pattern, ours in _SPELLINGS.items():
+        sql = re.sub(pattern, ours, sql)
+    return sql

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import apsw
 
 from musician.protocol.states import ACTIVE
-from musician.store.sqlite.bounds import COUNTED
+from musician.store.guards.bounds import COUNTED
+from musician.store.literals import state_list
 from musician.store.sqlite.comparing import differences
-from musician.store.sqlite.literals import state_list
 from musician.store.sqlite.migrating import all_or_nothing, drop_triggers, make_guards
 from musician.store.sqlite.named import load_queries
 

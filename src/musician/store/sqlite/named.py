@@ -11,7 +11,7 @@ from pathlib import Path
 from musician.protocol.journal import WORK, EntryKind
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
-from musician.store.sqlite.literals import list_of, state_list
+from musician.store.literals import list_of, state_list
 
 _HERE = Path(__file__).parent
 _NAME = re.compile(r"^-- name: ([a-z_]+)$", re.MULTILINE)

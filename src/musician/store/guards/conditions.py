@@ -1,29 +1,18 @@
-"""Writing a trigger down: names, literals and the few expressions that several guards share.
-
-A trigger's RAISE takes only literals, so what triggers say is put together here from the program's own constants;
-nothing from outside ever enters. ``OLD`` and ``NEW`` are SQLite's names for the row before and after.
-"""
-# ruff: noqa: S608 - generated from constants
+"""The conditions that several guards share, put together from the program's own constants; nothing else enters."""
 
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR, FALLBACK_PREFIX
 from musician.protocol.states import ACTIVE, CLAIMABLE, TERMINAL, VERDICTS, WAITING, State
 from musician.protocol.transitions import TABLE, Actor, Event
-from musician.store.sqlite.literals import list_of, state_list
+from musician.store.literals import list_of, state_list
 
 ANSWERED = VERDICTS
 """From these an owner goes on."""
 
 
-def trigger(name: str, event: str, when: str, *body: str) -> str:
-    """One CREATE TRIGGER statement. RAISE(IGNORE) in a body drops the change of the row, without an error."""
-    lines = "\n".join(f"    {statement};" for statement in body)
-    return f"CREATE TRIGGER {name} {event}\nWHEN {when}\nBEGIN\n{lines}\nEND"
-
-
-def abort(name: str, event: str, when: str, reason: str) -> str:
-    """A trigger that refuses the statement; ``faults`` finds the reason behind ``musician:``."""
-    return trigger(name, event, when, f"SELECT RAISE(ABORT, 'musician: {reason}')")
+def unchanged(columns: str) -> str:
+    """Whether these stay as they were; separated by blanks."""
+    return " AND ".join(f"NEW.{column} IS NOT DISTINCT FROM OLD.{column}" for column in columns.split())
 
 
 def goes_with(state: str, message_type: str) -> str:
@@ -36,7 +25,7 @@ def goes_with(state: str, message_type: str) -> str:
         for target, types in kinds.items()
         if types
     )
-    return f"CASE {state} {cases} ELSE 0 END"
+    return f"CASE {state} {cases} ELSE FALSE END"
 
 
 def newest_unbound(column: str, who: str) -> str:
@@ -50,20 +39,14 @@ def newest_unbound(column: str, who: str) -> str:
 
 
 TASK_ROW = f"OLD.task_id <> '{CONDUCTOR}'"
-IS_FALLBACK = f"NEW.task_id GLOB '{FALLBACK_PREFIX}*'"
-NO_SESSION = (
-    "lower(trim(coalesce(NEW.session_id, ''), ' ' || char(9, 10, 11, 12, 13)))"
-    " IN ('', 'null', 'none', 'undefined')"
-)
+IS_FALLBACK = f"NEW.task_id LIKE '{FALLBACK_PREFIX}%'"
+NO_SESSION = "names_nobody(NEW.session_id)"
 
-# A time that cannot be read is UNKNOWN, never OK (D10); for a claim the safe reading is that somebody is there.
-# SQLite would also read 'now' and day numbers as times: only dates count. From which age on is a row of the settings,
-# so that raw writers are held to the same as the service (D40); where it cannot be read, the owner lives.
+# A time that cannot be read is UNKNOWN, never OK (D10); for a claim the safe reading is that somebody is there. From
+# which age on is a row of the settings, so that raw writers are held to the same as the service (D40).
 OWNER_LIVES = (
     "(OLD.session_id IS NOT NULL AND OLD.last_heartbeat IS NOT NULL"
-    " AND NOT coalesce(OLD.last_heartbeat GLOB '[0-9][0-9][0-9][0-9]-*'"
-    " AND datetime(OLD.last_heartbeat) <= datetime('now', '-' || (SELECT value FROM settings"
-    " WHERE name = 'heartbeat.stale_after_s') || ' seconds'), 0))"
+    " AND NOT has_aged(OLD.last_heartbeat, 'heartbeat.stale_after_s'))"
 )
 
 # Every claim has its session; an epoch without one was raised by the conductor to shut the old claim out (D23).
@@ -74,7 +57,7 @@ FENCED = (
 
 CLAIMS = (
     f"({TASK_ROW} AND NEW.state = '{State.WORKING}' AND OLD.state IN ({state_list(CLAIMABLE)})"
-    f" AND NOT (OLD.state = '{State.FIX_PROPOSED}' AND NEW.session_id IS OLD.session_id))"
+    f" AND NOT (OLD.state = '{State.FIX_PROPOSED}' AND NEW.session_id IS NOT DISTINCT FROM OLD.session_id))"
 )
 
 

@@ -6,15 +6,13 @@ or a takeover means for epoch, session and heartbeat follows from the row just w
 
 The changes of state themselves are judged in ``guards``; here they have already been allowed.
 """
-# ruff: noqa: S608 - generated from constants
 
 from collections.abc import Iterator
 
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import TERMINAL, State
-from musician.store.sqlite.literals import list_of, state_list
-from musician.store.sqlite.triggers import (
+from musician.store.guards.conditions import (
     ANSWERED,
     CLAIMS,
     FENCED,
@@ -22,17 +20,17 @@ from musician.store.sqlite.triggers import (
     JUDGES,
     TAKES_OVER,
     WHO,
-    abort,
     goes_with,
     newest_unbound,
-    trigger,
+    unchanged,
 )
+from musician.store.guards.guard import Guard, refuse, write
+from musician.store.literals import list_of, state_list
 
 _NEWEST = "FROM history WHERE task_id = NEW.task_id ORDER BY id DESC LIMIT 1"
 
 
-def chronicle_triggers() -> Iterator[str]:
-    """Every trigger, as one CREATE TRIGGER statement each."""
+def chronicle_guards() -> Iterator[Guard]:
     yield _change()
     yield _beginning()
     yield from _heartbeat()
@@ -42,7 +40,7 @@ def chronicle_triggers() -> Iterator[str]:
     yield from _truth()
 
 
-def _change() -> str:
+def _change() -> Guard:
     owner_cleared = (
         f"NEW.state = '{State.FIX_PROPOSED}' AND OLD.session_id IS NOT NULL AND NEW.session_id IS NULL"
     )
@@ -51,13 +49,13 @@ def _change() -> str:
     freed = f"NEW.state = '{State.FIX_PROPOSED}' AND (SELECT session_id {_NEWEST}) IS NULL"  # once written
     epoch = (
         f"CASE WHEN {CLAIMS} THEN OLD.claim_epoch + 1"
-        f" WHEN {TAKES_OVER} AND NOT {FENCED} THEN max(NEW.claim_epoch, OLD.claim_epoch + 1)"
+        f" WHEN {TAKES_OVER} AND NOT {FENCED} THEN GREATEST(NEW.claim_epoch, OLD.claim_epoch + 1)"
         " ELSE NEW.claim_epoch END"
     )
-    return trigger(
+    return write(
         "tasks_history",
         "AFTER UPDATE OF state ON orchestration_tasks",
-        f"OLD.state IS NOT NEW.state OR ({owner_cleared})",
+        f"OLD.state IS DISTINCT FROM NEW.state OR ({owner_cleared})",
         # "history shows both steps"
         "INSERT INTO history (task_id, from_state, to_state, who, session_id, claim_epoch)"
         f" SELECT NEW.task_id, OLD.state, '{State.WORKING}', coalesce(NEW.session_id, ''), NEW.session_id,"
@@ -72,7 +70,7 @@ def _change() -> str:
         "INSERT INTO sessions (task_id, claim_epoch, session_id, number)"
         " SELECT NEW.task_id, OLD.claim_epoch + 1, NEW.session_id,"
         f" 1 + (SELECT count(*) FROM sessions WHERE task_id = NEW.task_id) WHERE {CLAIMS}",
-        "UPDATE sessions SET ended_at = datetime('now') WHERE task_id = NEW.task_id AND ended_at IS NULL"
+        "UPDATE sessions SET ended_at = CURRENT_TIMESTAMP WHERE task_id = NEW.task_id AND ended_at IS NULL"
         f" AND (NEW.state IN ({state_list(TERMINAL)}) OR claim_epoch < (SELECT claim_epoch {_NEWEST})"
         f" AND ({CLAIMS} OR {freed}))",
         # Nobody owns it now, and a heartbeat without an owner means nothing (D10).
@@ -81,9 +79,9 @@ def _change() -> str:
     )
 
 
-def _beginning() -> str:
+def _beginning() -> Guard:
     conductor = f"'{CONDUCTOR}'"
-    return trigger(
+    return write(
         "tasks_history_begin",
         "AFTER INSERT ON orchestration_tasks",
         f"NOT {IS_FALLBACK}",
@@ -93,12 +91,12 @@ def _beginning() -> str:
     )
 
 
-def _heartbeat() -> Iterator[str]:
+def _heartbeat() -> Iterator[Guard]:
     for name, event in (
         ("tasks_heartbeat_needs_owner", "AFTER UPDATE OF last_heartbeat ON orchestration_tasks"),
         ("tasks_heartbeat_begins_unset", "AFTER INSERT ON orchestration_tasks"),
     ):
-        yield trigger(
+        yield write(
             name,
             event,
             "NEW.session_id IS NULL AND NEW.last_heartbeat IS NOT NULL",
@@ -106,9 +104,9 @@ def _heartbeat() -> Iterator[str]:
         )
 
 
-def _supersede() -> str:
+def _supersede() -> Guard:
     instruction = f"from_session = '{CONDUCTOR}' AND message_type = '{MessageType.INSTRUCTION}'"
-    return trigger(  # the sources read the oldest instruction; it must be the current one (D4)
+    return write(  # the sources read the oldest instruction; it must be the current one (D4)
         "messages_supersede",
         "AFTER INSERT ON orchestration_messages",
         f"NEW.message_type = '{MessageType.INSTRUCTION}' AND NEW.from_session = '{CONDUCTOR}'",
@@ -117,8 +115,8 @@ def _supersede() -> str:
     )
 
 
-def _bind() -> str:
-    return trigger(  # state first, message second (D5)
+def _bind() -> Guard:
+    return write(  # state first, message second (D5)
         "messages_bind",
         "AFTER INSERT ON orchestration_messages",
         f"EXISTS (SELECT 1 FROM (SELECT message_id {_NEWEST}) WHERE message_id IS NULL)",
@@ -128,7 +126,7 @@ def _bind() -> str:
     )
 
 
-def _address() -> str:
+def _address() -> Guard:
     """An order belongs to the claim it was written for, and is settled when that ends (D37).
 
     A proposed fix is none: it says how the work goes on, whoever plays it.
@@ -140,7 +138,7 @@ def _address() -> str:
         MessageType.APPROVAL,
         MessageType.REJECTION,
     }
-    return trigger(
+    return write(
         "messages_address",
         "AFTER INSERT ON orchestration_messages",
         f"NEW.from_session = '{CONDUCTOR}' AND NEW.message_type IN ({list_of(sorted(kinds))})",
@@ -151,38 +149,29 @@ def _address() -> str:
     )
 
 
-def _truth() -> Iterator[str]:
+def _truth() -> Iterator[Guard]:
     last = f"(SELECT to_state {_NEWEST})"
     now = "(SELECT state FROM orchestration_tasks WHERE task_id = NEW.task_id)"
     owner = "(SELECT session_id FROM orchestration_tasks WHERE task_id = NEW.task_id)"
     changed = (
-        f"{last} IS NOT {now} AND (NEW.to_state IS {now} OR NEW.to_state = '{State.WORKING}'"
+        f"{last} IS DISTINCT FROM {now} AND (NEW.to_state IS NOT DISTINCT FROM {now}"
+        f" OR NEW.to_state = '{State.WORKING}'"
         f" AND {now} = '{State.NEEDS_REVIEW}' AND {last} IN ({state_list(ANSWERED)}))"
     )
     cleared = (
-        f"NEW.to_state = '{State.FIX_PROPOSED}' AND NEW.session_id IS NULL AND {last} IS NEW.to_state"
-        f" AND {now} IS NEW.to_state AND {owner} IS NULL AND (SELECT session_id {_NEWEST}) IS NOT NULL"
+        f"NEW.to_state = '{State.FIX_PROPOSED}' AND NEW.session_id IS NULL"
+        f" AND {last} IS NOT DISTINCT FROM NEW.to_state AND {now} IS NOT DISTINCT FROM NEW.to_state"
+        f" AND {owner} IS NULL AND (SELECT session_id {_NEWEST}) IS NOT NULL"
     )
-    yield abort(  # only a change that has happened and is not written yet can be written
+    yield refuse(  # only a change that has happened and is not written yet can be written
         "history_true",
         "BEFORE INSERT ON history",
-        f"{IS_FALLBACK} OR EXISTS (SELECT 1 FROM history WHERE id = NEW.id) OR NEW.from_state IS NOT {last}"
+        f"{IS_FALLBACK} OR EXISTS (SELECT 1 FROM history WHERE id = NEW.id) OR NEW.from_state IS DISTINCT FROM {last}"
         f" OR NOT ({changed} OR {cleared})",
         "history is written by the database",
     )
-    fixed = (
-        "id",
-        "task_id",
-        "from_state",
-        "to_state",
-        "who",
-        "session_id",
-        "claim_epoch",
-        "submission_id",
-        "at",
-    )
-    same = " AND ".join(f"NEW.{column} IS OLD.{column}" for column in fixed)
-    yield abort(
+    same = unchanged("id task_id from_state to_state who session_id claim_epoch submission_id at")
+    yield refuse(
         "history_fixed",
         "BEFORE UPDATE ON history",
         f"NOT ({same} AND OLD.message_id IS NULL AND {goes_with('OLD.to_state', 'NEW.message_type')}"
@@ -190,4 +179,4 @@ def _truth() -> Iterator[str]:
         " AND m.from_session = OLD.who AND m.message_type = NEW.message_type))",
         "history is never changed",
     )
-    yield abort("history_stays", "BEFORE DELETE ON history", "1", "history is never deleted")
+    yield refuse("history_stays", "BEFORE DELETE ON history", "TRUE", "history is never deleted")

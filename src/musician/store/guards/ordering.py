@@ -8,11 +8,10 @@ ids, of which none is ever free again: nothing is deleted, and nobody else may n
 A claim that ends or goes on under its next epoch, fenced or rebound, changes no state and has no row of its own. It has
 a place all the same: whoever follows a task learns of it where everything else is learnt.
 """
-# ruff: noqa: S608 - generated from constants
 
 from collections.abc import Iterator
 
-from musician.store.sqlite.triggers import abort, trigger
+from musician.store.guards.guard import Guard, refuse, write
 
 _SETTLES = "OLD.resolved_at IS NULL AND NEW.resolved_at IS NOT NULL"
 _ASKS_AGAIN = "OLD.resolved_at IS NOT NULL AND NEW.resolved_at IS NULL"
@@ -22,18 +21,17 @@ _CLAIM_MOVES = (  # a claim proper has its row of the history, which brings the 
 )
 
 
-def ordering_triggers() -> Iterator[str]:
-    """Every trigger, as one CREATE TRIGGER statement each."""
+def ordering_guards() -> Iterator[Guard]:
     for source, event, when, row in (
-        ("message", "INSERT ON orchestration_messages", "1", "id"),
-        ("state", "INSERT ON history", "1", "id"),
-        ("journal", "INSERT ON journal", "1", "id"),
-        ("asked", "INSERT ON needs_human", "1", "id"),
+        ("message", "INSERT ON orchestration_messages", "TRUE", "id"),
+        ("state", "INSERT ON history", "TRUE", "id"),
+        ("journal", "INSERT ON journal", "TRUE", "id"),
+        ("asked", "INSERT ON needs_human", "TRUE", "id"),
         ("settled", "UPDATE OF resolved_at ON needs_human", _SETTLES, "id"),
         ("asked_again", "UPDATE OF resolved_at ON needs_human", _ASKS_AGAIN, "id"),
         ("claim", "UPDATE OF claim_epoch ON orchestration_tasks", _CLAIM_MOVES, "claim_epoch"),
     ):
-        yield trigger(
+        yield write(
             f"changes_{source}",
             f"AFTER {event}",
             when,
@@ -41,6 +39,8 @@ def ordering_triggers() -> Iterator[str]:
             f" VALUES (NEW.task_id, '{source.removesuffix('_again')}', NEW.{row})",
         )
     reason = "the order of what happened is written by the database"
-    yield abort("changes_counted", "BEFORE INSERT ON changes", "NEW.seq <> -1", reason)  # -1: none is given
-    yield abort("changes_fixed", "BEFORE UPDATE ON changes", "1", reason)
-    yield abort("changes_stay", "BEFORE DELETE ON changes", "1", reason)
+    yield refuse(
+        "changes_counted", "BEFORE INSERT ON changes", "is_given(NEW.seq)", reason
+    )  # -1: none is given
+    yield refuse("changes_fixed", "BEFORE UPDATE ON changes", "TRUE", reason)
+    yield refuse("changes_stay", "BEFORE DELETE ON changes", "TRUE", reason)

@@ -6,12 +6,11 @@ acknowledged message is unread, whoever wrote it (D12). An epoch grows by one. T
 tell: it reads what is none as U+FFFD, which is refused unless it was written so; the few broken sequences that it
 takes for another character pass, and readers bear them.
 """
-# ruff: noqa: S608 - generated from constants
 
 from collections.abc import Iterator
 
 from musician.protocol.names import CONDUCTOR
-from musician.store.sqlite.triggers import abort
+from musician.store.guards.guard import Guard, refuse
 
 COUNTED = (
     "orchestration_messages",
@@ -42,39 +41,38 @@ _WIDEST_GAP = 1_000_000
 """Between two ids, for who names one: the last there is stays out of reach."""
 
 
-def bounding_triggers() -> Iterator[str]:
-    """Every trigger, as one CREATE TRIGGER statement each."""
+def bounding_guards() -> Iterator[Guard]:
     for table in COUNTED:
-        last = f"coalesce((SELECT seq FROM sqlite_sequence WHERE name = '{table}'), 0)"
-        yield abort(  # where no id is given, a trigger sees -1
+        last = f"last_id('{table}')"
+        yield refuse(
             f"{table}_counts",
             f"BEFORE INSERT ON {table}",
-            f"NEW.id <> -1 AND NEW.id NOT BETWEEN {last} + 1 AND {last} + {_WIDEST_GAP}",
+            f"is_given(NEW.id) AND NEW.id NOT BETWEEN {last} + 1 AND {last} + {_WIDEST_GAP}",
             "ids are given by the database and only rise, leave it out",
         )
     yield from _epochs()
     yield from _retries()
     for table, columns in _TEXTS.items():
-        wrong = " OR ".join(_is_no_text(f"NEW.{column}") for column in columns)
+        wrong = " OR ".join(f"is_no_text(NEW.{column})" for column in columns)
         reason = "this is no text in UTF-8"
-        yield abort(f"{table}_begin_as_text", f"BEFORE INSERT ON {table}", wrong, reason)
-        yield abort(f"{table}_stay_text", f"BEFORE UPDATE OF {', '.join(columns)} ON {table}", wrong, reason)
+        yield refuse(f"{table}_begin_as_text", f"BEFORE INSERT ON {table}", wrong, reason)
+        yield refuse(f"{table}_stay_text", f"BEFORE UPDATE OF {', '.join(columns)} ON {table}", wrong, reason)
 
 
-def _epochs() -> Iterator[str]:
-    yield abort(
+def _epochs() -> Iterator[Guard]:
+    yield refuse(
         "tasks_epoch_grows",
         "BEFORE UPDATE OF claim_epoch ON orchestration_tasks",
         "NEW.claim_epoch NOT BETWEEN OLD.claim_epoch AND OLD.claim_epoch + 1",
         "a claim epoch only grows, by one with every claim",
     )
-    yield abort(
+    yield refuse(
         "conductor_epoch_begins",
         "BEFORE INSERT ON orchestration_tasks",
         f"NEW.task_id = '{CONDUCTOR}' AND NEW.claim_epoch NOT IN (0, 1)",
         "a claim epoch only grows, by one with every claim",
     )
-    yield abort(
+    yield refuse(
         "sessions_bounded",
         "BEFORE INSERT ON sessions",
         "NOT EXISTS (SELECT 1 FROM orchestration_tasks WHERE task_id = NEW.task_id"
@@ -83,19 +81,13 @@ def _epochs() -> Iterator[str]:
     )
 
 
-def _retries() -> Iterator[str]:
+def _retries() -> Iterator[Guard]:
     within = " AND ".join(
-        f"typeof(NEW.{column}) = 'integer' AND NEW.{column} BETWEEN 0 AND {_MOST_RETRIES}"
+        f"is_integer(NEW.{column}) AND NEW.{column} BETWEEN 0 AND {_MOST_RETRIES}"
         for column in ("retry_count", "retry_limit")
     )
     for name, event in (
         ("tasks_retries_begin", "BEFORE INSERT ON orchestration_tasks"),
         ("tasks_retries_bounded", "BEFORE UPDATE OF retry_count, retry_limit ON orchestration_tasks"),
     ):
-        yield abort(name, event, f"NOT ({within})", f"retries are counted from 0 to {_MOST_RETRIES}")
-
-
-def _is_no_text(value: str) -> str:
-    """U+FFFD itself is text, and so are the two that SQLite also reads as it."""
-    written = f"replace(replace(replace({value}, char(65533), ''), char(65534), ''), char(65535), '')"
-    return f"(typeof({value}) NOT IN ('text', 'null') OR {written} GLOB '*' || char(65533) || '*')"
+        yield refuse(name, event, f"NOT ({within})", f"retries are counted from 0 to {_MOST_RETRIES}")
