@@ -1,9 +1,9 @@
-"""The body of a task: its steps, agent pieces and checkpoints, in a plan or in an instruction file.
+"""Reads the body of a task (its steps, agent pieces and checkpoints) from a plan or an instruction file.
 
-The same grammar two heading levels apart (DESIGN 7). What is read here is valid by construction: steps,
-checkpoints and the agent pieces of a step are numbered 1, 2, 3 …, scripts stand where something plays them,
-and the last item is the final checkpoint, written or not. Text belongs to the piece it stands in, the
-scripts and tests taken out.
+The grammar is the same in both, two heading levels apart (DESIGN 7). The result is valid by construction: steps,
+checkpoints and the agent pieces of a step are numbered 1, 2, 3 …; every script is in a place where something runs it;
+the last item is the final checkpoint, written or not. Text belongs to the piece it stands in, without the scripts and
+tests.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from musician.plans.unread import looks_like_test, report_test_outside, report_u
 from musician.protocol.values import dataclass, replace
 
 FINAL_TITLE = "final"
-"""The title of a final checkpoint that nobody wrote."""
+"""The title of a final checkpoint that the author did not write."""
 
 _BOXES = ("[ ] ", "[x] ", "[X] ")
 
@@ -37,7 +37,7 @@ _BOXES = ("[ ] ", "[x] ", "[X] ")
 class Body:
     """``overview`` is the text above the first item, ``keys`` the ``yaml task`` fence there.
 
-    ``misread`` if a heading could not be read (and was reported): ``items`` may lack something then.
+    ``misread`` is true if a heading could not be read and was reported; ``items`` may be incomplete then.
     """
 
     overview: str
@@ -48,7 +48,7 @@ class Body:
 
 @dataclass(slots=True, kw_only=True)
 class _Draft:
-    """A piece while it is read. ``kind`` is None for the task itself."""
+    """A piece under construction. ``kind`` is None for the task itself; ``lost`` is one with a misread heading."""
 
     kind: HeadingKind | None
     number: int = 0
@@ -60,11 +60,11 @@ class _Draft:
     rework: list[str] = field(default_factory=list)
     tests: list[str] = field(default_factory=list)
     agents: list["_Draft"] = field(default_factory=list)
-    said: AgentKeys | None = None
+    keys: AgentKeys | None = None
 
 
 def read_body(document: Document, blocks: Sequence[Block], *, step_level: int, report: Report) -> Body:
-    """Read what stands under a task's heading. Whether that is enough for a task, the caller knows."""
+    """Read the blocks under a task's heading. The caller decides whether they are enough for a task."""
     reader = _Reader(document, step_level=step_level, report=report)
     for block in blocks:
         reader.take(block)
@@ -79,9 +79,9 @@ def read_body(document: Document, blocks: Sequence[Block], *, step_level: int, r
 def read_prose(
     document: Document, blocks: Sequence[Block], *, free_level: int, place: str, allowed: str, report: Report
 ) -> str:
-    """Text where nothing is played, such as an overview; anything that would be lost here is reported.
+    """Read text in a place where nothing is played, such as an overview, and report what would be lost there.
 
-    Headings from ``free_level`` down are text. ``place`` names where we are, ``allowed`` what may stand here.
+    Headings from ``free_level`` down are text. Problems name the ``place`` and what is ``allowed`` in it.
     """
     for block in blocks:
         if isinstance(block, Heading) and (block.level < free_level or looks_structural(block.text)):
@@ -142,7 +142,7 @@ class _Reader:
         self._step, self._agents = step, Count()
 
     def _misread(self, heading: Heading) -> None:
-        """Report the heading, and take what follows without more complaints: it is one mistake."""
+        """Report the heading, and accept what follows silently: it is all one mistake."""
         self._report(heading.line, quote(heading), self._expected(heading))
         self.misread = True
         self._piece = _Draft(kind=None, lost=True)
@@ -198,10 +198,10 @@ class _Reader:
     def _take_agent_keys(self, fence: Fence) -> None:
         if self._piece.kind is not HeadingKind.AGENT:
             self._report(fence.line, "a subagent's keys outside its piece", "them under an Agent heading")
-        elif self._piece.said is not None:
+        elif self._piece.keys is not None:
             self._report(fence.line, "a second ```yaml agent", "one for each piece")
         else:
-            self._piece.said = read_agent_keys(fence, self._report)
+            self._piece.keys = read_agent_keys(fence, self._report)
 
     def _list_item(self, item: ListItem) -> None:
         if self._piece.kind is not HeadingKind.CHECKPOINT:
@@ -245,24 +245,24 @@ def _draft(heading: Heading, numbered: Numbered) -> _Draft:
 def _finished(draft: _Draft, document: Document) -> Step | Checkpoint:
     if draft.kind is HeadingKind.CHECKPOINT:
         tests, rework = tuple(draft.tests), tuple(draft.rework)
-        return Checkpoint(tests=tests, rework=rework, final=False, **_read(draft, document))
-    agents = tuple(_finished_agent(each, document) for each in draft.agents)
-    return Step(run=tuple(draft.run), rework=tuple(draft.rework), agents=agents, **_read(draft, document))
+        return Checkpoint(tests=tests, rework=rework, final=False, **_common_fields(draft, document))
+    agents = tuple(_finished_agent(agent, document) for agent in draft.agents)
+    fields = _common_fields(draft, document)
+    return Step(run=tuple(draft.run), rework=tuple(draft.rework), agents=agents, **fields)
 
 
 def _finished_agent(draft: _Draft, document: Document) -> AgentPiece:
-    said = draft.said or AgentKeys()
+    keys = draft.keys or AgentKeys()
     return AgentPiece(
         run=tuple(draft.run),
-        size=said.size,
-        files=said.files or (),
-        well_defined=said.well_defined,
-        **_read(draft, document),
+        size=keys.size,
+        files=keys.files or (),
+        well_defined=keys.well_defined,
+        **_common_fields(draft, document),
     )
 
 
-def _read(draft: _Draft, document: Document) -> dict[str, Any]:
-    """What every piece has."""
+def _common_fields(draft: _Draft, document: Document) -> dict[str, Any]:
     prose = document.prose(draft.text)
     return {"number": draft.number, "title": draft.title, "prose": prose, "line": draft.line}
 

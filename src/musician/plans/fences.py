@@ -1,8 +1,7 @@
-"""The fences that do something: those with the words ``bash run``, ``bash rework``, ``yaml task`` and ``yaml agent``.
+"""Recognises the fences that have a function: ``bash run``, ``bash rework``, ``yaml task`` and ``yaml agent``.
 
-Every other fence is an example for the reader. One that was most likely meant to do something (``bash
-rum``, ``python run``, a script that is never closed) is reported, because a script that silently does not run
-is lost work.
+Every other fence is an example for the reader. A fence that was probably meant to have a function (``bash rum``,
+``python run``, a script that is never closed) is reported, because a script that silently does not run is lost work.
 """
 
 import re
@@ -15,11 +14,11 @@ _SHELLS = frozenset({"bash", "sh"})
 _YAML = frozenset({"yaml", "yml"})
 _ATTRIBUTES = re.compile(r"""\w+=(?:"[^"]*"|'[^']*'|\S*)""")
 _SEPARATORS = re.compile(r"[\s{}()\[\],:;|/+-]+\.?|(?<!\S)[.#]")
-"""What stands around or between the words of an info string; ``run.py`` stays one word."""
+"""The characters around and between the words of an info string; ``run.py`` stays one word."""
 
 
 class Role(StrEnum):
-    """What a fence is for."""
+    """The function of a fence."""
 
     RUN = "run"
     REWORK = "rework"
@@ -28,7 +27,7 @@ class Role(StrEnum):
 
 
 def role_of(fence: Fence, report: Report) -> Role | None:
-    """What the fence is for; None for an example, and for one whose mistake was reported."""
+    """Return the function of a fence; None for an example, and for a fence whose mistake was reported."""
     if not fence.words:
         return None
     role = _exact(fence.words)
@@ -45,12 +44,12 @@ def role_of(fence: Fence, report: Report) -> Role | None:
 
 
 def acts(words: tuple[str, ...]) -> bool:
-    """Whether a fence of these words does something, or was probably meant to."""
+    """Whether a fence with these words has a function, or was probably meant to have one."""
     return bool(words) and (_exact(words) is not None or _meant_to_act(words))
 
 
 def quote_fence(fence: Fence) -> str:
-    """The fence as the author sees it, for a problem's text."""
+    """Return the fence as its author sees it, for a problem's text."""
     return f"a fence ```{shorten(' '.join(fence.words))}"
 
 
@@ -69,7 +68,7 @@ def _exact(words: tuple[str, ...]) -> Role | None:
 
 
 def _meant_to_act(words: tuple[str, ...]) -> bool:
-    """``{bash run}``, ``bash,run``, ``shell run``, ``bash rum``: but no word of ``title="how to run it"``."""
+    """True for ``{bash run}``, ``bash,run``, ``shell run`` and ``bash rum``, but not for ``title="how to run it"``."""
     bare = [word for word in _SEPARATORS.split(_ATTRIBUTES.sub(" ", " ".join(words).lower())) if word]
     if Role.RUN in bare or Role.REWORK in bare:
         return True

@@ -1,8 +1,7 @@
-"""The headings that carry a plan: ``## Phase 1: …``, ``#### Step 1: …`` and their like.
+"""Recognises the headings that structure a plan, such as ``## Phase 1: …`` and ``#### Step 1: …``.
 
-A heading at a level where the grammar has meaning must be one the grammar knows, and a heading that looks
-like one the grammar knows must be at its level: a typing error is reported, it never turns a step into mere
-text.
+At a level that has a meaning, every heading must be one the grammar knows; and a heading that looks like one the
+grammar knows must be at its level. So a typing error is reported and never turns a step into mere text.
 """
 
 import re
@@ -30,7 +29,7 @@ class HeadingKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Numbered:
-    """``Step 2: Write it`` taken apart; the title may be empty."""
+    """The parts of ``Step 2: Write it``. The title may be empty."""
 
     kind: HeadingKind
     number: int
@@ -38,29 +37,29 @@ class Numbered:
 
 
 class Count:
-    """Sees to it that one kind of heading is numbered 1, 2, 3 … in its parent."""
+    """Checks that one kind of heading is numbered 1, 2, 3 … within its parent."""
 
     def __init__(self) -> None:
         self._next = 1
-        self._gap_is_told = False
+        self._gap_is_reported = False
 
     def forgive_gap(self) -> None:
-        """A heading that could not be read may have been the next one; it is reported already."""
-        self._gap_is_told = True
+        """Accept a gap: a heading that could not be read, and was reported, may have had the missing number."""
+        self._gap_is_reported = True
 
     def check(self, heading: Heading, numbered: Numbered, report: Report) -> None:
-        told = self._gap_is_told and numbered.number > self._next
-        if numbered.number != self._next and not told:
+        is_reported = self._gap_is_reported and numbered.number > self._next
+        if numbered.number != self._next and not is_reported:
             expected = (
                 f"{numbered.kind} {self._next} here: they are numbered 1, 2, 3 … in the order of the file"
             )
             report(heading.line, quote(heading), expected)
-        self._gap_is_told = False
+        self._gap_is_reported = False
         self._next = max(self._next, numbered.number + 1)  # one gap is one problem
 
 
 def read_numbered(text: str) -> Numbered | None:
-    """The parts of a heading's text, or None if it is not of this form."""
+    """Split a heading's text into its parts; None if it is not of this form."""
     match = _NUMBERED.fullmatch(text)
     if match is None:
         return None
@@ -68,12 +67,12 @@ def read_numbered(text: str) -> Numbered | None:
 
 
 def looks_structural(text: str) -> bool:
-    """Whether the author most likely meant a phase, step, agent piece or checkpoint."""
+    """Whether the author probably meant a phase, step, agent piece or checkpoint."""
     return _ALIKE.match(text) is not None
 
 
 def quote(heading: Heading) -> str:
-    """The heading as the author sees it, for a problem's text."""
+    """Return the heading as its author sees it, for a problem's text."""
     if heading.underlined:
         return f"`{shorten(heading.text)}` (a line underlined with --- or === is a heading)"
     return f"`{'#' * heading.level} {shorten(heading.text)}`"

@@ -1,10 +1,9 @@
-"""One task's instructions as a file: the body of a task two heading levels up, its keys in the front matter.
+"""Reads and writes a task's instructions as a file: its body two heading levels up, its keys in the front matter.
 
-Written by hand, or rendered from a plan when the plan is locked; ``read(render(task))`` gives the task
-back, lines and path aside (DESIGN 7). A rendered file says everything a musician needs without the plan
-beside it: the plan's overview stands in a section of its own, and every key is written out. Values are
-double-quoted YAML on one line each, because a line of hyphens inside a longer value would end the front
-matter.
+People write such files, and locking a plan renders one for each task. ``read(render(task))`` gives the task back, lines
+and path aside (DESIGN 7). A musician needs only the rendered file, not the plan: it has the plan's overview in a
+section of its own, and every key. Values are double-quoted YAML on one line each, because a line of hyphens inside a
+longer value would end the front matter.
 """
 
 import re
@@ -23,18 +22,18 @@ from musician.plans.tasks import check_characters, check_pauses, check_steps, re
 from musician.protocol.values import dataclass
 
 PLAN_OVERVIEW = "Plan overview"
-"""The heading under which a rendered file carries what the plan says to every musician."""
+"""The heading of the section that holds the plan's overview in a rendered file."""
 
 _STEP_LEVEL = PLAN_STEP_LEVEL - 2
 _MOST_KEPT = 64
-"""Files that one process reads again and again: to parse Markdown takes milliseconds."""
+"""How many parsed files are cached: one process reads the same ones repeatedly, and parsing takes milliseconds."""
 
 _BACKTICKS = re.compile("`+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFile:
-    """What an instruction file says by itself, before a plan's keys are added."""
+    """The contents of an instruction file, before the plan's keys are added."""
 
     keys: Keys
     title: str
@@ -44,10 +43,10 @@ class TaskFile:
 
 @lru_cache(maxsize=_MOST_KEPT)
 def read_instructions(text: str, *, path: str, task_id: str | None = None) -> TaskSpec:
-    """The task of an instruction file that stands alone.
+    """Return the task of an instruction file that is used without a plan.
 
-    The id is ``task_id`` or the file's key ``task``; both given, they must agree. Raises
-    :class:`InvalidPlan` with every problem at once.
+    Its id is ``task_id`` or the file's key ``task``; if both are given, they must agree. Raises :class:`InvalidPlan`
+    with all problems at once.
     """
     problems = Problems()
     report = problems.report_for(path)
@@ -69,7 +68,7 @@ def read_instructions(text: str, *, path: str, task_id: str | None = None) -> Ta
 
 
 def read_task_file(text: str, *, task_id: str | None, report: Report) -> TaskFile:
-    """Read an instruction file; its key ``task``, if given, must be ``task_id``, if given."""
+    """Read an instruction file. Its key ``task`` and ``task_id`` must agree if both are given."""
     document = read_document(text)
     check_characters(document, report)
     keys = read_file_keys(document, report)
@@ -81,7 +80,7 @@ def read_task_file(text: str, *, task_id: str | None, report: Report) -> TaskFil
     line = titles[0].line if titles else 1
     check_steps(body, step_level=_STEP_LEVEL, line=line, report=report)
     check_pauses(keys, body.items, report)
-    read_prose(  # for what is wrong with it; the plan has it, too
+    read_prose(  # only to report its problems: the text itself comes from the plan
         document,
         overview,
         free_level=_STEP_LEVEL + 1,
@@ -94,7 +93,7 @@ def read_task_file(text: str, *, task_id: str | None, report: Report) -> TaskFil
 
 
 def render_instructions(task: TaskSpec, *, plan_id: str, plan_overview: str) -> str:
-    """The file for ``task``, ending with a newline. Prose must be as a reader of plans gives it."""
+    """Return the file for ``task``, ending with a newline. Its prose must come from a reader of plans."""
     parts = [
         "\n".join(["---", *_front_matter(task, plan_id), "---"]),
         _heading(1, task.title),
@@ -149,7 +148,7 @@ def _quoted(value: str) -> str:
 
 
 def _heading(level: int, text: str) -> str:
-    closing = " #" if text.endswith("#") else ""  # else the author's own # would be taken for the closing one
+    closing = " #" if text.endswith("#") else ""  # or the author's own # would be read as a closing one
     return f"{'#' * level} {text}{closing}"
 
 

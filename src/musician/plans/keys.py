@@ -1,9 +1,8 @@
-"""The YAML keys of a plan, a task and an instruction file (DESIGN 7).
+"""Reads the YAML keys of a plan, a task and an instruction file (DESIGN 7).
 
-Keys are data that somebody typed: nothing is constructed from YAML tags, nothing is coerced (``no`` is not
-text, ``007`` is no id), an unknown or repeated key is a problem and not ignored. A key without a value
-counts as not given. Paths are relative to the project and stay inside it; ids are checked before anything
-is named after them (D8, B43).
+Keys are untrusted input. No object is constructed from a YAML tag, and no value is coerced (``no`` is not text, ``007``
+is not an id). An unknown or repeated key is a problem; a key without a value counts as missing. Paths are relative to
+the project and stay inside it. Ids are checked before anything is named after them (D8, B43).
 """
 
 import re
@@ -29,9 +28,9 @@ _AGENT = re.compile(r"shell|claude|acp:.*\S.*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keys:
-    """What a plan's or a task's front matter says; None where a key is missing. ``lines`` has the line of each key.
+    """The keys of a plan or a task; None where a key is missing. ``lines`` has the line of each key.
 
-    An empty ``test``, ``setup``, ``reviewer``, ``copy`` or ``share`` of a task switches the plan's off.
+    An empty ``test``, ``setup``, ``reviewer``, ``copy`` or ``share`` in a task switches the plan's value off.
     """
 
     task: str | None = None
@@ -58,19 +57,19 @@ class Keys:
     lines: Mapping[str, int] = field(default_factory=dict)
 
     def over(self, other: "Keys") -> "Keys":
-        """These keys, completed by those of ``other``."""
+        """Return these keys, with the missing ones taken from ``other``."""
         added = {name: getattr(other, name) for name in Keys.__annotations__ if getattr(self, name) is None}
         return replace(self, **added, lines={**other.lines, **self.lines})
 
     @property
     def of_tasks(self) -> "Keys":
-        """Of a plan's keys those that hold for each of its tasks that does not say otherwise."""
+        """The keys of a plan that are defaults for its tasks."""
         return Keys(**{name: getattr(self, name) for name in _SHARED_CHECKS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentKeys:
-    """What a plan says of a subagent's piece; None where a key is missing."""
+    """The keys of a subagent's piece; None where a key is missing."""
 
     size: int | None = None
     files: tuple[str, ...] | None = None
@@ -79,11 +78,11 @@ class AgentKeys:
 
 
 class _Unfit(Exception):
-    """A value of the wrong kind; the text says what was expected."""
+    """A value is of the wrong kind. The text says what was expected."""
 
 
 _UNREADABLE = object()
-"""Stands for every YAML value that is neither text, a number, yes or no, nor a list of these."""
+"""Stands for every YAML value that is not text, a number, yes or no, or a list of these."""
 
 _Check = Callable[[object], object]
 
@@ -149,16 +148,14 @@ def _globs(value: object) -> tuple[str, ...]:
     return _list(value, _path, "[tests/test_greeter.py, 'tests/data/**']")
 
 
-def _number(value: object) -> int:
+def _number(value: object, expected: str = "the number of a checkpoint") -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise _Unfit("the number of a checkpoint")
+        raise _Unfit(expected)
     return value
 
 
 def _size(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise _Unfit("about how many lines it changes, such as 120")
-    return value
+    return _number(value, "about how many lines it changes, such as 120")
 
 
 def _yes_or_no(value: object) -> bool:
@@ -196,7 +193,7 @@ _SHARED_CHECKS: dict[str, _Check] = {
     "copy": _paths,
     "share": _paths,
 }
-"""A plan says these for each of its tasks that does not say otherwise."""
+"""The keys that a plan may give as defaults for its tasks."""
 
 _PLAN_CHECKS: dict[str, _Check] = {
     "plan": _id,
@@ -229,22 +226,22 @@ _AGENT_CHECKS: dict[str, _Check] = {"size": _size, "files": _paths, "well-define
 
 
 def read_plan_keys(document: Document, report: Report) -> Keys:
-    """The front matter of a plan."""
+    """Read the front matter of a plan."""
     return Keys(**_read_front_matter(document, _PLAN_CHECKS, report))
 
 
 def read_file_keys(document: Document, report: Report) -> Keys:
-    """The front matter of an instruction file."""
+    """Read the front matter of an instruction file."""
     return Keys(**_read_front_matter(document, _FILE_CHECKS, report))
 
 
 def read_task_keys(fence: Fence | None, report: Report) -> Keys:
-    """The ``yaml task`` block of a task inside a plan."""
+    """Read the ``yaml task`` block of a task inside a plan."""
     return Keys(**_read(fence.content, _TASK_CHECKS, fence.line + 1, report)) if fence else Keys()
 
 
 def read_agent_keys(fence: Fence | None, report: Report) -> AgentKeys:
-    """The ``yaml agent`` block of a subagent's piece."""
+    """Read the ``yaml agent`` block of a subagent's piece."""
     return AgentKeys(**_read(fence.content, _AGENT_CHECKS, fence.line + 1, report)) if fence else AgentKeys()
 
 
@@ -258,7 +255,7 @@ def _read_front_matter(document: Document, checks: Mapping[str, _Check], report:
 
 
 def _read(text: str, checks: Mapping[str, _Check], first_line: int, report: Report) -> dict[str, Any]:
-    """What ``checks`` let through, by field name, with the ``lines`` of the keys."""
+    """Return the values that pass their ``checks``, by field name, with the ``lines`` of the keys."""
     values: dict[str, Any] = {}
     lines: dict[str, int] = {}
     for key_node, value_node in _pairs(text, first_line, report):

@@ -1,13 +1,12 @@
-"""A Markdown file as a flat row of top-level blocks that covers every line once.
+"""Cuts a Markdown file into a flat list of top-level blocks that covers every line once.
 
 This module knows CommonMark (through markdown-it-py) and nothing of plans. Rules:
 
-- Only what stands at the top level is a heading, a fence or a list item; inside lists, quotes, fences,
-  comments and indented code it is text of that block (B38).
-- Whatever is none of these three is prose, kept as the source text that the author wrote.
-- A BOM and CRLF are gone before anything is looked at. A fence left open ends with the file, as CommonMark
-  says.
-- Inline markup is not read, except the one code span of a list item that somebody asks for.
+- Only a heading, fence or list item at the top level counts as one. Inside lists, quotes, fences, comments and indented
+  code it is text of that block (B38).
+- Everything else is prose, kept as the source text that the author wrote.
+- A BOM and CRLF are removed before parsing. A fence that is left open ends with the file, as in CommonMark.
+- Inline markup is not parsed, except for the code span that :func:`code_after` looks for.
 """
 
 import re
@@ -26,21 +25,21 @@ _BLOCKS.core.ruler.enableOnly(["normalize", "block"])
 _INLINE = MarkdownIt("commonmark")
 
 _CLOSED_BY_MARKER = HTML_SEQUENCES[:5]
-"""The kinds of HTML block that run to a marker such as ``-->``, or else to the end of the file."""
+"""The kinds of HTML block that end at a marker such as ``-->``, or at the end of the file."""
 
 _LIST_END = "<!-- -->"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Span:
-    """Lines ``start`` up to but not including ``end``, from 0."""
+    """The lines from ``start`` up to but not including ``end``, counted from 0."""
 
     start: int
     end: int
 
     @property
     def line(self) -> int:
-        """The first line, from 1, as editors count."""
+        """The first line, counted from 1 as editors do."""
         return self.start + 1
 
 
@@ -53,7 +52,7 @@ class FrontMatter(_Span):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading(_Span):
-    """``text`` is the source on one line without any ``#`` around it; ``underlined`` if it had none."""
+    """``text`` is the source on one line, without the ``#`` around it. An ``underlined`` heading has none."""
 
     level: int
     text: str
@@ -62,7 +61,7 @@ class Heading(_Span):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fence(_Span):
-    """``words`` are those of the info string; ``content`` ends with a newline unless it is empty."""
+    """``words`` are the words of the info string. ``content`` ends with a newline unless it is empty."""
 
     markup: str
     words: tuple[str, ...]
@@ -72,7 +71,7 @@ class Fence(_Span):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListItem(_Span):
-    """``lead`` is the first paragraph's source, ``alone`` if that is all, ``fences`` those inside."""
+    """``lead`` is the source of the first paragraph, ``alone`` whether that is all, ``fences`` the fences inside."""
 
     lead: str
     alone: bool
@@ -80,7 +79,7 @@ class ListItem(_Span):
 
 
 class ProseKind(Enum):
-    """What CommonMark calls it; ``HTML`` is not what ends at a marker, such as a comment: that is ``OTHER``."""
+    """The kind of block in CommonMark. HTML that ends at a marker, such as a comment, is ``OTHER``."""
 
     PARAGRAPH = auto()
     QUOTE = auto()
@@ -91,9 +90,9 @@ class ProseKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prose(_Span):
-    """Anything else, with the ``fences`` inside of a quotation.
+    """Any other block. ``fences`` are those inside a quotation.
 
-    Not ``closed`` if it is a comment or other HTML that runs into the file's end.
+    ``closed`` is false for a comment, or other HTML with an end marker, that runs into the end of the file.
     """
 
     kind: ProseKind = ProseKind.OTHER
@@ -113,14 +112,14 @@ Block = Heading | Fence | ListItem | Prose
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """``blocks`` cover every line behind the front matter exactly once, in order."""
+    """``blocks`` cover every line after the front matter exactly once, in order."""
 
     lines: tuple[str, ...]
     front_matter: FrontMatter | None
     blocks: tuple[Block, ...]
 
     def prose(self, blocks: Iterable[Block]) -> str:
-        """The source text of ``blocks``, a blank line where something between them was left out."""
+        """Return the source text of ``blocks``, with a blank line where something between them was left out."""
         spans: list[tuple[int, int]] = []
         for block in blocks:
             if spans and spans[-1][1] == block.start:
@@ -131,12 +130,12 @@ class Document:
 
 
 def normalise(text: str) -> str:
-    """``text`` without a BOM and with ``\\n`` for every line end."""
+    """Return ``text`` without a BOM and with ``\\n`` for every line end."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_document(text: str) -> Document:
-    """Cut ``text`` into blocks. Every text is a document; this raises nothing."""
+    """Cut ``text`` into blocks. Every text is a document, so this never raises."""
     source = normalise(text)
     lines = source.split("\n")
     front: FrontMatter | None = None
@@ -163,7 +162,7 @@ def read_document(text: str) -> Document:
 
 
 def split_at(blocks: Sequence[Block], level: int) -> Iterator[tuple[Heading | None, tuple[Block, ...]]]:
-    """Sections, each begun by a heading of ``level`` or above; the first has none and may be empty."""
+    """Yield sections, each begun by a heading of ``level`` or above. The first has no heading and may be empty."""
     heading: Heading | None = None
     section: list[Block] = []
     for block in blocks:
@@ -176,20 +175,20 @@ def split_at(blocks: Sequence[Block], level: int) -> Iterator[tuple[Heading | No
 
 
 def join_prose(parts: Iterable[str]) -> str:
-    """The parts, a blank line between them, none of which a parser reads as belonging to another."""
+    """Join the parts with blank lines, so that a parser reads none of them as belonging to another."""
     joined = ""
     for part in map(_trim, parts):
         if not joined or not part:
             joined += part
             continue
-        # Behind a list, indented text would become part of its last item; a fence would lose its content.
+        # After a list, indented text would become part of its last item, and a fence would lose its content.
         ends_list = part[0] in " \t"
         joined += f"\n\n{_LIST_END}\n\n{part}" if ends_list else f"\n\n{part}"
     return joined
 
 
 def code_after(text: str, lead: str) -> str | None:
-    """The content of the code span in ``text`` if that is ``lead`` (in any case) and one code span, no more."""
+    """Return the code span in ``text`` if the text is exactly ``lead`` (in any case) and one code span, else None."""
     children = _INLINE.parseInline(text)[0].children or []
     kinds = [child.type for child in children]
     if kinds == ["text", "code_inline"] and children[0].content.strip().lower() == lead:
@@ -228,7 +227,7 @@ def _fence(token: Token, lines: Sequence[str]) -> Fence:
 
 
 def _close(fence: Fence, lines: list[str]) -> Fence:
-    """Write the closing line into ``lines``: prose with an open fence would swallow what follows."""
+    """Append the missing closing line to ``lines``: prose with an open fence would swallow what follows it."""
     if not lines[-1]:
         lines.pop()
     opening = lines[fence.start].lstrip(" ")
@@ -251,7 +250,7 @@ def _prose(tokens: Sequence[Token], index: int, lines: Sequence[str]) -> Prose:
 
 
 def _inside(tokens: Sequence[Token], index: int) -> Sequence[Token]:
-    """What stands between a container's opening token and its closing one."""
+    """Return the tokens between a container's opening token and its closing one."""
     stop = index + 1
     while tokens[stop].level > tokens[index].level:
         stop += 1

@@ -1,8 +1,7 @@
-"""What a plan is made of, as typed values (DESIGN 7).
+"""The parts of a plan as typed values (DESIGN 7).
 
-Valid by construction: a :class:`Plan` that exists has unique task ids, dependencies that exist within the
-phase and form no cycle, and at least one task. Lines are 1-based and name the place in the file the item
-was read from.
+They are valid by construction: a :class:`Plan` has at least one task, unique task ids, and dependencies that exist
+within the phase and form no cycle. Lines count from 1 and say where in the file an item was read.
 """
 
 from collections.abc import Iterator
@@ -11,10 +10,10 @@ from enum import StrEnum
 from musician.protocol.values import dataclass
 
 MAX_TITLE_CHARACTERS = 300
-"""A title is one line of a table, of a commit's subject, of a message."""
+"""A title is shown on one line of a table, a commit's subject or a message."""
 
 MAX_COMMAND_BYTES = 100_000
-"""A command is one argument of a shell, of which the kernel takes 128 KiB, and options may be added to it."""
+"""A command is passed to a shell as one argument. The kernel allows 128 KiB, and options may be added to it."""
 
 
 class Review(StrEnum):
@@ -33,14 +32,14 @@ class Isolation(StrEnum):
 
 
 class Changes(StrEnum):
-    """What a task leaves behind: a completion that changes no file passes by rule only as ``none`` (D29)."""
+    """What a task changes. The rules approve a completion that changes no file only for ``none`` (D29)."""
 
     FILES = "files"
     NONE = "none"
 
 
 class Require(StrEnum):
-    """What the end of a plan asks of the merged whole beside its tasks (D27)."""
+    """What a plan requires of the merged result at its end, beside complete tasks (D27)."""
 
     GREEN = "green"
 
@@ -49,7 +48,7 @@ class Require(StrEnum):
 class AgentPiece:
     """A piece of a step for a subagent: ``##### Agent 1: …``.
 
-    ``size`` (changed lines), ``files`` and ``well_defined`` are what the plan says of it; None where it does not.
+    ``size`` (changed lines), ``files`` and ``well_defined`` are the plan's estimates; None where it gives none.
     """
 
     number: int
@@ -77,7 +76,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """``#### Checkpoint 1: …``; ``tests`` are its own commands, ``final`` the task's last, written or not."""
+    """``#### Checkpoint 1: …``. ``tests`` are its own commands. The last one of a task is ``final``, written or not."""
 
     number: int
     title: str
@@ -90,7 +89,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSpec:
-    """One task; what holds where neither it nor its plan says otherwise stands here."""
+    """One task. The defaults here hold where neither the task nor its plan has the key."""
 
     task_id: str
     title: str
@@ -107,15 +106,15 @@ class TaskSpec:
     setup: str | None = None
     pause_siblings_at: tuple[int, ...] = ()
     reviewer: str | None = None
-    """What the shell agent runs to judge a submission, where an agent reviews (D18.6)."""
+    """The script that the shell agent runs to judge a submission, if an agent reviews (D18.6)."""
     copy: tuple[str, ...] = ()
-    """Untracked paths of the project that its tree gets a copy of (D33)."""
+    """Untracked paths of the project that are copied into the task's tree (D33)."""
     share: tuple[str, ...] = ()
-    """Untracked paths of the project that its tree gets a link to (D33)."""
+    """Untracked paths of the project that are linked into the task's tree (D33)."""
     may_change: tuple[str, ...] = ()
-    """Patterns of tests and referee files that it may change without a judge (D26)."""
+    """Patterns of the tests and referee files that the task may change without a person's approval (D26)."""
     may_pass_before: bool = False
-    """Its new tests may pass on the code as it was: a refactoring under a characterisation test (D16)."""
+    """New tests may pass on the old code, as characterisation tests of a refactoring do (D16)."""
     changes: Changes = Changes.FILES
     source_path: str
     line: int
@@ -126,18 +125,18 @@ class TaskSpec:
 
     @property
     def checkpoints(self) -> tuple[Checkpoint, ...]:
-        """Never empty; the last one is final."""
+        """All checkpoints. There is at least one, and the last one is final."""
         return tuple(item for item in self.items if isinstance(item, Checkpoint))
 
     @property
     def tests_the_whole(self) -> bool:
-        """Whether its ``test`` is run on the plan's base, and at the end on all that is merged (D27)."""
+        """Whether its ``test`` runs on the plan's base as well, and at the end on the merged result (D27)."""
         return self.test is not None and self.isolation is Isolation.WORKTREE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """Its tasks run in parallel; phases run in order, from number 1."""
+    """A group of tasks that run in parallel. Phases run one after the other, from number 1."""
 
     number: int
     title: str
@@ -146,9 +145,9 @@ class Phase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A whole plan; ``text`` is the file as read, ``sha256`` a hex digest over it and its instruction files.
+    """A whole plan. ``text`` is the file as read, ``sha256`` a hex digest of it and its instruction files.
 
-    ``instruction_files`` has their (path, text): with ``text`` all that is needed to read the plan again.
+    ``instruction_files`` are (path, text) pairs. With ``text`` they are all that is needed to read the plan again.
     """
 
     plan_id: str
@@ -167,14 +166,14 @@ class Plan:
             yield from phase.tasks
 
     def task(self, task_id: str) -> TaskSpec:
-        """The task with exactly this id; KeyError if there is none."""
+        """Return the task with exactly this id; KeyError if there is none."""
         for task in self.tasks:
             if task.task_id == task_id:
                 return task
         raise KeyError(task_id)
 
     def conflicts_of(self, task: TaskSpec) -> frozenset[str]:
-        """Tasks with which it shares a dangerous file: they are played one after the other (DESIGN 7)."""
+        """Return the ids of the tasks that share a danger file with ``task``: they never run together (DESIGN 7)."""
         return frozenset(
             other.task_id
             for other in self.tasks

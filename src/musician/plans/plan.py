@@ -1,12 +1,11 @@
-"""A whole plan from its Markdown (DESIGN 7).
+"""Reads a whole plan from its Markdown (DESIGN 7).
 
-:func:`parse_plan` is pure: the text of instruction files comes in through ``read_file``. It knows the
-levels above a task (title, overview, phases) and what holds between tasks: ids unique over the plan, phases
-numbered, ``after`` within the phase and without a cycle. It refuses to know how a task is played. Text in
-front of the first task of a phase is given to each of the phase's tasks, so that nothing an author wrote is
-lost.
+:func:`parse_plan` is pure: it gets the text of instruction files through ``read_file``. It reads the levels above a
+task (title, overview, phases) and checks what holds between tasks: ids are unique in the plan, phases are numbered, and
+``after`` names tasks of the same phase without a cycle. It does not know how a task is played. Text before the first
+task of a phase is given to each task of the phase, so that nothing an author wrote is lost.
 
-:func:`load_plan` does the reading, inside the project and within bounds.
+:func:`load_plan` reads the files. It stays inside the project and limits their size.
 """
 
 import hashlib
@@ -30,7 +29,7 @@ from musician.protocol.names import check_task_id
 from musician.protocol.values import dataclass
 
 MAX_FILE_BYTES = 2_000_000
-"""A plan or an instruction file; a larger one is a mistake, such as a log given as a plan."""
+"""The size of a plan or an instruction file. A larger one is a mistake, such as a log given as a plan."""
 
 _FREE_LEVEL = PLAN_STEP_LEVEL + 2
 _TASK = "`### task-id: Title`"
@@ -39,11 +38,10 @@ ReadFile = Callable[[str], str | None]
 
 
 def parse_plan(text: str, *, path: str, read_file: ReadFile) -> Plan:
-    """Read a plan. ``path`` names it in problems.
+    """Read a plan. ``path`` is its name in problems.
 
-    ``read_file`` gives the text of an instruction file by its path in the project, None if there is none;
-    it may raise :class:`InvalidPlan` to say more. Raises :class:`InvalidPlan` with every problem of every
-    file at once.
+    ``read_file`` returns the text of an instruction file by its path in the project, or None if there is none; it may
+    raise :class:`InvalidPlan` to say more. Raises :class:`InvalidPlan` with the problems of all files at once.
     """
     return _PlanReader(text, path, read_file).read()
 
@@ -68,7 +66,7 @@ def load_plan(path: Path, *, root: Path) -> Plan:
 
 
 def plan_difference(old_text: str, new_text: str, *, path: str) -> str:
-    """What changed since it was locked, as a unified diff; "" if only line ends did."""
+    """Return the changes since the plan was locked as a unified diff; "" if only line ends differ."""
     lines = unified_diff(
         normalise(old_text).split("\n"),
         normalise(new_text).split("\n"),
@@ -80,8 +78,8 @@ def plan_difference(old_text: str, new_text: str, *, path: str) -> str:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Found:
-    """A task and where its neighbours would complain about it."""
+class _ReadTask:
+    """A task, with the lines at which problems with other tasks are reported."""
 
     task: TaskSpec
     line: int
@@ -92,11 +90,11 @@ class _Found:
 class _OpenPhase:
     number: int
     title: str
-    found: list[_Found] = field(default_factory=list)
+    tasks: list[_ReadTask] = field(default_factory=list)
 
 
 class _PlanReader:
-    """Collects the parts of one plan, then checks what holds between them."""
+    """Collects the parts of one plan, then checks the rules between them."""
 
     def __init__(self, text: str, path: str, read_file: ReadFile) -> None:
         self._text, self._path, self._read_file = text, path, read_file
@@ -118,7 +116,7 @@ class _PlanReader:
             self._section(heading, blocks)
         self._check_whole()
         for phase in self._phases:
-            _check_after(phase.found, self._ids(), self._report)
+            _check_after(phase.tasks, self._ids(), self._report)
         self._problems.raise_any()
         return self._plan()
 
@@ -198,7 +196,7 @@ class _PlanReader:
         )
         check_reviewer(task, heading.line, self._report)
         after_line = own_keys.lines.get("after", heading.line)
-        phase.found.append(_Found(task=task, line=heading.line, after_line=after_line))
+        phase.tasks.append(_ReadTask(task=task, line=heading.line, after_line=after_line))
 
     def _task_heading(self, heading: Heading) -> tuple[str, str]:
         task_id, _, title = heading.text.partition(":")
@@ -208,8 +206,8 @@ class _PlanReader:
         except BadId as error:
             self._report(heading.line, quote(heading), f"{_TASK} with an id ({error.remedy})")
             return task_id, title.strip()
-        for other in self._found():
-            if other.task.task_id.lower() == task_id.lower():  # some disks hold one file for both
+        for other in self._tasks():
+            if other.task.task_id.lower() == task_id.lower():  # one file, where names ignore case
                 unique = f"ids that differ by more than case in the plan (the first is in line {other.line})"
                 again = "" if other.task.task_id == task_id else f", where {other.task.task_id} is one"
                 self._report(heading.line, f"the task id {task_id} a second time{again}", unique)
@@ -247,7 +245,7 @@ class _PlanReader:
             )
         if not self._title:
             self._report(1, "no title", "`# Title` behind the front matter")
-        tasks = [found.task for found in self._found()]
+        tasks = [read.task for read in self._tasks()]
         if self._keys.require and tasks and not any(task.tests_the_whole for task in tasks):
             what = f"`require: {self._keys.require}`, and nothing is run at the end"
             expected = "a `test` for at least one task with `isolation: worktree`: what is merged is tested"
@@ -259,16 +257,16 @@ class _PlanReader:
     def _title(self) -> str:
         return (self._titles[0].text if self._titles else "") or self._keys.title or ""
 
-    def _found(self) -> Iterable[_Found]:
-        return (found for phase in self._phases for found in phase.found)
+    def _tasks(self) -> Iterable[_ReadTask]:
+        return (read for phase in self._phases for read in phase.tasks)
 
     def _ids(self) -> frozenset[str]:
-        return frozenset(found.task.task_id for found in self._found())
+        return frozenset(read.task.task_id for read in self._tasks())
 
     def _plan(self) -> Plan:
         assert self._keys.plan is not None  # noqa: S101 - reported before
         phases = tuple(
-            Phase(number=phase.number, title=phase.title, tasks=tuple(found.task for found in phase.found))
+            Phase(number=phase.number, title=phase.title, tasks=tuple(read.task for read in phase.tasks))
             for phase in self._phases
         )
         return Plan(
@@ -284,17 +282,17 @@ class _PlanReader:
         )
 
 
-def _check_after(found: Sequence[_Found], all_ids: frozenset[str], report: Report) -> None:
+def _check_after(phase_tasks: Sequence[_ReadTask], all_ids: frozenset[str], report: Report) -> None:
     """Report ``after`` entries that name no task of this phase, and each cycle once."""
-    here = {item.task.task_id: item for item in found}
+    here = {read.task.task_id: read for read in phase_tasks}
     graph: dict[str, list[str]] = {}
-    for task_id, item in here.items():
-        graph[task_id] = [name for name in item.task.after if name in here]
-        for name in item.task.after:
+    for task_id, read in here.items():
+        graph[task_id] = [name for name in read.task.after if name in here]
+        for name in read.task.after:
             if name not in here:
                 where = "a task of another phase" if name in all_ids else "no task"
                 ids = ", ".join(other for other in here if other != task_id) or "there are no others"
-                report(item.after_line, f"`after` names {name}, {where}", f"tasks of the same phase ({ids})")
+                report(read.after_line, f"`after` names {name}, {where}", f"tasks of the same phase ({ids})")
     while True:
         try:
             TopologicalSorter(graph).prepare()
@@ -309,7 +307,7 @@ def _check_after(found: Sequence[_Found], all_ids: frozenset[str], report: Repor
 
 
 def _digest(text: str, files: dict[str, str]) -> str:
-    """SHA-256 over the plan and its instruction files, deaf to line ends and BOMs."""
+    """Return the SHA-256 of the plan and its instruction files, whatever their line ends and BOMs."""
     digest = hashlib.sha256(normalise(text).encode())
     for path, content in files.items():
         digest.update(f"\0{path}\0{normalise(content)}".encode())
@@ -317,12 +315,12 @@ def _digest(text: str, files: dict[str, str]) -> str:
 
 
 def _resolved(path: Path) -> Path:
-    """Without symbolic links; a loop of them stays as it is, and cannot be read."""
+    """Resolve symbolic links. A loop of them stays as it is and fails when it is read."""
     return Path(os.path.realpath(path))
 
 
 def _read_text(path: Path, name: str) -> str:
-    """The file as text; raises :class:`InvalidPlan` with one line that calls it ``name``."""
+    """Return the file's text. Raises :class:`InvalidPlan` with one problem, in which the file is called ``name``."""
     try:
         if not path.is_file():
             found = "a folder or device" if path.exists() else "no such file"

@@ -1,8 +1,7 @@
-"""What is wrong with a plan and its instruction files, gathered so that it can be reported all at once.
+"""Collects the problems of a plan and its instruction files, to report them all at once.
 
-A reader of plans never stops at the first mistake and never guesses: it reports the place, what it found
-there and what it expected, goes on, and raises in the end. Problems come out in the order of the files,
-then of their lines.
+A reader of plans does not stop at the first mistake and never guesses. It reports the line, what it found there and
+what it expected, goes on, and raises at the end. Problems are sorted by file, then by line.
 """
 
 from collections.abc import Callable
@@ -12,16 +11,16 @@ from unicodedata import category
 from musician.protocol.errors import InvalidPlan
 
 MAX_PROBLEMS = 100
-"""More are counted, not listed: one unclosed fence can make hundreds."""
+"""Further problems are only counted: one unclosed fence can cause hundreds."""
 
 MAX_FOUND_CHARACTERS = 80
-"""How much of the user's own text a problem quotes."""
+"""How many characters of the author's text a problem quotes."""
 
 _CONTROLS = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 Report = Callable[[int, str, str], None]
-"""``report(line, found, expected)`` for one file; lines count from 1."""
+"""``report(line, found, expected)`` for one file. Lines count from 1."""
 
 
 class Problems:
@@ -32,16 +31,16 @@ class Problems:
         self._whole: list[str] = []
 
     def report_for(self, path: str) -> Report:
-        """The way to report mistakes of the file called ``path``."""
+        """Return the function that reports mistakes in the file called ``path``."""
         self._files.setdefault(path, [])
         return partial(self._add, path)
 
     def adopt(self, error: InvalidPlan) -> None:
-        """Take over what a reader of another file raised."""
+        """Add the problems that the reader of another file raised."""
         self._whole.extend(error.problems)
 
     def raise_any(self) -> None:
-        """Raise :class:`InvalidPlan` with everything reported; do nothing if that is nothing."""
+        """Raise :class:`InvalidPlan` with all problems, if there are any."""
         lines = [
             f"{path}:{line}: {text}"
             for path, found in self._files.items()
@@ -59,11 +58,11 @@ class Problems:
 
 
 def control_characters(text: str) -> list[str]:
-    """What in ``text`` would act on a terminal: move its cursor, ring its bell, turn the reading order round."""
+    """Return the characters that a terminal would obey: they move its cursor, ring it or reverse the reading order."""
     return sorted({char for char in text if category(char) in _CONTROLS or char in _DIRECTIONS})
 
 
 def shorten(text: str) -> str:
-    """``text`` on one line, cut to :data:`MAX_FOUND_CHARACTERS`."""
+    """Return ``text`` on one line, cut to :data:`MAX_FOUND_CHARACTERS`."""
     flat = " ".join(text.split())
     return flat if len(flat) <= MAX_FOUND_CHARACTERS else flat[: MAX_FOUND_CHARACTERS - 1] + "…"

@@ -1,4 +1,4 @@
-"""A task put together from its keys and its body, and what must hold for all of it."""
+"""Builds a task from its keys and its body, and checks the rules that concern both."""
 
 from collections.abc import Sequence
 
@@ -8,15 +8,15 @@ from musician.plans.markdown import Document, Heading
 from musician.plans.model import MAX_TITLE_CHARACTERS, Checkpoint, Review, Step, TaskSpec
 from musician.plans.problems import Report, control_characters
 
-_OF_A_TASK = TaskSpec.__annotations__.keys() & Keys.__annotations__.keys() - {"title"}
+_TASK_FIELDS = TaskSpec.__annotations__.keys() & Keys.__annotations__.keys() - {"title"}
 _SHORT_TITLE = f"at most {MAX_TITLE_CHARACTERS}, and the rest as text below it"
 
 
 def check_characters(document: Document, report: Report) -> None:
     """Report NUL characters, and in a heading every character that would act on a terminal.
 
-    No script or file name can hold a NUL, so a file with one is no text. Titles go to terminals, to commit subjects
-    and into reports; what moves a cursor or turns the reading order round has no business in one.
+    A file with a NUL is not text: no script or file name can hold one. Titles are shown on terminals, in commit
+    subjects and in reports, so they may not hold characters that move a cursor or reverse the reading order.
     """
     for number, line in enumerate(document.lines, start=1):
         if "\0" in line:
@@ -32,17 +32,17 @@ def check_characters(document: Document, report: Report) -> None:
 
 
 def check_steps(body: Body, *, step_level: int, line: int, report: Report) -> None:
-    """Report a task in which nothing is to be done."""
+    """Report a task without steps."""
     if not body.misread and not any(isinstance(item, Step) for item in body.items):
         report(line, "a task without steps", f"at least one `{'#' * step_level} Step 1: Title`")
 
 
 def check_pauses(keys: Keys, items: Sequence[Step | Checkpoint], report: Report) -> None:
-    """Report numbers in ``pause-siblings-at`` that no checkpoint has (REF-3's exception)."""
-    there = [item.number for item in items if isinstance(item, Checkpoint)]
+    """Report numbers in ``pause-siblings-at`` that are no checkpoint's (REF-3's exception)."""
+    numbers = [item.number for item in items if isinstance(item, Checkpoint)]
     for number in keys.pause_siblings_at or ():
-        if items and number not in there:
-            known = ", ".join(map(str, there))
+        if items and number not in numbers:
+            known = ", ".join(map(str, numbers))
             report(
                 keys.lines["pause-siblings-at"],
                 f"`pause-siblings-at` names checkpoint {number}",
@@ -51,7 +51,7 @@ def check_pauses(keys: Keys, items: Sequence[Step | Checkpoint], report: Report)
 
 
 def check_reviewer(task: TaskSpec, line: int, report: Report) -> None:
-    """Report a task that the shell agent is to judge without a script to judge by (D18.6)."""
+    """Report a task that the shell agent reviews and that has no script for it (D18.6)."""
     if task.review is Review.AGENT and task.agent == "shell" and task.reviewer is None:
         report(
             line,
@@ -70,7 +70,7 @@ def resolve_task(
     source_path: str,
     line: int,
 ) -> TaskSpec:
-    """The task with everything that its keys do not say filled in; an empty text or list is none."""
+    """Build the task. A missing key gets its default, and so does an empty text or list."""
     return TaskSpec(
         task_id=task_id,
         title=title,
@@ -78,5 +78,5 @@ def resolve_task(
         items=items,
         source_path=source_path,
         line=line,
-        **{name: value for name in _OF_A_TASK if (value := getattr(keys, name))},
+        **{name: value for name in _TASK_FIELDS if (value := getattr(keys, name))},
     )

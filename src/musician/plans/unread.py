@@ -1,11 +1,11 @@
-"""What an author most likely meant to act, and CommonMark reads as text: told with its line, never guessed (DESIGN 7).
+"""Reports text that its author probably meant as a heading, fence or test (DESIGN 7).
 
-A plan is prose with a few headings, fences and list items in it that do something. A slip of the hand turns one of
-those into prose: ``####Step 2`` without its blank, ``**Step 2: …**``, a fence under an HTML block, ``- **test**: …``.
-The step is then not played and the test not run, and nobody hears of it. So each block that is text is looked at once
-more, for the author's sake: here "probably" is enough, since the remedy is one character.
+A plan is prose in which a few headings, fences and list items have a function. A typing error turns one of them into
+prose: ``####Step 2`` without a blank, ``**Step 2: …**``, a fence under an HTML block, ``- **test**: …``. The step would
+not be played, or the test not be run, and nobody would notice. So every block of text is checked once more. A false
+alarm is acceptable, because it is avoided by changing one character; nothing is ever guessed.
 
-It refuses to look where text is deliberate: into comments, quoted prose, inline code and fences of other languages.
+Deliberate text is not checked: comments, quoted prose, inline code and fences of other languages.
 """
 
 import re
@@ -23,15 +23,15 @@ _FENCE = re.compile(r"\s*(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)")
 _TEST = re.compile(r"\s*(?:\[[ xX]\]\s*)?[*_]*tests?[*_\s]*[:=][*_\s]*", re.IGNORECASE)
 _TEST_ALONE = re.compile(rf"{_TEST.pattern}`[^`]+`\s*", re.IGNORECASE)
 _COMMAND = re.compile(r"(?:[*_]*[\w ]{1,20}[*_]*\s*:[*_]*\s*)?`[^`]*\S\s+\S[^`]*`")
-"""A command and nothing else, with or without a word that says what it is; a file's name alone has no blank."""
+"""A command and nothing else, with or without a label. It contains a blank, so a mere file name does not match."""
 
 _AT_MARGIN = "it at the left margin, with a blank line above"
 
 
 def report_unread(block: Block, document: Document, report: Report, *, in_task: bool = False) -> None:
-    """Report what in ``block``, which is text to the grammar, was probably meant to act.
+    """Report parts of ``block``, which is text to the grammar, that were probably meant to have a function.
 
-    ``in_task``: a line that begins with ``Step 2:`` is then taken for a heading; elsewhere it is a sentence.
+    Inside a task (``in_task``), a line that begins with ``Step 2:`` counts as a heading; elsewhere it is a sentence.
     """
     where = "inside a list" if isinstance(block, ListItem) else "inside a quotation"
     for fence in _inside(block):
@@ -50,12 +50,12 @@ def report_unread(block: Block, document: Document, report: Report, *, in_task: 
 
 
 def looks_like_test(item: ListItem) -> bool:
-    """Whether an item of a checkpoint was probably to be run: ``- **test**: …``, ``- verify: `make check```."""
+    """Whether an item of a checkpoint was probably meant as a test: ``- **test**: …``, ``- verify: `make check```."""
     return _TEST.match(item.lead) is not None or (item.alone and _COMMAND.fullmatch(item.lead) is not None)
 
 
 def report_test_outside(item: ListItem, report: Report) -> None:
-    """Report a checkpoint's test that stands where none is run."""
+    """Report a test that stands outside a checkpoint, where it is never run."""
     if _TEST_ALONE.fullmatch(item.lead):
         report(item.line, f"`- {shorten(item.lead)}` outside a checkpoint", "it under a Checkpoint heading")
 
@@ -80,14 +80,14 @@ def _report_paragraph(lines: Iterable[tuple[int, str]], report: Report, *, in_ta
 def _report_block(lines: Iterable[tuple[int, str]], block: Prose, report: Report) -> None:
     in_html = block.kind is ProseKind.HTML
     where = "in an HTML block" if in_html else "in indented code"
-    for number, line in lines:  # an indented heading is how one shows a heading
+    for number, line in lines:  # an indented heading is no mistake: people show headings that way
         if _opens_script(line) or (in_html and _HEADING.match(line)):
             report(number, f"`{shorten(line)}` {where}, where it is text", _AT_MARGIN)
             return  # the rest of this block follows from it
 
 
 def _report_swallowed(fence: Fence, report: Report) -> None:
-    """A fence that opens inside another of the same length: the first was to be closed before."""
+    """Report a fence that opens inside another of the same length: the outer one is probably missing its end."""
     for number, line in enumerate(fence.content.split("\n"), start=fence.line + 1):
         if _opens_script(line, least=len(fence.markup)):
             inside = f"`{shorten(line)}` inside the fence of line {fence.line}, where it is text"
