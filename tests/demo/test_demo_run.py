@@ -32,11 +32,11 @@ class Played:
     views: dict[str, TaskView]
 
 
-def _environment(place: Path, **more: str) -> dict[str, str]:
+def environment(place: Path, **more: str) -> dict[str, str]:
     return {**os.environ, "TMPDIR": str(place), "HOME": str(place), **more}
 
 
-def _views(folder: Path) -> dict[str, TaskView]:
+def views_of(folder: Path) -> dict[str, TaskView]:
     store = open_store(folder / ".musician" / "comms.db")
     try:
         return {view.row.task_id: view for view in service.everything(store, "pigeonpost")}
@@ -44,7 +44,7 @@ def _views(folder: Path) -> dict[str, TaskView]:
         store.close()
 
 
-def _processes_of(place: Path) -> list[list[str]]:
+def processes_of(place: Path) -> list[list[str]]:
     """Every process that was started for something below ``place``."""
     return [
         process.info["cmdline"]
@@ -63,7 +63,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
     place = tmp_path_factory.mktemp("demo")
     folder = place / "kept post"
     # A user's own database and session must not get in.
-    env = _environment(place, MUSICIAN_DB=str(place / "other.db"), MUSICIAN_SESSION="mine")
+    env = environment(place, MUSICIAN_DB=str(place / "other.db"), MUSICIAN_SESSION="mine")
     began_s = time.monotonic()
     ran = subprocess.run(
         [*MUSICIAN, "demo", "--keep", "kept post"],
@@ -75,8 +75,8 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
     )
     took_s = time.monotonic() - began_s
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
-    assert _processes_of(place) == []
-    return Played(folder=folder, output=ran.stdout, took_s=took_s, views=_views(folder))
+    assert processes_of(place) == []
+    return Played(folder=folder, output=ran.stdout, took_s=took_s, views=views_of(folder))
 
 
 def _changes(view: TaskView) -> list[tuple[str, str]]:
@@ -199,7 +199,7 @@ def test_the_kept_folder_answers_the_commands_it_names(played: Played) -> None:
         command = line.split()
         argv = [*MUSICIAN, *command[1:]] if command[0] == "musician" else command
         ran = subprocess.run(
-            argv, cwd=played.folder, env=_environment(played.folder.parent), capture_output=True
+            argv, cwd=played.folder, env=environment(played.folder.parent), capture_output=True
         )
         assert ran.returncode == 0, (line, ran.stderr)
         assert ran.stdout, line
@@ -210,7 +210,7 @@ def test_without_keep_nothing_is_left_and_json_is_one_document(tmp_path: Path) -
     ran = subprocess.run(
         [*MUSICIAN, "demo", "--json"],
         cwd=tmp_path,
-        env=_environment(tmp_path),
+        env=environment(tmp_path),
         capture_output=True,
         encoding="utf-8",
         timeout=HANG_S,
@@ -237,7 +237,7 @@ def test_an_interrupted_demo_saves_its_state_and_run_goes_on_with_it(tmp_path: P
     folder = tmp_path / "post"
     demo = subprocess.Popen(
         [*MUSICIAN, "demo", "--keep", str(folder)],
-        env=_environment(tmp_path),
+        env=environment(tmp_path),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
@@ -250,18 +250,18 @@ def test_an_interrupted_demo_saves_its_state_and_run_goes_on_with_it(tmp_path: P
     output, _ = demo.communicate(timeout=HANG_S)
     assert demo.returncode == 130, output
     assert "musician run PLAN.md" in output.partition("Look around")[2]
-    assert _processes_of(tmp_path) == []
+    assert processes_of(tmp_path) == []
 
     again = subprocess.run(
         [*MUSICIAN, "run", "PLAN.md"],
         cwd=folder,
-        env=_environment(tmp_path),
+        env=environment(tmp_path),
         capture_output=True,
         encoding="utf-8",
         timeout=HANG_S,
     )
     assert again.returncode == 0, again.stdout + again.stderr
-    assert {view.row.state for view in _views(folder).values()} == {State.COMPLETE}
+    assert {view.row.state for view in views_of(folder).values()} == {State.COMPLETE}
     whole = _git(folder, "show", "main:pigeonpost/routes.py")
     assert whole.count("def km_between(") == 1
-    assert _processes_of(tmp_path) == []
+    assert processes_of(tmp_path) == []

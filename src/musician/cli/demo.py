@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from textwrap import wrap
 
@@ -23,7 +23,9 @@ from musician.cli.options import command
 from musician.cli.render import lines, show
 from musician.demo.retelling import Episode, retell
 from musician.demo.story import PLAN_NAME, prepare
+from musician.protocol.messages.kinds import MessageType
 from musician.store.opening import open_store
+from musician.store.port import Store
 from musician.trees.git import Git
 from musician.trees.root import find_root
 
@@ -45,11 +47,21 @@ _INDENT = 16
     help="Play in DIR, new or empty, and keep it; without it all is removed at the end.",
 )
 @click.option("--agent", metavar="A", help="Play with this agent instead of the shell agent.")
+@click.option(
+    "--scripted",
+    is_flag=True,
+    help="Play with the agent's real program (claude, codex or opencode), whose model is a script: no login, no cost.",
+)
 @click.pass_obj
-def demo(app: App, keep: Path | None, agent: str | None) -> None:
+def demo(app: App, keep: Path | None, agent: str | None, *, scripted: bool) -> None:
     """The whole story on a bundled project: parallel tasks, a review that sends work back, a kill, a handoff."""
-    with _folder(keep) as folder, redirect_stdout(sys.stderr) if app.json else nullcontext():
-        code, episodes = _play(folder, agent, kept=keep is not None)
+    with (
+        _folder(keep) as folder,
+        _surroundings(agent or "claude", folder) if scripted else nullcontext(),
+        redirect_stdout(sys.stderr) if app.json else nullcontext(),
+    ):
+        agent = agent or ("claude" if scripted else None)
+        code, episodes = _play(folder, agent, kept=keep is not None, scripted=scripted)
     document = {
         "folder": None if keep is None else str(folder),
         "exit_code": code,
@@ -77,14 +89,26 @@ def _folder(keep: Path | None) -> Iterator[Path]:
             os.environ.update(variables)
 
 
-def _play(folder: Path, agent: str | None, *, kept: bool) -> tuple[int, tuple[Episode, ...]]:
+def _surroundings(agent: str, folder: Path) -> AbstractContextManager[None]:
+    from musician.demo.scripted import surroundings  # a server, and clients: nothing for who plays without
+
+    return surroundings(agent, folder, Path(os.environ["TMPDIR"], "home"))
+
+
+def _play(folder: Path, agent: str | None, *, kept: bool, scripted: bool) -> tuple[int, tuple[Episode, ...]]:
     """The demo from beginning to end: its exit code and what happened."""
     prepare(folder)
     os.chdir(folder)
-    opening = "A small post office whose tests fail, a plan that mends it, and three things that go wrong on purpose."
+    troubles = "five" if scripted else "three"
+    opening = (
+        "A small post office whose tests fail, a plan that mends it,"
+        f" and {troubles} things that go wrong on purpose."
+    )
     lines("\n".join(wrap(opening, _width())))
     lines(f"It is played in {folder}{'' if kept else ', which is removed at the end'}.")
     _typed("-m", "unittest", "-q", told=_last_words)
+    if scripted:
+        _hurry(folder)
     code = _musician("init")
     if code == 0:
         code = _musician(
@@ -96,6 +120,14 @@ def _play(folder: Path, agent: str | None, *, kept: bool) -> tuple[int, tuple[Ep
         _typed("-m", "pigeonpost", "Zoë Brandt", "Saint-Élan", "12")
     _sum_up(folder, code, episodes, kept=kept)
     return code, episodes
+
+
+def _hurry(folder: Path) -> None:
+    from musician.demo.scripted import SETTINGS
+
+    config = find_root(folder).config
+    config.parent.mkdir()
+    config.write_text(SETTINGS, encoding="utf-8")
 
 
 def _musician(*arguments: str) -> int:
@@ -135,9 +167,18 @@ def _episodes(folder: Path) -> tuple[Episode, ...]:
     store = open_store(database, named=True)
     try:
         views = service.everything(store, _PLAN_ID)
-        return retell(views) if views else ()
+        return (
+            retell(views, {view.row.task_id: _urgent(store, view.row.task_id) for view in views})
+            if views
+            else ()
+        )
     finally:
         store.close()
+
+
+def _urgent(store: Store, task_id: str) -> tuple[str, ...]:
+    said = service.messages_of(store, task_id)
+    return tuple(each.message for each in said if each.message_type == MessageType.EMERGENCY)
 
 
 def laid_out(episodes: Iterable[Episode], *, width: int) -> Iterator[str]:

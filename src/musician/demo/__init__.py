@@ -4,5 +4,6 @@
 
 - make a fresh repository of it? ``story``
 - say afterwards what happened? ``retelling``
+- play it as a model would? ``player``; with a real agent that reaches nobody? ``scripted``
 - run it and tell about it? ``musician.cli.demo``
 """

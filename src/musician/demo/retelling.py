@@ -4,7 +4,7 @@ Everything is read from the tasks' views: their history's order, their sessions 
 database does not say, so a run in which nothing went wrong has little to tell.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from musician.protocol.journal import EntryKind
 from musician.protocol.names import succession_name
@@ -26,12 +26,18 @@ class Episode:
     text: str
 
 
-def retell(views: Iterable[TaskView]) -> tuple[Episode, ...]:
-    """The episodes of a run: together, then each task's own in the plan's order, then the end."""
+def retell(
+    views: Iterable[TaskView], urgent: Mapping[str, tuple[str, ...]] | None = None
+) -> tuple[Episode, ...]:
+    """The episodes of a run: together, then each task's own in the plan's order, then the end.
+
+    ``urgent`` is what was urgently said to each task.
+    """
     views = tuple(views)
+    said = urgent or {}
     return (
         *_side_by_side(views),
-        *(episode for view in views for episode in _of_task(view)),
+        *(episode for view in views for episode in _of_task(view, said.get(view.row.task_id, ()))),
         *_end(views),
     )
 
@@ -58,9 +64,12 @@ def _span(view: TaskView, epoch: int) -> tuple[int, int]:
     return min(own, default=0), min(later, default=max(own, default=0))
 
 
-def _of_task(view: TaskView) -> Iterator[Episode]:
+def _of_task(view: TaskView, urgent: tuple[str, ...]) -> Iterator[Episode]:
+    for text in urgent:
+        yield _interrupted(view, text)
     for session, following in zip(view.sessions, (*view.sessions[1:], None), strict=False):
         journal = [row for row in view.journal if row.claim_epoch == session.claim_epoch]
+        yield from _limited(view, session, journal)
         yield from _sent_back(view, session)
         if following is not None:
             successor = succession_name(view.row.task_id, following.number)
@@ -68,6 +77,34 @@ def _of_task(view: TaskView) -> Iterator[Episode]:
                 yield _killed(view, session, journal, successor)
             else:
                 yield _handed_off(view, session, journal, successor)
+
+
+def _interrupted(view: TaskView, text: str) -> Episode:
+    """An item that begins twice in one session, and neither failed nor waited in between, was stopped."""
+    open_items: set[tuple[int, str]] = set()
+    where = "and was read before the next step"
+    for row in view.journal:
+        item = (row.claim_epoch, row.item)
+        if row.kind != EntryKind.STARTED:
+            open_items.discard(item)
+        elif item in open_items:
+            where = f"in the middle of {row.item} ({row.text}); what ran was ended, and the step begun anew with it"
+        else:
+            open_items.add(item)
+    return Episode(title="called", text=f"An urgent message, “{text}”, came to {view.row.task_id} {where}.")
+
+
+def _limited(view: TaskView, session: SessionRow, journal: list[JournalRow]) -> Iterator[Episode]:
+    limits = [row for row in journal if row.kind == EntryKind.LIMITED]
+    if not limits:
+        return
+    went_on = any(row.id > limits[-1].id and row.kind in _PLAYED for row in journal)
+    yield Episode(
+        title="parked",
+        text=f"{_name(view, session)}'s provider gave nothing in {limits[-1].item}: “{limits[-1].text}”."
+        " The session was parked, which is no failure of its work"
+        + (", and went on by itself when the limit was over." if went_on else "."),
+    )
 
 
 def _killed(view: TaskView, session: SessionRow, journal: list[JournalRow], successor: str) -> Episode:

@@ -9,7 +9,7 @@ once, and is reported by :meth:`ScriptedModel.check`: a script that does not fit
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -29,6 +29,7 @@ _TOLD_CHARS = 300
 _BYTES_A_TOKEN = 4
 
 _AUX = say("aux")
+_NONE: Mapping[str, str] = {}
 
 _DIALECTS = {"/v1/messages": MESSAGES, "/v1/responses": RESPONSES, "/v1/chat/completions": CHAT}
 
@@ -234,7 +235,7 @@ class _Handler(BaseHTTPRequestHandler):
             agent_id=self.headers.get("x-claude-code-agent-id", ""),
         )
         if isinstance(step, ScriptedFailure):
-            self._send_json(step.status, dialect.failure(step))
+            self._send_json(step.status, dialect.failure(step), step.headers)
             return
         message = dialect.body(step, number=number, asked=asked)
         if not asked.get("stream"):
@@ -249,9 +250,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(event)
             self.wfile.flush()
 
-    def _send_json(self, status: int, document: dict[str, Any]) -> None:
+    def _send_json(self, status: int, document: dict[str, Any], headers: Mapping[str, str] = _NONE) -> None:
         body = json.dumps(document).encode()
         self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
         self.end_headers()

@@ -69,11 +69,15 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptedFailure:
-    """An error of the API. The client asks again after 400 (with fewer features), 429 and 5xx; 402 ends its turn."""
+    """An error of the API. The client asks again after 400 (with fewer features), 429 and 5xx; 402 ends its turn.
+
+    ``headers``: what else comes with it, such as ``x-should-retry: false``.
+    """
 
     status: int = 402
     kind: str = "billing_error"
     message: str = "scripted"
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.status < _LEAST_FAILURE:
