@@ -141,7 +141,7 @@ def test_the_conductor_is_killed(stage: "Stage", moment: str) -> None:
 
 TAKEOVERS_MOMENTS = {
     "after the fence": "after:musician.service:fence",
-    "after its work was saved": "after:musician.runtime.takeover:set_aside_partial",
+    "after its work was saved": "after:musician.runtime.left_work:set_aside_partial",
     "after it was reopened": "after:musician.service:take_over",
 }
 

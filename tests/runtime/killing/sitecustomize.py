@@ -40,7 +40,8 @@ class Killer:
         except FileExistsError:
             return
         stops = os.environ.get("MUSICIAN_TEST_STOP") == "1"
-        os.kill(os.getpid(), signal.SIGSTOP if stops else signal.SIGKILL)
+        # To this thread: one sent to the process may be another thread's to take, while this one goes on for a moment.
+        signal.pthread_kill(threading.get_ident(), signal.SIGSTOP if stops else signal.SIGKILL)
 
 
 def wrap(owner: Any, name: str, killer: Killer, *, before: bool = False, what: str = "") -> None:
