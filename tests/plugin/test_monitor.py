@@ -57,49 +57,49 @@ def test_a_verdict_wakes_the_waiting_session_once_and_says_only_where_to_look(
     monitor: Monitor, store: SqliteStore, claim: Claim
 ) -> None:
     """D12: a pointer; nothing is delivered by it."""
-    assert monitor.look(0) == []
+    assert monitor.due(0) == []
     report = reported(store, claim)
-    assert monitor.look(1) == []
+    assert monitor.due(1) == []
     service.judge(store, "task-03", State.FIX_PROPOSED, "use column mass", submission_id=report)
     (newest,) = service.unread(store, "task-03")
-    assert monitor.look(2) == [f"task-03 is fix_proposed: message {newest.id}, call inbox"]
-    assert monitor.look(3) == []
+    assert monitor.due(2) == [f"task-03 is fix_proposed: message {newest.id}, call inbox"]
+    assert monitor.due(3) == []
     assert service.unread(store, "task-03") == (newest,)
     service.send(store, "task-03", "and column weight")
-    (line,) = monitor.look(4)
+    (line,) = monitor.due(4)
     assert line.endswith("call inbox")
-    assert monitor.look(1000) == []
+    assert monitor.due(1000) == []
 
 
 def test_a_session_at_work_is_left_to_its_hooks(monitor: Monitor, store: SqliteStore, claim: Claim) -> None:
-    assert monitor.look(0) == []
+    assert monitor.due(0) == []
     first = service.send(store, "task-03", "mind the accents")
-    assert monitor.look(1) == []
+    assert monitor.due(1) == []
     service.deliver(store, claim, (first,))
-    assert monitor.look(PATIENCE_S + 2) == []
+    assert monitor.due(PATIENCE_S + 2) == []
     second = service.send(store, "task-03", "mind the umlauts")
-    assert monitor.look(100) == []
-    assert monitor.look(99 + PATIENCE_S) == []
-    assert monitor.look(100 + PATIENCE_S) == [f"task-03 is working: message {second}, call inbox"]
-    assert monitor.look(1000) == []
+    assert monitor.due(100) == []
+    assert monitor.due(99 + PATIENCE_S) == []
+    assert monitor.due(100 + PATIENCE_S) == [f"task-03 is working: message {second}, call inbox"]
+    assert monitor.due(1000) == []
 
 
 def test_what_came_during_work_is_told_as_soon_as_the_session_waits(
     monitor: Monitor, store: SqliteStore, claim: Claim
 ) -> None:
-    monitor.look(0)
+    monitor.due(0)
     message = service.send(store, "task-03", "mind the accents")
-    assert monitor.look(1) == []
+    assert monitor.due(1) == []
     reported(store, claim)
-    assert monitor.look(2) == [f"task-03 is error: message {message}, call inbox"]
+    assert monitor.due(2) == [f"task-03 is error: message {message}, call inbox"]
 
 
 def test_a_state_set_by_plain_sql_is_told_too(monitor: Monitor, store: SqliteStore, claim: Claim) -> None:
     """A conductor may speak SQL, and say nothing."""
-    monitor.look(0)
+    monitor.due(0)
     raw(store, "UPDATE orchestration_tasks SET state = 'exit_requested' WHERE task_id = 'task-03'")
-    assert monitor.look(1) == ["task-03 is exit_requested: call inbox"]
-    assert monitor.look(2) == []
+    assert monitor.due(1) == ["task-03 is exit_requested: call inbox"]
+    assert monitor.due(2) == []
 
 
 def test_a_claim_is_followed_to_the_id_a_cleared_conversation_has(
@@ -107,23 +107,23 @@ def test_a_claim_is_followed_to_the_id_a_cleared_conversation_has(
 ) -> None:
     """B05: the client keeps a monitor with the old id."""
     service.meet_client(store, "s1", client(os.getpid()))
-    assert monitor.look(0) == []
+    assert monitor.due(0) == []
     (moved,) = rebind(store, "s2", client(os.getpid()))
-    assert monitor.look(1) == []
+    assert monitor.due(1) == []
     message = service.send(store, "task-03", "go on")
     reported(store, moved)
     assert message in {each.id for each in service.unread(store, "task-03")}
-    assert any("call inbox" in line for line in monitor.look(2 + PATIENCE_S))
+    assert any("call inbox" in line for line in monitor.due(2 + PATIENCE_S))
 
 
 def test_a_session_whose_task_was_taken_is_told_so_and_no_more(
     monitor: Monitor, store: SqliteStore, claim: Claim
 ) -> None:
-    monitor.look(0)
+    monitor.due(0)
     service.fence(store, "task-03", epoch=claim.epoch)
-    assert monitor.look(1) == ["task-03 was taken from this session: write nothing more for it"]
+    assert monitor.due(1) == ["task-03 was taken from this session: write nothing more for it"]
     service.send(store, "task-03", "for the next one")
-    assert monitor.look(1000) == []
+    assert monitor.due(1000) == []
     assert monitor.tasks == frozenset()
 
 
@@ -139,7 +139,7 @@ def test_a_heartbeat_is_refreshed_before_it_is_stale_and_not_earlier(
 
     for old_s, is_kept in ((400, True), (481, False)):
         raw(store, f"UPDATE orchestration_tasks SET last_heartbeat = datetime('now', '-{old_s} seconds')")  # noqa: S608
-        monitor.look(0)
+        monitor.due(0)
         assert (age_s() > 300) == is_kept
 
 
@@ -147,21 +147,21 @@ def test_a_long_wait_looks_at_the_conductor_and_a_person_may_take_their_time(
     monitor: Monitor, store: SqliteStore, claim: Claim
 ) -> None:
     """D11."""
-    monitor.look(0)
+    monitor.due(0)
     reported(store, claim)
     limit_s = SETTINGS.waiting.timeout_s
-    assert monitor.look(1) == monitor.look(limit_s + 2) == []
+    assert monitor.due(1) == monitor.due(limit_s + 2) == []
     service.start_conducting(store, "conductor", other_is_alive=None, settings=SETTINGS)
-    assert monitor.look(2 * limit_s + 3) == []
+    assert monitor.due(2 * limit_s + 3) == []
     raw(
         store,
         "UPDATE orchestration_tasks SET last_heartbeat = datetime('now', '-1 hour') WHERE task_id = 'task-00'",
     )
-    assert monitor.look(3 * limit_s + 4) == [
+    assert monitor.due(3 * limit_s + 4) == [
         "task-03 is error: the conductor shows no life, call conductor_health"
     ]
     service.ask_human(store, "task-03", kind="verdict", subject_id=1, text="look at it")
-    assert monitor.look(4 * limit_s + 5) == []
+    assert monitor.due(4 * limit_s + 5) == []
 
 
 @dataclass
@@ -244,4 +244,4 @@ def test_a_bell_wakes_it_and_it_ends_with_its_client(
 @pytest.mark.parametrize("session", ["", "null", "stranger"])
 def test_nobody_is_woken_who_plays_no_task(store: SqliteStore, claim: Claim, session: str) -> None:
     service.send(store, "task-03", "mind the accents")
-    assert Monitor(HookContext(None, str(store.path)), session, store, SETTINGS).look(1000) == []
+    assert Monitor(HookContext(None, str(store.path)), session, store, SETTINGS).due(1000) == []

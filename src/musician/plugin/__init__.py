@@ -1,13 +1,13 @@
-"""Claude Code's plugin: its files, how they get to the client, and what they start beside the hooks.
+"""Claude Code's plugin: its files, their installation, and the programs that the client starts beside the hooks.
 
-The files are templates in ``template/``, because a hook must start in a few milliseconds: it names one interpreter and
-the folders it needs by their absolute paths, which only the installation knows. Where do we …
+The files are templates in ``template/``. A hook must start in a few milliseconds, so it names its interpreter and the
+folders it needs by absolute paths, which are known only at installation. Where do we …
 
-- say where an installation lies, and by which settings the client finds it? ``places``
-- make the files? ``rendering``
-- change somebody's settings and nothing else in them? ``settings_file``
+- say where an installation is, and by which settings the client finds it? ``places``
+- write the files? ``rendering``
+- change one entry of the client's settings and nothing else? ``settings_file``
 - install and uninstall? ``installation``
-- try whether every part answers? ``selfcheck``
-- tell a session in one line what it is? ``statusline``
+- check that every part answers? ``selfcheck``
+- show a session's task in one line? ``statusline``
 - wake an idle session? ``monitor``
 """

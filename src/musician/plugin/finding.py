@@ -1,4 +1,4 @@
-"""What one check found, and how to mend it."""
+"""The result of one check of ``plugin check`` or ``doctor``."""
 
 from enum import StrEnum
 
@@ -13,7 +13,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """``remedy`` is "" where nothing is to be mended."""
+    """What a check ``found``, and the ``remedy`` ("" if none is needed)."""
 
     check: str
     level: Level

@@ -1,9 +1,9 @@
-"""Installing and uninstalling: safe to repeat, and what was the user's stays the user's.
+"""Installs and uninstalls the plugin. Both can be repeated safely, and neither touches the user's own settings.
 
-Order: the files first, so that settings never name what is not there; the settings last, when everything that could
-be refused has been. Taking away goes the other way round. The record beside the files says what was made in which
-settings file, so that exactly that is taken away again; several configuration folders of the client may share one
-user's files.
+The files are written first and the settings last, so the settings never name files that are missing, and nothing is
+written if anything has to be refused. Uninstalling goes the other way round. A record beside the files says which
+entries were made in which settings file, so exactly these are removed again. Several configuration folders of the
+client may share the files of one user.
 """
 
 import json
@@ -23,17 +23,17 @@ STATUS_LINE: Keys = ("statusLine",)
 
 
 class StatusLine(StrEnum):
-    """Whose status line the settings have."""
+    """Whose status line the client's settings name."""
 
     OURS = "ours"
     KEPT = "kept"
-    """The user's own, which is never replaced."""
+    """It is the user's own and is never replaced."""
     NONE = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installed:
-    """``is_new``: something was changed."""
+    """``is_new`` is true if anything was changed."""
 
     is_new: bool
     status_line: StatusLine
@@ -42,7 +42,10 @@ class Installed:
 def install(
     installation: Installation, program: PluginRuntime, *, with_status_line: bool = False
 ) -> Installed:
-    """Make the files and tell the client of them. :class:`SettingsUnreadable` before anything is written."""
+    """Write the files and add them to the client's settings.
+
+    Raises :class:`SettingsUnreadable` before anything is written.
+    """
     settings = SettingsFile.read(installation.settings)
     before = settings.text
     made: list[Keys] = []
@@ -61,7 +64,10 @@ def install(
 
 
 def uninstall(installation: Installation) -> bool:
-    """Take away exactly what :func:`install` made, and the files with the last settings; whether there was anything."""
+    """Remove what :func:`install` made in these settings, and the files if no other settings use them.
+
+    Returns whether there was anything to remove.
+    """
     settings = SettingsFile.read(installation.settings)
     record = _recorded(installation)
     made = [tuple(keys) for keys in record.pop(str(installation.settings), [])]
@@ -76,7 +82,7 @@ def uninstall(installation: Installation) -> bool:
         return any(found)
     was_there = installation.folder.exists()
     shutil.rmtree(installation.folder, ignore_errors=True)
-    with suppress(OSError):  # somebody else's is in it
+    with suppress(OSError):  # the folder holds something else
         installation.folder.parent.rmdir()
     return any(found) or was_there
 
@@ -88,7 +94,7 @@ def is_installed(installation: Installation) -> bool:
 
 
 def status_line_command(installation: Installation, program: PluginRuntime) -> str:
-    """What the client's shell runs for the status line."""
+    """Return the shell command that prints the status line."""
     python, boot = shell_word(program.python), shell_word(str(installation.plugin / "boot.py"))
     return f"{python} -I -S -X utf8 {boot} statusline"
 
@@ -102,7 +108,7 @@ def _members(installation: Installation) -> Iterable[tuple[Keys, object]]:
 def _add_status_line(
     settings: SettingsFile, installation: Installation, program: PluginRuntime
 ) -> StatusLine:
-    """Offered, never forced: one of the user's own stays."""
+    """Set our status line, unless the user has one of their own."""
     if settings.get(STATUS_LINE) is None or _has_line(settings, installation) is StatusLine.OURS:
         command = status_line_command(installation, program)
         settings.put(STATUS_LINE, {"type": "command", "command": command})
@@ -125,12 +131,12 @@ def _write_back(settings: SettingsFile, *, has_made: bool) -> None:
         settings.save()
         return
     settings.path.unlink(missing_ok=True)
-    with suppress(OSError):  # the user has something there
+    with suppress(OSError):  # the folder holds files of the user's
         settings.path.parent.rmdir()
 
 
 def _forget_marketplace(installation: Installation) -> None:
-    """The client has noted our folder among those it knows; a note on a folder that is gone is a riddle to its user."""
+    """Remove our folder from the client's own list of marketplaces, where it would be an error once it is gone."""
     try:
         known = SettingsFile.read(installation.config_dir / "plugins" / "known_marketplaces.json")
         keys = (installation.marketplace,)
@@ -142,7 +148,7 @@ def _forget_marketplace(installation: Installation) -> None:
 
 
 def _recorded(installation: Installation) -> dict[str, Any]:
-    """Which objects were made, by settings file; nothing where the record is lost or torn."""
+    """Return the entries that were made, by settings file; an empty record if it is lost or damaged."""
     try:
         record = json.loads(installation.record.read_bytes())
     except (OSError, ValueError):

@@ -1,12 +1,12 @@
-"""Wakes an idle session when its conductor has spoken: one line on standard output, a pointer and no more (D11, D12).
+"""Wakes an idle session when its conductor has written, with one line on standard output (D11, D12).
 
-Claude Code starts it when the skill is invoked and hands each line to the session. It delivers nothing: what wakes a
-session this way has no authority, so it says only where to look, and the hooks that see the session awake deliver. A
-session that is at work is left to them; it is told here only of what they have not delivered within ``PATIENCE_S``,
-as in one long tool call or after an interruption.
+Claude Code starts the monitor when the skill is invoked, and passes each of its lines to the session. The client gives
+such a line no authority, so it only points to the inbox; the hooks deliver the message once the session is awake. A
+session that is working gets its messages from the hooks. The monitor reports one of them only if they have not
+delivered it within ``PATIENCE_S``, as during a long tool call or after an interruption.
 
-It is the watcher of such a session: it refreshes the heartbeat, for it lives exactly as long as the client does, and
-follows a claim to the id that ``/clear`` gave the conversation.
+The monitor is the session's watcher: it lives as long as the client, so it refreshes the heartbeat, and it follows the
+claim when ``/clear`` gives the conversation a new id.
 """
 
 import os
@@ -31,23 +31,24 @@ from musician.protocol.values import dataclass
 from musician.store.port import Store
 
 PATIENCE_S = 60.0
-"""How long a session at work is left to its hooks before it is told here."""
+"""How long the hooks of a working session may take to deliver before the monitor reports."""
 
 POLL_S = 5.0
-"""How often it looks by itself."""
+"""How often it checks the database if nothing wakes it."""
 
 _INIT = 1
-"""Whose child it is when its client had ended before it began."""
+"""The parent's pid if the client ended before the monitor began."""
 
 _CALLING = VERDICTS | {State.EXIT_REQUESTED}
-"""States that the conductor sets and a session has to act on."""
+"""The states that the conductor sets and that a session has to act on."""
 
 
 @dataclass(slots=True, kw_only=True)
-class _Told:
-    """What is known of one task: the state when it was last looked at, and what the session was told.
+class _Watched:
+    """One task as it was at the last check, and what the session was told of it.
 
-    ``is_called``: the conductor has set a state that the session has not heard of. ``new_since_s``: something is.
+    ``is_called`` is true if the conductor has set a state that the session was not told of. ``new_since_s`` is when
+    something new was seen first, ``message_id`` the newest message that the session was told of.
     """
 
     state: str
@@ -59,28 +60,28 @@ class _Told:
 
 @dataclass(slots=True)
 class Monitor:
-    """Looks for one session; ``session_id`` is the one it was started for."""
+    """Watches the tasks of one session; ``session_id`` is the session it was started for."""
 
     context: HookContext
     session_id: str
     store: Store
     settings: Settings
-    _told: dict[str, _Told] = field(default_factory=dict)
+    _watched: dict[str, _Watched] = field(default_factory=dict)
 
-    def look(self, now_s: float) -> list[str]:
-        """The lines that are due. ``now_s`` is any clock that only goes forward."""
+    def due(self, now_s: float) -> list[str]:
+        """Check the session's tasks and return the lines that are due. ``now_s`` is of any monotonic clock."""
         self.context.look(service.current_session(self.store, self.session_id))
         held = [each for each in self.context.held if each.task_id != CONDUCTOR]
-        lost = [self._lost(each) for each in held if each.task_id in self._told and not each.is_live]
+        lost = [self._lost(each) for each in held if each.task_id in self._watched and not each.is_live]
         live = [each for each in held if each.is_live]
-        for task_id in self._told.keys() - {each.task_id for each in live}:
-            del self._told[task_id]
+        for task_id in self._watched.keys() - {each.task_id for each in live}:
+            del self._watched[task_id]
         return [line for line in [*lost, *(self._about(each, now_s) for each in live)] if line]
 
     @property
     def tasks(self) -> frozenset[str]:
-        """What the session had when it was looked at last."""
-        return frozenset(self._told)
+        """The ids of the session's tasks at the last check."""
+        return frozenset(self._watched)
 
     @staticmethod
     def _lost(held: Held) -> str:
@@ -89,18 +90,18 @@ class Monitor:
         return f"{held.task_id} was taken from this session: write nothing more for it"
 
     def _about(self, held: Held, now_s: float) -> str:
-        told = self._told.setdefault(held.task_id, _Told(state=held.state))
+        task = self._watched.setdefault(held.task_id, _Watched(state=held.state))
         self._keep_alive(held)
-        if held.state != told.state:
-            told.state, told.is_called, told.waits_since_s = held.state, held.state in _CALLING, None
+        if held.state != task.state:
+            task.state, task.is_called, task.waits_since_s = held.state, held.state in _CALLING, None
         newest = self._newest(held) if held.undelivered else 0
-        if not told.is_called and newest <= told.message_id:
-            told.new_since_s = None  # nothing, or the hooks were here first
-            return self._mind_the_wait(held, told, now_s)
-        told.new_since_s = now_s if told.new_since_s is None else told.new_since_s
-        if held.state == State.WORKING and now_s < told.new_since_s + PATIENCE_S:
+        if not task.is_called and newest <= task.message_id:
+            task.new_since_s = None  # nothing is new, or the hooks have delivered it
+            return self._check_conductor(held, task, now_s)
+        task.new_since_s = now_s if task.new_since_s is None else task.new_since_s
+        if held.state == State.WORKING and now_s < task.new_since_s + PATIENCE_S:
             return ""
-        told.is_called, told.new_since_s, told.message_id = False, None, max(newest, told.message_id)
+        task.is_called, task.new_since_s, task.message_id = False, None, max(newest, task.message_id)
         about = f"message {newest}, " if newest else ""
         return f"{held.task_id} is {held.state}: {about}call inbox"
 
@@ -115,15 +116,15 @@ class Monitor:
         if heartbeat_status(held.heartbeat_age_s, self.settings) is not HeartbeatStatus.OK:
             service.beat(self.store, self._claim(held))
 
-    def _mind_the_wait(self, held: Held, told: _Told, now_s: float) -> str:
-        """Once in a wait that takes too long, whether anybody is there to answer it; a person may take their time."""
+    def _check_conductor(self, held: Held, task: _Watched, now_s: float) -> str:
+        """Return a line if a wait has timed out and the conductor is gone. A wait for a person never times out."""
         if held.state not in WAITING:
-            told.waits_since_s = None
+            task.waits_since_s = None
             return ""
-        told.waits_since_s = now_s if told.waits_since_s is None else told.waits_since_s
-        if now_s - told.waits_since_s < self.settings.waiting.timeout_s:
+        task.waits_since_s = now_s if task.waits_since_s is None else task.waits_since_s
+        if now_s - task.waits_since_s < self.settings.waiting.timeout_s:
             return ""
-        told.waits_since_s = now_s
+        task.waits_since_s = now_s
         seen = service.observe(self.store, self._claim(held), awaiting_id=None)
         gone = heartbeat_status(seen.conductor_age_s, self.settings) is HeartbeatStatus.STALE
         if seen.waits_for_human or not gone:
@@ -131,8 +132,8 @@ class Monitor:
         return f"{held.task_id} is {held.state}: the conductor shows no life, call conductor_health"
 
 
-def program(argv: Sequence[str]) -> int:  # noqa: ARG001  # as the hooks are called
-    """Print a line whenever the session of the environment is called for, until its client ends. Always 0."""
+def program(argv: Sequence[str]) -> int:  # noqa: ARG001  # the signature of the hooks' programs
+    """Print the lines for the session that the environment names, until its client ends. Always returns 0."""
     session_id = session_of(os.environ.get("CLAUDE_CODE_SESSION_ID"))
     context = find_database(os.environ, os.getcwd())
     if session_id is None or context is None or not context.exists:
@@ -157,10 +158,13 @@ def _watch(monitor: Monitor, client: Parent) -> None:
 
 
 def _look(monitor: Monitor) -> frozenset[str]:
-    """Print what is due; the tasks that are the session's now."""
+    """Print the lines that are due and return the session's tasks."""
     try:
-        lines = monitor.look(time.monotonic())
-    except (MusicianError, apsw.Error) as error:  # locked, or lost between two looks: look again
+        lines = monitor.due(time.monotonic())
+    except (
+        MusicianError,
+        apsw.Error,
+    ) as error:  # the database is locked, or a claim was lost meanwhile: try again
         sys.stderr.write(f"musician monitor: {error}\n")
         lines = []
     for line in lines:

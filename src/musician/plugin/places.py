@@ -1,13 +1,13 @@
-"""Where an installation lies and by which settings Claude Code finds it.
+"""Says where an installation is and by which settings Claude Code finds it.
 
-The client knows a plugin by its marketplace, a folder that its settings name; it reads the plugin in place, offline,
-and needs no command of its own to be told. Each scope has one folder and one settings file:
+The client finds a plugin through its marketplace, a folder that the settings name. It reads the plugin in place and
+offline, and none of its own commands is needed. Each scope has one folder and one settings file:
 
 - *user*: the user's data folder and settings, for every session of this user;
-- *project*: the repository's ``.musician/`` and its local settings, which nobody commits, because they name paths of
-  this machine. The client reads them once the user has said that the folder is trusted.
+- *project*: the repository's ``.musician/`` and its local settings. They are not committed, because they hold paths of
+  this machine. The client reads them only if the user has marked the folder as trusted.
 
-A marketplace's name is known to the client once for all projects, so a project's names its own folder.
+The client keeps one list of marketplace names for all projects, so a project's marketplace has a name of its own.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installation:
-    """``folder`` is the marketplace, ``settings`` the client's file, ``config_dir`` the client's own folder."""
+    """``folder`` is the marketplace, ``settings`` the client's settings file, ``config_dir`` the client's folder."""
 
     scope: Scope
     folder: Path
@@ -40,12 +40,12 @@ class Installation:
 
     @property
     def plugin(self) -> Path:
-        """What `claude --plugin-dir` takes."""
+        """The plugin's folder, as `claude --plugin-dir` takes it."""
         return self.folder / "plugin"
 
     @property
     def record(self) -> Path:
-        """What the installation made in which settings file."""
+        """The file that says which entries the installation made in which settings file."""
         return self.folder / "installed.json"
 
     @property
@@ -54,7 +54,7 @@ class Installation:
 
 
 def for_user(environ: Mapping[str, str]) -> Installation:
-    """The user's installation; the variables are those that the client and the desktop standards use."""
+    """Return the user's installation, by the variables of the client and of the XDG standard."""
     home = Path(environ.get("HOME") or Path.home())
     data = environ.get("XDG_DATA_HOME", "")
     config_dir = _config_dir(environ, home)
@@ -68,7 +68,7 @@ def for_user(environ: Mapping[str, str]) -> Installation:
 
 
 def for_project(root: Root, environ: Mapping[str, str]) -> Installation:
-    """The installation of one repository."""
+    """Return the installation of one repository."""
     digest = hashlib.blake2b(os.fsencode(root.path), digest_size=_DIGEST_BYTES).hexdigest()
     return Installation(
         scope=Scope.PROJECT,

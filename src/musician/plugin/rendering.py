@@ -1,14 +1,14 @@
-"""From the packaged templates to a folder that Claude Code reads: paths filled in, each file whole or not at all.
+"""Renders the packaged templates into a folder that Claude Code reads. Each file is written whole or not at all.
 
-A template's ``{{name}}`` is a fact of this machine; ``{{name:shell}}`` is the same as one word of a shell, for what the
-client starts through one. Facts are filled into the strings of a JSON document, not into its text, so that no quote,
-dollar sign or letter of a path can change what a file says (B09). The client fills in ``${name}`` itself wherever a
-program is named, and knows no way to escape it: an interpreter with that in its path is refused.
+``{{name}}`` in a template is replaced by a fact of this machine, ``{{name:shell}}`` by the same fact quoted for a
+shell. In JSON, facts are filled into the parsed strings and not into the text, so no quote or dollar sign of a path can
+change the meaning of a file (B09). The client expands ``${name}`` in every command and offers no escape for it, so an
+interpreter with that in its path is refused.
 
-The interpreter is the one that ours was made from, not ours: it starts faster, and it is still there when somebody
-has removed the virtual environment. What starts a hook looks whether there is anything to ask, and whether all is
-there: a shell, which is on every machine and costs a millisecond. Rendering again writes only what is different and
-removes what no longer belongs; sessions that run meanwhile find the old file or the new one.
+The interpreter is the base interpreter of our virtual environment: it starts faster, and it still exists when the
+environment has been removed. A hook is started through a shell script, because a shell is on every machine and costs a
+millisecond: the script checks whether there is anything to ask, and whether all files exist. Rendering again writes
+only files that differ and removes those that no longer belong. Running sessions find either the old file or the new.
 """
 
 import json
@@ -29,20 +29,21 @@ from musician.protocol.errors import TreeNotReady
 from musician.protocol.values import dataclass
 
 TEMPLATE = Path(__file__).parent / "template"
-_PLACE = re.compile(r"\{\{([a-z_]+)(:shell)?\}\}")
+_PLACEHOLDER = re.compile(r"\{\{([a-z_]+)(:shell)?\}\}")
 _CONSTANT = re.compile(r"^(PACKAGES|VERSION)\b.*$", re.MULTILINE)
 _UNWRITABLE = re.compile("[\\x00-\\x1f\\x7f\\ud800-\\udfff]")
-"""Control characters, and bytes of a path that are no UTF-8: what JSON or a shell line cannot carry."""
+"""Control characters, and bytes of a path that are not UTF-8: neither JSON nor a shell line can hold them."""
 _KEPT = ("installed.json",)
 _NEEDED = ("musician", "apsw")
-"""What a hook imports beside the standard library."""
+"""The packages that a hook imports beside the standard library."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginRuntime:
-    """What of this machine runs the plugin. ``python`` runs the boot file, ``program_python`` the whole program.
+    """The programs and folders of this machine that run the plugin.
 
-    ``packages`` are the folders of what a hook imports, each within a folder of Python's search path.
+    ``python`` runs the boot file, ``program_python`` the command line. ``packages`` are the folders of the packages
+    that a hook imports.
     """
 
     python: str
@@ -52,7 +53,7 @@ class PluginRuntime:
 
 
 def this_program() -> PluginRuntime:
-    """The one that is running now."""
+    """Return the runtime of the program that is running now."""
     own = os.path.abspath(sys.executable)
     base = os.path.abspath(getattr(sys, "_base_executable", None) or own)
     return PluginRuntime(
@@ -72,7 +73,10 @@ def _folder_of(name: str) -> str:
 
 
 def render(installation: Installation, program: PluginRuntime) -> tuple[str, ...]:
-    """Make the folder; the files that were written, relative to it. :class:`TreeNotReady` if it cannot be."""
+    """Write the folder and return the files that were written, relative to it.
+
+    Raises :class:`TreeNotReady` if it cannot be written.
+    """
     wanted = _wanted(installation, program)
     try:
         written = tuple(path for path, data in wanted.items() if _write(installation.folder / path, data))
@@ -87,7 +91,7 @@ def render(installation: Installation, program: PluginRuntime) -> tuple[str, ...
 
 
 def outdated(installation: Installation, program: PluginRuntime) -> tuple[str, ...]:
-    """The files that are not as this program would write them."""
+    """Return the files that differ from what this program would write."""
     wanted = _wanted(installation, program)
     return tuple(path for path, data in wanted.items() if not _has(installation.folder / path, data))
 
@@ -110,7 +114,7 @@ def _wanted(installation: Installation, program: PluginRuntime) -> dict[str, byt
 
 
 def _files() -> Iterator[str]:
-    """The template's files, relative to it."""
+    """Yield the template's files, relative to its folder."""
     for folder, folders, names in os.walk(TEMPLATE):
         folders[:] = sorted(name for name in folders if name != "__pycache__")
         for name in sorted(names):
@@ -130,10 +134,10 @@ def _filled(path: Path, facts: Mapping[str, str], program: PluginRuntime) -> byt
 
 
 def _fill(value: Any, facts: Mapping[str, str]) -> Any:
-    """A JSON value with its facts; a name that is none is a defect of the template and raises KeyError."""
+    """Fill the facts into a JSON value. An unknown name is a defect of the template and raises KeyError."""
     match value:
         case str():
-            return _PLACE.sub(
+            return _PLACEHOLDER.sub(
                 lambda found: shell_word(facts[found[1]]) if found[2] else facts[found[1]], value
             )
         case list():
@@ -144,12 +148,12 @@ def _fill(value: Any, facts: Mapping[str, str]) -> Any:
 
 
 def shell_word(text: str) -> str:
-    """One word of a shell, in which the client finds no ``${name}`` to fill in either."""
+    """Quote ``text`` for a shell, and so that the client finds no ``${name}`` in it to expand."""
     return shlex.quote(text).replace("${", "$''{")
 
 
 def _write(path: Path, data: bytes) -> bool:
-    """Whether it had to be written."""
+    """Write the file if it differs; return whether it did."""
     if _has(path, data):
         return False
     write_whole(path, data)
@@ -164,7 +168,7 @@ def _has(path: Path, data: bytes) -> bool:
 
 
 def _sweep(folder: Path, wanted: set[str]) -> None:
-    """Remove what an older version left."""
+    """Remove the files that an older version left."""
     for here, _, names in os.walk(folder, topdown=False):
         for name in names:
             if str(Path(here, name).relative_to(folder)) not in wanted:

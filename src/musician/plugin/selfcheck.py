@@ -1,8 +1,8 @@
-"""Does every part of an installation answer? Dead hooks are silent ones, so they are called, not looked at (B09).
+"""Checks that every part of an installation answers. A dead hook makes no noise, so each is called (B09).
 
-Each part is started as the client would start it, from the files the client reads, with a sample session that owns a
-task in a database made for the occasion; nothing of the user's is touched. A hook that should speak must speak: one
-that lets everything pass is as dead as one that does not start.
+Each part is started as the client starts it, from the files that the client reads, for a sample session that owns a
+task in a temporary repository; nothing of the user's is touched. Some hooks must refuse the sample: a hook that lets
+everything pass is as broken as one that does not start.
 """
 
 import json
@@ -37,7 +37,7 @@ _REINSTALL = "run `musician plugin install` again"
 
 
 class _Dead(Exception):
-    """What a part did instead of its work."""
+    """A part does not work. The text says what it did instead."""
 
 
 Answer = Mapping[str, Any]
@@ -78,7 +78,7 @@ _SAMPLES: dict[str, Mapping[str, object]] = {
     "SessionEnd": {"reason": "other"},
     "Stop": {"stop_hook_active": False, "last_assistant_message": "", "background_tasks": []},
 }
-"""What the client says of each event, beside the keys all have."""
+"""The client's input for each event, beside the keys that all events have."""
 
 _MUST: dict[str, tuple[str, Callable[[Answer], bool]]] = {
     "SessionStart": ("name the session", lambda answer: _SESSION in _specific(answer, "additionalContext")),
@@ -89,7 +89,7 @@ _MUST: dict[str, tuple[str, Callable[[Answer], bool]]] = {
 
 
 def check_plugin(installation: Installation, program: PluginRuntime) -> Iterator[Finding]:
-    """One finding to a part; where the files are not there, only that."""
+    """Yield one finding for each part; only one in all if the files do not exist."""
     if not installation.plugin.is_dir():
         found = f"there is nothing at {installation.plugin}"
         yield Finding(check="plugin", level=Level.FAIL, found=found, remedy="run `musician plugin install`")
@@ -146,7 +146,7 @@ def _tried(check: str, attempt: Callable[[], str]) -> Finding:
 
 
 class _Sample:
-    """A repository in which the sample session works on a task, and the parts that are called there."""
+    """A temporary repository in which a sample session owns a task, and the parts that are called there."""
 
     def __init__(self, installation: Installation, folder: Path) -> None:
         self._plugin, self._folder = installation.plugin, folder
@@ -159,7 +159,7 @@ class _Sample:
             service.claim(store, _TASK, _SESSION, settings=Settings())
         finally:
             store.close()
-        # Ours without what would tell a part of another session.
+        # Our environment, without the variables that would name another session.
         ours = {
             name: value for name, value in os.environ.items() if not name.startswith(("CLAUDE", "MUSICIAN_"))
         }
@@ -187,8 +187,8 @@ class _Sample:
         return [word.replace("${CLAUDE_PLUGIN_ROOT}", str(self._plugin)) for word in words]
 
     def hook(self, event: str, part: Part) -> str:
-        """Call it with its sample; what it did."""
-        said = {
+        """Call a hook with its sample input, and say how it answered."""
+        event_input = {
             "session_id": _SESSION,
             "transcript_path": str(self._folder / "transcript.jsonl"),
             "cwd": str(self._folder),
@@ -198,7 +198,7 @@ class _Sample:
         try:
             done = subprocess.run(
                 self._argv(part),
-                input=json.dumps(said).encode(),
+                input=json.dumps(event_input).encode(),
                 cwd=self._folder,
                 env=self._env,
                 capture_output=True,
@@ -216,7 +216,7 @@ class _Sample:
         return "answers" if answer else "lives"
 
     def server(self, part: Part) -> str:
-        """It answers the client's first question, and ends with it."""
+        """Check that a server answers the client's first request, and ends when its input does."""
         with tempfile.TemporaryFile() as log:
             try:
                 process = subprocess.Popen(
@@ -239,9 +239,9 @@ class _Sample:
 
 
 def _read_answer(event: str, done: "subprocess.CompletedProcess[bytes]") -> Answer:
-    told = one_line(done.stderr.decode(errors="replace"), _MOST_SAID_CHARS)
-    if done.returncode or told:
-        raise _Dead(f"ends with {done.returncode}" + (f" ({told})" if told else ""))
+    complaint = one_line(done.stderr.decode(errors="replace"), _MOST_SAID_CHARS)
+    if done.returncode or complaint:
+        raise _Dead(f"ends with {done.returncode}" + (f" ({complaint})" if complaint else ""))
     if not done.stdout.strip():
         return {}
     try:
@@ -268,10 +268,10 @@ def _converse(process: "subprocess.Popen[bytes]") -> str:
         raise _Dead(f"does not answer within {_SERVER_LIMIT_S:.0f} s")
     try:
         answer = json.loads(process.stdout.readline())
-        told = answer["result"]["serverInfo"]
+        server = answer["result"]["serverInfo"]
     except (ValueError, KeyError, TypeError) as error:
         raise _Dead("gives no answer that the client would take") from error
     with suppress(BrokenPipeError):
         process.stdin.close()
     process.wait(_SERVER_LIMIT_S)
-    return f"answers as {told.get('name')} {told.get('version')}"
+    return f"answers as {server.get('name')} {server.get('version')}"

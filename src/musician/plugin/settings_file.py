@@ -1,13 +1,13 @@
-"""A settings file of somebody else's, changed in one place and kept byte for byte in all others.
+"""Edits single entries of another program's settings file, and keeps every other byte of it.
 
-Theory. Claude Code's settings are JSON objects that people write by hand, and that other programs write too. To read
-one and write it anew would lose its order, its spacing and its numbers' spelling, so an edit is a change of text: a
-member goes in behind the last one, in the file's own layout, and taking it out again leaves the very bytes that were
-there. What was made on the way to a member (the objects around it, the file itself) is returned by :meth:`put`, and
-:meth:`take` removes exactly that again once it has become empty.
+Theory. Claude Code's settings are JSON objects that people, and other programs, write. Parsing one and writing it anew
+would lose its order, its spacing and the spelling of its numbers. So an edit changes the text: a new member is inserted
+after the last one in the file's own layout, and removing it restores the bytes that were there before. :meth:`put`
+returns what it had to create on the way to a member (the objects around it, the file itself), and :meth:`take` removes
+exactly that again once it is empty.
 
-It knows nothing of what settings mean. It refuses what is no JSON object, with the line, and then nothing is written
-(B09). A link is followed, the file's rights are kept, and a reader sees the old file or the new one, never a part.
+The meaning of settings is not known here. A file that is not a JSON object is refused, with the line, before anything
+is written (B09). Links are followed, the file's permissions are kept, and a reader never sees a partial file.
 """
 
 import json
@@ -22,7 +22,7 @@ from musician.protocol.errors import SettingsUnreadable
 from musician.protocol.values import dataclass
 
 Keys = tuple[str, ...]
-"""Keys from the outermost object inwards."""
+"""The path of a member: keys from the outermost object inwards."""
 
 _BLANK = " \t\r\n"
 _INDENT = "  "
@@ -33,7 +33,7 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Member:
-    """Where ``"key": value`` stands in the text."""
+    """The position of ``"key": value`` in the text."""
 
     key: str
     start: int
@@ -50,7 +50,10 @@ class SettingsFile:
 
     @classmethod
     def read(cls, path: Path) -> "SettingsFile":
-        """:class:`SettingsUnreadable` where it is no JSON object; a missing or blank file is an empty one."""
+        """Read the file; a missing or blank one counts as empty.
+
+        Raises :class:`SettingsUnreadable` if it is not a JSON object.
+        """
         try:
             with path.open("rb") as file:
                 data = file.read(_MOST_BYTES + 1)
@@ -65,16 +68,16 @@ class SettingsFile:
         return found
 
     def get(self, keys: Keys) -> Any:
-        """The value at ``keys``, None where there is none."""
+        """Return the value at ``keys``, None if there is none."""
         value: Any = json.loads(self._body() or "{}")
         for key in keys:
             value = value.get(key) if isinstance(value, dict) else None
         return value
 
     def put(self, keys: Keys, value: object) -> tuple[Keys, ...]:
-        """Set one value. What had to be made for it, the outermost first; () for the file itself.
+        """Set one value, and return what had to be created for it, the outermost first; () stands for the file itself.
 
-        :class:`SettingsUnreadable` where something that is no object stands on the way.
+        Raises :class:`SettingsUnreadable` if a value on the path is not an object.
         """
         made: list[Keys] = []
         if not self._body():
@@ -93,7 +96,7 @@ class SettingsFile:
         return tuple(made)
 
     def take(self, keys: Keys, *, made: Sequence[Keys] = ()) -> bool:
-        """Remove one member, and of what was ``made`` for it everything that is empty then; whether it was there."""
+        """Remove one member, and the objects ``made`` for it that are empty then. Return whether it was there."""
         found = isinstance(self.get(keys[:-1]), dict) and self._remove(keys)
         for parent in sorted(made, key=len, reverse=True):
             if parent and self.get(parent) == {}:
@@ -102,11 +105,11 @@ class SettingsFile:
 
     @property
     def is_empty(self) -> bool:
-        """Nothing is set in it."""
+        """Whether nothing is set in the file."""
         return not json.loads(self._body() or "{}")
 
     def save(self) -> None:
-        """Write the file, through a link, with the rights it had."""
+        """Write the file. A link is followed, and the permissions are kept."""
         write_whole(Path(os.path.realpath(self.path)), self.text)
 
     def _body(self) -> str:
@@ -128,7 +131,7 @@ class SettingsFile:
             raise SettingsUnreadable(path=str(self.path), line=1, reason="this is no JSON object")
 
     def _object(self, keys: Keys) -> int:
-        """Where the object at ``keys`` opens."""
+        """Return the position at which the object at ``keys`` opens."""
         if not keys:
             return self.text.index("{")
         member = self._member(keys)
@@ -145,11 +148,11 @@ class SettingsFile:
         found = None
         for each in self._members(self._object(keys[:-1])):
             if each.key == keys[-1]:
-                found = each  # of two with one name the later counts, as for every reader
+                found = each  # if a key is repeated, the last one counts, as for every JSON reader
         return found
 
     def _members(self, opening: int) -> Iterator[_Member]:
-        """The members of the object that opens there, in order."""
+        """Yield the members of the object that opens at ``opening``, in order."""
         at = self._skip(opening + 1)
         while self.text[at] == '"':
             start = at
@@ -201,7 +204,7 @@ class SettingsFile:
         return "\r\n" if "\r\n" in self.text else "\n"
 
     def _indent(self) -> str:
-        """One step to the right, as the file's first member shows it."""
+        """Return the file's indentation, as its first member shows it."""
         shown = re.search(r'\{\r?\n([ \t]+)"', self.text)
         return shown[1] if shown else _INDENT
 
@@ -211,14 +214,14 @@ class SettingsFile:
 
 
 def _outer(before: str, depth: int) -> str:
-    """What :meth:`SettingsFile._insert` put behind an only member, told by what it put before it."""
+    """Return what :meth:`SettingsFile._insert` put after an only member, derived from what it put before it."""
     newline = "\r\n" if before.startswith("\r\n") else "\n"
     step, rest = divmod(len(before) - len(newline), depth)
     return before[:-step] if step > 0 and rest == 0 and before.startswith(newline) else ""
 
 
 def _gap(text: str, members: list[_Member], opening: int) -> str:
-    """What stands before a member in this object: a line of its own, or the same line."""
+    """Return the white space before a member of this object: a new line with its indentation, or a blank."""
     before = text[opening + 1 : members[0].start] if len(members) == 1 else None
     if before is None:
         before = text[members[-2].end : members[-1].start].replace(",", "")

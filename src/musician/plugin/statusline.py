@@ -1,8 +1,8 @@
-"""One line about a session: its task, the state, the context used, what it has not read (CLI-22).
+"""Prints a session's status line: its task, the state, the number of unread messages, the context used (CLI-22).
 
-Claude Code runs this whenever something changes, and gives it JSON on standard input; so it decides with one read of
-the database whether there is anything to say, as a hook does, and whatever goes wrong it prints nothing. What cannot be
-known is left out: a line that guesses would be believed.
+Claude Code runs this whenever something changes, with JSON on standard input. So it decides with one read of the
+database, as a hook does, whether there is anything to print, and prints nothing if anything goes wrong. Unknown values
+are left out: people would believe a guess.
 """
 
 import os
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 _MOST_BYTES = 4 * 1024 * 1024
 _PATIENCE_MS = 1000
 _UNREAD = os.path.join(os.path.dirname(__file__), "statusline.sql")
-"""The store's own query; its reader costs more than the whole line may."""
+"""The store's own query. The store's loader of queries would take longer than the whole line may."""
 _USED = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
-def program(argv: "Sequence[str]") -> int:  # noqa: ARG001  # as the hooks are called
-    """Print the line for the session that standard input describes; nothing for one that is no musician. Always 0."""
+def program(argv: "Sequence[str]") -> int:  # noqa: ARG001  # the signature of the hooks' programs
+    """Print the line for the session on standard input; nothing if it is not a musician's. Always returns 0."""
     try:
         sys.stdout.buffer.write(line_for(sys.stdin.buffer).encode())
         sys.stdout.flush()
-    except Exception as error:  # the client shows what it gets, and an error is no status
+    except Exception as error:  # the client shows whatever is printed, and an error is no status
         sys.stderr.write(f"musician statusline: {error}\n")
     return 0
 
 
 def line_for(stdin: "BinaryIO") -> str:
-    """The line with its newline, "" where there is nothing to say."""
+    """Return the line with its newline, "" if there is nothing to say."""
     from musician.hooks.event import as_event
     from musician.hooks.hook_context import find_database
 
@@ -43,10 +43,10 @@ def line_for(stdin: "BinaryIO") -> str:
         return ""
     try:
         context.look(event.session_id)
-        said = [_about(held, context) for held in context.live or context.held[-1:]]
-        if not said:
+        tasks = [_about(held, context) for held in context.live or context.held[-1:]]
+        if not tasks:
             return ""
-        return " · ".join([*said, *_context(event.raw, context)]) + "\n"
+        return " · ".join([*tasks, *_context(event.raw, context)]) + "\n"
     finally:
         context.close()
 
@@ -71,9 +71,9 @@ def _unread(database: str, task_id: str) -> int:
     return int(count)
 
 
-def _context(said: "Mapping[str, Any]", context: "HookContext") -> "list[str]":
-    """The context used, where the client tells numbers that can be true (D15, B28)."""
-    window = said.get("context_window")
+def _context(status: "Mapping[str, Any]", context: "HookContext") -> "list[str]":
+    """Return the context used, if the client's numbers are plausible (D15, B28)."""
+    window = status.get("context_window")
     usage = window.get("current_usage") if isinstance(window, dict) else None
     if not isinstance(window, dict) or not isinstance(usage, dict):
         return []
