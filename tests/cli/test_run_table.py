@@ -140,7 +140,7 @@ def test_a_frame_that_has_not_changed_is_not_drawn_again(
     assert capsys.readouterr().out == ""
     table.close()
     assert capsys.readouterr().out.count("\x1b[2K") > 3
-    assert Path(store.path).exists()
+    assert Path(store.name).exists()
 
 
 @pytest.mark.parametrize("width", [40, 80, 100])

@@ -6,6 +6,7 @@ The musicians are real; the conductor is the test.
 import os
 import signal
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -308,7 +309,7 @@ def test_without_a_place_for_a_bell_the_database_is_looked_at(
         monkeypatch.setenv(name, str(stage.hall))
     monkeypatch.setattr(bell, "_SHARED_TEMPORARY", str(stage.hall))
     with pytest.raises((PermissionError, FileNotFoundError)):
-        bell.Bell(stage.store.path, TASK)
+        bell.Bell(Path(stage.store.name), TASK)
     told = service.send(stage.store, TASK, "can you hear me?")
     heard = watch(stage, claimed, Settings(), until=i.MessageArrived)
     assert [given.message_id for given in heard if isinstance(given, i.MessageArrived)] == [told]

@@ -78,7 +78,7 @@ def test_one_of_twenty_processes_wins_each_of_fifty_rounds(open_store: Callable[
     tasks = [f"task-{number:02d}" for number in range(1, ROUNDS + 1)]
     for task_id in tasks:
         service.open_task(store, task_id, title="t", instruction_path="a.md")
-    with contenders(store.path) as crowd:
+    with contenders(Path(store.name)) as crowd:
         for task_id in tasks:
             for each in crowd:
                 each.tell(task_id)
@@ -128,7 +128,7 @@ def test_of_two_workers_that_look_in_the_same_moment_one_gets_the_dangerous_file
     plan = parse_plan(text, path="PLAN.md", read_file=lambda _: None)
     paths = {task.task_id: "a.md" for task in plan.tasks}
     service.lock_plan(store, plan, base_branch=None, base_commit="c", instructions=paths)
-    with contenders(store.path, count=2) as crowd:
+    with contenders(Path(store.name), count=2) as crowd:
         for pair in pairs:
             for each, task_id in zip(crowd, pair, strict=True):
                 each.tell(task_id)

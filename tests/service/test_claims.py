@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 import pytest
 
@@ -35,7 +36,7 @@ def fallbacks(store: Store) -> list[str]:
 
 def test_a_claim_makes_its_session_the_owner(store: Store, walk: Walk) -> None:
     walk(store, "task-01", State.WATCHING)
-    with Bell(store.path, "task-00") as bell:
+    with Bell(Path(store.name), "task-00") as bell:
         taken = claim(store, "a")
         assert bell.drain()
     assert taken.claim == Claim(task_id="task-01", session_id="a", epoch=1)
@@ -89,7 +90,7 @@ def test_a_blocked_claim_leaves_the_task_and_lets_the_session_end(store: Store, 
     """D4, D9."""
     walk(store, "task-01", State.WORKING, session_id="a")
     before = service.task_row(store, "task-01")
-    with Bell(store.path, "task-00") as bell:
+    with Bell(Path(store.name), "task-00") as bell:
         with pytest.raises(ClaimBlocked):
             claim(store, "b")
         assert bell.drain()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 import pytest
 
@@ -83,7 +84,7 @@ def test_the_conductors_own_row_and_fallback_rows_are_no_tasks(
 def test_a_verdict_is_bound_to_what_it_judged(store: Store, walk: Walk, state: State, verdict: State) -> None:
     walk(store, "task-01", state, session_id="a")
     judged = service.history_of(store, "task-01")[-1].message_id
-    with Bell(store.path, "task-01") as bell:
+    with Bell(Path(store.name), "task-01") as bell:
         message_id = service.judge(store, "task-01", verdict, "because", submission_id=judged)
         assert bell.drain()
     row = service.task_row(store, "task-01")
@@ -219,7 +220,7 @@ def test_an_exit_is_requested_of_any_active_task(
     claim = walk(store, "task-01", state)
     assert claim is not None
     unread = len(service.unread(store, "task-01"))
-    with Bell(store.path, "task-01") as bell:
+    with Bell(Path(store.name), "task-01") as bell:
         message_id = service.request_exit(store, "task-01", "please leave", urgent=urgent)
         assert bell.drain()
     assert service.task_row(store, "task-01").state is State.EXIT_REQUESTED
@@ -294,7 +295,7 @@ def test_a_task_is_fenced_and_then_taken_over(
 ) -> None:
     claim = walk(store, "task-01", state, session_id="a")
     assert claim is not None
-    with Bell(store.path, "task-01") as bell:
+    with Bell(Path(store.name), "task-01") as bell:
         assert service.fence(store, "task-01", epoch=1) == 2
         assert bell.drain()
     row = service.task_row(store, "task-01")
@@ -397,7 +398,7 @@ def test_the_reason_of_a_takeover_is_the_last_sessions_only(store: Store, walk: 
 def test_an_exited_task_is_reopened_for_its_next_session(store: Store, walk: Walk) -> None:
     """D1."""
     walk(store, "task-01", State.EXITED, session_id="a")
-    with Bell(store.path, "task-01") as bell:
+    with Bell(Path(store.name), "task-01") as bell:
         service.reopen(store, "task-01", "go on at step 2")
         assert bell.drain()
     row = service.task_row(store, "task-01")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 import pytest
 
@@ -80,7 +81,7 @@ def test_an_id_is_looked_up_exactly(store: Store, claim: Claim, task_id: str) ->
 
 @pytest.mark.parametrize("urgent", [True, False])
 def test_what_is_sent_wakes_its_task(store: Store, claim: Claim, urgent: bool) -> None:
-    with Bell(store.path, "task-03") as bell:
+    with Bell(Path(store.name), "task-03") as bell:
         service.send(store, "task-03", "look", urgent=urgent)
         assert bell.drain()
     kind = MessageType.EMERGENCY if urgent else MessageType.NOTE

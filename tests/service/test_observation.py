@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -106,7 +107,7 @@ def test_a_view_has_the_newest_question_that_nobody_has_answered(store: Store, w
 def test_what_waits_for_a_person_is_recorded_once(store: Store, walk: Walk) -> None:
     """D18."""
     walk(store, "task-01", State.NEEDS_REVIEW)
-    with Bell(store.path, "task-00") as bell:
+    with Bell(Path(store.name), "task-00") as bell:
         service.ask_human(store, "task-01", kind="review", subject_id=7, text="please look")
         assert bell.drain()
     service.ask_human(store, "task-01", kind="review", subject_id=7, text="please look, again")

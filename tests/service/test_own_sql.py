@@ -279,7 +279,7 @@ def test_more_rows_than_a_musician_has_reason_to_change_are_refused(working: Sto
 
 def test_the_conductor_wakes_for_a_raw_claim_and_message(store: Store, walk: Walk) -> None:
     walk(store, "task-03", State.WATCHING)
-    with Bell(store.path, CONDUCTOR) as bell:
+    with Bell(Path(store.name), CONDUCTOR) as bell:
         run(store, CLAIM)
         assert bell.drain()
         run(store, message("question"))

@@ -1,6 +1,7 @@
 """How an owner's claim ends (D1, sources "Terminal Write Atomicity")."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -57,7 +58,7 @@ def test_an_approved_completion_completes_the_task(store: Store, walk: Walk, res
     if resumes:
         service.resume(store, claim)
     assert service.approved_work(store, "task-01").said == submission(MessageType.COMPLETION, "TASK COMPLETE")
-    with Bell(store.path, "task-00") as bell:
+    with Bell(Path(store.name), "task-00") as bell:
         finish(store, claim)
         assert bell.drain()
     view = service.task_view(store, "task-01")

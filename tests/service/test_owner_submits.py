@@ -1,6 +1,7 @@
 """An owner's submissions and the evidence that they need (D7, D14, D16)."""
 
 from contextlib import closing
+from pathlib import Path
 
 import apsw
 import pytest
@@ -25,7 +26,7 @@ def test_a_submission_is_message_and_state_in_one(
 ) -> None:
     claim = at(walk, store, State.WORKING)
     evidence = verified(store, claim)
-    with Bell(store.path, "task-00") as bell:
+    with Bell(Path(store.name), "task-00") as bell:
         message_id = service.submit(
             store,
             claim,

@@ -1,5 +1,7 @@
 """The owner's verbs at work: write down, report, go on, ask."""
 
+from pathlib import Path
+
 import pytest
 
 from musician import service
@@ -148,7 +150,7 @@ def test_without_a_verdict_there_is_nothing_to_go_on_from(
 
 def test_a_question_keeps_the_state_and_reaches_the_conductor(store: Store, walk: Walk) -> None:
     claim = at(walk, store, State.WORKING)
-    with Bell(store.path, "task-00") as bell:
+    with Bell(Path(store.name), "task-00") as bell:
         message_id = service.ask(
             store, claim, "which one?", Entry(kind=EntryKind.QUESTION, text="which one?")
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 import pytest
 
@@ -75,7 +76,7 @@ def dependencies(store: Store) -> tuple[object, ...]:
 
 
 def test_locking_opens_every_task_with_its_instruction(store: Store) -> None:
-    with Bell(store.path, "task-00") as bell:
+    with Bell(Path(store.name), "task-00") as bell:
         assert lock(store, PLAN)
         assert bell.drain()
     rows = service.tasks_of(store, "greeter")

@@ -71,7 +71,7 @@ def test_opening_makes_no_file(tmp_path: Path) -> None:
 def test_what_was_created_can_be_opened_and_created_again(tmp_path: Path) -> None:
     for make in (create_store, open_store, create_store):
         store = make(tmp_path / "x.db")
-        assert store.path == tmp_path / "x.db"
+        assert Path(store.name) == tmp_path / "x.db"
         store.close()
 
 

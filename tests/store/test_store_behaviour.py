@@ -60,7 +60,7 @@ def test_what_a_block_wrote_is_there_for_every_connection(
 
 
 def test_a_block_that_raises_leaves_nothing_and_wakes_nobody(store: Store) -> None:
-    with Bell(store.path, "task-01") as bell:
+    with Bell(Path(store.name), "task-01") as bell:
         with pytest.raises(ZeroDivisionError):
             write_and_fail(store)
         assert not bell.drain()
@@ -73,7 +73,7 @@ def test_waiters_are_rung_after_the_commit_and_not_before(
     store: Store, open_store: Callable[[], Store]
 ) -> None:
     other = open_store()
-    with Bell(store.path, "task-01") as bell, Bell(store.path, "task-10") as another:
+    with Bell(Path(store.name), "task-01") as bell, Bell(Path(store.name), "task-10") as another:
         with store.write() as tx:
             say(tx, "task-01", "hello")
             tx.ring("task-01")
@@ -187,4 +187,4 @@ def test_closing_twice_is_harmless(store: Store) -> None:
 
 
 def test_the_store_knows_where_it_is(store: Store, tmp_path: Path) -> None:
-    assert tmp_path in store.path.parents
+    assert tmp_path in Path(store.name).parents

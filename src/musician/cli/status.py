@@ -72,7 +72,7 @@ def _print_all(app: App, *, everything: bool) -> None:
     ]
     if app.json:
         document = {
-            "database": str(app.store.path),
+            "database": app.store.name,
             "conductor": None if conductor is None else fields(conductor, heartbeat=_life(app, conductor)),
             "plans": [
                 {name: value for name, value in fields(plan).items() if name != "text"} for plan in plans
@@ -86,7 +86,7 @@ def _print_all(app: App, *, everything: bool) -> None:
         }
         show(app, document)
         return
-    lines(f"database: {app.store.path}")
+    lines(f"database: {app.store.name}")
     lines(f"conductor: {_conductor(app, conductor)}")
     if not tasks:
         lines("no tasks yet: lock a plan (musician plan lock PLAN.md) or add a task (musician task add)")

@@ -21,19 +21,23 @@ def database_path(name: str) -> Path:
 
 
 def open_store(
-    path: Path,
+    name: str | Path,
     *,
     named: bool = False,
     busy_timeout_s: float = DEFAULT_BUSY_TIMEOUT_S,
     told: Callable[[int | None], None] | None = None,
 ) -> Store:
-    """Open an existing database. ``named``: the user named this very path, so the remedy is another name.
+    """Open an existing database. ``named``: the user named it, so the remedy is another name.
 
     ``told`` hears of a wait that grows long, with the id of the process in the way if that is known.
     """
-    return SqliteStore.open(path, named=named, busy_timeout_s=busy_timeout_s, told=told)
+    return SqliteStore.open(_path_of(name), named=named, busy_timeout_s=busy_timeout_s, told=told)
 
 
-def create_store(path: Path, *, busy_timeout_s: float = DEFAULT_BUSY_TIMEOUT_S) -> Store:
+def create_store(name: str | Path, *, busy_timeout_s: float = DEFAULT_BUSY_TIMEOUT_S) -> Store:
     """Make the database if it is not there, and open it. Its folder must exist."""
-    return SqliteStore.create(path, busy_timeout_s=busy_timeout_s)
+    return SqliteStore.create(_path_of(name), busy_timeout_s=busy_timeout_s)
+
+
+def _path_of(name: str | Path) -> Path:
+    return name if isinstance(name, Path) else database_path(name)

@@ -11,7 +11,6 @@ alter rows of a transaction whose caller then judges what it changed.
 
 from collections.abc import Mapping, Set
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from musician.protocol.values import dataclass
@@ -79,8 +78,10 @@ class Tx(Protocol):
 class Store(Protocol):
     """An open database. Errors are :class:`DatabaseUnusable` with its ``kind``."""
 
-    path: Path
-    """Its file: what is shown, what a session must not touch, and what the ``sqlite3`` shell opens."""
+    @property
+    def name(self) -> str:
+        """What a person is shown, and the database's own shell opens: of a file, its path."""
+        ...
 
     @property
     def url(self) -> str:
@@ -96,6 +97,10 @@ class Store(Protocol):
 
     def ask(self, statement: str, *, most_rows: int, most_bytes: int) -> Answer:
         """Run one statement of somebody else's that only reads; :class:`StatementRefused` for any other (B11)."""
+        ...
+
+    def check(self) -> None:
+        """:class:`DatabaseUnusable` if what it keeps is damaged, by whatever its database can find out."""
         ...
 
     def broken(self) -> tuple[str, ...]:

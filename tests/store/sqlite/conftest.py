@@ -85,11 +85,11 @@ class Raw:
         self._ask = ASKING[tool]
 
     def __call__(self, sql: str) -> int:
-        return self._run(self._store.path, sql)
+        return self._run(Path(self._store.name), sql)
 
     def ask(self, query: str) -> list[tuple[object, ...]]:
         """What a query gives to the tool itself."""
-        return self._ask(self._store.path, query)
+        return self._ask(Path(self._store.name), query)
 
     def rows(self, sql: str) -> list[tuple[object, ...]]:
         assert isinstance(self._store, SqliteStore)

@@ -153,7 +153,7 @@ def test_who_is_killed_leaves_no_gap(store: Store, walk: Walk) -> None:
     walk(store, "task-01", State.WORKING)
     seq = service.newest_seq(store)
     killed = subprocess.run(
-        [sys.executable, "-c", KILLED, str(store.path)], timeout=HANG_S, check=False, capture_output=True
+        [sys.executable, "-c", KILLED, store.name], timeout=HANG_S, check=False, capture_output=True
     )
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     service.send(store, "task-01", "after")
@@ -172,7 +172,7 @@ def test_whoever_follows_while_many_write_misses_nothing(store: Store, walk: Wal
     begun = service.newest_seq(store)
 
     def write(number: int) -> None:
-        with closing(SqliteStore.open(store.path)) as own:
+        with closing(SqliteStore.open(Path(store.name))) as own:
             for each in range(25):
                 service.send(own, "task-01", f"{number}.{each}")
 

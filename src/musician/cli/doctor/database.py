@@ -11,7 +11,7 @@ from musician.plugin.finding import Finding
 from musician.processes.output import printable
 from musician.protocol.states import State
 from musician.service import guarded, kept_settings, open_tasks
-from musician.service.health import ahead_of_clock_s, check_integrity
+from musician.service.health import ahead_of_clock_s
 from musician.store.sqlite.faults import letting_go
 
 _MOST_TOLD = 20
@@ -26,7 +26,7 @@ _EARLIEST_YEAR_S = 1_704_067_200
 
 
 def soundness(app: App) -> Iterator[Finding]:
-    check_integrity(app.store)
+    app.store.check()
     yield ok(f"{app.database}, sound (SQLite {apsw.sqlite_lib_version()})")
 
 

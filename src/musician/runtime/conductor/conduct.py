@@ -193,7 +193,7 @@ class _Run:
                 group.cancel_scope.cancel()
         if not self._store.is_there():
             raise DatabaseUnusable(
-                path=str(self._store.path),
+                path=self._store.name,
                 kind="gone",
                 detail="the database was removed or replaced while the run was at work (git clean -ffdx does that)",
                 remedy="put it back, or `musician init` and run the plan again: it goes on from what is merged and"

@@ -220,7 +220,7 @@ def _environment(
         "MUSICIAN_SESSION": taken.claim.session_id,
         "MUSICIAN_EPOCH": str(taken.claim.epoch),
         "MUSICIAN_WORKED_BY": taken.worked_by,
-        "MUSICIAN_DB": str(store.path),
+        "MUSICIAN_DB": store.name,
         "MUSICIAN_ROOT": str(root.path),
         "MUSICIAN_TREE": str(tree.path),
         "MUSICIAN_SCRATCH": str(scratch),

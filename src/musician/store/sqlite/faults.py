@@ -13,18 +13,20 @@ import apsw
 from musician.protocol.errors import DatabaseUnusable
 from musician.store.sqlite.gate import GateTimeout
 
+_RESTORE = "restore it from a copy, or move it away and init anew"
+
 _KINDS: tuple[tuple[type[apsw.Error], str, str, str], ...] = (
     (
         apsw.NotADBError,
         "corrupt",
         "this is not a readable database",
-        "restore it from a copy, or move it away and init anew",
+        _RESTORE,
     ),
     (
         apsw.CorruptError,
         "corrupt",
         "the database is damaged",
-        "restore it from a copy, or move it away and init anew",
+        _RESTORE,
     ),
     (apsw.BusyError, "locked", "another program holds the write lock", "end that program, or try again"),
     (apsw.LockedError, "locked", "another program holds the write lock", "end that program, or try again"),
@@ -55,6 +57,12 @@ _KINDS: tuple[tuple[type[apsw.Error], str, str, str], ...] = (
         "the state is as it was; look at `musician status`",
     ),
 )
+
+
+def damaged(path: Path, found: str) -> DatabaseUnusable:
+    return DatabaseUnusable(
+        path=str(path), kind="corrupt", detail=f"the database is damaged ({found})", remedy=_RESTORE
+    )
 
 
 def spent(path: Path, table: str) -> DatabaseUnusable:

@@ -26,7 +26,7 @@ from musician.store import bell
 from musician.store.naming import url_of
 from musician.store.port import Answer, RowChange
 from musician.store.query import Command, Query, Row, Value
-from musician.store.sqlite.faults import as_unusable, gate_fault, spent, unreachable
+from musician.store.sqlite.faults import as_unusable, damaged, gate_fault, spent, unreachable
 from musician.store.sqlite.gate import TOLD_AFTER_S, Gate, GateTimeout
 from musician.store.sqlite.named import load_queries
 from musician.store.sqlite.texts import read_bytes, whole
@@ -177,6 +177,12 @@ class SqliteStore:
 
             return foreign.ask(connection, statement, most_rows=most_rows, most_bytes=most_bytes)
 
+    def check(self) -> None:
+        with self.read(), _FaultsOf(self.path):
+            found = self._connection.execute("PRAGMA quick_check(1)").get
+        if found != "ok":
+            raise damaged(self.path, str(found))
+
     def broken(self) -> tuple[str, ...]:
         from musician.store.sqlite.mending import broken
 
@@ -196,8 +202,12 @@ class SqliteStore:
             return self._gate.is_held, self._gate.holder()
 
     @property
+    def name(self) -> str:
+        return os.fspath(self.path)
+
+    @property
     def url(self) -> str:
-        return url_of(os.fspath(self.path))
+        return url_of(self.name)
 
     def is_there(self) -> bool:
         return self._identity_now() == self._identity

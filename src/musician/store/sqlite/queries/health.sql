@@ -1,9 +1,5 @@
 -- Whether the database is sound.
 
--- name: quick_check
--- One row "ok", or a row for each fault (the first 100).
-PRAGMA quick_check(100);
-
 -- name: ahead_of_clock_s
 -- How far the newest time that anything was written with lies after the database's own; 0 if it does not.
 SELECT max(0, coalesce(max(at_s), 0) - unixepoch('now')) AS ahead_s
