@@ -50,15 +50,18 @@ class PlanTrees(Protocol):
         """Where a claim works; the tree is made if it is not there."""
         ...
 
-    def try_merge(self, task: TaskSpec, commit: str | None) -> merge.Trial:
-        """Merge without moving the plan's branch; what came of it lies in a tree with all the plan gives trees."""
+    def try_merge(self, task: TaskSpec, commit: str | None, *, onto: str | None, number: int) -> merge.Trial:
+        """Merge without moving the plan's branch; what came of it lies in a tree with all the plan gives trees.
+
+        ``onto`` is another trial's commit, by default what is merged. Of the trees there is one of each ``number``.
+        """
         ...
 
     def accept(self, trial: merge.Merged) -> None:
         """Move the plan's branch to what was tried; :class:`TreeNotReady` if it is not where the trial began."""
         ...
 
-    def drop_trial(self) -> None: ...
+    def drop_trial(self, number: int) -> None: ...
 
     def lay_out(self, task_id: str, tree_id: str, *, at: Path) -> str:
         """Put what was submitted where nothing of the task's own is touched; the commit that its work began at."""
@@ -120,7 +123,7 @@ class GitPlanTrees:
     def open(self, task: TaskSpec, claim: Claim) -> Path:
         return open_tree(self.root, task, claim, plan_id=self.plan.plan_id, base=self.base).path
 
-    def try_merge(self, task: TaskSpec, commit: str | None) -> merge.Trial:
+    def try_merge(self, task: TaskSpec, commit: str | None, *, onto: str | None, number: int) -> merge.Trial:
         trial = merge.trial_merge(
             self.root,
             plan_id=self.plan.plan_id,
@@ -128,6 +131,8 @@ class GitPlanTrees:
             title=task.title,
             base=self.base,
             commit=commit,
+            onto=onto,
+            number=number,
         )
         if isinstance(trial, merge.Merged):
             give(self.root, trial.tree_path, copy=task.copy, share=task.share)
@@ -136,8 +141,8 @@ class GitPlanTrees:
     def accept(self, trial: merge.Merged) -> None:
         merge.accept_merge(self.root, self.plan.plan_id, trial.commit, trial.onto)
 
-    def drop_trial(self) -> None:
-        merge.drop_trial(self.root, self.plan.plan_id)
+    def drop_trial(self, number: int) -> None:
+        merge.drop_trial(self.root, self.plan.plan_id, number)
 
     def lay_out(self, task_id: str, tree_id: str, *, at: Path) -> str:
         tip = self._git.commit_id(self._branch(task_id)) or self._git.head()
@@ -174,4 +179,5 @@ class GitPlanTrees:
         return fast_forward(self.root, branch, integration_branch(plan.plan_id))
 
     def prune(self) -> tuple[str, ...]:
+        merge.drop_further_trials(self.root, self.plan.plan_id)
         return prune_partials(self.root, self.plan.plan_id)

@@ -29,6 +29,11 @@ def integration_branch(plan_id: str) -> str:
     return f"musician/{_checked(plan_id)}/{_INTEGRATION}"
 
 
+def trial_name(plan_id: str, number: int) -> str:
+    """A tree for merges on trial; it is named as a branch is. The first has the name of the plan's."""
+    return integration_branch(plan_id) + ("" if number == 1 else f"-{number}")
+
+
 def baseline_name(plan_id: str) -> str:
     """The tree in which commits that tasks begin at are tested; it is named as a branch is, and has none."""
     return f"musician/{_checked(plan_id)}/{BASELINE}"

@@ -10,7 +10,14 @@ from pathlib import Path
 
 from musician.protocol.errors import GitFailed, TreeNotReady
 from musician.protocol.values import dataclass
-from musician.trees.branches import baseline_name, branch_of, create_branch, full_ref, integration_branch
+from musician.trees.branches import (
+    baseline_name,
+    branch_of,
+    create_branch,
+    full_ref,
+    integration_branch,
+    trial_name,
+)
 from musician.trees.conflicts import Conflict, find_conflict
 from musician.trees.git import Git, shown, tree_git_dir
 from musician.trees.integrity import move_integration, put_right
@@ -20,7 +27,7 @@ from musician.trees.registrations import checked_out_at, clear_stale_locks
 from musician.trees.resolving import settle_written_by_hand
 from musician.trees.root import Root
 from musician.trees.status import operation_under_way, read_status
-from musician.trees.worktree import Worktree, ensure_detached_tree, remove_detached_tree
+from musician.trees.worktree import Worktree, ensure_detached_tree, place_of, remove_detached_tree
 
 _TITLE_MAX = 150
 
@@ -53,16 +60,26 @@ def ensure_integration(root: Root, plan_id: str, base: str) -> str:
 
 
 def trial_merge(
-    root: Root, *, plan_id: str, task_id: str, title: str, base: str, commit: str | None = None
+    root: Root,
+    *,
+    plan_id: str,
+    task_id: str,
+    title: str,
+    base: str,
+    commit: str | None = None,
+    onto: str | None = None,
+    number: int = 1,
 ) -> Trial:
-    """Merge the task's ``commit`` onto the tip of the plan's branch, in the integration tree, moving no branch.
+    """Merge the task's ``commit`` onto the tip of the plan's branch, in an integration tree, moving no branch.
 
-    Without one it is the task's branch as it is (a raw writer's submission names none).
-    After a :class:`Conflict` the tree is back at the tip. :class:`TreeNotReady` if the task has no branch.
+    Without one it is the task's branch as it is (a raw writer's submission names none). ``onto`` is another trial's
+    commit, where this one goes on from there; each that is undecided has the tree of another ``number``.
+    After a :class:`Conflict` the tree is back at where it began. :class:`TreeNotReady` if the task has no branch.
     """
     branch = branch_of(plan_id, task_id)
-    onto = ensure_integration(root, plan_id, base)
-    tree = _prepare(root, plan_id, onto)
+    tip = ensure_integration(root, plan_id, base)
+    onto = onto or tip
+    tree = _clean(root, trial_name(plan_id, number), onto)
     git = Git(tree.path)
     theirs = git.commit_id(commit or full_ref(branch))
     if theirs is None:
@@ -121,18 +138,25 @@ def take_up_plan_files(root: Root, plan_id: str, branch: str, files: frozenset[b
     common = git.run("merge-base", tip, theirs, accept=(0, 1)).stdout.decode("ascii").strip()
     if not common or not {each.path for each in changed_between(git, common, theirs)} <= files:
         return
-    tree = _prepare(root, plan_id, tip)
+    tree = _clean(root, trial_name(plan_id, 1), tip)
     if _merge(Git(tree.path), theirs, f"Merge {branch}: the plan as it was amended\n", "--no-ff"):
         discard_to(tree, tip, saved=None, detached=True)
         return
     accept_merge(root, plan_id, Git(tree.path).head(), tip)
 
 
-def drop_trial(root: Root, plan_id: str) -> None:
-    """Bring the integration tree back to the tip of the plan's branch; nothing to do without one."""
+def drop_trial(root: Root, plan_id: str, number: int = 1) -> None:
+    """Bring an integration tree back to the tip of the plan's branch; nothing to do without one."""
     tip = Git(root.path).commit_id(full_ref(integration_branch(plan_id)))
     if tip is not None:
-        _prepare(root, plan_id, tip)
+        _clean(root, trial_name(plan_id, number), tip)
+
+
+def drop_further_trials(root: Root, plan_id: str) -> None:
+    """Remove the trees in which trials stood beside the first."""
+    first = place_of(root, trial_name(plan_id, 1))
+    for place in first.parent.glob(f"{first.name}-*"):
+        remove_detached_tree(root, trial_name(plan_id, int(place.name.rpartition("-")[2])))
 
 
 def take_in(worktree: Worktree, plan_id: str) -> Trial:
@@ -160,10 +184,6 @@ def take_in(worktree: Worktree, plan_id: str) -> Trial:
     if commit == status.head:
         return AlreadyMerged(commit=commit, tree_path=worktree.path)
     return Merged(commit=commit, onto=status.head, tree_path=worktree.path)
-
-
-def _prepare(root: Root, plan_id: str, tip: str) -> Worktree:
-    return _clean(root, integration_branch(plan_id), tip)
 
 
 def baseline_tree(root: Root, plan_id: str, commit: str) -> Path:

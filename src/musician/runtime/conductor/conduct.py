@@ -165,7 +165,6 @@ class _Run:
             plan=self._plan,
             trees=self._trees,
             settings=self._settings,
-            lock=anyio.Lock(),
             world=self._world,
         )
         with self._store.listen() as self._ear:

@@ -2,9 +2,15 @@
 
 Order: the branch of the plan moves before the approval is written. A crash in between leaves a branch that holds
 the work and a submission that still waits; judging it again finds it merged already and approves it.
+
+Several trials stand in a queue and are verified side by side, each in a tree of its own: one that comes while another
+is undecided is merged onto what that one would make of the branch. They are taken in their order, so that what the
+branch gets is to the byte what was verified. Where one is not taken, those that stand on it are merged and verified
+anew, at once: its fault is never theirs.
 """
 
 from collections.abc import Callable
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 
@@ -26,23 +32,67 @@ from musician.store.port import Store
 from musician.trees import conflicts, merge
 from musician.trees.branches import integration_branch
 from musician.trees.root import Root
+from musician.verification.baseline import Baseline, Before
 from musician.verification.result import VerificationResult
 from musician.verification.select import all_commands
 
 _MOST_DETAIL_CHARS = 2000
 
 
+MOST_SIDE_BY_SIDE = 4
+"""Each takes a tree, and a processor."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Undecided:
+    """A trial whose work is ``commit``, merged in the tree of this number. ``above`` verify what stands on it."""
+
+    commit: str
+    number: int
+    decided: anyio.Event = field(default_factory=anyio.Event)
+    is_taken: bool = False
+    above: list[anyio.CancelScope] = field(default_factory=list)
+
+    def carry(self, scope: anyio.CancelScope) -> None:
+        self.above.append(scope)
+        if self.decided.is_set():  # while the other was merged
+            self.decide()
+
+    def decide(self) -> None:
+        self.decided.set()
+        for scope in () if self.is_taken else self.above:
+            scope.cancel()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Onto:
+    """What failed on a commit that stands in the queue is known when that was verified, and not tried beside it."""
+
+    commit: Before
+    below: _Undecided | None
+
+    def covers(self, command: str) -> bool:
+        return self.commit.covers(command)
+
+    async def ended(self, command: str) -> Baseline:
+        if self.below is not None:
+            await self.below.decided.wait()
+        return await self.commit.ended(command)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merger:
-    """Merges of one plan's tasks; one at a time, for they share a tree."""
+    """Merges of one plan's tasks."""
 
     root: Root
     store: Store
     plan: Plan
     trees: PlanTrees
     settings: Settings
-    lock: anyio.Lock
     world: World
+    lock: anyio.Lock = field(default_factory=anyio.Lock)
+    """For git's part, which is quick; not for the tests."""
+    queue: list[_Undecided] = field(default_factory=list)
 
     async def try_merge(
         self,
@@ -57,26 +107,63 @@ class Merger:
         ``commit`` is the submission's, None where nobody named one: the branch as it is.
         ``still_due`` raises where that is no longer wanted: a person may have judged while the tests ran.
         """
-        async with self.lock:
-            found = await run_sync(self.trees.try_merge, task, commit)
-            if isinstance(found, merge.AlreadyMerged):
-                return Trial(outcome=TrialOutcome.GREEN)
-            if isinstance(found, conflicts.Conflict):
-                return Trial(
-                    outcome=TrialOutcome.CONFLICT,
-                    detail=_both_sides(found, self.plan.plan_id),
-                    earlier=earlier,
-                )
-            result = await self._verify(task, found)
-            if not result.passed:
-                await run_sync(self.trees.drop_trial)
-                return Trial(outcome=TrialOutcome.RED, detail=_told(result), earlier=earlier)
-            await run_sync(still_due)
-            await run_sync(self.trees.accept, found)
-            await run_sync(partial(self.baselines(task).keep, found.commit, result.commands))
-            return Trial(outcome=TrialOutcome.GREEN)
+        while True:
+            trial = await self._try_once(task, commit, earlier, still_due)
+            if trial is not None:
+                return trial
 
-    async def _verify(self, task: TaskSpec, trial: merge.Merged) -> VerificationResult:
+    async def _try_once(
+        self, task: TaskSpec, commit: str | None, earlier: int, still_due: Callable[[], None]
+    ) -> Trial | None:
+        """None where what it stood on was not taken."""
+        if len(self.queue) == MOST_SIDE_BY_SIDE:
+            await self.queue[0].decided.wait()
+            return None
+        async with self.lock:
+            below = self.queue[-1] if self.queue else None
+            number = min(set(range(1, MOST_SIDE_BY_SIDE + 1)) - {each.number for each in self.queue})
+            onto = None if below is None else below.commit
+            found = await run_sync(partial(self.trees.try_merge, task, commit, onto=onto, number=number))
+            if isinstance(found, merge.Merged):
+                own = _Undecided(commit=found.commit, number=number)
+                self.queue.append(own)
+        if not isinstance(found, merge.Merged):
+            if below is not None:
+                await below.decided.wait()
+                if not below.is_taken:
+                    return None
+            return self._without_merge(found, earlier)
+        try:
+            with anyio.CancelScope() as scope:
+                if below is not None:
+                    below.carry(scope)
+                result = await self._verify(task, found, below)
+                if below is not None:
+                    await below.decided.wait()
+            if below is not None and not below.is_taken:
+                return None
+            async with self.lock:
+                if not result.passed:
+                    await run_sync(self.trees.drop_trial, number)
+                    return Trial(outcome=TrialOutcome.RED, detail=_told(result), earlier=earlier)
+                await run_sync(still_due)
+                await run_sync(self.trees.accept, found)
+                await run_sync(partial(self.baselines(task).keep, found.commit, result.commands))
+                own.is_taken = True
+        finally:
+            self.queue.remove(own)
+            own.decide()
+        return Trial(outcome=TrialOutcome.GREEN)
+
+    def _without_merge(self, found: merge.AlreadyMerged | conflicts.Conflict, earlier: int) -> Trial:
+        if isinstance(found, merge.AlreadyMerged):
+            return Trial(outcome=TrialOutcome.GREEN)
+        detail = _both_sides(found, self.plan.plan_id)
+        return Trial(outcome=TrialOutcome.CONFLICT, detail=detail, earlier=earlier)
+
+    async def _verify(
+        self, task: TaskSpec, trial: merge.Merged, below: _Undecided | None
+    ) -> VerificationResult:
         await self._set_up(task, trial.tree_path)
         return await verify_by_hand(
             self.root,
@@ -87,7 +174,7 @@ class Merger:
             checkpoint=len(task.checkpoints),
             settings=self.settings,
             since=trial.onto,
-            before=self.baselines(task).at(trial.onto),
+            before=_Onto(commit=self.baselines(task).at(trial.onto), below=below),
             world=self.world,
         )
 

@@ -170,14 +170,18 @@ class Trees:
     def lay_out(self, task_id: str, tree_id: str, *, at: Path) -> str:  # the port's shape
         return BASE
 
-    def try_merge(self, task: TaskSpec, commit: str | None) -> Merged | AlreadyMerged | Conflict:
+    def try_merge(
+        self, task: TaskSpec, commit: str | None, *, onto: str | None, number: int
+    ) -> Merged | AlreadyMerged | Conflict:
         theirs = commit or self.repository.branches[task.task_id].tip
         if self.is_merged(task.task_id, theirs):
             return AlreadyMerged(commit=theirs, tree_path=self.repository.folder)
         if self.repository.conflicts_now():
             return Conflict(paths=("work.txt",), ours="others", theirs=task.task_id)
         return Merged(
-            commit=f"{task.task_id} {theirs}", onto="", tree_path=self.repository.place(f"_merge-{theirs}")
+            commit=f"{task.task_id} {theirs}",
+            onto=onto or "",
+            tree_path=self.repository.place(f"_merge-{theirs}"),
         )
 
     def accept(self, trial: Merged) -> None:
@@ -185,7 +189,7 @@ class Trees:
         self.repository.merged[task_id] = commit
         self.repository.accepted.append(task_id)
 
-    def drop_trial(self) -> None:
+    def drop_trial(self, number: int) -> None:
         pass
 
     def without_work(self) -> tuple[str, ...]:
