@@ -38,7 +38,7 @@ def surfaces(source: Source) -> set[Unit]:
         for name in ("answer", "trouble", "is_quiet")
     }
     for name, tool in TOOLS.items():
-        roots.add((f"musician.mcp_server.{'verifying' if tool.is_errand else 'acts'}", name))
+        roots.add((f"musician.mcp_server.{'verifying' if tool.runs_tests else 'acts'}", name))
     return roots | {unit for unit in source.bodies if unit[0].startswith(APART)}
 
 

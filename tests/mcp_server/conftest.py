@@ -125,7 +125,7 @@ class Tools:
     def __call__(self, name: str, **given: object) -> str:
         """What the tool answers; raises what it refuses."""
         arguments = TOOLS[name].parse(given)
-        if TOOLS[name].is_errand:
+        if TOOLS[name].runs_tests:
             return str(anyio.run(partial(getattr(verifying, name), self.served, **arguments)))
         reply = getattr(acts, name)(self.served, **arguments)
         if isinstance(reply, acts.Reply):

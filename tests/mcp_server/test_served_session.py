@@ -158,7 +158,7 @@ def test_a_claim_made_elsewhere_is_taken_up_and_a_lost_one_let_go(project: Any, 
 def test_a_lock_is_kept_while_its_claim_is_under_way(project: Any, seated: Seated) -> None:
     """A bell that rings in between finds no claim yet."""
     mine = seated("s1")
-    mine.served.sign("task-01", "s1")
+    mine.served.lock("task-01", "s1")
     mine.served.take_up()
     assert is_held(project.lock)
     mine.served.settle("task-01")

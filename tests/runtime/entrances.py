@@ -70,7 +70,7 @@ class Client:
 
     def call(self, name: str, **given: object) -> str:
         arguments = TOOLS[name].parse(given)
-        if TOOLS[name].is_errand:
+        if TOOLS[name].runs_tests:
             return str(anyio.run(partial(getattr(verifying, name), self._served, **arguments)))
         said = getattr(acts, name)(self._served, **arguments)
         if isinstance(said, acts.Reply):

@@ -1,7 +1,7 @@
-"""What each tool does: one verb of the protocol, and what came of it in a few plain lines.
+"""The tools' functions: each calls one verb of the protocol and describes the result in a few plain lines.
 
-An act gets the :class:`~musician.mcp_server.served_session.ServedSession` and its arguments, already of their
-types; what it may not do the verb refuses. All of these block; the two that run tests are in ``verifying``.
+A function gets the :class:`~musician.mcp_server.served_session.ServedSession` and its arguments, already parsed. The
+verb refuses what is not allowed. All of them block; the two tools that run tests are in ``verifying``.
 """
 
 import re
@@ -21,7 +21,7 @@ from musician.store.rows import MessageRow
 
 END_YOUR_TURN = "End your turn; you are woken with the answer."
 MOST_MESSAGES = 20
-"""Handed over by one look into the inbox; the rest follows at the next."""
+"""How many messages one call of ``inbox`` delivers. The rest follows with the next call."""
 
 MOST_SIBLINGS = 100
 _PIECE = re.compile(r"(?P<step>[0-9]{1,4})\.(?P<piece>[0-9]{1,4})", re.ASCII)
@@ -29,7 +29,7 @@ _PIECE = re.compile(r"(?P<step>[0-9]{1,4})\.(?P<piece>[0-9]{1,4})", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """An answer, and what is done once it has been delivered (D12)."""
+    """An answer, and the function to call once it has been delivered (D12)."""
 
     text: str
     once_delivered: Callable[[], object]
@@ -112,7 +112,7 @@ def inbox(served: ServedSession) -> Reply | str:
 
 
 def _fitting(found: tuple[MessageRow, ...]) -> tuple[tuple[MessageRow, ...], str]:
-    """As many messages as one answer takes, whole; the first one in any case, cut where it must be."""
+    """Return the messages that fit into one answer, and its text. If even the first is too long, it is cut."""
     parts: list[str] = []
     room = MOST_BYTES
     for message in found:
@@ -180,7 +180,7 @@ def execute(served: ServedSession, *, sql: str) -> str:
 
 
 def _done(served: ServedSession, item: str, commit_id: str | None) -> str:
-    manual = served.manual  # as it stands now
+    manual = served.manual  # read again: the act has changed it
     upcoming = manual.program.next_item(manual.progress)
     commit = f", commit {commit_id[:12]}" if commit_id else f", nothing changed in {manual.tree.path}"
     return f"{item} done{commit}; next: {'the final report' if upcoming is None else upcoming.item}"

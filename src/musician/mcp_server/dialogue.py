@@ -1,8 +1,8 @@
-"""The Model Context Protocol, as much of it as a server of tools is asked for.
+"""Implements the part of the Model Context Protocol that a server of tools needs.
 
-A request is answered by a task of its own, so that a long one holds nobody up; one that the client cancels is not
-answered any more. By hand, because the official library takes most of a second to import, which every session
-would wait for before it has its tools; its client, and the official inspector, are in the tests.
+Each request is answered by a task of its own, so a long one delays no other. A request that the client cancels is not
+answered. The official library is not used because it takes most of a second to import, and every session would wait
+that long for its tools. Its client and the official inspector are in the tests.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -16,14 +16,14 @@ from musician.mcp_server.wire import Wire
 from musician.protocol.values import dataclass
 
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-"""Of the protocol, the newest first: to a server of tools without schemas of results they are all the same."""
+"""Versions of MCP, the newest first. They do not differ for a server whose tools have no result schemas."""
 
 _NO_METHOD, _NO_PARAMETERS = -32601, -32602
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """What a tool answers. ``once_delivered`` is awaited when the client has it."""
+class ToolResult:
+    """The answer of a tool call. ``once_delivered`` is awaited when the client has got it."""
 
     text: str
     is_error: bool = False
@@ -31,7 +31,7 @@ class Said:
 
 
 class _NoAnswer(Exception):
-    """A request that cannot be answered, by JSON-RPC's own numbers."""
+    """A request cannot be answered. Its code is one of JSON-RPC's."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
@@ -39,7 +39,7 @@ class _NoAnswer(Exception):
 
 
 class Dialogue:
-    """What one client asks, and is answered."""
+    """Answers the requests of one client."""
 
     def __init__(
         self,
@@ -47,13 +47,13 @@ class Dialogue:
         *,
         name: str,
         tools: Callable[[], Awaitable[list[dict[str, object]]]],
-        call: Callable[[str, Mapping[str, object]], Awaitable[Said]],
+        call: Callable[[str, Mapping[str, object]], Awaitable[ToolResult]],
     ) -> None:
         self._wire, self._name, self._tools, self._call = wire, name, tools, call
         self._asked: dict[object, anyio.CancelScope] = {}
 
     async def hold(self, group: anyio.abc.TaskGroup) -> None:
-        """Until the client says no more; what is asked is answered in ``group``."""
+        """Read requests until the input ends, and answer them in ``group``."""
         async for message in self._wire.messages():
             params = message.get("params", {})
             if message.get("method") == "notifications/cancelled":
@@ -73,12 +73,12 @@ class Dialogue:
             once_delivered = None
             try:
                 if method == "tools/call":
-                    said = await self._call(*_called(params))
-                    once_delivered = said.once_delivered
-                    content = {"content": [{"type": "text", "text": said.text}]}
-                    answer = {"result": {**content, "isError": True} if said.is_error else content}
+                    called = await self._call(*_called(params))
+                    once_delivered = called.once_delivered
+                    content = {"content": [{"type": "text", "text": called.text}]}
+                    answer = {"result": {**content, "isError": True} if called.is_error else content}
                 else:
-                    answer = {"result": await self._told(method, params)}
+                    answer = {"result": await self._result_of(method, params)}
             except _NoAnswer as problem:
                 answer = {"error": problem.error}
             if await self._wire.write({"id": request_id, **answer}) and once_delivered is not None:
@@ -86,7 +86,7 @@ class Dialogue:
         if self._asked.get(request_id) is scope:
             del self._asked[request_id]
 
-    async def _told(self, method: str, params: Mapping[str, Any]) -> dict[str, object]:
+    async def _result_of(self, method: str, params: Mapping[str, Any]) -> dict[str, object]:
         match method:
             case "initialize":
                 asked = params.get("protocolVersion")

@@ -1,8 +1,8 @@
-"""What of a client's lines is a message.
+"""Parses and checks the lines of a client.
 
-Whoever asks waits for an answer. So what cannot be taken for a message is answered here, by the error that JSON-RPC has
-for it, with the id where one can be read. Half a character, as a model's text that was cut may hold, is replaced:
-the request is good without it.
+A client waits for an answer to every request. So a line that is not a valid message becomes a JSON-RPC error, with the
+request's id if one can be read. Lone surrogates, which occur in a model's text that was cut, are replaced: the rest of
+the request is valid.
 """
 
 import json
@@ -15,15 +15,15 @@ _ID = re.compile(
     rb'^\s*\{\s*"jsonrpc"\s*:\s*"2.0"\s*,\s*"id"\s*:\s*(?P<first>\d{1,15}|"[^"\\]{1,99}")\s*,'
     rb'|"id"\s*:\s*(?P<last>\d{1,15}|"[^"\\]{1,99}")\s*\}\s*$'
 )
-"""Where clients put it, in a line that is no JSON."""
+"""Finds the id, where clients put it, in a line that is not JSON."""
 
 
 MOST_DEPTH = 100
-"""Of objects and lists in each other: no tool's arguments are nested like this."""
+"""The deepest nesting of objects and lists. No tool's arguments need more."""
 
 
 class Wrong(Exception):
-    """No message that can be served; ``reply`` is what is answered, None where nobody waits for an answer."""
+    """The line is not a message that can be served. ``reply`` is the answer; None if the client expects none."""
 
     def __init__(self, code: int, text: str, *, id: object, is_awaited: bool = True) -> None:  # noqa: A002  # JSON-RPC's word
         super().__init__(text)
@@ -31,7 +31,7 @@ class Wrong(Exception):
 
 
 def checked(line: bytes) -> dict[str, Any]:
-    """What the line says; :class:`Wrong` for what is no message."""
+    """Parse a line. Raises :class:`Wrong` if it is not a message."""
     try:
         message = json.loads(line)
     except (ValueError, RecursionError) as error:

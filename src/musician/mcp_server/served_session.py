@@ -1,11 +1,11 @@
-"""Whose musician the server is: the session it was started in, its claim, and the life lock of that (D2).
+"""The session that a server acts for: its id, its claim, and the life locks of its tasks (D2).
 
-The id comes from the environment, once; a client goes on under another after ``/clear``, and the server follows: the
-successor that was written down for its own id, or what its own parent process, a client that runs one session at a
-time, runs now. Never anybody else's: a session that is none of these is refused (B05).
+The id comes from the environment and is read once. After ``/clear`` the client goes on under another id, and the server
+follows: to the successor that is recorded for its own id, or to the session that its parent process runs now (a client
+runs one session at a time). It acts for no other session (B05).
 
-While the server lives it holds the life lock of each claim it acts for, so that a client that is killed is known to be
-dead at once. A claim that another process of the client has made, as a hook does, is taken up once it is heard of.
+While it lives, the server holds the life lock of each claim it acts for, so a client that is killed is known to be dead
+at once. If another process of the client makes a claim, as a hook does, the server takes its lock when it hears of it.
 """
 
 import os
@@ -26,11 +26,11 @@ from musician.store.port import Store
 from musician.trees.root import Root
 
 _HOSTED, _OPENED = "MUSICIAN_SESSION", "CLAUDE_CODE_SESSION_ID"
-"""The first that is there counts: a program of ours that hosts a client names its session itself."""
+"""Variables with the session's id. If both are set the first counts: it comes from a program that hosts the client."""
 
 
 class ServedSession:
-    """One server's place at one task. All calls block."""
+    """The session of one server. All calls block."""
 
     def __init__(self, environ: Mapping[str, str], project: Project) -> None:
         self._born_as = environ.get(_HOSTED) or environ.get(_OPENED)
@@ -39,9 +39,9 @@ class ServedSession:
         self._hosted = bool(environ.get("MUSICIAN_HOST"))
         self._client: ProcessIdentity = identify(os.getppid())
         self._project = project
-        self._signs: dict[str, LifeLock] = {}
-        self._coming: set[str] = set()
-        self._signing, self._opening = threading.Lock(), threading.Lock()
+        self._locks: dict[str, LifeLock] = {}
+        self._claiming: set[str] = set()
+        self._locking, self._opening = threading.Lock(), threading.Lock()
 
     @property
     def root(self) -> Root:
@@ -58,7 +58,7 @@ class ServedSession:
 
     @property
     def session_id(self) -> str:
-        """The client's session now. :class:`NoSession` where the server was started without one."""
+        """The client's present session. Raises :class:`NoSession` if the server was started without one."""
         born_as = check_session_id(self._born_as)
         current = service.current_session(self.store, born_as)
         if not self._is_opened or current != born_as or service.claims_of(self.store, current):
@@ -67,7 +67,7 @@ class ServedSession:
 
     @property
     def claim(self) -> Claim:
-        """The session's only claim; :class:`WhichTask` without one, or with several."""
+        """The session's only claim. Raises :class:`WhichTask` if it has none or several."""
         return service.only_claim(self.store, self.session_id)
 
     @property
@@ -75,15 +75,16 @@ class ServedSession:
         return ManualSession(root=self.root, store=self.store, claim=self.claim, settings=self.settings)
 
     def context_pct(self, claim: Claim) -> float | None:
-        """As measured last by whoever watches the client; None if nobody has (D15)."""
+        """Return the context reading that the client's hooks measured last; None if there is none (D15)."""
         return service.context_of(self.store, claim)
 
     # -- being alive ---------------------------------------------------------------------------------------------
 
     def beat(self, *, delegated: bool = False) -> None:
-        """A tool was called: refresh the heartbeats that are due (D10).
+        """Refresh the heartbeats that are due, because a tool was called (D10).
 
-        ``delegated``: none was, but the session waits for its subagents, whose own events say nothing of it (D34).
+        With ``delegated``, no tool was called, and only tasks with running subagents count: the session waits for them,
+        and their events do not refresh its heartbeat (D34).
         """
         for claim in service.claims_of(self.store, self.session_id):
             if delegated and not service.running_subagents(self.store, claim):
@@ -92,60 +93,60 @@ class ServedSession:
             if heartbeat_status(row.heartbeat_age_s, self.settings) is not HeartbeatStatus.OK:
                 service.beat(self.store, claim)
 
-    def sign(self, task_id: str, session_id: str) -> None:
-        """Hold a task's life lock before it is claimed; :class:`ClaimBlocked` where another process lives on it.
+    def lock(self, task_id: str, session_id: str) -> None:
+        """Take a task's life lock before the task is claimed, and keep it until :meth:`settle`.
 
-        It is kept, whatever is owned, until :meth:`settle`.
+        Raises :class:`ClaimBlocked` if another process holds it.
         """
-        with self._signing:
-            self._coming.add(task_id)
-            if task_id in self._signs:
+        with self._locking:
+            self._claiming.add(task_id)
+            if task_id in self._locks:
                 return
             held = hold(lock_path(self.root.locks_dir, task_id), session_id=session_id)
             if isinstance(held, LifeLock):
-                self._signs[task_id] = held
+                self._locks[task_id] = held
                 return
-            self._coming.discard(task_id)
+            self._claiming.discard(task_id)
         reason = f"session {held.session_id} lives on it in another process"
         service.block_claim(self.store, task_id, session_id, reason)
         raise ClaimBlocked(task_id=task_id, state="held", reason=reason)
 
     def settle(self, task_id: str) -> None:
-        """The claim was made, or was not: its lock is held, or let go, accordingly."""
-        with self._signing:
-            self._coming.discard(task_id)
+        """Keep a task's life lock if the claim was made, and release it if it was not."""
+        with self._locking:
+            self._claiming.discard(task_id)
         self.take_up()
 
     def release_lock(self, task_id: str) -> None:
-        """Release a task's life lock; nothing if it is not held."""
-        with self._signing:
-            sign = self._signs.pop(task_id, None)
-        if sign is not None:
-            sign.release()
+        """Release a task's life lock if it is held."""
+        with self._locking:
+            lock = self._locks.pop(task_id, None)
+        if lock is not None:
+            lock.release()
 
     def take_up(self) -> None:
         """Hold the locks of exactly the claims that the session has now, signed with its present id.
 
-        One that another process holds is its driver's, or an earlier server's that has not quite ended.
+        A lock that another process holds is skipped: that is the session's driver, or an earlier server that is ending.
         """
         session_id = self.session_id
-        with self._signing:
+        with self._locking:
             owned = {claim.task_id for claim in service.claims_of(self.store, session_id)}
-            for task_id in set(self._signs) - owned - self._coming:
-                self._signs.pop(task_id).release()
-            for task_id in owned & set(self._signs):
-                self._signs[task_id].sign(session_id)
-            for task_id in owned - set(self._signs):
+            for task_id in set(self._locks) - owned - self._claiming:
+                self._locks.pop(task_id).release()
+            for task_id in owned & set(self._locks):
+                self._locks[task_id].sign(session_id)
+            for task_id in owned - set(self._locks):
                 held = hold(lock_path(self.root.locks_dir, task_id), session_id=session_id)
                 if isinstance(held, LifeLock):
-                    self._signs[task_id] = held
+                    self._locks[task_id] = held
 
     def meet_client(self, session_id: str) -> None:
-        """Write down what runs the session, where no hook of its client has."""
+        """Record the process that runs the session, unless a hook of its client has."""
         if service.client_of(self.store, session_id) is None:
             met = service.Met(identity=self._client, attended=self._attended, hosted=self._hosted)
             service.meet_client(self.store, session_id, met)
 
     def close(self) -> None:
-        for task_id in list(self._signs):
+        for task_id in list(self._locks):
             self.release_lock(task_id)

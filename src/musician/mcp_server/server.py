@@ -1,10 +1,10 @@
-"""Serving the tools on standard input and output, from the first request to the end of input (B17).
+"""Serves the tools on standard input and output, from the first request to the end of input (B17).
 
-Everything of ours that a listing of the tools does not need is imported after the client has its answer.
+Modules that the list of tools does not need are imported only after the client has got that list.
 
-The end of input ends what runs: what answers a request is cancelled, and what it has started ends with it. A
-thread that cannot be cancelled is not waited for beyond :data:`EXIT_WITHIN_S`; what it does is a transaction, a git
-command or a leashed program, each of which survives that.
+At the end of input all requests are cancelled, and the programs they have started end with them. Threads cannot be
+cancelled and are not waited for beyond :data:`EXIT_WITHIN_S`: each runs a transaction, a git command or a leashed
+program, and all of these survive being cut off.
 """
 
 import logging
@@ -22,7 +22,7 @@ import anyio
 import anyio.to_thread
 
 from musician.mcp_server.background_calls import BackgroundCalls
-from musician.mcp_server.dialogue import Dialogue, Said
+from musician.mcp_server.dialogue import Dialogue, ToolResult
 from musician.mcp_server.tools import TOOLS
 from musician.mcp_server.wire import Wire
 from musician.processes import client_line
@@ -39,21 +39,24 @@ T = TypeVar("T")
 
 NAME = "comms-link"
 EXIT_WITHIN_S = 1.0
-"""After the end of input, at the latest."""
+"""How long the server may take to exit after the end of input."""
 
 MOST_REFUSAL_CHARS = 1000
-LOOK_EVERY_S = 15.0
-"""How often a server that cannot read the database and its settings tries again."""
+RETRY_AFTER_S = 15.0
+"""How often a server that cannot read the database or its settings tries again."""
 
 _WAIT = re.compile(r"`musician wait [^`]*`")
 _TOOL_OF = {"exit": "handoff"}
-"""Commands whose tools have other names."""
+"""Commands whose tools have another name."""
 
 _COMMAND = re.compile(r"`musician ([a-z-]+)[^`]*`")
 
 
 def serve(environ: Mapping[str, str], project: Project, *, answer_hook: Callable[[bytes], bytes]) -> int:
-    """Serve until the client has gone; the exit code. ``answer_hook`` is what a hook of the same client is told."""
+    """Serve until the client is gone, and return the exit code.
+
+    ``answer_hook`` answers the hooks of the same client, which ask this process instead of starting their own.
+    """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="musician mcp: %(message)s")
     service = _Service(environ, project, answer_hook)
     try:
@@ -64,28 +67,28 @@ def serve(environ: Mapping[str, str], project: Project, *, answer_hook: Callable
 
 
 class _Service:
-    """One connection, and what it serves."""
+    """One connection to a client, and the session it serves."""
 
     def __init__(
         self, environ: Mapping[str, str], project: Project, answer_hook: Callable[[bytes], bytes]
     ) -> None:
         self._environ, self._project, self._answer_hook = environ, project, answer_hook
-        self._seat: ServedSession | None = None
-        self._taking_seat = threading.Lock()
+        self._session: ServedSession | None = None
+        self._making_session = threading.Lock()
 
     async def run(self) -> None:
         self._wire, self._asked = Wire(), anyio.Event()
         dialogue = Dialogue(self._wire, name=NAME, tools=self._list, call=self._call)
         async with anyio.create_task_group() as group:
-            self._errands = BackgroundCalls(group)
+            self._background = BackgroundCalls(group)
             for each in (self._stop_on_signal, self._end_in_time, self._watch, self._hear_hooks):
                 group.start_soon(each)
             await dialogue.hold(group)
             group.cancel_scope.cancel()
 
     def close(self) -> None:
-        if self._seat is not None:
-            self._seat.close()
+        if self._session is not None:
+            self._session.close()
         self._project.close()
 
     # -- requests ------------------------------------------------------------------------------------------------
@@ -97,58 +100,58 @@ class _Service:
             {"name": each.name, "description": each.description, "inputSchema": each.schema} for each in tools
         ]
 
-    async def _call(self, name: str, given: Mapping[str, object]) -> Said:
+    async def _call(self, name: str, given: Mapping[str, object]) -> ToolResult:
         self._asked.set()
         try:
             return await self._do(name, given)
         except MusicianError as error:
-            return Said(text=_refusal(error), is_error=True)
+            return ToolResult(text=_refusal(error), is_error=True)
         except OSError as error:
-            return Said(text=one_line(f"not done: {error}", MOST_REFUSAL_CHARS), is_error=True)
+            return ToolResult(text=one_line(f"not done: {error}", MOST_REFUSAL_CHARS), is_error=True)
         except Exception as error:
             logging.exception("%s failed", name)
-            return Said(text=f"not done, a defect of Musician: {type(error).__name__}", is_error=True)
+            return ToolResult(text=f"not done, a defect of Musician: {type(error).__name__}", is_error=True)
 
-    async def _do(self, name: str, given: Mapping[str, object]) -> Said:
+    async def _do(self, name: str, given: Mapping[str, object]) -> ToolResult:
         if name not in TOOLS:
             raise BadField(field="tool", value=name, reason="use one of " + ", ".join(TOOLS))
         arguments = TOOLS[name].parse(given)
-        served = await _in_thread(self._take_seat)
-        if TOOLS[name].is_errand:
+        served = await _in_thread(self._served)
+        if TOOLS[name].runs_tests:
             from musician.mcp_server import verifying
 
             work = partial(getattr(verifying, name), served, **arguments)
-            return Said(text=await self._errands.answer(name, work))
+            return ToolResult(text=await self._background.answer(name, work))
         from musician.mcp_server import acts
 
         reply = await _in_thread(partial(getattr(acts, name), served, **arguments))
         await _in_thread(served.beat)
         if isinstance(reply, acts.Reply):
-            return Said(text=reply.text, once_delivered=partial(_acknowledge, reply.once_delivered))
-        return Said(text=str(reply))
+            return ToolResult(text=reply.text, once_delivered=partial(_acknowledge, reply.once_delivered))
+        return ToolResult(text=str(reply))
 
-    def _take_seat(self) -> "ServedSession":
+    def _served(self) -> "ServedSession":
         from musician.mcp_server.served_session import ServedSession
 
-        with self._taking_seat:
-            if self._seat is None:
-                self._seat = ServedSession(self._environ, self._project)
-            return self._seat
+        with self._making_session:
+            if self._session is None:
+                self._session = ServedSession(self._environ, self._project)
+            return self._session
 
-    # -- besides -------------------------------------------------------------------------------------------------
+    # -- beside requests -----------------------------------------------------------------------------------------
 
     async def _watch(self) -> None:
-        """Hold the life locks of what the session owns, from whatever moment on it does (D2)."""
+        """Hold the life locks of the session's tasks, from the moment it claims them (D2)."""
         await self._asked.wait()
-        served = await _in_thread(self._take_seat)
+        served = await _in_thread(self._served)
         while (store := await _in_thread(partial(_opened, served))) is None:
-            await anyio.sleep(LOOK_EVERY_S)
+            await anyio.sleep(RETRY_AFTER_S)
         with store.listen() as ear:
-            while (pause_s := await _in_thread(partial(_look, served))) is not None:
+            while (pause_s := await _in_thread(partial(_show_life, served))) is not None:
                 await ear.heard(pause_s)
 
     async def _hear_hooks(self) -> None:
-        """Hooks that have nothing to say need not find that out by themselves."""
+        """Answer the hooks of the same client: a hook with nothing to say need not load the program to find out."""
         await self._asked.wait()
         listener = client_line.listen(os.getppid())
         if listener is None:
@@ -157,7 +160,7 @@ class _Service:
             async with anyio.create_task_group() as group:
                 while True:
                     await anyio.wait_readable(line)
-                    with suppress(OSError):  # it has gone meanwhile
+                    with suppress(OSError):  # the hook has ended meanwhile
                         group.start_soon(_in_thread, partial(self._hear_hook, line.accept()[0]))
 
     def _hear_hook(self, asking: socket.socket) -> None:
@@ -179,14 +182,17 @@ class _Service:
 
 
 def _opened(served: "ServedSession") -> "Store | None":
-    """None where nothing is set up so far, or it cannot be used now."""
+    """Return the store; None if there is none yet, or if it cannot be used now."""
     with suppress(MusicianError, OSError):
         return served.store
     return None
 
 
-def _look(served: "ServedSession") -> float | None:
-    """How long until the next look at the latest; None for a session that is none: it will never own anything (D8)."""
+def _show_life(served: "ServedSession") -> float | None:
+    """Hold the locks and refresh the heartbeats of the session's tasks; return the seconds until the next time.
+
+    Returns None if the server has no session: it will never own anything (D8).
+    """
     try:
         served.take_up()
         served.beat(delegated=True)
@@ -194,12 +200,12 @@ def _look(served: "ServedSession") -> float | None:
     except CallerError:
         return None
     except (MusicianError, OSError) as error:
-        logging.warning("the life lock is not looked after: %s", error)
-        return LOOK_EVERY_S
+        logging.warning("the life lock cannot be kept up: %s", error)
+        return RETRY_AFTER_S
 
 
 async def _acknowledge(once_delivered: Callable[[], object]) -> None:
-    """What cannot be acknowledged is given once more: better twice than never (D12)."""
+    """Acknowledge delivered messages. If that fails they are delivered again: better twice than never (D12)."""
     try:
         await _in_thread(once_delivered)
     except (MusicianError, OSError) as error:
@@ -207,7 +213,7 @@ async def _acknowledge(once_delivered: Callable[[], object]) -> None:
 
 
 def _refusal(error: MusicianError) -> str:
-    """What is refused and why; a command that is a tool here is called by its tool's name."""
+    """Describe a refusal, with commands replaced by the names of their tools."""
     text = _WAIT.sub("end your turn", str(error))
     return one_line(_COMMAND.sub(_named_here, text), MOST_REFUSAL_CHARS)
 
@@ -218,5 +224,5 @@ def _named_here(command: re.Match[str]) -> str:
 
 
 async def _in_thread(call: Callable[[], T]) -> T:
-    """A cancelled call is not waited for: what it does is a transaction, and it is done or it is not."""
+    """Call in a thread. A cancelled call is not waited for: it is one transaction, and is done whole or not at all."""
     return await anyio.to_thread.run_sync(call, abandon_on_cancel=True)

@@ -1,7 +1,7 @@
-"""An answer of the database as text: one line a row, whole within its bounds, or cut and said so (B16).
+"""Renders an answer of the database as text, one line for each row. An answer that is cut says so (B16).
 
-A line has the row's values between ``|``; within a value ``\\``, ``|`` and line ends are escaped with ``\\``, so that a
-value is read back exactly. Times, numbers and texts stand as they are; NULL is ``NULL``, bytes are ``x'…'``.
+A line has the row's values separated by ``|``. Inside a value, ``\\``, ``|`` and line ends are escaped with ``\\``, so
+that the value can be read back exactly. NULL is shown as ``NULL`` and bytes as ``x'…'``.
 """
 
 from musician.store.port import Answer
@@ -9,13 +9,13 @@ from musician.store.query import Value
 
 MOST_ROWS = 100
 MOST_BYTES = 8 * 1024
-"""Of the rows' text, line ends included, in UTF-8."""
+"""The size of the rows' text in UTF-8, line ends included."""
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "|": "\\|", "\n": "\\n", "\r": "\\r", "\0": "\\0"})
 
 
 def as_text(answer: Answer, *, most_bytes: int = MOST_BYTES) -> str:
-    """The answer, headed by its column names; cut after a row or, where one alone is too long, after a character."""
+    """Return the column names and the rows. A long answer is cut after a row, or within the first row."""
     if not answer.rows:
         return "no rows"
     lines = ["|".join(map(_escaped, answer.columns))]
@@ -33,7 +33,7 @@ def as_text(answer: Answer, *, most_bytes: int = MOST_BYTES) -> str:
 
 
 def cut(text: str, most_bytes: int) -> str:
-    """The beginning of ``text`` that fits, in whole characters."""
+    """Return the beginning of ``text`` that fits into ``most_bytes``, without splitting a character."""
     return text.encode("utf-8", "replace")[:most_bytes].decode("utf-8", "ignore")
 
 

@@ -1,7 +1,7 @@
-"""The tools: their names, what the model reads of them, and their arguments; ``acts`` and ``verifying`` do them.
+"""Declares the tools: their names, descriptions and arguments. ``acts`` and ``verifying`` implement them.
 
-What is declared here is what every session pays for, so it is as short as it can be understood; a test holds the bound.
-Arguments are checked here and nowhere else; a number that comes as a text of digits is taken for one.
+The declarations take up context in every session, so they are as short as they can be understood; a test checks the
+limit. Arguments are checked only here. A number may come as a text of digits.
 """
 
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ from musician.protocol.rules.deviations import Severity
 from musician.protocol.values import dataclass
 
 MOST_TEXT_BYTES = 1_000_000
-"""Of one argument, as everywhere; a larger one is a file given by mistake."""
+"""The size of one argument. A larger one is a file that was passed by mistake."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Argument:
-    """One argument; ``choices`` are all it may be, none for any text or number."""
+    """One argument. ``choices`` are the allowed values; if there are none, any text or number is allowed."""
 
     name: str
     is_number: bool = False
@@ -32,7 +32,7 @@ class Argument:
         return {"type": "integer" if self.is_number else "string"}
 
     def parse(self, value: object) -> str | int:
-        """The value as the act takes it; :class:`BadField` for one that cannot be."""
+        """Check and convert a value. Raises :class:`BadField` if it is not allowed."""
         if self.is_number:
             return self._number(value)
         if not isinstance(value, str):
@@ -56,16 +56,16 @@ class Argument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """The function of its name in ``acts`` does it, or in ``verifying`` if it ``is_errand``."""
+    """One tool. It is implemented by the function of its name in ``acts``, or in ``verifying`` if it ``runs_tests``."""
 
     name: str
     description: str
     arguments: tuple[Argument, ...] = ()
-    is_errand: bool = False
+    runs_tests: bool = False
 
     @property
     def schema(self) -> dict[str, object]:
-        """JSON Schema, without what a model does not need."""
+        """The JSON Schema of the arguments, without anything that a model does not need."""
         schema: dict[str, object] = {
             "type": "object",
             "properties": {each.name: each.schema for each in self.arguments},
@@ -74,7 +74,7 @@ class Tool:
         return {**schema, "required": required} if required else schema
 
     def parse(self, given: Mapping[str, object]) -> dict[str, Any]:
-        """Keyword arguments of the act; :class:`BadField` for what is missing, unknown or wrong."""
+        """Return the keyword arguments. Raises :class:`BadField` for a missing, unknown or wrong one."""
         known = {each.name: each for each in self.arguments}
         for name in given:
             if name not in known:
@@ -101,7 +101,7 @@ TOOLS: Mapping[str, Tool] = {
             name="claim",
             description="Claim a task, or see where yours stands.",
             arguments=(_text("task", required=False),),
-            is_errand=True,
+            runs_tests=True,
         ),
         Tool(
             name="step",
@@ -136,7 +136,7 @@ TOOLS: Mapping[str, Tool] = {
             name="checkpoint",
             description="Commit, run the tests, submit.",
             arguments=(_text("summary"), _number("smoothness", required=False)),
-            is_errand=True,
+            runs_tests=True,
         ),
         Tool(
             name="error",
@@ -174,4 +174,4 @@ TOOLS: Mapping[str, Tool] = {
         ),
     )
 }
-"""By name, in the order they are listed."""
+"""The tools by name, in the order in which they are listed."""

@@ -1,4 +1,4 @@
-"""The two tools that run tests: taking a task up, and its checkpoints. Both are awaited, as background calls."""
+"""The two tools that run tests: ``claim`` and ``checkpoint``. Both are asynchronous and run in the background."""
 
 from functools import partial
 
@@ -15,24 +15,24 @@ from musician.runtime.manual.submitting import submit_checkpoint
 from musician.runtime.manual.takeup import TakenUp, take_up
 
 MOST_FAILING_BYTES = 3000
-"""Of what holds a checkpoint back; the rest is in its log."""
+"""How much of a red checkpoint's failures is shown. The rest is in its log."""
 
 
 async def claim(served: ServedSession, *, task: str = "") -> str:
-    """Take a task up, or tell again where the session's own stands (D20)."""
+    """Claim a task and take it up, or say again where the session's own task stands (D20)."""
     task_id, session_id = await run_sync(partial(_which, served, task))
-    await run_sync(partial(served.sign, task_id, session_id))
+    await run_sync(partial(served.lock, task_id, session_id))
     try:
         taken = await take_up(served.root, served.store, task_id, session_id, settings=served.settings)
         await run_sync(partial(served.meet_client, session_id))
     finally:
         with anyio.CancelScope(shield=True):
             await run_sync(partial(served.settle, task_id))
-    return _told(taken)
+    return _describe(taken)
 
 
 def _which(served: ServedSession, task: str) -> tuple[str, str]:
-    """An unknown task is refused before anything is touched (D8, B43)."""
+    """Return the ids of the task and the session. An unknown task is refused before anything is touched (D8, B43)."""
     if not task:
         own = served.claim
         return own.task_id, own.session_id
@@ -40,7 +40,7 @@ def _which(served: ServedSession, task: str) -> tuple[str, str]:
     return service.task_row(served.store, task_id).task_id, served.session_id
 
 
-def _told(taken: TakenUp) -> str:
+def _describe(taken: TakenUp) -> str:
     upcoming = f"{taken.next_item} ({taken.next_title})" if taken.next_item else "the final report: complete"
     lines = [
         f"{taken.claim.task_id} {'claimed' if taken.is_new else 'is yours'}, as {taken.worked_by}",
@@ -56,7 +56,7 @@ def _told(taken: TakenUp) -> str:
 
 
 async def checkpoint(served: ServedSession, *, summary: str, smoothness: int | None = None) -> str:
-    """Commit, verify, submit; or say exactly what failed (D16)."""
+    """Commit, verify and submit, or say exactly what failed (D16)."""
     manual = await run_sync(lambda: served.manual)
     context_pct = await run_sync(partial(served.context_pct, manual.claim))
     try:

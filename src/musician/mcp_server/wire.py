@@ -1,10 +1,10 @@
-"""This process's own standard streams, one JSON-RPC message a line (B17).
+"""Reads and writes JSON-RPC messages, one to a line, on the standard streams of this process (B17).
 
-Both are duplicated. From then on descriptor 1 is standard error, so that nothing printed on the way, by a child
-neither, reaches the client; and descriptor 0 is empty, so that no child eats a request. Reading waits without a thread
-where the system allows it: a thread in a read would keep the process from ending.
+Both streams are duplicated first. Then descriptor 1 is redirected to standard error, so that nothing which this process
+or a child prints reaches the client; and descriptor 0 is made empty, so that no child consumes a request. Reading waits
+without a thread if the system allows it, because a thread blocked in a read would keep the process from ending.
 
-What is no message is answered here (``requests``), and nobody else sees it.
+Invalid lines are answered here (``requests``) and not passed on.
 """
 
 import json
@@ -19,13 +19,13 @@ import anyio.to_thread
 from musician.mcp_server.requests import Wrong, checked
 
 MOST_LINE_BYTES = 32 * 1024 * 1024
-"""Of one request; what is longer is no request of a client's, and ends the connection."""
+"""The size of one request. No client sends a longer one, so it ends the connection."""
 
 _CHUNK_BYTES = 64 * 1024
 
 
 class Wire:
-    """Both streams, from opening on. ``closed`` is set when either has ended, or :meth:`close` was called."""
+    """The two streams. ``closed`` is set when either has ended or :meth:`close` was called."""
 
     def __init__(self) -> None:
         self._in, self._out = os.dup(0), os.dup(1)
@@ -37,12 +37,12 @@ class Wire:
         self._reading = anyio.CancelScope()
 
     def close(self) -> None:
-        """Read no more, as if the input had ended."""
+        """Stop reading, as if the input had ended."""
         self.closed.set()
         self._reading.cancel()
 
     async def messages(self) -> AsyncIterator[dict[str, Any]]:
-        """What the client says, until it says no more."""
+        """Yield the client's messages until the end of input."""
         rest = bytearray()
         while (chunk := await self._read()) and len(rest) < MOST_LINE_BYTES:
             *lines, tail = chunk.split(b"\n")
@@ -58,7 +58,7 @@ class Wire:
         self.close()
 
     async def write(self, message: Mapping[str, object]) -> bool:
-        """Whether it has been written through, and so delivered (D12)."""
+        """Write one message. Return whether it was written completely, and so delivered (D12)."""
         data = memoryview(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
         try:
             async with self._writing:
@@ -69,7 +69,7 @@ class Wire:
         return not data
 
     async def _read(self) -> bytes:
-        """The next bytes; b"" at the end."""
+        """Return the next bytes, b"" at the end."""
         self._reading = anyio.CancelScope()
         with self._reading, suppress(OSError):
             if not self.closed.is_set():
@@ -79,6 +79,6 @@ class Wire:
 
 
 async def _readable(descriptor: int) -> None:
-    """Wait for something to read; a file, which is always readable, can be waited for nowhere."""
+    """Wait until there is something to read. A regular file is always readable and cannot be waited for."""
     with suppress(PermissionError):
         await anyio.wait_readable(descriptor)
