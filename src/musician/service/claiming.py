@@ -24,7 +24,7 @@ from musician.store.port import Store, Tx
 from musician.store.queries.messages import Messages
 from musician.store.queries.plans import Plans
 from musician.store.queries.sessions import Sessions
-from musician.store.queries.tasks import Tasks
+from musician.store.queries.tasks import BeforeClaimRow, Tasks
 from musician.store.rows import TaskRow
 
 if TYPE_CHECKING:
@@ -63,15 +63,18 @@ def claim(
     with store.write() as tx:
         keep_in(tx, settings)
         row = load_task(tx, task_id)
+        before = tx.only(Tasks.before_claim, task_id=task_id)
         if _owns(tx, row, session) and row.state in ACTIVE - {State.EXIT_REQUESTED}:
-            return _taken(tx, row, session, is_new=False)
+            return _taken(row, session, before, is_new=False)
+        taken = _taken(row, session, before, is_new=True)
         reason = (
-            _why_blocked(tx, row, session, settings)
+            _why_blocked(tx, row, session, before, settings)
             or ("" if out_of_turn else _why_not_yet(tx, row))
-            or _try(tx, row, session)
+            or _try(tx, taken)
         )
         if reason is None:
-            return _taken(tx, load_task(tx, task_id), session, is_new=True)
+            tx.ring(CONDUCTOR)
+            return taken
         if not quiet:
             _block(tx, row, session, reason)
     raise ClaimBlocked(
@@ -97,7 +100,9 @@ _UNCLAIMABLE: Mapping[State, str] = MappingProxyType(
 """Why nobody can claim a task that nobody has."""
 
 
-def _why_blocked(tx: Tx, row: TaskRow, session: str, settings: "Settings") -> str | None:
+def _why_blocked(
+    tx: Tx, row: TaskRow, session: str, before: BeforeClaimRow, settings: "Settings"
+) -> str | None:
     if row.is_withdrawn:
         return "it was withdrawn from its plan"
     if row.state not in CLAIMABLE:
@@ -111,11 +116,10 @@ def _why_blocked(tx: Tx, row: TaskRow, session: str, settings: "Settings") -> st
         standing = owner_standing(status, lock_held=None)
         if holds_claim(standing):
             return f"somebody lives on it{_whose(tx, row)}"
-    if tx.one(Messages.instruction, task_id=row.task_id) is None:
+    if before.instruction is None:
         return "it has no instruction"
-    at_work = tx.one(Plans.conflict_at_work, task_id=row.task_id)
-    if at_work is not None:
-        return f"{at_work} is at work on the same dangerous files"
+    if before.at_work is not None:
+        return f"{before.at_work} is at work on the same dangerous files"
     return None
 
 
@@ -140,27 +144,27 @@ def _whose(tx: Tx, row: TaskRow) -> str:
     return f"; session {row.session_id} has it{since}, last heartbeat {row.last_heartbeat or 'never'} (UTC)"
 
 
-def _try(tx: Tx, row: TaskRow, session: str) -> str | None:
-    number = tx.only(Sessions.count_sessions, task_id=row.task_id) + 1
+def _try(tx: Tx, wanted: Taken) -> str | None:
     changed = tx.run(
         Tasks.claim_task,
-        task_id=row.task_id,
-        session_id=session,
-        worked_by=succession_name(row.task_id, number),
+        task_id=wanted.claim.task_id,
+        session_id=wanted.claim.session_id,
+        worked_by=wanted.worked_by,
     )
     return None if changed == 1 else "the database's claim guard refused it"
 
 
-def _taken(tx: Tx, row: TaskRow, session: str, *, is_new: bool) -> Taken:
-    instruction = tx.one(Messages.instruction, task_id=row.task_id)
-    if is_new:
-        tx.ring(CONDUCTOR)
+def _taken(row: TaskRow, session: str, before: BeforeClaimRow, *, is_new: bool) -> Taken:
+    """As it is, or as a claim makes it: with the next number, under the next epoch (D2)."""
+    step = 1 if is_new else 0
+    number = before.sessions + step or 1
+    own_name = None if is_new else row.worked_by
     return Taken(
-        claim=Claim(task_id=row.task_id, session_id=session, epoch=row.claim_epoch),
-        worked_by=row.worked_by or succession_name(row.task_id, 1),
-        number=tx.only(Sessions.count_sessions, task_id=row.task_id) or 1,
+        claim=Claim(task_id=row.task_id, session_id=session, epoch=row.claim_epoch + step),
+        worked_by=own_name or succession_name(row.task_id, number if is_new else 1),
+        number=number,
         is_new=is_new,
-        instruction_path="" if instruction is None else instruction.message,
+        instruction_path=before.instruction or "",
     )
 
 

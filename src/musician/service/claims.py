@@ -7,7 +7,7 @@ from musician.protocol.names import (
     check_session_id,
     check_task_id,
 )
-from musician.service.rowwork import load_owned, load_task, named
+from musician.service.rowwork import beat_in, load_task
 from musician.store.port import Store, Tx
 from musician.store.queries.sessions import Sessions
 from musician.store.queries.tasks import Tasks
@@ -17,8 +17,7 @@ from musician.store.rows import TaskRow
 def beat(store: Store, claim: Claim) -> None:
     """Refresh the owner's heartbeat; :class:`ClaimLost` if the claim is not the current one."""
     with store.write() as tx:
-        load_owned(tx, claim)
-        tx.run(Tasks.beat, **named(claim))
+        beat_in(tx, claim)
 
 
 def claims_of(store: Store, session_id: str) -> tuple[Claim, ...]:

@@ -6,10 +6,9 @@ database's clock says when it is over (D10).
 
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry
-from musician.service.rowwork import load_owned, named, write_entries
+from musician.service.rowwork import beat_in, load_owned, write_entries
 from musician.store.port import Store
 from musician.store.queries.sessions import Sessions
-from musician.store.queries.tasks import Tasks
 from musician.store.rows import ConversationRow
 
 
@@ -29,11 +28,10 @@ def conversation_before(store: Store, claim: Claim) -> ConversationRow | None:
 def limit(store: Store, claim: Claim, wait_s: float, *entries: Entry) -> None:
     """Have nothing of the task played for so long, and write down why."""
     with store.write() as tx:
-        load_owned(tx, claim)
+        beat_in(tx, claim)
         tx.run(Sessions.forget_limits, task_id=claim.task_id, claim_epoch=claim.epoch)
         tx.run(Sessions.limit, task_id=claim.task_id, claim_epoch=claim.epoch, wait_s=wait_s)
         write_entries(tx, claim, entries)
-        tx.run(Tasks.beat, **named(claim))
 
 
 def limited_for_s(store: Store, task_id: str) -> float:

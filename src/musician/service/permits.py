@@ -3,10 +3,9 @@
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, EntryKind, Written
 from musician.protocol.policy.forbidden import Act, Refusal
-from musician.service.rowwork import load_owned, named, write_entries
+from musician.service.rowwork import beat_in, write_entries
 from musician.store.port import Store
 from musician.store.queries.permits import Permits
-from musician.store.queries.tasks import Tasks
 from musician.store.rows import MessageRow
 
 MOST_URGENT = 20
@@ -24,10 +23,9 @@ def grants_of(store: Store, *task_ids: str) -> frozenset[Act]:
 def note_refusal(store: Store, claim: Claim, refusal: Refusal) -> Written:
     """Into the journal, where the conductor sees it; a sign of life too."""
     with store.write() as tx:
-        load_owned(tx, claim)
+        beat_in(tx, claim)
         entry = Entry(kind=EntryKind.REFUSED, text=f"{refusal.what} ({refusal.act}: {refusal.reason})")
         write_entries(tx, claim, (entry,))
-        tx.run(Tasks.beat, **named(claim))
         return ((claim.task_id, entry),)
 
 

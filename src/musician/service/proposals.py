@@ -19,11 +19,10 @@ from musician.protocol.proposals import (
 from musician.protocol.transitions import Actor
 from musician.protocol.values import dataclass, replace
 from musician.service.documents import keep_text
-from musician.service.rowwork import load_owned, load_task, named, write_entries
+from musician.service.rowwork import beat_in, load_task, write_entries
 from musician.store.port import Store, Tx
 from musician.store.queries.history import History
 from musician.store.queries.proposals import Proposals
-from musician.store.queries.tasks import Tasks
 from musician.store.rows import ProposalRow
 
 MOST_PROPOSALS = 500
@@ -59,7 +58,7 @@ def propose(
             if task_id != CONDUCTOR:
                 load_task(tx, task_id)
         else:
-            load_owned(tx, by)
+            beat_in(tx, by)
             task_id = by.task_id
         before = _same(tx, task_id, draft)
         if before is not None:
@@ -81,7 +80,6 @@ def propose(
         if by is not None:
             entry = Entry(kind=EntryKind.NOTE, text=f"proposal created: {path} ({made.type})")
             write_entries(tx, by, (entry,))
-            tx.run(Tasks.beat, **named(by))
         return kept, entry
 
 

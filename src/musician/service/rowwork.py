@@ -39,9 +39,19 @@ def load_played(tx: Tx, task_id: str) -> TaskRow:
 def load_owned(tx: Tx, claim: Claim) -> TaskRow:
     """The row, if exactly this claim owns it and its session may still write; :class:`ClaimLost` otherwise (D1, D2)."""
     owned = tx.one(Tasks.owned_task, **named(claim))
-    if owned is not None:
-        return owned
-    raise ClaimLost(
+    if owned is None:
+        raise _lost(tx, claim)
+    return owned
+
+
+def beat_in(tx: Tx, claim: Claim) -> None:
+    """Refresh its owner's heartbeat. What only this claim may do can follow: :class:`ClaimLost` as of `load_owned`."""
+    if tx.run(Tasks.beat, **named(claim)) != 1:
+        raise _lost(tx, claim)
+
+
+def _lost(tx: Tx, claim: Claim) -> ClaimLost:
+    return ClaimLost(
         task_id=claim.task_id,
         session_id=claim.session_id,
         epoch=claim.epoch,

@@ -11,6 +11,7 @@ from musician.protocol.states import VERDICTS, State
 from musician.protocol.transitions import Actor, Event, find
 from musician.service.documents import keep_text
 from musician.service.rowwork import (
+    beat_in,
     changed_one,
     load_owned,
     move_owned,
@@ -110,9 +111,8 @@ def resume(store: Store, claim: Claim, *entries: Entry) -> None:
 def ask(store: Store, claim: Claim, text: str, *entries: Entry) -> int:
     """Ask the conductor something; the state stays as it is. The question's message id."""
     with store.write() as tx:
-        load_owned(tx, claim)
+        beat_in(tx, claim)
         write_entries(tx, claim, entries)
-        tx.run(Tasks.beat, **named(claim))
         return say(tx, claim.task_id, claim.session_id, MessageType.QUESTION, text)
 
 

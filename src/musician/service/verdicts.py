@@ -42,7 +42,8 @@ def judge(
         find(row.state, verdict_event(verdict), task_id=task_id, actor=Actor.CONDUCTOR)
         latest = _latest(tx, task_id)
         latest_id = latest.message_id
-        conflict = is_in_conflict(tx.all(Plans.needs_human_of_task, task_id=task_id), latest_id)
+        asks = tx.all(Plans.needs_human_of_task, task_id=task_id)
+        conflict = is_in_conflict(asks, latest_id)
         answers = open_verdicts(
             row.state,
             message_type=latest.message_type,
@@ -59,7 +60,8 @@ def judge(
         if by_person:
             conductor = Claim(task_id=task_id, session_id=CONDUCTOR, epoch=row.claim_epoch)
             write_entries(tx, conductor, (Entry(kind=EntryKind.NOTE, text=JUDGED_BY_PERSON),))
-        tx.run(Plans.resolve_human, task_id=task_id, resolution=f"{verdict}: {text}"[:500])
+        if any(ask.resolved_at is None for ask in asks):
+            tx.run(Plans.resolve_human, task_id=task_id, resolution=f"{verdict}: {text}"[:500])
         move_by_conductor(tx, row, verdict_event(verdict))
         return message_id
 

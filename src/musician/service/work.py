@@ -7,10 +7,9 @@ from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, EntryKind, deviation_in
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.values import dataclass
-from musician.service.rowwork import load_owned, load_task, named, write_entries
+from musician.service.rowwork import beat_in, load_owned, load_task, write_entries
 from musician.store.port import Store
 from musician.store.queries.sessions import Sessions
-from musician.store.queries.tasks import Tasks
 from musician.store.queries.work import Work
 from musician.store.rows import JournalRow
 
@@ -18,9 +17,8 @@ from musician.store.rows import JournalRow
 def record(store: Store, claim: Claim, *entries: Entry) -> None:
     """Append to the journal and refresh the heartbeat, at step boundaries above all (D10)."""
     with store.write() as tx:
-        load_owned(tx, claim)
+        beat_in(tx, claim)
         write_entries(tx, claim, entries)
-        tx.run(Tasks.beat, **named(claim))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,11 +54,10 @@ def beginning_of(store: Store, claim: Claim, item: str) -> Beginning | None:
 def measure_context(store: Store, claim: Claim, context_pct: float) -> None:
     """Keep how much of its context the session has used, as somebody measured it who is not the session (D15)."""
     with store.write() as tx:
-        load_owned(tx, claim)
+        beat_in(tx, claim)
         tx.run(
             Sessions.measure_context, task_id=claim.task_id, claim_epoch=claim.epoch, context_pct=context_pct
         )
-        tx.run(Tasks.beat, **named(claim))
 
 
 def store_verification(
@@ -68,8 +65,7 @@ def store_verification(
 ) -> int:
     """Keep what the program found; the id names it as evidence. ``outcome``: green, red, flaky or cannot_run (D16)."""
     with store.write() as tx:
-        load_owned(tx, claim)
-        tx.run(Tasks.beat, **named(claim))
+        beat_in(tx, claim)
         return tx.insert(
             Work.store_verification,
             task_id=claim.task_id,

@@ -34,7 +34,6 @@ class Plans:
     forget_dependencies = Command("task_id")
     add_conflict = Command("task_id other")
     forget_conflicts = Command("task_id")
-    conflict_at_work = Query(str, "task_id")
     comes_first = Query(EarlierRow, "task_id")
     ask_human = Command("task_id kind subject_id text")
     retry_troubles = Command("resolution plan_id")

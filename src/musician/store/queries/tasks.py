@@ -11,6 +11,12 @@ class ClaimRow(NamedTuple):
     claim_epoch: int
 
 
+class BeforeClaimRow(NamedTuple):
+    instruction: str | None
+    sessions: int
+    at_work: str | None
+
+
 class WrittenRow(NamedTuple):
     written_state: str
     session_id: str | None
@@ -27,6 +33,7 @@ class NamedRow(NamedTuple):
 
 class Tasks:
     task = Query(TaskRow, "task_id")
+    before_claim = Query(BeforeClaimRow, "task_id")
     task_as_written = Query(WrittenRow, "task_id")
     open_tasks = Query(TaskRow)
     has_tasks = Query(bool)

@@ -15,12 +15,6 @@ SELECT * FROM orchestration_messages WHERE id = :id;
 SELECT * FROM (SELECT * FROM orchestration_messages WHERE task_id = :task_id ORDER BY id DESC LIMIT :most)
 ORDER BY id;
 
--- name: instruction
--- The current instruction; superseded ones have another type (D4).
-SELECT * FROM orchestration_messages
-WHERE task_id = :task_id AND from_session = 'task-00' AND message_type = 'instruction'
-ORDER BY id LIMIT 1;
-
 -- name: unread
 -- What the conductor said after the last message this task acknowledged, counted by id (D12); what was ordered of a
 -- claim that has ended is nobody's any more (D37).

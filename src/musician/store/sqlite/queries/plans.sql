@@ -53,12 +53,6 @@ INSERT INTO conflicts (task_id, other) VALUES (:task_id, :other) ON CONFLICT DO 
 DELETE FROM conflicts
 WHERE task_id = :task_id OR (task_id, other) IN (SELECT other, task_id FROM conflicts WHERE task_id = :task_id);
 
--- name: conflict_at_work
--- A task that a session has now and that touches the same dangerous files.
-SELECT c.other FROM conflicts c JOIN orchestration_tasks t ON t.task_id = c.other
-WHERE c.task_id = :task_id AND t.session_id IS NOT NULL AND t.state IN (/*ACTIVE*/)
-ORDER BY c.other LIMIT 1;
-
 -- name: comes_first
 -- A task of the same plan that must be finished before this one is begun: of an earlier phase, or one it names (D17).
 SELECT t.task_id, t.state, t.phase, d.after IS NOT NULL AS is_named

@@ -44,6 +44,17 @@ UPDATE orchestration_tasks
 SET title = :title, phase = :phase, position = :position, instruction_path = :instruction_path
 WHERE task_id = :task_id AND plan_id = :plan_id;
 
+-- name: before_claim
+-- What is looked at before a claim: the current instruction's path (superseded ones have another type, D4), how many
+-- sessions there were, and a task that a session has now and that touches the same dangerous files.
+SELECT (SELECT message FROM orchestration_messages
+        WHERE task_id = :task_id AND from_session = 'task-00' AND message_type = 'instruction'
+        ORDER BY id LIMIT 1) AS instruction,
+       (SELECT count(*) FROM sessions WHERE task_id = :task_id) AS sessions,
+       (SELECT c.other FROM conflicts c JOIN orchestration_tasks t ON t.task_id = c.other
+        WHERE c.task_id = :task_id AND t.session_id IS NOT NULL AND t.state IN (/*ACTIVE*/)
+        ORDER BY c.other LIMIT 1) AS at_work;
+
 -- name: claim_task
 -- The sources' claim, with its guard clause. The triggers refuse a live owner or a missing instruction by
 -- changing 0 rows, and raise the epoch.
@@ -72,9 +83,11 @@ JOIN sessions s ON s.task_id = t.task_id AND s.claim_epoch = t.claim_epoch AND s
 WHERE t.session_id = :session_id AND t.state IN (/*ACTIVE*/) ORDER BY t.task_id;
 
 -- name: beat
--- Only the owner's acts touch its heartbeat (D10).
+-- Only the owner's acts touch its heartbeat (D10); 0 rows where this claim does not own the task, as in owned_task.
 UPDATE orchestration_tasks SET last_heartbeat = datetime('now')
-WHERE task_id = :task_id AND session_id = :session_id AND claim_epoch = :claim_epoch AND state IN (/*ACTIVE*/);
+WHERE task_id = :task_id AND session_id = :session_id AND claim_epoch = :claim_epoch AND state IN (/*ACTIVE*/)
+  AND EXISTS (SELECT 1 FROM sessions
+              WHERE task_id = :task_id AND claim_epoch = :claim_epoch AND session_id = :session_id);
 
 -- name: move_owned
 -- A state change by the owner: names the claim, refreshes the heartbeat.
