@@ -20,6 +20,7 @@ from musician.agents.port import (
     PieceKind,
     Said,
     Stage,
+    ToolAnswered,
     ToolCall,
     ToolUsed,
 )
@@ -201,7 +202,7 @@ def test_its_events_come_in_order_and_before_the_end(theatre: Theatre) -> None:
             return await theatre.play(session, "work")
 
     assert anyio.run(story) == PieceEnded(item="work", ending=PieceEnding.DONE)
-    told = [event for event in theatre.events if not isinstance(event, Said | ToolUsed)]
+    told = [event for event in theatre.events if not isinstance(event, Said | ToolUsed | ToolAnswered)]
     assert ContextTold(used_pct=40.0) in told
     assert [event for event in told if not isinstance(event, ContextTold)] == [
         DeviationTold(severity=Severity.MEDIUM, text="other"),
@@ -363,7 +364,12 @@ def test_its_tools_are_told(theatre: Theatre) -> None:
 
     anyio.run(story)
     used = [event for event in theatre.events if isinstance(event, ToolUsed)]
-    assert used == [ToolUsed(name="Bash", what="uname")]
+    assert [(each.name, each.what) for each in used] == [("Bash", "uname")]
+    answered = [event for event in theatre.events if isinstance(event, ToolAnswered)]
+    assert [each.call for each in answered] == [each.call for each in used]
+    assert [each.failed for each in answered] == [False]
+    theatre.needs("say what a tool answered")
+    assert "Linux" in answered[0].text or "Darwin" in answered[0].text
 
 
 def test_what_its_provider_does_is_an_outcome(theatre: Theatre) -> None:

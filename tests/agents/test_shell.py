@@ -8,10 +8,12 @@ from pathlib import Path
 import anyio
 import pytest
 
-from musician.agents.hearing import MAX_TAIL_LINES, logged
+from musician.agents.hearing import MAX_TAIL_LINES, kept
 from musician.agents.port import AgentEvent, Piece, PieceKind, Stage, ToolCall
 from musician.agents.shell import MAX_FEEDBACK_BYTES, ShellAgent
 from musician.processes.identity import ProcessIdentity, is_running
+from musician.processes.redaction import Redactor
+from musician.processes.transcript import Transcript
 from musician.protocol.musician.inputs import (
     ContextTold,
     DeviationTold,
@@ -23,6 +25,7 @@ from musician.protocol.musician.inputs import (
 )
 from musician.protocol.rules.deviations import Severity
 from musician.testing.waiting import HANG_S, until
+from tests.transcripts import events, text_of
 
 
 def ended(ending: PieceEnding, detail: str = "") -> PieceEnded:
@@ -35,7 +38,7 @@ class Theatre:
     def __init__(self, folder: Path) -> None:
         self.tree = folder / "my tree (é) $x"
         self.tree.mkdir()
-        self.log = folder / "logs" / "task.log"
+        self.transcript = folder / "logs" / "1.jsonl"
         self.events: list[AgentEvent] = []
         self.processes: list[ProcessIdentity] = []
         self.heard = anyio.Event()
@@ -59,9 +62,13 @@ class Theatre:
             time_limit_s=time_limit_s,
         )
         stage = Stage(tree=self.tree, env=env or {}, on_process=self._on_process, may=self._may)
-        with logged(self.log, piece, self._on_event) as tell:
+        with Transcript(self.transcript, Redactor({})) as transcript:
             async with ShellAgent().open(stage) as session:
-                return await session.play(piece, tell)
+                return await session.play(piece, kept(transcript, piece, self._on_event))
+
+    @property
+    def said(self) -> str:
+        return text_of(self.transcript)
 
     def perform(self, *scripts: str, **how: object) -> PieceEnded:
         return anyio.run(partial(self.play, *scripts, **how))  # type: ignore[arg-type]
@@ -174,22 +181,25 @@ def test_a_malformed_tag_is_complained_of_in_the_log_and_an_admission_is_heard_a
         is PieceEnding.DONE
     )
     assert theatre.events == [DeviationTold(severity=Severity.HIGH, text="Huge thing")]
-    log = theatre.log.read_text()
     assert (
-        "end\n[musician: '::context lots' is not understood: use 58%, 58.5% or 120000/200000]\n"
-        "[musician: '::deviation Huge thing' is not understood: the severity is Low, Medium or High]\n" in log
+        "end'::context lots' is not understood: use 58%, 58.5% or 120000/200000\n"
+        "'::deviation Huge thing' is not understood: the severity is Low, Medium or High\n" in theatre.said
     )
 
 
 def test_complaints_are_bounded(theatre: Theatre) -> None:
     theatre.perform("for i in $(seq 200); do echo ::context $i; done")
-    assert 0 < theatre.log.read_text().count("is not understood") < 50
+    assert 0 < theatre.said.count("is not understood") < 50
 
 
-def test_the_log_is_appended_to_with_a_header_per_piece(theatre: Theatre) -> None:
+def test_the_transcript_is_appended_to_with_a_prompt_per_piece(theatre: Theatre) -> None:
     theatre.perform("printf one")
     theatre.perform("printf '\\xff\\n'", "echo three")
-    assert theatre.log.read_bytes() == b"== step 2: Write it\none== step 2: Write it\n\xff\nthree\n"
+    told = events(theatre.transcript)
+    assert [each.seq for each in told] == [1, 2, 3, 4, 5]
+    assert [each.said.get("text", each.said.get("title")) for each in told] == [
+        *("Write it", "one", "Write it", "\N{REPLACEMENT CHARACTER}\n", "three\n")
+    ]
 
 
 def test_the_tail_is_the_last_lines_bounded_and_printable(theatre: Theatre) -> None:
@@ -206,7 +216,7 @@ def test_out_of_time_is_lost_and_nothing_runs_on(theatre: Theatre) -> None:
     assert time.monotonic() - began_s < 30
     assert outcome.ending is PieceEnding.LOST
     assert outcome.detail == "block 1 ran out of time (1 s for the piece)"
-    assert theatre.log.read_text().endswith("begun\n")
+    assert theatre.said.endswith("begun\n")
     assert not (theatre.tree / "never").exists()
     assert not is_running(theatre.processes[0])
 

@@ -202,8 +202,8 @@ def test_after_the_end_of_a_run_status_says_so(planned: Path, call: "Call") -> N
     assert conductor == "conductor: none at work; `musician run PLAN.md` goes on"
     (asked,) = (line for line in told.splitlines() if line.startswith("needs a person"))
     assert "ValueError: seven" in asked
-    assert ".musician/logs/task-01.agent.log" in asked
+    assert "musician log task-01" in asked
     failed = next(line for line in call("status", "task-01").out.splitlines() if "last error" in line)
     assert "ValueError: seven" in failed
-    assert failed.endswith("(log: .musician/logs/task-01.agent.log)")
+    assert failed.endswith("(musician log task-01)")
     assert "Traceback" not in told

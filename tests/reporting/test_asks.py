@@ -5,7 +5,7 @@ import pytest
 from musician.reporting.asks import asked
 from musician.store.rows import HumanRow
 
-LOG = "; see .musician/logs/task-01.agent.log"
+LOG = "; see musician log task-01"
 
 
 @pytest.mark.parametrize(

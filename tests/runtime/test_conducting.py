@@ -344,7 +344,7 @@ def test_nothing_is_leaked_over_many_pieces(stage: "Stage") -> None:
         assert max(counts[3:]) <= max(counts[:3]), counts
 
 
-@pytest.mark.parametrize("name", ["task-01.agent.log", "merges.log"])
+@pytest.mark.parametrize("name", ["task-01/checks.log", "merges.log"])
 def test_output_is_logged(stage: "Stage", name: str) -> None:
     stage.write(HEAD.replace('"true"', "echo tested") + task(stage, 1, run="echo played"))
     stage.to_the_end()

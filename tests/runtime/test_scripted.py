@@ -36,6 +36,7 @@ from musician.testing.scripted_agent import (
 )
 from musician.testing.waiting import HANG_S
 from musician.trees.root import find_root
+from tests.transcripts import said_in
 
 if TYPE_CHECKING:
     from tests.runtime.conftest import Stage
@@ -128,8 +129,7 @@ class Theatre:
 
     @property
     def log(self) -> str:
-        path = self.stage.root / ".musician" / "logs" / "task-01.agent.log"
-        return path.read_text(errors="replace") if path.exists() else ""
+        return said_in(self.stage.root, "task-01")
 
     def is_in_review(self) -> bool:
         return self.stage.state("task-01") is State.NEEDS_REVIEW

@@ -1,17 +1,27 @@
-"""What is heard of an agent that plays: the text it prints, its tags among it, and the log that keeps it."""
+"""What is heard of an agent that plays: the text it prints, its tags among it, and the transcript that keeps it."""
 
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
 
-from musician.agents.port import AgentEvent, Complained, GaveUp, Piece, Said, Tell, ToolUsed
+from musician.agents.port import (
+    AgentEvent,
+    Complained,
+    GaveUp,
+    Piece,
+    Said,
+    Tell,
+    ToolAnswered,
+    ToolUsed,
+)
 from musician.agents.tags import Line, LineReader
-from musician.processes.output import OutputLog, one_line, printable
+from musician.processes.output import printable
+from musician.processes.transcript import Kind, Transcript
+from musician.protocol.musician.inputs import ContextTold
 
 MAX_TAIL_LINES = 20
 _MAX_TAIL_LINE_CHARS = 400
-_MAX_TITLE_CHARS = 300
 _MAX_COMPLAINTS = 20
 
 
@@ -60,21 +70,40 @@ class Hearing:
                     await self._tell(event)
 
 
-@contextmanager
-def logged(path: Path, piece: Piece, tell: Tell) -> Iterator[Tell]:
-    """A ``tell`` that keeps in the log at ``path`` what is only to be read, and passes on the rest."""
-    with OutputLog(path) as log:
-        log.remark(f"== {piece.item}: {one_line(piece.title, _MAX_TITLE_CHARS)}")
+_KINDS: dict[type[object], Kind] = {
+    ToolUsed: Kind.TOOL_USE,
+    ToolAnswered: Kind.TOOL_RESULT,
+    Complained: Kind.REMARK,
+    ContextTold: Kind.USAGE,
+}
+_ONLY_READ = ToolUsed | ToolAnswered | Complained
 
-        async def keep(event: AgentEvent) -> None:
-            match event:
-                case Said(data=data):
-                    log.write(data)
-                case ToolUsed(name=name, what=what):
-                    log.remark(f"[{one_line(f'{name}: {what}', _MAX_TITLE_CHARS)}]")
-                case Complained(text=text):
-                    log.remark(f"[musician: {text}]")
-                case _:
-                    await tell(event)
 
-        yield keep
+def kept(transcript: Transcript, piece: Piece, tell: Tell) -> Tell:
+    """A ``tell`` that keeps everything in ``transcript``, and passes on what is not only to be read."""
+    transcript.piece = piece.item
+    transcript.write(Kind.PROMPT, of=piece.kind, **plain(piece))
+
+    async def keep(event: AgentEvent) -> None:
+        if isinstance(event, Said):
+            transcript.say(event.data)
+            return
+        kind = _KINDS.get(type(event), Kind.TOLD)
+        name = {"what": type(event).__name__} if kind is Kind.TOLD else {}
+        transcript.write(kind, **name, **plain(event))
+        if not isinstance(event, _ONLY_READ):
+            await tell(event)
+
+    return keep
+
+
+def plain(event: Any) -> dict[str, Any]:
+    """An event's own fields, as far as they are words and numbers, or made of them, and no line has them already."""
+    named = {field.name: getattr(event, field.name) for field in fields(event)}
+    return {name: value for name, value in named.items() if name not in ("item", "kind") and _is_plain(value)}
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, tuple):
+        return all(isinstance(each, str) for each in value)
+    return isinstance(value, str | int | float | Mapping)

@@ -62,21 +62,31 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """What it printed or said, as it came; kept in the log."""
+    """What it printed or said, as it came; kept in the transcript."""
 
     data: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolUsed:
+    """``what`` it was used for, in one line; ``call`` is by what its answer names it, "" where it gets none."""
+
     name: str
     what: str
-    """What it was used for, in one line."""
+    given: Mapping[str, object] = field(default_factory=dict)
+    call: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolAnswered:
+    call: str
+    text: str
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Complained:
-    """What is wrong with something that it told; for the log."""
+    """What is wrong with something that it told; for who reads."""
 
     text: str
 
@@ -117,7 +127,9 @@ class GaveUp:
     text: str
 
 
-AgentEvent = Told | Said | ToolUsed | Complained | ProposalMade | VerdictGiven | DeviationRuled | GaveUp
+AgentEvent = (
+    Told | Said | ToolUsed | ToolAnswered | Complained | ProposalMade | VerdictGiven | DeviationRuled | GaveUp
+)
 
 Tell = Callable[[AgentEvent], Awaitable[None]]
 

@@ -25,6 +25,7 @@ COMMANDS = {
     "history": "history",
     "messages": "messages",
     "timeline": "timeline",
+    "log": "log",
     "review": "review",
     "send": "send",
     "stop": "send",

@@ -169,7 +169,7 @@ def _error(row: TaskRow) -> str | None:
     if not row.last_error:
         return None
     first = one_line(row.last_error.strip().partition("\n")[0], _MOST_ERROR_CHARS)
-    return f"{first} (log: .musician/logs/{row.task_id}.agent.log)"
+    return f"{first} (musician log {row.task_id})"
 
 
 def _document(app: App, standing: Standing) -> dict[str, object]:

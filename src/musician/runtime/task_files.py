@@ -11,6 +11,7 @@ from pathlib import Path
 from musician.processes.output import printable
 from musician.protocol.journal import JUDGED_BY_PERSON, Entry, EntryKind, deviation_in, status_line
 from musician.protocol.rules.deviations import Severity, parse_severity
+from musician.reporting.transcripts import end_of_text
 from musician.trees.root import Root
 
 END_OF_OUTPUT_BYTES = 4096
@@ -83,9 +84,15 @@ class TaskFiles:
         return self.root.reports_dir / f"{self._task_id}-handoff-s{number}.md"
 
     def end_of_output(self) -> str:
-        """The last of what the task's agent printed; "" if nothing can be read."""
-        log = self.root.logs_dir / f"{self._task_id}.agent.log"
+        """The last of what the task's agent said, or its checks printed; "" if nothing can be read."""
+        log = self.root.checks_log(self._task_id)
         try:
+            newest = max(
+                log.parent.glob("[0-9]*.jsonl"), key=lambda path: path.stat().st_mtime_ns, default=None
+            )
+            said = newest and end_of_text(newest, END_OF_OUTPUT_BYTES)
+            if said:
+                return printable(said)
             with log.open("rb") as file:
                 file.seek(max(0, log.stat().st_size - END_OF_OUTPUT_BYTES))
                 return printable(file.read().decode("utf-8", "replace"))

@@ -114,8 +114,13 @@ class ScriptedAcp:
                 case {"usage": (used, size)}:
                     update = UsageUpdate(session_update="usage_update", used=used, size=size)
                     await self.client.session_update(session_id, update)
-                case {"tool": [_, str(what)]}:
-                    await self.client.session_update(session_id, self.call(what))
+                case {"tool": [_, str(what), str(text), bool(failed)]}:
+                    call = self.call(what)
+                    await self.client.session_update(session_id, call)
+                    content = [acp.tool_content(acp.text_block(text))]
+                    end: Any = "failed" if failed else "completed"
+                    done = acp.update_tool_call(call.tool_call_id, status=end, content=content)
+                    await self.client.session_update(session_id, done)
                 case {"ask": [_, {"command": str(command)}]}:
                     if not await self.is_allowed(session_id, command):
                         self.awaits_leave = True

@@ -17,7 +17,7 @@ from typing import Any
 import anyio
 
 from musician.agents.hearing import Hearing
-from musician.agents.port import AgentSession, Piece, PieceKind, Stage, Tell, ToolCall, ToolUsed
+from musician.agents.port import AgentSession, Piece, PieceKind, Stage, Tell, ToolAnswered, ToolCall, ToolUsed
 from musician.own_python import own_python
 from musician.processes.spawn import Spoken, speak_with
 from musician.protocol.musician.inputs import PieceEnded, PieceEnding
@@ -102,6 +102,7 @@ class _ScriptedSession:
         self._send, self.said = anyio.create_memory_object_stream[dict[str, Any]](100)
         self._steered, self.is_heard = anyio.create_memory_object_stream[bool](1)
         self._complaints = b""
+        self._calls = 0
         self.token = ""
 
     async def begin(self) -> None:
@@ -131,8 +132,11 @@ class _ScriptedSession:
             match await self.said.receive():
                 case {"said": str(text)}:
                     await hearing.hear(text.encode())
-                case {"tool": [str(name), str(what)]}:
-                    await tell(ToolUsed(name=name, what=what))
+                case {"tool": [str(name), str(what), str(text), bool(failed)]}:
+                    self._calls += 1
+                    call = f"call-{self._calls}"
+                    await tell(ToolUsed(name=name, what=what, given={"command": what}, call=call))
+                    await tell(ToolAnswered(call=call, text=text, failed=failed))
                 case {"ask": [str(name), dict(given)]}:
                     await self._tell(answer=await self._stage.may(ToolCall(name=name, given=given)))
                 case {"ended": dict(ended)}:

@@ -112,7 +112,8 @@ class ScriptedProgram:
         self.say(said=f"{text}\n")
 
     def do_tool(self, name: str, what: str) -> None:
-        self.say(tool=[name, what])
+        done = subprocess.run(["bash", "-c", what], capture_output=True, text=True, check=False)
+        self.say(tool=[name, what, done.stdout, done.returncode != 0])
 
     def do_run(self, command: str) -> None:
         argv = ["bash", "-euc", command]

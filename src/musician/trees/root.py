@@ -89,6 +89,18 @@ class Root:
     def logs_dir(self) -> Path:
         return self.musician_dir / "logs"
 
+    def transcript(self, task_id: str, epoch: int, session_id: str) -> Path:
+        """What a task's session said and did under one claim."""
+        return self.logs_dir / task_id / f"{epoch}.{session_id}.jsonl"
+
+    def review_transcript(self, task_id: str, submission_id: int) -> Path:
+        """What an agent said and did that was asked about a submission."""
+        return self.logs_dir / task_id / f"review.{submission_id}.jsonl"
+
+    def checks_log(self, task_id: str) -> Path:
+        """What a task's tests and other checks print."""
+        return self.logs_dir / task_id / "checks.log"
+
     @property
     def temp_dir(self) -> Path:
         """May be a symlink (B43). In our own folder where the project has one: :func:`choose_temp`."""

@@ -285,7 +285,7 @@ def test_an_error_is_played_once_more_and_the_same_one_twice_is_a_persons_busine
     assert isinstance(ask, acts.AskHuman)
     assert (ask.kind, ask.text) == (
         "error",
-        "the same error twice: gone; see .musician/logs/task-01.agent.log",
+        "the same error twice: gone; see musician log task-01",
     )
 
 

@@ -11,11 +11,11 @@ from acp.exceptions import RequestError
 from musician.agents.acp.connection import Answer, Wire
 from musician.agents.acp.context import ContextGauge
 from musician.agents.acp.failures import of_refused_request
-from musician.agents.acp.permission import asked_for, purpose, tool_name
+from musician.agents.acp.permission import answer_of, asked_for, purpose, tool_name
 from musician.agents.acp.turn import Turn
 from musician.agents.hearing import Hearing
 from musician.agents.hosted import unmeasured
-from musician.agents.port import Complained, Piece, PieceKind, Tell, ToolCall, ToolUsed
+from musician.agents.port import Complained, Piece, PieceKind, Tell, ToolAnswered, ToolCall, ToolUsed
 from musician.agents.prompts import after_refusal, prompt_of
 from musician.protocol.musician.inputs import ContextTold, PieceEnded, PieceEnding
 
@@ -62,6 +62,7 @@ class Performance:
         self._turn = Turn()
         self._calls: dict[str, dict[str, Any]] = {}
         self._used: set[str] = set()
+        self._answered: set[str] = set()
         self._queue: asyncio.Queue[Arrived] = asyncio.Queue()
         self.is_interrupted = False
 
@@ -160,11 +161,25 @@ class Performance:
                 await self._hearing.hear(text.encode(errors="replace"))
             case {"sessionUpdate": "tool_call" | "tool_call_update", "toolCallId": str(number)}:
                 call = self._known(number, update)
-                if (
-                    number not in self._used and call.get("status") != "pending"
-                ):  # some say the rest of it later
-                    self._used.add(number)
-                    await self._tell(ToolUsed(name=tool_name(call), what=purpose(call)))
+                await self._tell_tool(number, call)
+
+    async def _tell_tool(self, number: str, call: Mapping[str, Any]) -> None:
+        """Once that it is used, and once how it ended."""
+        status = call.get("status")
+        if number not in self._used and status != "pending":  # some say the rest of it later
+            self._used.add(number)
+            given = call.get("rawInput")
+            await self._tell(
+                ToolUsed(
+                    name=tool_name(call),
+                    what=purpose(call),
+                    given=given if isinstance(given, dict) else {},
+                    call=number,
+                )
+            )
+        if number not in self._answered and status in ("completed", "failed"):
+            self._answered.add(number)
+            await self._tell(ToolAnswered(call=number, text=answer_of(call), failed=status == "failed"))
 
     def _known(self, number: str, more: Mapping[str, Any]) -> dict[str, Any]:
         """All that was said of a call, in updates or in its question."""

@@ -33,6 +33,13 @@ def purpose(call: Mapping[str, Any]) -> str:
     return _command(call) or ", ".join(_paths(call)) or _title(call)
 
 
+def answer_of(call: Mapping[str, Any]) -> str:
+    """What the tool gave, as text."""
+    parts = [part.get("content") for part in call.get("content") or () if isinstance(part, dict)]
+    texts = [str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part]
+    return "\n".join(texts) or str(call.get("rawOutput") or "")
+
+
 def asked_for(call: Mapping[str, Any]) -> tuple[tuple[ToolCall, ...], str]:
     """What has to be allowed, all of it; and why it is refused without asking, "" otherwise.
 

@@ -21,13 +21,15 @@ from claude_agent_sdk import (
     ResultMessage,
     SystemMessage,
     TextBlock,
+    ToolResultBlock,
     ToolUseBlock,
+    UserMessage,
 )
 
 from musician.agents.claude.endings import Provider, ending_of
 from musician.agents.hearing import Hearing
 from musician.agents.hosted import end_what_came, out_of_time, unmeasured
-from musician.agents.port import Piece, Stage, Tell, ToolCall, ToolUsed
+from musician.agents.port import Piece, Stage, Tell, ToolAnswered, ToolCall, ToolUsed
 from musician.agents.prompts import prompt_of
 from musician.processes.ending import members_of
 from musician.processes.identity import ProcessIdentity
@@ -156,6 +158,8 @@ class _Performance:
                 await self._hear(message)
             case AssistantMessage():  # a subagent's: its words are for its caller
                 await self._tell_tools(message)
+            case UserMessage():
+                await self._tell_answers(message)
             case RateLimitEvent():
                 self._provider.limited(message)
             case ResultMessage():
@@ -179,7 +183,14 @@ class _Performance:
     async def _tell_tools(self, message: AssistantMessage) -> None:
         for block in message.content:
             if isinstance(block, ToolUseBlock):
-                await self._tell(ToolUsed(name=block.name, what=_purpose(block.input)))
+                used = ToolUsed(name=block.name, what=_purpose(block.input), given=block.input, call=block.id)
+                await self._tell(used)
+
+    async def _tell_answers(self, message: UserMessage) -> None:
+        for block in message.content:
+            if isinstance(block, ToolResultBlock):
+                text, failed = _text_of(block.content), bool(block.is_error)
+                await self._tell(ToolAnswered(call=block.tool_use_id, text=text, failed=failed))
 
     async def _measure(self, told: ContextTold) -> None:
         """What is in the window, whenever it has become another part of it."""
@@ -192,6 +203,12 @@ class _Performance:
 def _context_tokens(usage: dict[str, Any]) -> int:
     parts = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     return sum(int(usage.get(part) or 0) for part in parts)
+
+
+def _text_of(content: str | list[dict[str, Any]] | None) -> str:
+    if not isinstance(content, list):
+        return content or ""
+    return "\n".join(str(part.get("text") or f"[{part.get('type')}]") for part in content)
 
 
 def _purpose(given: dict[str, Any]) -> str:

@@ -225,7 +225,7 @@ def _answer_report(task: TaskFacts, settings: Settings) -> Act | None:
 
 def _twice(task: TaskFacts, report: OpenReport) -> str:
     first = report.text.partition("\n")[0]
-    said = f"the same error twice: {first}; see .musician/logs/{task.task_id}.agent.log"
+    said = f"the same error twice: {first}; see musician log {task.task_id}"
     return f"{said}\n{report.trouble}".rstrip()
 
 

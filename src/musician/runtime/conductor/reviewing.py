@@ -6,6 +6,7 @@ play, so that a model can take the shell agent's place.
 """
 
 import json
+import os
 from dataclasses import field
 from functools import partial
 from pathlib import Path
@@ -14,10 +15,12 @@ import anyio
 from anyio.to_thread import run_sync
 
 from musician.agents import port
-from musician.agents.hearing import logged
+from musician.agents.hearing import kept, plain
 from musician.plans.model import TaskSpec
 from musician.processes.output import one_line
+from musician.processes.redaction import Redactor
 from musician.processes.scratch import ScratchFolder
+from musician.processes.transcript import Kind, Transcript
 from musician.protocol.conductor.opinion import Judgement, Opinion, form_opinion
 from musician.protocol.errors import MusicianError
 from musician.protocol.musician.inputs import PieceEnding
@@ -85,10 +88,12 @@ async def ask_reviewer(
                 may=partial(_may, root, place / "tree"),
             )
             piece = _piece(task, found.checkpoint, text, shown, settings.time.review_limit_s)
-            log = root.logs_dir / f"{task.task_id}.reviewer.log"
-            with logged(log, piece, heard.hear) as tell:
+            log = root.review_transcript(task.task_id, message_id)
+            with Transcript(log, Redactor({**os.environ, **stage.env})) as transcript:
+                tell = kept(transcript, piece, heard.hear)
                 async with world.agent(agent).open(stage) as session:
                     ended = await session.play(piece, tell)
+                transcript.write(Kind.ENDED, **plain(ended))
         finally:
             with anyio.CancelScope(shield=True):
                 await run_sync(folder.cleanup)

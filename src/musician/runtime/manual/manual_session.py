@@ -339,7 +339,7 @@ class ManualSession:
 
     @property
     def log(self) -> Path:
-        return self.root.logs_dir / f"{self.claim.task_id}.agent.log"
+        return self.root.checks_log(self.claim.task_id)
 
     def environment(self, item: str) -> dict[str, str]:
         return {

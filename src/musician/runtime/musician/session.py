@@ -20,9 +20,10 @@ from anyio.to_thread import run_sync
 
 from musician import service
 from musician.agents import port
-from musician.agents.hearing import logged
+from musician.agents.hearing import kept, plain
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
+from musician.processes.transcript import Kind, Transcript
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost, DatabaseUnusable, IllegalEvent, MusicianError
 from musician.protocol.journal import REWORK_BEGINS, Entry, EntryKind
@@ -51,6 +52,20 @@ from musician.runtime.tasktree import TaskTree
 from musician.runtime.world import WORLD, Verify
 from musician.store.port import Store
 
+_KEPT: dict[type[object], Kind] = {
+    i.VerificationEnded: Kind.VERIFICATION,
+    i.VerdictArrived: Kind.VERDICT,
+    i.MessageArrived: Kind.MESSAGE,
+    i.PauseAsked: Kind.MESSAGE,
+    i.PauseLifted: Kind.MESSAGE,
+    i.ExitWasRequested: Kind.MESSAGE,
+    i.Steered: Kind.HEARD,
+    i.StopAsked: Kind.MESSAGE,
+    i.LimitLifted: Kind.LIMIT,
+    i.ClaimWasLost: Kind.MESSAGE,
+}
+"""What else stands in the transcript; what an agent tells stands there already."""
+
 LOOK_AT_LIMIT_S = 30.0
 """How often one who waits for a provider looks whether the limit is over."""
 _MOST_TROUBLE_CHARS = 500
@@ -73,6 +88,8 @@ class Session:
     state: MusicianState
     recorder: Recorder
     log: Path
+    """Of what tests and other checks print."""
+    transcript: Transcript
     environment: dict[str, str]
     setup: str | None
     """The command that must have succeeded once in this tree."""
@@ -123,6 +140,7 @@ class Session:
                         break
             self._group.cancel_scope.cancel()
         assert self._end is not None  # noqa: S101  # the queue stays open until the end
+        self.transcript.write(Kind.END, ending=self._end.kind, **plain(self._end))
         return self._end
 
     def _is_overtaken(self, given: i.Input) -> bool:
@@ -135,6 +153,8 @@ class Session:
 
     async def _take(self, given: i.Input) -> None:
         """One turn: decide, store, act. The new state counts only once its records are stored."""
+        if (kind := _kept_as(given)) is not None:
+            self.transcript.write(kind, what=type(given).__name__, **plain(given))
         if isinstance(given, i.MessageArrived):  # the watcher may have seen it before the question was asked
             given = replace(given, is_answer=given.message_id > self._asked_id)
         state, ready = step(self.state, given)
@@ -177,6 +197,7 @@ class Session:
                 self._begin(partial(self._verify, act))
             case r.StopPiece():
                 if self._playing is not None:
+                    self.transcript.write(Kind.INTERRUPT)
                     self._engaged.interrupt(self._group, self._playing)
             case r.AwaitLimit():
                 self._group.start_soon(self._await_limit)
@@ -332,8 +353,8 @@ class Session:
             feedback=feedback,
             time_limit_s=self.settings.time.step_limit_s,
         )
-        with logged(self.log, piece, self._heard) as tell:
-            ended = await self._engaged.play(piece, tell, self._group)
+        tell = kept(self.transcript, piece, self._heard)
+        ended = await self._engaged.play(piece, tell, self._group)
         if ended.ending is not i.PieceEnding.DONE:
             by_subagent = kind is port.PieceKind.AGENT
             left = await run_sync(self.tree.attempted) if by_subagent else Extent()
@@ -424,7 +445,9 @@ class Session:
         await run_sync(partial(service.record_process, self.store, self.claim, "agent", identity))
 
     async def _may(self, call: port.ToolCall) -> str:
-        return await run_sync(partial(why_refused, self.store, self.claim, self.task_files, self.tree, call))
+        why = await run_sync(partial(why_refused, self.store, self.claim, self.task_files, self.tree, call))
+        self.transcript.write(Kind.PERMISSION, name=call.name, given=call.given, refused=why)
+        return why
 
     async def _keep_conversation(self, token: str) -> None:
         await run_sync(partial(service.keep_conversation, self.store, self.claim, token))
@@ -436,3 +459,12 @@ class Session:
             await run_sync(partial(keep_made, desk, self.claim, self.tree.path, event))
         elif isinstance(event, port.Told):
             await self._send.send(event)
+
+
+def _kept_as(given: i.Input) -> Kind | None:
+    match given:
+        case i.PieceEnded(ending=i.PieceEnding.LIMITED | i.PieceEnding.REFUSED):
+            return Kind.LIMIT
+        case i.PieceEnded():
+            return Kind.ENDED
+    return _KEPT.get(type(given))

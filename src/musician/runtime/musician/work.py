@@ -4,6 +4,7 @@ Order: the life lock is held before the claim, so that a session that owns a tas
 at once; the process is recorded next; the tree and the journal are brought into agreement before anything is played.
 """
 
+import os
 import sys
 from contextlib import nullcontext
 from functools import partial
@@ -16,6 +17,8 @@ from musician.processes.identity import ProcessIdentity
 from musician.processes.life_lock import HeldBy, lock_path
 from musician.processes.machine import Machine
 from musician.processes.output import one_line
+from musician.processes.redaction import Redactor
+from musician.processes.transcript import Kind, Transcript
 from musician.protocol.conductor.orchestra import NO_RETRY_HELPS
 from musician.protocol.errors import (
     ClaimLost,
@@ -203,7 +206,7 @@ def _prepare(
         tree=tree,
         task_files=task_files,
         environment=_environment(root, store, taken, tree, identity),
-        log=root.logs_dir / f"{claim.task_id}.agent.log",
+        log=root.checks_log(claim.task_id),
         world=world,
     )
     return claimed, agent
@@ -281,6 +284,10 @@ async def _play(claimed: ClaimedSession, agent: str, stop: _Stop) -> r.End:
         worked_by=claimed.worked_by,
         title=claimed.program.title,
     )
+    redact = Redactor({**os.environ, **claimed.environment})
+    claim = claimed.claim
+    place = claimed.root.transcript(claim.task_id, claim.epoch, claim.session_id)
+    transcript = await anyio.to_thread.run_sync(Transcript, place, redact)
     session = Session(
         store=claimed.store,
         claim=claimed.claim,
@@ -292,12 +299,22 @@ async def _play(claimed: ClaimedSession, agent: str, stop: _Stop) -> r.End:
         state=MusicianState(program=claimed.program, settings=claimed.settings),
         recorder=recorder,
         log=claimed.log,
+        transcript=transcript,
         environment=claimed.environment,
         setup=claimed.setup,
         baselines=claimed.baselines,
         verify=claimed.world.verify_checkpoint,
     )
-    with raising_one(), session:
+    with raising_one(), transcript, session:
+        transcript.write(
+            Kind.BEGIN,
+            task=claim.task_id,
+            session=claim.session_id,
+            epoch=claim.epoch,
+            agent=agent,
+            tree=str(claimed.tree.path),
+            goes_on=bool(session.token),
+        )
         async with anyio.create_task_group() as group:
             group.start_soon(stop.tell, session)
             started, last_seen_id = await _find_start(claimed, stop.verifying)

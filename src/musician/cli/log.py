@@ -1,0 +1,154 @@
+"""What the sessions of a task said and did, as people like to read it; the same in a pipe.
+
+The agent's words stand as they are, without what would act on a terminal. All else is a line, indented: a tool it
+used, with what it was used for; what was refused to it and why; a message; what a verification found.
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+
+import click
+
+from musician.cli.context import App
+from musician.cli.options import command, task_argument
+from musician.cli.render import lines
+from musician.processes.output import headline, one_line
+from musician.processes.transcript import Kind
+from musician.protocol.names import succession_name
+from musician.reporting.transcripts import Event, follow
+from musician.store.rows import SessionRow
+
+_MOST_LINE_CHARS = 160
+CONTEXT_STEP_PCT = 5
+"""A smaller change of the context is not worth a line."""
+
+_TOLD = {
+    "DeviationTold": "deviation",
+    "SelfCorrectionTold": "self-correction",
+    "QuestionTold": "asks",
+    "PartialTold": "done in part",
+    "AnswerTold": "answers a point",
+    "ProposalMade": "proposes",
+    "GaveUp": "gives up",
+}
+_MESSAGES = {
+    "MessageArrived": "conductor",
+    "ExitWasRequested": "conductor asks for a handoff",
+    "PauseAsked": "pause",
+    "PauseLifted": "the pause is over",
+    "StopAsked": "to end",
+    "ClaimWasLost": "the claim is another's now",
+}
+
+
+@command("log")
+@task_argument
+@click.option("-f", "--follow", "live", is_flag=True, help="Go on as it happens, to the end of the task.")
+@click.option(
+    "--session", "session_id", metavar="ID", help="One session only; else all, one after the other."
+)
+@click.pass_obj
+def log(app: App, task_id: str, *, live: bool, session_id: str | None) -> None:
+    """What the sessions of TASK said and did.
+
+    With --json: each event as it was written, one a line.
+    """
+    page = _Page()
+    for session, event in follow(app.store, app.root, task_id, session_id=session_id, live=live):
+        if not app.json:
+            page.show(session, event)
+        elif event is not None:
+            _show_json(session, event)
+        if live:
+            sys.stdout.flush()
+
+
+def _show_json(session: SessionRow, event: Event) -> None:
+    about = {"task_id": session.task_id, "session_id": session.session_id, "seq": event.seq, "at": event.at}
+    document = {**about, "kind": event.kind, "piece": event.piece, **event.said}
+    sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
+
+
+class _Page:
+    """Lines for people; remembers what needs no second line."""
+
+    def __init__(self) -> None:
+        self._epoch = -1
+        self._context_pct = 0.0
+
+    def show(self, session: SessionRow, event: Event | None) -> None:
+        if session.claim_epoch != self._epoch:
+            self._epoch, self._context_pct = session.claim_epoch, 0.0
+            lines(f"== {succession_name(session.task_id, session.number)} ({session.session_id})")
+        if event is None:
+            by_hand = "opened by hand: its client keeps its own"
+            lines(f"   no transcript: {by_hand if session.agent is None else 'its file is gone'}")
+            return
+        for line in self._told(event):
+            lines(line)
+
+    def _told(self, event: Event) -> Iterator[str]:
+        said = _Words(event.said)
+        match event.kind:
+            case Kind.TEXT:
+                yield from said["text"].splitlines()
+            case Kind.USAGE:
+                yield from self._context(event.said.get("used_pct"))
+            case Kind.BEGIN:
+                again = ", which goes on with its conversation" if event.said.get("goes_on") else ""
+                yield f"   {said['agent']}{again}, at {event.at}"
+            case Kind.PROMPT:
+                yield f"-- {event.piece}: {said['title']}"
+            case Kind.TOOL_USE:
+                yield _line(f"[{said['name']}] {said['what']}")
+            case Kind.TOOL_RESULT if event.said.get("failed"):
+                yield _line(f"  failed: {headline(said['text'])}")
+            case Kind.PERMISSION if said["refused"]:
+                yield _line(f"  refused: {said['name']}: {said['refused']}")
+            case Kind.TOLD:
+                yield _line(
+                    f"{_TOLD.get(said['what'], said['what'])}: {said['severity']} {said['text']}{said['title']}"
+                )
+            case Kind.REMARK | Kind.CUT:
+                yield _line(f"musician: {said['text']}")
+            case Kind.MESSAGE:
+                urgent = " (urgent)" if event.said.get("urgent") else ""
+                yield _line(
+                    f"{_MESSAGES.get(said['what'], said['what'])}{urgent}: {said['text']}{said['reason']}"
+                )
+            case Kind.HEARD:
+                yield _line("the agent has taken the message in")
+            case Kind.VERDICT:
+                yield _line(f"conductor: {said['state']}: {said['text']}")
+            case Kind.INTERRUPT:
+                yield _line("interrupted")
+            case Kind.LIMIT:
+                yield _line(
+                    f"its provider gives nothing: {said['detail']}" if said["detail"] else "the limit is over"
+                )
+            case Kind.VERIFICATION:
+                yield _line(f"verified, {said['outcome']}: {said['tests']}")
+            case Kind.ENDED:
+                yield _line(f"{event.piece} {said['ending']}{': ' * bool(said['detail'])}{said['detail']}")
+            case Kind.END:
+                yield f"== {said['ending']}: {said['reason']}"
+
+    def _context(self, pct: object) -> Iterator[str]:
+        if isinstance(pct, int | float) and abs(pct - self._context_pct) >= CONTEXT_STEP_PCT:
+            self._context_pct = pct
+            yield _line(f"context {pct:.0f} %")
+
+
+class _Words:
+    """The fields of an event as text, "" where there is none: a file may say anything."""
+
+    def __init__(self, said: Mapping[str, object]) -> None:
+        self._said = said
+
+    def __getitem__(self, name: str) -> str:
+        return str(self._said.get(name, ""))
+
+
+def _line(text: str) -> str:
+    return f"   {one_line(text, _MOST_LINE_CHARS)}"
