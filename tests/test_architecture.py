@@ -64,7 +64,6 @@ def test_our_own_python_is_started_in_one_place() -> None:
         "plugin/rendering.py",  # names it in files of the client's, with -I
         "runtime/musician/work.py",  # names it to agents
         "runtime/verifying.py",  # names it to tests
-        "verification/scan.py",  # looks beside it for ruff
         "cli/demo.py",  # what a user types, in the demo's own project
     }
     found = {

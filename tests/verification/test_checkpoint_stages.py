@@ -12,7 +12,6 @@ from musician.processes.identity import ProcessIdentity
 from musician.protocol.rules.readiness import Decision
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
-from musician.verification import scan
 from musician.verification.checkpoint import outcome_of, verify_checkpoint
 from musician.verification.earlier import Earlier
 from musician.verification.findings import Category, FailureKind, Stages
@@ -323,10 +322,7 @@ def test_a_test_that_only_a_subagent_told_of_is_run_again(workshop: "Workshop", 
     assert "claimed otherwise: agent 1: test_far was claimed and fails" in result.tests_line()
 
 
-def test_the_task_tree_is_left_as_it_was(
-    workshop: "Workshop", verify: Verify, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scan, "find_ruff", lambda: None)
+def test_the_task_tree_is_left_as_it_was(workshop: "Workshop", verify: Verify) -> None:
     workshop.now({"calc.py": CALC + SUB, "test_sub.py": TEST_SUB})
     before = {
         path: path.read_bytes()

@@ -74,7 +74,6 @@ _STAGES = st.builds(
             max_size=2,
         ).map(tuple),
         left_out=st.integers(0),
-        by=st.text(),
         why_not=st.text(),
     ),
     integration=st.none() | st.builds(Integration, broken=_NAMES, cycles=_NAMES, why_not=st.text()),

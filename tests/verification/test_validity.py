@@ -42,9 +42,7 @@ async def _try(
         time_limit_s=60,
         on_process=nobody,
     ) as runner:
-        return await try_the_tests(
-            workshop.change(), commands, tree=workshop.tree, runner=runner, time_limit_s=limit_s
-        )
+        return await try_the_tests(workshop.change(), commands, runner=runner, time_limit_s=limit_s)
 
 
 def try_them(

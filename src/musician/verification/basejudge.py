@@ -30,7 +30,7 @@ from musician.verification.counts import Outcome
 from musician.verification.findings import named
 from musician.verification.imports import Project
 from musician.verification.invocation import Invocation, Runner, read_invocation
-from musician.verification.oldtree import as_before, old_tree
+from musician.verification.oldtree import as_before, runner_beside
 from musician.verification.referees import Referee, changed_referees
 from musician.verification.run import settle
 from musician.verification.testcode import Candidate, by_name, changed_tests, outcomes_of, tests_in
@@ -112,10 +112,7 @@ class _Bench:
         quiet: list[str] = []
         passing: set[str] = set()
         counted = 0
-        async with old_tree(
-            self.runner.tree, self.change.tree_id, put=as_before(put), env=self.runner.env
-        ) as old:
-            there = self.runner.elsewhere(old.path, env=old.env, time_limit_s=self.runner.time_limit_s)
+        async with runner_beside(self.runner, self.change.tree_id, put=as_before(put)) as there:
             for command in self._old_commands():
                 done = await settle(there, command)
                 record = done.ran.record
@@ -131,7 +128,6 @@ class _Bench:
                     and not done.ran.result.ran_nothing
                 ):
                     quiet.append(done.ran.result.why or done.note)
-            self.runner.spent_s += there.spent_s
         if failing or quiet:
             failing, quiet = await self._without_what_failed_before(failing, quiet)
         self._tell_the_failing(failing, quiet)
@@ -152,15 +148,16 @@ class _Bench:
         self, failing: set[str], quiet: list[str]
     ) -> tuple[set[str], list[str]]:
         """What failed on the old code too is no doing of this change (D27)."""
-        async with old_tree(self.runner.tree, self.change.base, env=self.runner.env) as old:
-            there = self.runner.elsewhere(old.path, env=old.env, time_limit_s=self.runner.time_limit_s)
-            before = [await there.run(command) for command in self._old_commands()]
-            self.runner.spent_s += there.spent_s
+        before = await self._run_on_the_base(self._old_commands())
         as_before = failing & {name for name, outcome in _outcomes(before).items() if outcome == "failed"}
         is_quiet = any(not ran.result.passed and not ran.result.failed_tests for ran in before)
         if as_before or (quiet and is_quiet):
             self.notes.append(f"the old tests fail as before: {named(sorted(as_before) or quiet)}")
         return failing - as_before, [] if is_quiet else quiet
+
+    async def _run_on_the_base(self, commands: Iterable[str]) -> list[Ran]:
+        async with runner_beside(self.runner, self.change.base) as there:
+            return [await there.run(command) for command in commands]
 
     def _tell_the_failing(self, failing: set[str], quiet: list[str]) -> None:
         changed = {file.path for file in self.tests if file.kind != "created"}
@@ -227,10 +224,7 @@ class _Bench:
             return
         hows = [how for command in self.commands if (how := read_invocation(command)) is not None]
         commands = _of_files(hows, sorted(set(asleep.values()) - {""})) or tuple(self.commands)
-        async with old_tree(self.runner.tree, self.change.base, env=self.runner.env) as old:
-            there = self.runner.elsewhere(old.path, env=old.env, time_limit_s=self.runner.time_limit_s)
-            before = _outcomes([await there.run(command) for command in commands])
-            self.runner.spent_s += there.spent_s
+        before = _outcomes(await self._run_on_the_base(commands))
         woken: dict[tuple[FindingKind, str], list[str]] = {}
         for name, place in asleep.items():
             if before.get(name) == "passed" or _has_passed_within(name, before):

@@ -8,7 +8,7 @@ test run may leave things there, and evidence is about exactly the tree it names
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Literal
 
@@ -101,6 +101,14 @@ def paths_in(git: Git, tree_id: str, paths: Iterable[str]) -> set[str]:
     """Which of the paths, relative to the top, are files of a tree."""
     found = git.records("ls-tree", "-z", "--name-only", "--full-tree", tree_id, "--", *paths)
     return {path.decode("utf-8", "surrogateescape") for path in found}
+
+
+def files_in(git: Git, tree_id: str) -> Iterator[tuple[str, str, str]]:
+    """All files of a tree: path, mode and blob; a name that is no UTF-8 has its bytes as surrogates."""
+    for record in git.records("ls-tree", "-r", "-z", "--full-tree", tree_id):
+        head, _, path = record.partition(b"\t")
+        mode, _, blob = head.decode("ascii").split()
+        yield path.decode("utf-8", "surrogateescape"), mode, blob
 
 
 def read_change(git: Git, base: str, tree_id: str) -> CodeChange:

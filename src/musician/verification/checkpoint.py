@@ -33,7 +33,7 @@ from musician.verification import claimed
 from musician.verification.basejudge import Judged, judge_by_the_base
 from musician.verification.baseline import Before
 from musician.verification.categories import Planned, Selection, select_tests
-from musician.verification.change import CodeChange, paths_in, read_change
+from musician.verification.change import CodeChange, paths_in
 from musician.verification.commands import CommandRunner, Ran, command_runner
 from musician.verification.covered import changed_coverage, left_out_of_coverage
 from musician.verification.earlier import Earlier
@@ -51,10 +51,10 @@ from musician.verification.findings import (
     counted,
     named,
 )
-from musician.verification.imports import Project
+from musician.verification.imports import Project, change_in_project
 from musician.verification.integration import look_at_wholeness
 from musician.verification.invocation import folder_of, read_invocation
-from musician.verification.oldtree import old_tree
+from musician.verification.oldtree import runner_beside
 from musician.verification.reports import CoverageReport, Stamps, fresh_report, put_together, report_stamps
 from musician.verification.result import VerificationResult
 from musician.verification.run import Settled, result_of, settle
@@ -187,7 +187,9 @@ class _Found:
             self.notes.append("the change was not looked at: no checkpoint or start to compare with")
             return
         try:
-            change, project = await run_sync(partial(_read, Git(self.tree), self.earlier.base, tree_id))
+            change, project = await run_sync(
+                partial(change_in_project, Git(self.tree), self.earlier.base, tree_id)
+            )
             self.selection = await run_sync(
                 partial(
                     select_tests,
@@ -257,10 +259,8 @@ class _Found:
         if not asked:
             return False
         try:
-            async with old_tree(self.tree, self.change.base, env=runner.env, folder=planned.folder) as old:
-                there = runner.elsewhere(old.path, env=old.env, time_limit_s=runner.time_limit_s)
+            async with runner_beside(runner, self.change.base, folder=planned.folder) as there:
                 before = await there.run(how.of_files(asked) if new else ran.result.command)
-                runner.spent_s += there.spent_s
         except _TROUBLES as error:
             self._trouble("not tried on the code as it was", error)
             return False
@@ -281,16 +281,11 @@ class _Found:
             self.notes.append(f"left out of coverage by the change: {named(left_out)}")
         limit_s = self.settings.validity.limit_s
         try:
-            self.validity = await try_the_tests(
-                change, self.commands, tree=self.tree, runner=runner, time_limit_s=limit_s
-            )
+            self.validity = await try_the_tests(change, self.commands, runner=runner, time_limit_s=limit_s)
         except _TROUBLES as error:
             self.validity = Validity(why_not=_short(error))
-        async with (
-            anyio.create_task_group() as group
-        ):  # ruff is a program of its own: neither waits for the other
-            group.start_soon(self._scan, change)
-            self.integration = await look_at_wholeness(self.tree, change, project, self.commands, runner)
+        await self._scan(change)
+        self.integration = await look_at_wholeness(change, project, self.commands, runner)
 
     async def _ask_the_base(
         self, change: CodeChange, project: Project, runner: CommandRunner, ran: Sequence[Ran]
@@ -331,7 +326,7 @@ class _Found:
 
     async def _scan(self, change: CodeChange) -> None:
         try:
-            self.scan = await scan_change(Git(self.tree), self.tree, change)
+            self.scan = await run_sync(scan_change, Git(self.tree), change)
         except _TROUBLES as error:
             self.scan = Scan(why_not=f"the change was not scanned: {_short(error)}")
 
@@ -409,10 +404,6 @@ def _what_ran(settled: Sequence[Settled]) -> claimed.Ran:
         failed={name for record in records for name in record.failed_tests},
         passed_names=names,
     )
-
-
-def _read(git: Git, base: str, tree_id: str) -> tuple[CodeChange, Project]:
-    return read_change(git, base, tree_id), Project(git, tree_id)
 
 
 def _short(error: Exception) -> str:

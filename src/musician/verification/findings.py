@@ -118,11 +118,10 @@ class Remark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
-    """What the change scan saw; ``left_out`` counts what was over the bound, ``by`` who looked at Python."""
+    """What the change scan saw; ``left_out`` counts what was over the bound."""
 
     remarks: tuple[Remark, ...] = ()
     left_out: int = 0
-    by: str = ""
     why_not: str = ""
 
     @property

@@ -16,7 +16,8 @@ from functools import cached_property
 
 from musician.protocol.values import dataclass
 from musician.trees.git import Git
-from musician.verification.change import MAX_FILE_BYTES, read_blobs
+from musician.verification.change import MAX_FILE_BYTES, CodeChange, files_in, read_blobs, read_change
+from musician.verification.parsing import parsed
 
 MAX_MODULES = 5_000
 """Of a tree's Python files; in a larger one nobody's importers are looked for."""
@@ -66,11 +67,7 @@ def _names_in(text: str) -> Iterator[str]:
 
 def imports_of(source: bytes) -> tuple[Import, ...]:
     """The imports of a module; none if it does not parse."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
-    return tuple(_imports_in(tree.body, is_eager=True))
+    return tuple(_imports_in(parsed(source), is_eager=True))
 
 
 def _imports_in(nodes: Iterable[ast.AST], *, is_eager: bool) -> Iterator[Import]:
@@ -96,14 +93,10 @@ class Project:
 
     def __init__(self, git: Git, tree_id: str) -> None:
         self._git = git
-        listed = (
-            record.partition(b"\t") for record in git.records("ls-tree", "-r", "-z", "--full-tree", tree_id)
-        )
         self.blobs: Mapping[str, str] = {
-            name: head.split()[2].decode("ascii")
-            for head, _, path in listed
-            if path.endswith(b".py") and head.startswith(b"100")
-            if (name := path.decode("utf-8", "surrogateescape")).isprintable()
+            path: blob
+            for path, mode, blob in files_in(git, tree_id)
+            if path.endswith(".py") and mode.startswith("100") and path.isprintable()
         }
         self._skimmed: dict[str, tuple[Import, ...]] = {}
 
@@ -196,6 +189,11 @@ class Project:
 
     def _called(self, stem: str) -> str | None:
         return self._names.get(stem.replace("/", "."))
+
+
+def change_in_project(git: Git, base: str, tree_id: str) -> tuple[CodeChange, Project]:
+    """What has changed since ``base``, and what it has changed in."""
+    return read_change(git, base, tree_id), Project(git, tree_id)
 
 
 def _first_found(find: Callable[[str], str | None], stem: str) -> Iterator[str]:

@@ -9,7 +9,6 @@ import shlex
 import warnings
 from collections import deque
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 import anyio.to_thread
 
@@ -30,10 +29,10 @@ _MAX_VISITED = 2_000
 
 
 async def look_at_wholeness(
-    tree: Path, change: CodeChange, project: Project, commands: Iterable[str], runner: CommandRunner
+    change: CodeChange, project: Project, commands: Iterable[str], runner: CommandRunner
 ) -> Integration:
-    """Both, for what the test ``commands`` are about; ``runner`` runs in ``tree``."""
-    git = Git(tree)
+    """Both, for what the test ``commands`` are about."""
+    git = Git(runner.tree)
     try:
         broken = await anyio.to_thread.run_sync(broken_files, git, change, project)
         cycles = await anyio.to_thread.run_sync(new_cycles, git, change, project)

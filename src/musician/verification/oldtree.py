@@ -22,6 +22,7 @@ from musician.protocol.values import dataclass
 from musician.trees.git import Git
 from musician.trees.left_out import given_to
 from musician.verification.change import ChangedFile
+from musician.verification.commands import CommandRunner
 
 _IMPORT_ROOTS = ("src", "")
 """Where code is imported from that an editable install points at."""
@@ -58,6 +59,18 @@ async def old_tree(
     finally:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(scratch.cleanup)
+
+
+@asynccontextmanager
+async def runner_beside(
+    runner: CommandRunner, base: str, *, put: bytes = b"", folder: str = "", time_limit_s: float | None = None
+) -> AsyncIterator[CommandRunner]:
+    """A runner in such a tree of ``runner``'s, which has its time counted as its own."""
+    async with old_tree(runner.tree, base, put=put, env=runner.env, folder=folder) as old:
+        limit_s = runner.time_limit_s if time_limit_s is None else min(time_limit_s, runner.time_limit_s)
+        there = runner.elsewhere(old.path, env=old.env, time_limit_s=limit_s)
+        yield there
+        runner.spent_s += there.spent_s
 
 
 def _lay_out(tree: Path, base: str, put: bytes, top: Path, folders: Iterable[str]) -> None:

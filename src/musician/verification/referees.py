@@ -18,6 +18,7 @@ from pathlib import PurePosixPath
 from musician.protocol.values import dataclass
 from musician.trees.git import Git
 from musician.verification.change import ChangedFile, CodeChange, read_blobs
+from musician.verification.parsing import CODE_UNPARSABLE
 from musician.verification.starters import MAKEFILE, Starts, reached
 
 _SHADOWS = re.compile(
@@ -114,7 +115,7 @@ def _always(_: _Both) -> bool:
 def _conftest(text: _Both) -> bool | None:
     try:
         before, now = ast.parse(text.before).body, ast.parse(text.now).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except CODE_UNPARSABLE:
         return True
     old, new = [ast.dump(each) for each in before], [ast.dump(each) for each in now]
     if old == new:

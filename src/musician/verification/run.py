@@ -18,10 +18,9 @@ from musician.protocol.errors import OperatorError
 from musician.protocol.values import dataclass
 from musician.trees.git import Git
 from musician.verification.baseline import Before
-from musician.verification.change import CodeChange, read_change
 from musician.verification.commands import CommandRunner, Ran, command_runner
 from musician.verification.flaky import RERUNS, Repeat, judge
-from musician.verification.imports import Project
+from musician.verification.imports import change_in_project
 from musician.verification.integration import look_at_wholeness
 from musician.verification.result import VerificationResult
 
@@ -59,25 +58,21 @@ async def verify(
                 if not settled[-1].holds:
                     break
             if since is not None and settled and settled[-1].holds:
-                trouble = await _torn(tree, since, tree_id, commands, runner)
+                trouble = await _torn(since, tree_id, commands, runner)
     except OSError as error:
         trouble = f"cannot run: {error}"
     return result_of(settled, trouble=trouble, tree_id=tree_id, checkpoint=checkpoint, full=full)
 
 
-async def _torn(tree: Path, since: str, tree_id: str, commands: Sequence[str], runner: CommandRunner) -> str:
+async def _torn(since: str, tree_id: str, commands: Sequence[str], runner: CommandRunner) -> str:
     """What of the change since does not hold together; "" if all does, or nobody can tell."""
     try:
-        read = partial(_read, Git(tree), since, tree_id)
+        read = partial(change_in_project, Git(runner.tree), since, tree_id)
         change, project = await anyio.to_thread.run_sync(read)
     except OperatorError:
         return ""
-    found = await look_at_wholeness(tree, change, project, commands, runner)
+    found = await look_at_wholeness(change, project, commands, runner)
     return "; ".join(found.faults)
-
-
-def _read(git: Git, since: str, tree_id: str) -> tuple[CodeChange, Project]:
-    return read_change(git, since, tree_id), Project(git, tree_id)
 
 
 def result_of(

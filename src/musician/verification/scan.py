@@ -1,40 +1,29 @@
 """The scan of a change: what was left behind in the lines it adds (D16, sources "Self Code Review").
 
-Prints for debugging, stops of a debugger, code in comments, TODO and FIXME. Only added lines are looked at. Python is
-read by ruff where it is there (an extra; a program of its own), else by the patterns that serve all other languages.
-A program may print: where a file printed before, is a program's entry, or belongs to the tests, a print is a note
-and nothing to clean up. ``# noqa`` on the line keeps a remark away, visible in the very change it is about.
+Prints for debugging, stops of a debugger, code in comments, TODO and FIXME. Only added lines are looked at, by
+patterns; in Python what they find must stand in the code, or in a comment, and not in a string. A program may print:
+where a file printed before, is a program's entry, or belongs to the tests, a print is a note and nothing to clean up.
+``# noqa`` on the line keeps a remark away, visible in the very change it is about.
 """
 
 import ast
 import io
-import json
 import re
-import shutil
-import sys
 import tokenize
 from collections.abc import Iterator, Mapping
-from pathlib import Path, PurePosixPath
-from typing import Any
-
-import anyio.to_thread
+from pathlib import PurePosixPath
 
 from musician.processes.output import one_line
-from musician.processes.scratch import ScratchFolder
 from musician.protocol.values import dataclass, replace
 from musician.trees.git import Git
 from musician.verification.change import ChangedFile, CodeChange, is_test_side, read_blobs
 from musician.verification.findings import Remark, Scan
-from musician.verification.tools import run_tool
+from musician.verification.parsing import parsed
 
 MAX_REMARKS = 200
 _MAX_TEXT_CHARS = 120
-_RUFF_LIMIT_S = 30.0
 
 PRINT, DEBUGGER, COMMENTED, TODO = "debug print", "debugger", "commented-out code", "TODO"
-
-_RUFF_KINDS = {"T20": PRINT, "T10": DEBUGGER, "ERA": COMMENTED, "FIX": TODO}
-_RUFF_SELECTED = "T20,T10,ERA001,FIX"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +40,7 @@ _C_CODE = r"(?:.*[;{]|[})\]]+[;,]?)\s*$"
 _PYTHON = _Language(
     comment=r"#",
     prints=r"\b(?<!\.)p?print\(",
-    debugger=r"\bbreakpoint\(\)|\b(?:pdb|ipdb|pudb)\.set_trace\(|^\s*import (?:pdb|ipdb|pudb)\b",
+    debugger=r"\bbreakpoint\(\)|\b(?:pdb|ipdb|pudb)\.set_trace\(|^\s*(?:import|from) (?:pdb|ipdb|pudb)\b",
 )
 _SCRIPT = _Language(
     comment=r"//|/\*", prints=r"\bconsole\.(?:log|debug|trace)\(", debugger=r"^\s*debugger\b", code=_C_CODE
@@ -86,64 +75,11 @@ _ENTRY = re.compile(
 _ENTRY_NAMES = frozenset({"__main__", "main", "cli", "manage", "conftest", "setup"})
 
 
-async def scan_change(git: Git, tree: Path, change: CodeChange) -> Scan:
-    """What stands in the added lines of ``change``; ruff looks at the files in ``tree``, all in one run."""
+def scan_change(git: Git, change: CodeChange) -> Scan:
+    """What stands in the added lines of ``change``."""
     files = [file for file in change.present if file.added and _suffix(file.path) in _LANGUAGES]
-    python = [file for file in files if file.is_python]
-    ruff = find_ruff() if python else None
-    by_ruff = None if ruff is None else await _by_ruff(ruff, tree, python)
-    return await anyio.to_thread.run_sync(_scanned, git, change, files, by_ruff)
-
-
-def _scanned(
-    git: Git, change: CodeChange, files: list[ChangedFile], by_ruff: Mapping[str, list[Remark]] | None
-) -> Scan:
-    remarks: list[Remark] = []
-    for file in files:
-        if by_ruff is None or not file.is_python:
-            remarks += _by_pattern(file)
-        else:
-            remarks += by_ruff.get(file.path, ())
-    judged = _judged(git, change, remarks, read_by_ruff=by_ruff is not None)
-    has_python = any(file.is_python for file in files)
-    by = "" if not has_python else "patterns" if by_ruff is None else "ruff"
-    return Scan(remarks=tuple(judged[:MAX_REMARKS]), left_out=max(0, len(judged) - MAX_REMARKS), by=by)
-
-
-def find_ruff() -> str | None:
-    """Beside our own interpreter, else on PATH."""
-    return shutil.which("ruff", path=str(Path(sys.executable).parent)) or shutil.which("ruff")
-
-
-async def _by_ruff(ruff: str, tree: Path, files: list[ChangedFile]) -> Mapping[str, list[Remark]] | None:
-    """By file; None if ruff did not answer as it should."""
-    argv = [ruff, "check", "--isolated", "--no-cache", "--quiet", "--exit-zero", "--force-exclude"]
-    argv += ["--select", _RUFF_SELECTED, "--output-format", "json"]
-    try:
-        with ScratchFolder("scan") as folder:
-            answer = Path(folder) / "ruff.json"  # what it complains of goes to the same pipe as its answer
-            argv += ["--output-file", str(answer), "--", *(file.path for file in files)]
-            await run_tool(argv, tree=tree, limit_s=_RUFF_LIMIT_S)
-            return _read_answer(json.loads(answer.read_bytes()), tree.resolve(), files)
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _read_answer(
-    answer: list[dict[str, Any]], top: Path, files: list[ChangedFile]
-) -> dict[str, list[Remark]]:
-    added = {file.path: {line.number: line.text for line in file.added} for file in files}
-    remarks: dict[str, list[Remark]] = {}
-    for each in answer:
-        path, row, kind = (
-            Path(each["filename"]),
-            each["location"]["row"],
-            _RUFF_KINDS.get(str(each["code"])[:3]),
-        )
-        name = str(path.relative_to(top)) if path.is_relative_to(top) else str(path)
-        if kind is not None and row in added.get(name, {}):
-            remarks.setdefault(name, []).append(_remark(name, row, kind, added[name][row]))
-    return remarks
+    remarks = _judged(git, change, [remark for file in files for remark in _by_pattern(file)])
+    return Scan(remarks=tuple(remarks[:MAX_REMARKS]), left_out=max(0, len(remarks) - MAX_REMARKS))
 
 
 def _by_pattern(file: ChangedFile) -> Iterator[Remark]:
@@ -175,26 +111,29 @@ _PYTHON_CODE = (
     | ast.Return
     | ast.Raise
     | ast.Delete
+    | ast.FunctionDef
+    | ast.ClassDef
 )
+_NO_SENTENCE = (ast.Call, ast.Attribute, ast.Subscript, ast.Constant)
+"""Without one, "if so:" could be prose."""
 
 
 def _is_code(said: str, code: re.Pattern[str], *, is_python: bool) -> bool:
     """Whether what a comment says is code: a whole statement that no sentence could be."""
     if not is_python:
         return code.match(said.strip()) is not None and not said.startswith(("/", "!"))
-    try:
-        body = ast.parse(said.strip()).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
+    body = parsed(said.strip() + (" pass" if said.rstrip().endswith(":") else ""))
     if len(body) != 1 or said.strip().startswith("type:"):
         return False
     only = body[0]
     if isinstance(only, ast.AnnAssign) and only.value is None:
         return False  # "note: this" is a sentence
+    if isinstance(only, ast.If | ast.For | ast.While | ast.With):
+        return any(isinstance(each, _NO_SENTENCE) for each in ast.walk(only))
     return isinstance(only, _PYTHON_CODE) or (isinstance(only, ast.Expr) and isinstance(only.value, ast.Call))
 
 
-def _judged(git: Git, change: CodeChange, remarks: list[Remark], *, read_by_ruff: bool) -> list[Remark]:
+def _judged(git: Git, change: CodeChange, remarks: list[Remark]) -> list[Remark]:
     """Prints that are no fault become notes; what only looks like Python, inside a string, goes."""
     named = {remark.path for remark in remarks}
     files = {file.path: file for file in change.present if file.path in named}
@@ -202,7 +141,7 @@ def _judged(git: Git, change: CodeChange, remarks: list[Remark], *, read_by_ruff
     judged: list[Remark] = []
     for path, file in files.items():
         own = [remark for remark in remarks if remark.path == path]
-        if file.is_python and not read_by_ruff:
+        if file.is_python:
             words = _words_by_line(contents.get(file.new_blob, b""))
             own = [
                 remark

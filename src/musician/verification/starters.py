@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from musician.trees.git import Git
-from musician.verification.change import is_test_file, is_test_side, read_blobs
+from musician.verification.change import files_in, is_test_file, is_test_side, read_blobs
 from musician.verification.invocation import folder_of
 
 _MAX_DEPTH = 5
@@ -52,7 +52,7 @@ class Starts:
     """The words of the commands, the folders they run in, and the scripts of tree ``base`` that they come to."""
 
     def __init__(self, git: Git, base: str, commands: Sequence[str]) -> None:
-        self._blobs = dict(_listed(git, base))
+        self._blobs = {path: blob for path, _, blob in files_in(git, base)}
         self.folders = tuple(dict.fromkeys(folder_of(command) for command in commands))
         self.words: set[str] = set()
         self.scripts: set[str] = set()
@@ -82,12 +82,6 @@ class Starts:
         if MAKEFILE.fullmatch(path.rpartition("/")[2]):
             text = "\n".join(reached(text, self.words))
         return ((folder, text) for folder in dict.fromkeys(("", path.rpartition("/")[0])))
-
-
-def _listed(git: Git, tree_ish: str) -> Iterator[tuple[str, str]]:
-    for record in git.records("ls-tree", "-r", "-z", "--full-tree", tree_ish):
-        head, _, path = record.partition(b"\t")
-        yield path.decode("utf-8", "surrogateescape"), head.split()[2].decode("ascii")
 
 
 def _scripts_in(folder: str, text: str, blobs: Mapping[str, str]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from musician.trees.git import Git
 from musician.verification.change import CodeChange, is_test_file, read_blobs
 from musician.verification.counts import Outcome
 from musician.verification.invocation import module_name
+from musician.verification.parsing import parsed
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -66,12 +67,8 @@ class TestCode:
 
 def tests_in(source: bytes) -> dict[str, TestCode]:
     """Test functions and methods by name; none in a file that does not parse."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
     lines = source.split(b"\n")
-    return {name: TestCode(node, _text_of(node, lines)) for name, node in _functions(tree.body, "")}
+    return {name: TestCode(node, _text_of(node, lines)) for name, node in _functions(parsed(source), "")}
 
 
 def _functions(nodes: Iterable[ast.stmt], prefix: str) -> Iterator[tuple[str, _Function]]:

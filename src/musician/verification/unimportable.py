@@ -16,6 +16,7 @@ from musician.verification.change import CodeChange, read_blobs
 from musician.verification.commands import CommandRunner
 from musician.verification.imports import Import, Project, imports_of, skim
 from musician.verification.invocation import read_invocation
+from musician.verification.parsing import parsed, walked
 
 _MAX_NAMED = 20
 _CATCHING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
@@ -73,13 +74,9 @@ def _firm(source: bytes, read: Callable[[bytes], tuple[Import, ...]]) -> Iterato
 
 
 def _tried(source: bytes) -> Iterator[str]:
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in ast.walk(tree):
+    for node in walked(parsed(source)):
         if isinstance(node, ast.Try) and any(map(_catches, node.handlers)):
-            for each in (inner for statement in node.body for inner in ast.walk(statement)):
+            for each in walked(node.body):
                 if isinstance(each, ast.Import):
                     yield from (name.name for name in each.names)
                 elif isinstance(each, ast.ImportFrom):

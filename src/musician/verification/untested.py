@@ -18,6 +18,7 @@ from musician.trees.git import Git
 from musician.verification.change import ChangedFile, CodeChange, is_test_file, is_test_side, read_blobs
 from musician.verification.findings import named
 from musician.verification.imports import Project
+from musician.verification.parsing import parsed, walked
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _WORD = re.compile(rb"[^\W\d]\w*")
@@ -62,15 +63,10 @@ def untested_functions(
 
 def _read(source: bytes) -> _Module:
     """Empty for what does not parse."""
-    try:
-        body = ast.parse(source).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        body = []
+    body = parsed(source)
     functions = dict(_functions(body, ""))
-    inside = {
-        id(node) for function in functions.values() for each in function.body for node in ast.walk(each)
-    }
-    outside = (node for each in body for node in ast.walk(each) if id(node) not in inside)
+    inside = {id(node) for function in functions.values() for node in walked(function.body)}
+    outside = (node for node in walked(body) if id(node) not in inside)
     return _Module(functions=functions, names=frozenset(_names(outside)))
 
 
@@ -143,7 +139,7 @@ def _run(
     for path, module in now.items():
         found |= module.names
         for name, function in module.functions.items():
-            inside = set(_names(node for each in function.body for node in ast.walk(each)))
+            inside = set(_names(walked(function.body)))
             if name in new[path]:
                 waiting.append((_last(name), inside - {_last(name)}))
             else:

@@ -12,7 +12,6 @@ can fail: that is what it should do there.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import anyio.to_thread
 
@@ -22,7 +21,7 @@ from musician.verification.change import CodeChange, is_test_side
 from musician.verification.commands import CommandRunner, Ran
 from musician.verification.findings import Validity
 from musician.verification.invocation import Invocation, Runner, read_invocation
-from musician.verification.oldtree import as_now, old_tree
+from musician.verification.oldtree import as_now, runner_beside
 from musician.verification.testcode import Candidate, by_name, changed_tests, outcomes_of
 
 MAX_TESTS = 100
@@ -33,15 +32,14 @@ async def try_the_tests(
     change: CodeChange,
     commands: Sequence[str],
     *,
-    tree: Path,
     runner: CommandRunner,
     time_limit_s: float,
 ) -> Validity:
     """Run the change's new and changed tests on the old code, by whichever of ``commands`` can name them."""
-    found = await anyio.to_thread.run_sync(changed_tests, Git(tree), change)
+    found = await anyio.to_thread.run_sync(changed_tests, Git(runner.tree), change)
     if not found:
         return Validity()
-    tried = await _tried(found, change, commands, tree=tree, runner=runner, time_limit_s=time_limit_s)
+    tried = await _tried(found, change, commands, runner=runner, time_limit_s=time_limit_s)
     return replace(tried, trivial=tuple(str(each) for each in found if each.is_trivial))
 
 
@@ -50,7 +48,6 @@ async def _tried(
     change: CodeChange,
     commands: Sequence[str],
     *,
-    tree: Path,
     runner: CommandRunner,
     time_limit_s: float,
 ) -> Validity:
@@ -64,7 +61,7 @@ async def _tried(
     if how is None:
         return Validity(why_not="outside the folder that the tests run in", left_out=len(found))
     candidates = tuple(each for each in candidates if how.reaches(each.path))
-    ran = await _run_there(change, candidates, how, tree=tree, runner=runner, time_limit_s=time_limit_s)
+    ran = await _run_there(change, candidates, how, runner=runner, time_limit_s=time_limit_s)
     if ran.record is None:
         why = ran.result.why or "the run left no record"
         return Validity(why_not=f"on the code as it was: {why}", left_out=len(found))
@@ -85,19 +82,17 @@ async def _run_there(
     candidates: Sequence[Candidate],
     how: Invocation,
     *,
-    tree: Path,
     runner: CommandRunner,
     time_limit_s: float,
 ) -> Ran:
     """Whole files, for naming single tests would end the run where one of them is not found."""
     files = tuple(dict.fromkeys(each.path for each in candidates))
     replaced = [file for file in change.files if is_test_side(file.path)]
-    async with old_tree(tree, change.base, put=as_now(replaced), env=runner.env, folder=how.folder) as old:
-        there = runner.elsewhere(old.path, env=old.env, time_limit_s=min(time_limit_s, runner.time_limit_s))
-        command = how.of_files(files, *_ALL_OF_THEM[how.runner])
-        ran = await there.run(command)
-        runner.spent_s += there.spent_s
-        return ran
+    command = how.of_files(files, *_ALL_OF_THEM[how.runner])
+    async with runner_beside(
+        runner, change.base, put=as_now(replaced), folder=how.folder, time_limit_s=time_limit_s
+    ) as there:
+        return await there.run(command)
 
 
 _ALL_OF_THEM = {
