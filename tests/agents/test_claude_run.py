@@ -48,10 +48,12 @@ class Model:
 
     def __init__(self) -> None:
         self.refused = ""
+        self.told = ""
         self.killed = threading.Event()
 
     def __call__(self, received: Received) -> Step:
         news = received.news_text
+        self.told += news
         if "step 1: Write" in news:
             return use("Bash", command="git push origin HEAD")
         if received.answers and received.answers[0].is_error:
@@ -134,8 +136,12 @@ def test_a_plan_is_played_by_the_real_client_to_its_end(tmp_path: Path) -> None:
     assert "deviation in step 1 (Low): the names are short" in told
     assert "musician-task-01-S2" in told
     store = open_store(project / ".musician" / "comms.db")
-    assert service.task_row(store, "task-01").state is State.COMPLETE
+    view = service.task_view(store, "task-01")
     store.close()
+    assert view.row.state is State.COMPLETE
+    assert "Your program was ended in the middle" in model.told
+    assert "% of its context used: died" in model.told
+    assert any(row.text.startswith("claude goes on with its last conversation, ") for row in view.journal)
     assert git(project, "ls-files").split() == ["PLAN.md", "dice.py", "test_dice.py"]
 
 

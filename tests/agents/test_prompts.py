@@ -3,13 +3,19 @@
 import pytest
 
 from musician.agents.port import Piece, PieceKind
-from musician.agents.prompts import prompt_of, rules_of
+from musician.agents.prompts import begun_with, common_rules, gone_on_with, prompt_of, rules_of
+from musician.testing.weight import tokens
 
-MOST_RULES_BYTES = 1100
-"""Some 250 tokens for each piece; a life of docs/CONTEXT.md has four."""
+WHOLE_LIFE_TOKENS = 1_200
+"""What a hosted musician's protocol may add over a bare client, for the life of docs/CONTEXT.md."""
+
+STEPS, REWORKS, STOPPED = 5, 1, 1
+"""Of that life: five steps, a rejection, and a step that is begun anew after an urgent message."""
 
 
-def piece(kind: PieceKind, *, feedback: str = "", scripts: tuple[str, ...] = ("make\n",)) -> Piece:
+def piece(
+    kind: PieceKind, *, feedback: str = "", scripts: tuple[str, ...] = ("make\n",), briefing: str = ""
+) -> Piece:
     return Piece(
         kind=kind,
         task_id="task-01",
@@ -18,21 +24,21 @@ def piece(kind: PieceKind, *, feedback: str = "", scripts: tuple[str, ...] = ("m
         prose="All of it.",
         scripts=scripts,
         feedback=feedback,
+        briefing=briefing,
         time_limit_s=1,
     )
-
-
-@pytest.mark.parametrize(
-    "kind", [kind for kind in PieceKind if kind is not PieceKind.REVIEW], ids=lambda kind: kind.value
-)
-def test_the_rules_of_a_piece_are_short(kind: PieceKind) -> None:
-    assert len(rules_of(kind).encode()) <= MOST_RULES_BYTES
 
 
 def test_a_step_is_told_in_the_plans_own_words_first() -> None:
     told = prompt_of(piece(PieceKind.STEP))
     assert told.startswith("step 1: Build\n\nAll of it.\n\nThe plan suggests:\n\n```bash\nmake\n```\n\n")
     assert told.endswith(rules_of(PieceKind.STEP))
+
+
+def test_the_rules_are_told_with_the_briefing_and_not_again() -> None:
+    first = prompt_of(piece(PieceKind.STEP, briefing="It is about pigeons."))
+    assert first.startswith(f"It is about pigeons.\n\n{common_rules()}\n\nstep 1: Build\n\n")
+    assert common_rules() not in prompt_of(piece(PieceKind.STEP))
 
 
 def test_a_rework_is_told_what_was_sent_back_and_how_it_answers() -> None:
@@ -43,3 +49,17 @@ def test_a_rework_is_told_what_was_sent_back_and_how_it_answers() -> None:
 def test_a_review_says_by_itself_how_it_is_answered() -> None:
     told = prompt_of(piece(PieceKind.REVIEW, feedback="the submission, which its prose has", scripts=()))
     assert told == "step 1: Build\n\nAll of it."
+
+
+def test_what_the_program_itself_says_to_a_model_is_within_its_budget() -> None:
+    """The plan's words are read in any case; what stands in the files, and the list of the parts, is ours."""
+    parts = "\n".join(f"- step {number} (Count the strokes): done. I counted them." for number in range(1, 8))
+    ours = [begun_with("", parts), gone_on_with(parts), common_rules()]
+    ours += [rules_of(PieceKind.STEP)] * (STEPS + STOPPED) + [rules_of(PieceKind.REWORK)] * REWORKS
+    assert sum(tokens(len(text.encode())) for text in ours) <= WHOLE_LIFE_TOKENS
+
+
+@pytest.mark.parametrize("text", ["{about}", "100 % {done} \udc80"])
+def test_a_plans_braces_are_its_own(text: str) -> None:
+    assert text in begun_with(text, text)
+    assert text in gone_on_with(text)

@@ -12,9 +12,11 @@ import anyio
 import anyio.to_thread
 import psutil
 
-from musician.agents.port import AgentEvent, Piece, Tell
+from musician.agents.hearing import Hearing
+from musician.agents.port import AgentEvent, Piece, PieceKind, Tell
 from musician.processes.ending import end_newcomers
 from musician.processes.identity import ProcessIdentity
+from musician.processes.output import one_line
 from musician.processes.spawn import Spoken
 from musician.protocol.musician.inputs import ContextTold, PieceEnded, PieceEnding
 
@@ -26,6 +28,7 @@ OPEN_LIMIT_S = 60.0
 
 END_LIMIT_S = 2.0
 _ENDING_GRACE_S = 0.3
+_MOST_REPORT_CHARS = 200
 _KEPT_ERROR_BYTES = 4096
 
 
@@ -104,6 +107,13 @@ def unmeasured(tell: Tell) -> Tell:
             await tell(event)
 
     return told
+
+
+def report_of(piece: Piece, hearing: Hearing) -> str:
+    """What is kept of what it said: a subagent's report, and of everything else the last line."""
+    return (
+        hearing.tail() if piece.kind is PieceKind.AGENT else one_line(hearing.last_words, _MOST_REPORT_CHARS)
+    )
 
 
 def out_of_time(piece: Piece) -> PieceEnded:

@@ -48,6 +48,7 @@ class Piece:
 
     ``scripts`` are what the plan gives the shell agent (each run by ``bash -eu``, in order); ``prose`` is what a
     model reads; ``feedback`` is why a rework is asked for, "" otherwise. What takes longer than its time is LOST.
+    ``briefing`` is what a conversation begins with; "" in the middle of one.
     """
 
     kind: PieceKind
@@ -57,6 +58,7 @@ class Piece:
     prose: str
     scripts: tuple[str, ...]
     feedback: str = ""
+    briefing: str = ""
     time_limit_s: float
 
 

@@ -37,6 +37,7 @@ class TaskFile:
 
     keys: Keys
     title: str
+    plan_overview: str
     body: Body
     line: int
 
@@ -60,6 +61,7 @@ def read_instructions(text: str, *, path: str, task_id: str | None = None) -> Ta
         task_id=name,
         title=file.title or name,
         overview=file.body.overview,
+        plan_overview=file.plan_overview,
         items=file.body.items,
         keys=file.keys,
         source_path=path,
@@ -80,7 +82,7 @@ def read_task_file(text: str, *, task_id: str | None, report: Report) -> TaskFil
     line = titles[0].line if titles else 1
     check_steps(body, step_level=_STEP_LEVEL, line=line, report=report)
     check_pauses(keys, body.items, report)
-    read_prose(  # only to report its problems: the text itself comes from the plan
+    plan_overview = read_prose(
         document,
         overview,
         free_level=_STEP_LEVEL + 1,
@@ -89,7 +91,7 @@ def read_task_file(text: str, *, task_id: str | None, report: Report) -> TaskFil
         report=report,
     )
     title = titles[0].text if titles else keys.title or ""
-    return TaskFile(keys=keys, title=title, body=body, line=line)
+    return TaskFile(keys=keys, title=title, plan_overview=plan_overview, body=body, line=line)
 
 
 def render_instructions(task: TaskSpec, *, plan_id: str, plan_overview: str) -> str:

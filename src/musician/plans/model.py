@@ -5,6 +5,7 @@ within the phase and form no cycle. Lines count from 1 and say where in the file
 """
 
 from collections.abc import Iterator
+from dataclasses import field
 from enum import StrEnum
 
 from musician.protocol.values import dataclass
@@ -94,6 +95,8 @@ class TaskSpec:
     task_id: str
     title: str
     overview: str
+    plan_overview: str = field(default="", compare=False)
+    """As the task's own file has it; a plan has it once."""
     items: tuple[Step | Checkpoint, ...]
     files: tuple[str, ...] = ()
     danger: tuple[str, ...] = ()

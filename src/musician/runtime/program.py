@@ -83,7 +83,8 @@ def program_of(task: TaskSpec) -> Program:
         else:
             items.append(_check(task, item, (*rework, *item.rework)))
             rework.clear()
-    return Program(task_id=task.task_id, title=task.title, items=tuple(items))
+    overview = "\n\n".join(filter(None, (task.plan_overview, task.overview)))
+    return Program(task_id=task.task_id, title=task.title, items=tuple(items), overview=overview)
 
 
 def _plays(step: Step) -> list[Play]:

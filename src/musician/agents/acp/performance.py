@@ -14,8 +14,8 @@ from musician.agents.acp.failures import of_refused_request
 from musician.agents.acp.permission import answer_of, asked_for, purpose, tool_name
 from musician.agents.acp.turn import Turn
 from musician.agents.hearing import Hearing
-from musician.agents.hosted import unmeasured
-from musician.agents.port import Complained, Piece, PieceKind, Tell, ToolAnswered, ToolCall, ToolUsed
+from musician.agents.hosted import report_of, unmeasured
+from musician.agents.port import Complained, Piece, Tell, ToolAnswered, ToolCall, ToolUsed
 from musician.agents.prompts import after_refusal, prompt_of
 from musician.protocol.musician.inputs import ContextTold, PieceEnded, PieceEnding
 
@@ -221,8 +221,7 @@ class Performance:
             return self._ended(PieceEnding.FAILED, f"{_UNFINISHED[reason]}{words}")
         if self._hearing.gave_up:
             return self._ended(PieceEnding.FAILED, self._hearing.gave_up)
-        is_told = self._piece.kind is PieceKind.AGENT
-        return self._ended(PieceEnding.DONE, self._hearing.tail() if is_told else "")
+        return self._ended(PieceEnding.DONE, report_of(self._piece, self._hearing))
 
     def _ended(self, ending: PieceEnding, detail: str) -> PieceEnded:
         return PieceEnded(item=self._piece.item, ending=ending, detail=detail)

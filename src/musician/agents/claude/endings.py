@@ -3,7 +3,8 @@
 from claude_agent_sdk import AssistantMessage, RateLimitEvent, ResultMessage
 
 from musician.agents.hearing import Hearing
-from musician.agents.port import Piece, PieceKind
+from musician.agents.hosted import report_of
+from musician.agents.port import Piece
 from musician.processes.output import one_line
 from musician.protocol.musician.inputs import PieceEnded, PieceEnding
 
@@ -87,5 +88,4 @@ def ending_of(
         return ended(PieceEnding.FAILED, why)
     if hearing.gave_up:
         return ended(PieceEnding.FAILED, hearing.gave_up)
-    report = hearing.tail() if piece.kind is PieceKind.AGENT else ""
-    return PieceEnded(item=piece.item, ending=PieceEnding.DONE, detail=report)
+    return PieceEnded(item=piece.item, ending=PieceEnding.DONE, detail=report_of(piece, hearing))

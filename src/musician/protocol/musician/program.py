@@ -67,6 +67,8 @@ class Program:
     task_id: str
     title: str
     items: tuple[Play | CheckpointItem, ...]
+    overview: str = ""
+    """What it is about, and the plan: for a musician that is a model."""
     is_read: bool = True
 
     def __post_init__(self) -> None:

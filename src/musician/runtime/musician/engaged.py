@@ -27,6 +27,8 @@ class Engaged:
     stage: Callable[[], Stage]
     keep: Callable[[str], Awaitable[None]]
     """Is told the token of each session once that is known, and must have kept it before anything is played."""
+    brief: Callable[[bool], Awaitable[str]]
+    """What the first piece of a conversation begins with; whether the last conversation is gone on with."""
     token: str = ""
     """Of the session that plays or played last, or of the one to go on with."""
     _session: AgentSession | None = None
@@ -34,9 +36,12 @@ class Engaged:
     _over: anyio.Event | None = None
     """Set when the piece that plays is over; None while none plays."""
     _interrupted: bool = False
+    _begins: bool | None = None
+    """Nothing has been played in the session yet: False of one that goes on with a conversation."""
 
     async def play(self, piece: Piece, tell: Tell, group: anyio.abc.TaskGroup) -> PieceEnded:
         session = self._session or await group.start(self._hold)
+        piece = await self._briefed(session, piece)
         over = self._over = anyio.Event()
         self._interrupted = is_over = False
         try:
@@ -51,6 +56,13 @@ class Engaged:
         if ended.ending is PieceEnding.STOPPED and not self._interrupted:
             return replace(ended, ending=PieceEnding.LOST, detail="it stopped, and nobody had told it to")
         return ended
+
+    async def _briefed(self, session: AgentSession, piece: Piece) -> Piece:
+        """What has no conversation, as a shell, needs none."""
+        begins, self._begins = self._begins, None
+        if begins is None or not session.token:
+            return piece
+        return replace(piece, briefing=await self.brief(not begins))
 
     async def steer(self, text: str) -> bool:
         """Say something to the piece that plays; False where it does not hear it."""
@@ -74,8 +86,10 @@ class Engaged:
 
     async def _hold(self, *, task_status: anyio.abc.TaskStatus[AgentSession]) -> None:
         leaving = self._leaving = anyio.Event()
-        async with self.agent.open(replace(self.stage(), token=self.token)) as session:
+        wanted = self.token
+        async with self.agent.open(replace(self.stage(), token=wanted)) as session:
             self._session = session
+            self._begins = session.token != wanted
             await self._keep(session)
             task_status.started(session)
             await leaving.wait()

@@ -38,6 +38,7 @@ from musician.protocol.states import State
 from musician.protocol.values import dataclass, replace
 from musician.runtime.baselines import Baselines
 from musician.runtime.checkpoint import run_checkpoint
+from musician.runtime.musician.briefing import briefing_of
 from musician.runtime.musician.engaged import Engaged
 from musician.runtime.musician.watching import Watcher
 from musician.runtime.noticing import noticed
@@ -109,7 +110,11 @@ class Session:
     def __post_init__(self) -> None:
         self._send, self._receive = anyio.create_memory_object_stream[i.Input](math.inf)
         self._engaged = Engaged(
-            agent=self.agent, stage=self._stage, token=self.token, keep=self._keep_conversation
+            agent=self.agent,
+            stage=self._stage,
+            token=self.token,
+            keep=self._keep_conversation,
+            brief=self._brief,
         )
         self._watcher = Watcher(
             store=self.store, claim=self.claim, settings=self.settings, tell=self._send.send
@@ -451,6 +456,17 @@ class Session:
 
     async def _keep_conversation(self, token: str) -> None:
         await run_sync(partial(service.keep_conversation, self.store, self.claim, token))
+
+    async def _brief(self, is_gone_on_with: bool) -> str:  # noqa: FBT001  # the one thing to know
+        view = await run_sync(partial(service.task_view, self.store, self.claim.task_id))
+        handoff = await run_sync(self.task_files.found_handoff)
+        return briefing_of(
+            view,
+            self.state.program,
+            handoff,
+            epoch=self.claim.epoch,
+            is_gone_on_with=is_gone_on_with,
+        )
 
     async def _heard(self, event: port.AgentEvent) -> None:
         """What only a reviewer says means nothing of one that plays."""

@@ -270,7 +270,10 @@ def _conversation(claimed: ClaimedSession, agent: str) -> str:
     service.record(
         claimed.store,
         claimed.claim,
-        Entry(kind=EntryKind.NOTE, text="the agent is given its last conversation to go on with"),
+        Entry(
+            kind=EntryKind.NOTE,
+            text=f"{agent} goes on with its last conversation, {before.context_pct:.0f} % full",
+        ),
     )
     return before.token
 

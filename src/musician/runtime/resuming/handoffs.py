@@ -60,7 +60,7 @@ def handoff_of(
         self_correction="; ".join(progress.self_corrections),
         proposals=proposals,
         agent_notes=agent_notes,
-        verification=_last_verification(view),
+        verification=last_verification(view),
         instructions=(
             f"Claim task with worked_by = musician-{view.row.task_id}-S{len(view.sessions) + 1}",
             "Read this HANDOFF and the conductor's handoff message",
@@ -142,7 +142,7 @@ def what_was_left(view: TaskView, text: str | None, *, epoch: int) -> Left | Non
     )
 
 
-def _last_verification(view: TaskView) -> str:
+def last_verification(view: TaskView) -> str:
     if not view.verifications:
         return ""
     row = view.verifications[-1]
