@@ -33,16 +33,6 @@ GOLDEN = {
             "P.md:1: no `plan` key; expected front matter (`---`, `plan: an-id`, `---`) at the top of the file",
         ],
     ),
-    "a review by the shell agent without a script": (
-        STEP.replace("plan: p", "plan: p\nreview: agent")
-        + "### t-2: D\n```yaml task\nreviewer: x\n```\n#### Step 1: E\n",
-        [
-            (
-                "P.md:7: t-1 with `review: agent` and no `reviewer`; expected the script the shell agent judges by, "
-                "`reviewer: |`, in the task's keys or the plan's"
-            )
-        ],
-    ),
     "a mistyped step": (
         STEP + "#### Stp 2: D\n```bash run\nx\n```\n#### Step 3: E\n",
         ["P.md:8: `#### Stp 2: D`; expected `#### Step N: Title` or `#### Checkpoint N: Title`"],

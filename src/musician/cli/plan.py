@@ -10,6 +10,7 @@ from musician.cli.options import command
 from musician.cli.render import show, table
 from musician.plans.model import Plan
 from musician.plans.plan import load_plan
+from musician.plans.tasks import without_reviewer
 from musician.protocol.errors import DatabaseUnusable, InvalidPlan
 from musician.runtime.locking import amend_plan_file, check_ids, lock_plan_file
 
@@ -47,8 +48,11 @@ def check(app: App, path: Path) -> None:
         if app.json:
             show(app, {"plan": str(path), "valid": False, "problems": list(error.problems)})
         raise
-    show(app, {"plan": read.plan_id, "valid": True, "problems": [], **_contents(read)})
+    warnings = without_reviewer(read)
+    document = {"plan": read.plan_id, "valid": True, "problems": [], "warnings": list(warnings)}
+    show(app, {**document, **_contents(read)})
     if not app.json:
+        show(app, None, *warnings)
         _print_tasks(read)
         show(
             app,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from musician.plans.body import Body
 from musician.plans.keys import Keys
 from musician.plans.markdown import Document, Heading
-from musician.plans.model import MAX_TITLE_CHARACTERS, Checkpoint, Review, Step, TaskSpec
+from musician.plans.model import MAX_TITLE_CHARACTERS, Checkpoint, Plan, Review, Step, TaskSpec
 from musician.plans.problems import Report, control_characters
 
 _TASK_FIELDS = TaskSpec.__annotations__.keys() & Keys.__annotations__.keys() - {"title"}
@@ -50,14 +50,17 @@ def check_pauses(keys: Keys, items: Sequence[Step | Checkpoint], report: Report)
             )
 
 
-def check_reviewer(task: TaskSpec, line: int, report: Report) -> None:
-    """Report a task that the shell agent reviews and that has no script for it (D18.6)."""
-    if task.review is Review.AGENT and task.agent == "shell" and task.reviewer is None:
-        report(
-            line,
-            f"{task.task_id} with `review: agent` and no `reviewer`",
-            "the script the shell agent judges by, `reviewer: |`, in the task's keys or the plan's",
-        )
+def without_reviewer(plan: Plan, agent: str | None = None) -> tuple[str, ...]:
+    """Each task that the shell agent is to review and that has no script for it (D18.6); ``agent`` plays all of them.
+
+    No problem of the grammar: who plays is known when the plan is run.
+    """
+    return tuple(
+        f"{task.source_path}:{task.line}: {task.task_id} with `review: agent` and no `reviewer`; expected the script"
+        " the shell agent judges by, `reviewer: |`, in the task's keys or the plan's, or an agent that is a model"
+        for task in plan.tasks
+        if task.review is Review.AGENT and (agent or task.agent) == "shell" and task.reviewer is None
+    )
 
 
 def resolve_task(

@@ -16,10 +16,11 @@ from anyio.to_thread import run_sync
 
 from musician import service
 from musician.plans.model import Plan, Require, Review
+from musician.plans.tasks import without_reviewer
 from musician.protocol.conductor import engine as c
 from musician.protocol.conductor.acts import Finish, Standstill
 from musician.protocol.conductor.orchestra import Orchestra
-from musician.protocol.errors import DatabaseUnusable, PlanChanged
+from musician.protocol.errors import DatabaseUnusable, InvalidPlan, PlanChanged
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass, replace
 from musician.reporting.standing import Standing, standings_of
@@ -88,11 +89,14 @@ async def conduct(
 
     ``agent`` and ``review`` override what the plan says; with ``jobs`` 0 nobody is launched. ``on_look`` gets where
     every task stands after each look, ``on_base`` how each command that verifies them ended on the base.
-    Raises :class:`ConductorRunning`, :class:`AgentUnavailable` before anything is
+    Raises :class:`ConductorRunning`, :class:`AgentUnavailable`, :class:`InvalidPlan` for an agent that lacks what it
+    needs, before anything is
     started, and :class:`PlanChanged` if ``plan`` is no longer what is locked.
     """
     for task in plan.tasks if jobs else ():
         world.agent(agent or task.agent)
+    if problems := without_reviewer(plan, agent):
+        raise InvalidPlan(problems=problems)
     machine = world.machine
     session_id = machine.new_id("conductor")
     with (
