@@ -78,3 +78,26 @@ def test_a_list_of_names_stands_in_a_packages_face_alone() -> None:
     """What a module gives is what it names without an underscore; ``__all__`` beside that would say it twice."""
     listed = {path for path in SOURCE.rglob("*.py") if "\n__all__" in path.read_text(encoding="utf-8")}
     assert {path for path in listed if path.name != "__init__.py"} == set()
+
+
+def test_a_driver_is_handed_its_world() -> None:
+    """What stands below an entrance and reached for the real one would leave a simulation unnoticed."""
+    entrances = {
+        "runtime/world.py",  # makes it
+        "runtime/conductor/conduct.py",
+        "runtime/musician/work.py",
+        "runtime/fleet.py",
+        "runtime/manual/takeup.py",
+        "runtime/manual/manual_session.py",
+        "runtime/takeover.py",
+        "runtime/locking.py",
+    }
+    drivers = {
+        str(path.relative_to(SOURCE)): path.read_text("utf-8") for path in SOURCE.rglob("runtime/**/*.py")
+    }
+    assert {path for path, text in drivers.items() if re.search(r"\bWORLD\b", text)} == entrances
+    assert {path for path, text in drivers.items() if re.search(r"\bMACHINE\b", text)} == {"runtime/world.py"}
+    elsewhere = re.compile(r"(?<!: World = )\bWORLD\b")
+    for path in entrances - {"runtime/world.py"}:
+        lines = [line for line in drivers[path].splitlines() if not line.startswith("from ")]
+        assert not elsewhere.search("\n".join(lines)), f"{path}: by default only, never in the middle"

@@ -13,6 +13,7 @@ import pytest
 from musician import service
 from musician.protocol.settings import Settings
 from musician.runtime.fleet import claimable
+from musician.runtime.world import WORLD
 from musician.store.sqlite.store import SqliteStore
 from musician.testing import until
 from musician.testing.waiting import HANG_S
@@ -56,12 +57,12 @@ def test_a_task_whose_provider_gives_nothing_is_left_alone(repository: Path, cal
     call("task", "add", "7", "--instructions", "own7.md")
     root = find_root(repository)
     with closing(SqliteStore.open(root.database)) as store:
-        assert claimable(root, store, Settings()) == ("task-07",)
+        assert claimable(root, store, Settings(), WORLD) == ("task-07",)
         claim = service.claim(store, "task-07", "s1", settings=Settings()).claim
         service.limit(store, claim, 3600)
         service.exit_task(store, claim, farewell("stopped", path="h"), handoff="h")
         service.hand_over(store, "task-07", "go on")
-        assert claimable(root, store, Settings()) == ()
+        assert claimable(root, store, Settings(), WORLD) == ()
 
 
 TWO = """\
@@ -110,9 +111,9 @@ def test_a_worker_takes_of_a_plan_what_its_conductor_would_launch(ready: Path, c
 
     root = find_root(ready)
     store = open_store(root.database)
-    assert claimable(root, store, Settings()) == ("task-01", "task-02")
+    assert claimable(root, store, Settings(), WORLD) == ("task-01", "task-02")
     call("claim", "1", "--session", "s1")
-    assert claimable(root, store, Settings()) == ("task-02",)
+    assert claimable(root, store, Settings(), WORLD) == ("task-02",)
     store.close()
 
 

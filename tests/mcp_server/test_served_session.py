@@ -12,6 +12,7 @@ from musician import service
 from musician.mcp_server.served_session import ServedSession
 from musician.processes.identity import identify
 from musician.processes.life_lock import LifeLock, hold, holder, is_held
+from musician.processes.machine import MACHINE
 from musician.project import Project
 from musician.protocol.errors import ClaimBlocked, NoSession, NotInitialised, WhichTask
 from musician.protocol.rules.liveness import Owner
@@ -188,8 +189,8 @@ def test_a_client_that_lives_without_its_server_is_alive(project: Any, tools: An
     """A server can be started anew; the client is what plays."""
     tools.served.close()
     assert not is_held(project.lock)
-    assert lives(project.root, project.view()) is True
-    assert owner_of(project.root, project.view(), project.settings) is Owner.LIVE
+    assert lives(project.root, project.view(), MACHINE) is True
+    assert owner_of(project.root, project.view(), project.settings, MACHINE) is Owner.LIVE
 
 
 def test_a_client_that_is_gone_is_dead_at_once_whatever_its_server_still_holds(
@@ -200,7 +201,7 @@ def test_a_client_that_is_gone_is_dead_at_once_whatever_its_server_still_holds(
     gone.kill()
     gone.wait()
     assert is_held(project.lock)
-    assert owner_of(project.root, project.view(), project.settings) is Owner.DEAD
+    assert owner_of(project.root, project.view(), project.settings, MACHINE) is Owner.DEAD
 
 
 def test_nothing_of_a_client_is_the_conductors_to_end(project: Any, tools: Any) -> None:

@@ -14,7 +14,7 @@ from musician import service
 from musician.plans.plan import load_plan
 from musician.processes.identity import boot_id, host_name, identify, started_at_s
 from musician.processes.life_lock import HeldBy, hold, lock_path
-from musician.processes.machine import CLOCK
+from musician.processes.machine import CLOCK, MACHINE
 from musician.protocol.resumption.handoff import FELL_SILENT
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.settings import Settings
@@ -303,10 +303,12 @@ def test_nobody_is_called_stale_right_after_the_machine_slept(stage: "Stage") ->
     stage.lock()
     silent(stage, "by-hand")
     plan = load_plan(stage.plan, root=stage.root)
-    memory = Memory(ticks=Ticks(settings=Settings()))
+    memory = Memory(ticks=Ticks(settings=Settings(), own_clock_s=MACHINE.clock_s))
     root = find_root(stage.root)
     trees = GitPlanTrees(root=root, plan=plan, base="HEAD")
-    gatherer = Gatherer(root=root, trees=trees, plan=plan, memory=memory, settings=Settings(), jobs=1)
+    gatherer = Gatherer(
+        machine=MACHINE, root=root, trees=trees, plan=plan, memory=memory, settings=Settings(), jobs=1
+    )
     seen = []
     for slept_s in (0, 3600):
         memory.ticks.waited(memory.ticks.now_s() - slept_s, at_most_s=2)

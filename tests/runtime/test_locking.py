@@ -11,6 +11,7 @@ import pytest
 from musician import service
 from musician.plans.instructions import read_instructions
 from musician.plans.plan import load_plan
+from musician.processes.machine import MACHINE
 from musician.protocol.errors import (
     ConductorRunning,
     InvalidPlan,
@@ -194,7 +195,7 @@ def test_a_plan_is_not_amended_under_the_conductor_that_plays_it(place: Place) -
     """It would go on with the older one, and call it complete."""
     place.lock(plan_text(task(1)))
     path = place.write(plan_text(task(1), task(2)))
-    with hold_conductor_lock(place.root, "conductor-1"), pytest.raises(ConductorRunning) as caught:
+    with hold_conductor_lock(place.root, "conductor-1", MACHINE), pytest.raises(ConductorRunning) as caught:
         amend_plan_file(place.root, place.store, path, SETTINGS)
     assert "conductor-1" in str(caught.value)
     assert sorted(place.paths()) == ["task-01"]

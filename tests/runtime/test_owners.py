@@ -11,6 +11,7 @@ import pytest
 
 from musician import service
 from musician.processes.identity import ProcessIdentity, identify
+from musician.processes.machine import MACHINE
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
@@ -37,7 +38,7 @@ def met(store: Store, walk: "Walk", identity: ProcessIdentity) -> None:
 
 def test_a_client_that_runs_lives(store: Store, walk: "Walk", root: Root) -> None:
     met(store, walk, HERE)
-    assert lives(root, service.task_view(store, "task-03")) is True
+    assert lives(root, service.task_view(store, "task-03"), MACHINE) is True
 
 
 @pytest.mark.parametrize(("reason", "owner"), [("other", Owner.DEAD), ("clear", Owner.LIVE)])
@@ -47,16 +48,16 @@ def test_an_ended_session_is_known_dead_at_once(
     """However fresh its heartbeat, nobody waits for that to go stale; one that was cleared goes on."""
     met(store, walk, HERE)
     service.end_client(store, "s1", reason=reason)
-    assert owner_of(root, service.task_view(store, "task-03"), Settings()) is owner
+    assert owner_of(root, service.task_view(store, "task-03"), Settings(), MACHINE) is owner
 
 
 def test_a_client_that_was_killed_is_known_dead_at_once(store: Store, walk: "Walk", root: Root) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as client:
         met(store, walk, identify(client.pid))
-        assert lives(root, service.task_view(store, "task-03")) is True
+        assert lives(root, service.task_view(store, "task-03"), MACHINE) is True
         client.kill()
         client.wait()
-    assert owner_of(root, service.task_view(store, "task-03"), Settings()) is Owner.DEAD
+    assert owner_of(root, service.task_view(store, "task-03"), Settings(), MACHINE) is Owner.DEAD
 
 
 @pytest.mark.parametrize(
@@ -72,4 +73,4 @@ def test_a_client_that_cannot_be_seen_is_not_called_alive(
     store: Store, walk: "Walk", root: Root, identity: ProcessIdentity, expected: bool | None
 ) -> None:
     met(store, walk, identity)
-    assert lives(root, service.task_view(store, "task-03")) is expected
+    assert lives(root, service.task_view(store, "task-03"), MACHINE) is expected

@@ -9,6 +9,7 @@ from musician import service
 from musician.cli.context import App
 from musician.cli.options import command, parse_row
 from musician.cli.render import fields, lines, pairs, show, table
+from musician.processes.machine import MACHINE
 from musician.processes.output import one_line
 from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.states import ACTIVE, State
@@ -201,7 +202,7 @@ def _life(app: App, row: TaskRow, standing: Standing | None = None) -> str:
 
     status = heartbeat_status(row.heartbeat_age_s, app.settings)
     if standing is not None:
-        owner = owner_of(app.root, standing.view, app.settings) or Owner.LIVE
+        owner = owner_of(app.root, standing.view, app.settings, MACHINE) or Owner.LIVE
     elif row.state is State.WORKING:  # the conductor
         owner = owner_standing(status, lock_held=conductor_lives(app.root, row))
     else:

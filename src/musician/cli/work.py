@@ -1,6 +1,5 @@
 """Playing tasks: one session on one task, or a process that keeps claiming tasks."""
 
-import secrets
 from functools import partial
 
 import anyio
@@ -10,6 +9,7 @@ from musician.cli.context import App
 from musician.cli.faults import FAILED, INTERRUPTED
 from musician.cli.options import command, force_option, task_argument
 from musician.cli.render import show
+from musician.processes.machine import MACHINE
 from musician.protocol.musician.ready import End, EndKind
 from musician.runtime.musician.work import play_task
 
@@ -30,7 +30,7 @@ def work(
 ) -> None:
     """One musician session on TASK: claim it, play it, until it is complete, handed off or stopped."""
     app.wait_as_long_as_a_claim()
-    session = session_id or f"musician-{secrets.token_hex(6)}"
+    session = session_id or MACHINE.new_id("musician")
 
     async def play() -> End:
         return await play_task(

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from musician.processes.belongings import described, end_belongings, find_standing_in
+from musician.processes.belongings import described, end_belongings, find_belongings, find_standing_in
 from musician.processes.ending import adopting_orphans, end_tree
 from musician.processes.identity import ProcessIdentity, identify, is_running
 from musician.processes.kennel import close_kennel
@@ -63,6 +63,10 @@ class Machine:
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """End what sessions have left running; what was ended, and what does not end. Blocks."""
         return end_belongings(sessions, tree, grace_s=grace_s)
+
+    def running_of(self, session_id: str, tree: Path) -> tuple[str, ...]:
+        """What a session still has at work. Blocks."""
+        return tuple(described(each) for each in find_belongings({session_id}, tree))
 
     def standing_in(self, tree: Path) -> tuple[str, ...]:
         """What else stands in a tree, and may change it. Blocks."""

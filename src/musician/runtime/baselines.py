@@ -21,8 +21,9 @@ from musician.plans.model import TaskSpec
 from musician.protocol.errors import MusicianError
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
-from musician.runtime.preparing import alone_with, locked_now, prepare_tree
+from musician.runtime.preparing import alone_with, locked_now
 from musician.runtime.verifying import nobody_records, python_environment
+from musician.runtime.world import World
 from musician.store.port import Store
 from musician.trees.branches import BASELINE, NO_PLAN
 from musician.trees.merge import baseline_tree, drop_baseline
@@ -42,6 +43,7 @@ class Baselines:
     settings: Settings
     task: TaskSpec
     plan_id: str | None
+    world: World
     keeps_tree: bool = False
     """Whoever tries several commands clears up after the last."""
 
@@ -87,7 +89,7 @@ class Baselines:
     async def _try(self, commit: str, command: str) -> Baseline:
         tree = await run_sync(partial(baseline_tree, self.root, self.plan_id or NO_PLAN, commit))
         await run_sync(partial(give, self.root, tree, copy=self.task.copy, share=self.task.share))
-        problem = await prepare_tree(
+        problem = await self.world.prepare_tree(
             self.task.setup,
             tree=tree,
             env=python_environment(),

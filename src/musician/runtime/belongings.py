@@ -7,8 +7,7 @@ ended; and before its tree is cleaned or handed on, whatever a session that was 
 from pathlib import Path
 
 from musician import service
-from musician.processes.belongings import described, find_belongings
-from musician.processes.machine import MACHINE, Machine
+from musician.processes.machine import Machine
 from musician.protocol.claim import Claim
 from musician.protocol.errors import EvidenceMissing, TreeNotReady
 from musician.protocol.settings import Settings
@@ -19,11 +18,11 @@ from musician.store.port import Store
 _MOST_NAMED = 5
 
 
-def check_alone(store: Store, claim: Claim, tree: TaskTree) -> None:
+def check_alone(store: Store, claim: Claim, tree: TaskTree, machine: Machine) -> None:
     """:class:`EvidenceMissing` while anything that belongs to the session is still at work. Blocks."""
     running = [
         *map(str, service.running_subagents(store, claim)),
-        *map(described, find_belongings({claim.session_id}, tree.path)),
+        *machine.running_of(claim.session_id, tree.path),
     ]
     if running:
         raise EvidenceMissing(
@@ -34,7 +33,7 @@ def check_alone(store: Store, claim: Claim, tree: TaskTree) -> None:
 
 
 def end_what_runs(
-    store: Store, view: TaskView, tree: Path, settings: Settings, *, but: str = "", machine: Machine = MACHINE
+    store: Store, view: TaskView, tree: Path, settings: Settings, *, machine: Machine, but: str = ""
 ) -> str:
     """End what the task's sessions have left running, all but one's; what was ended, or stands in the tree, for the
     journal, "" if nothing. :class:`TreeNotReady` where something of it does not end. Blocks.

@@ -17,7 +17,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
 from musician.runtime.baselines import Baselines
 from musician.runtime.tasktree import key_outputs
-from musician.runtime.world import WORLD, Verify
+from musician.runtime.world import Verify
 from musician.store.port import Store
 from musician.store.rows import JournalRow
 from musician.verification.checkpoint import outcome_of
@@ -78,7 +78,7 @@ async def run_checkpoint(
     on_process: Callable[[ProcessIdentity], Awaitable[None]],
     start: str | None = None,
     baselines: Baselines | None = None,
-    verify: Verify = WORLD.verify_checkpoint,
+    verify: Verify,
 ) -> Found:
     """Verify ``check`` in ``tree`` and store the result as this claim's evidence.
 

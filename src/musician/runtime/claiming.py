@@ -15,7 +15,7 @@ from musician.protocol.states import CLAIMABLE
 from musician.runtime.owners import owner_of
 from musician.runtime.program import load_task_file
 from musician.runtime.takeover import inherit
-from musician.runtime.world import WORLD, World
+from musician.runtime.world import World
 from musician.service import Taken, TaskView
 from musician.store.port import Store
 from musician.trees.root import Root
@@ -30,7 +30,7 @@ def claim_task(
     settings: Settings,
     quiet: bool = False,
     out_of_turn: bool = False,
-    world: World = WORLD,
+    world: World,
 ) -> Taken:
     """:func:`musician.service.claim` with all that must hold besides. :class:`ClaimBlocked`. Blocks."""
     check_task_id(task_id)

@@ -15,8 +15,7 @@ import anyio.to_thread
 
 from musician import service
 from musician.plans.plan import parse_plan
-from musician.processes.machine import MACHINE
-from musician.processes.signals import stop_requested
+from musician.processes.machine import Machine
 from musician.protocol.conductor.acts import Launch
 from musician.protocol.conductor.engine import decide
 from musician.protocol.errors import ClaimBlocked
@@ -27,9 +26,9 @@ from musician.reporting.standing import standings_of
 from musician.runtime.conductor.facts import Gatherer, Memory
 from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.musician.work import play_task
-from musician.runtime.plantrees import GitPlanTrees
 from musician.runtime.program import programs_of
 from musician.runtime.tasks import raising_one
+from musician.runtime.world import WORLD, World
 from musician.store.listening import Listener
 from musician.store.port import Store
 from musician.store.rows import PlanRow
@@ -58,6 +57,7 @@ async def work_on(
     agent: str | None = None,
     idle_limit_s: float | None = None,
     owns_process: bool = False,
+    world: World = WORLD,
 ) -> tuple[Parting, tuple[tuple[str, End], ...]]:
     """Play one task after the other; why it ended, and each task it played with its end.
 
@@ -66,13 +66,20 @@ async def work_on(
     """
     played: list[tuple[str, End]] = []
     play = partial(
-        play_task, root, store, settings=settings, agent=agent, quiet=True, owns_process=owns_process
+        play_task,
+        root,
+        store,
+        settings=settings,
+        agent=agent,
+        quiet=True,
+        owns_process=owns_process,
+        world=world,
     )
     idle_since_s = anyio.current_time()
     with store.listen() as ear:
         while True:
-            candidates = await anyio.to_thread.run_sync(partial(claimable, root, store, settings))
-            found = await _play_first(candidates, play)
+            candidates = await anyio.to_thread.run_sync(partial(claimable, root, store, settings, world))
+            found = await _play_first(candidates, play, world.machine)
             if found is not None:
                 played.append(found)
                 if found[1].reason.startswith(INTERRUPTED):
@@ -84,17 +91,17 @@ async def work_on(
                 return Parting.ALL_COMPLETE, tuple(played)
             if left_s <= 0:
                 return Parting.NOTHING_TO_CLAIM, tuple(played)
-            if await _is_stopped_while_waiting(ear, min(left_s, LOOK_EVERY_S)):
+            if await _is_stopped_while_waiting(ear, min(left_s, LOOK_EVERY_S), world.machine):
                 return Parting.INTERRUPTED, tuple(played)
 
 
-def claimable(root: Root, store: Store, settings: Settings) -> tuple[str, ...]:
+def claimable(root: Root, store: Store, settings: Settings, world: World) -> tuple[str, ...]:
     """The tasks that a session may claim now, those of plans first. Blocks."""
     found = [
         task_id
         for plan in service.current_plans(store)
         if plan.finished_at is None
-        for task_id in _of_plan(root, store, plan, settings)
+        for task_id in _of_plan(root, store, plan, settings, world)
     ]
     open_states = (State.WATCHING, State.FIX_PROPOSED)
     alone = [
@@ -105,27 +112,33 @@ def claimable(root: Root, store: Store, settings: Settings) -> tuple[str, ...]:
     return (*found, *(task_id for task_id in alone if service.limited_for_s(store, task_id) <= 0))
 
 
-def _of_plan(root: Root, store: Store, row: PlanRow, settings: Settings) -> Iterator[str]:
+def _of_plan(root: Root, store: Store, row: PlanRow, settings: Settings, world: World) -> Iterator[str]:
     def read_file(path: str) -> str | None:
         place = root.path / path
         return place.read_text(encoding="utf-8-sig") if place.is_file() else None
 
     plan = parse_plan(row.text, path=row.path, read_file=read_file)
     views = service.everything(store, row.plan_id)
-    memory = Memory(ticks=Ticks(settings=settings))
-    trees = GitPlanTrees(root=root, plan=plan, base=row.base_commit)
-    gatherer = Gatherer(root=root, trees=trees, plan=plan, memory=memory, settings=settings, jobs=len(views))
+    gatherer = Gatherer(
+        root=root,
+        trees=world.plan_trees(root, plan, row.base_commit),
+        machine=world.machine,
+        plan=plan,
+        memory=Memory(ticks=Ticks(settings=settings, own_clock_s=world.machine.clock_s)),
+        settings=settings,
+        jobs=len(views),
+    )
     for act in decide(gatherer.gather(standings_of(views, programs_of(plan)))):
         if isinstance(act, Launch):
             yield act.task_id
 
 
 async def _play_first(
-    candidates: tuple[str, ...], play: Callable[[str, str], Awaitable[End]]
+    candidates: tuple[str, ...], play: Callable[[str, str], Awaitable[End]], machine: Machine
 ) -> tuple[str, End] | None:
     """Play the first task that can be had, by its id and a session's."""
     for task_id in candidates:
-        session_id = MACHINE.new_id("worker")
+        session_id = machine.new_id("worker")
         try:
             with raising_one():
                 end = await play(task_id, session_id)
@@ -140,7 +153,7 @@ def _is_all_complete(store: Store) -> bool:
     return service.has_tasks(store) and not service.open_tasks(store)
 
 
-async def _is_stopped_while_waiting(ear: Listener, pace_s: float) -> bool:
+async def _is_stopped_while_waiting(ear: Listener, pace_s: float, machine: Machine) -> bool:
     """Wait for news, the next look, or a signal; whether it was a signal."""
     stopped = False
 
@@ -148,7 +161,7 @@ async def _is_stopped_while_waiting(ear: Listener, pace_s: float) -> bool:
 
         async def heed() -> None:
             nonlocal stopped
-            await stop_requested()
+            await machine.stop_requested()
             stopped = True
             group.cancel_scope.cancel()
 

@@ -13,7 +13,6 @@ from musician import service
 from musician.plans.instructions import read_instructions, render_instructions
 from musician.plans.model import Plan
 from musician.plans.plan import MAX_FILE_BYTES, load_plan, plan_difference
-from musician.processes.machine import MACHINE
 from musician.processes.whole_file import write_whole
 from musician.protocol.errors import InvalidPlan, PlanChanged, StillPlayed, UnknownPlan
 from musician.protocol.rules.liveness import Owner, holds_claim
@@ -24,6 +23,7 @@ from musician.runtime.conductor.conductor_lock import hold_conductor_lock
 from musician.runtime.in_force import settings_file_text
 from musician.runtime.owners import owner_of
 from musician.runtime.takeover import take_over
+from musician.runtime.world import WORLD, World
 from musician.service.documents import keep_instructions, latest_document
 from musician.store.port import Store
 from musician.store.rows import PlanRow
@@ -92,7 +92,9 @@ def lock_plan_file(root: Root, store: Store, path: Path, settings: Settings) -> 
     return plan
 
 
-def amend_plan_file(root: Root, store: Store, path: Path, settings: Settings) -> Amendment:
+def amend_plan_file(
+    root: Root, store: Store, path: Path, settings: Settings, world: World = WORLD
+) -> Amendment:
     """Take up a changed plan, keeping what is done.
 
     New tasks are opened, changed ones get their new instructions, and tasks that are gone from the plan are
@@ -104,10 +106,10 @@ def amend_plan_file(root: Root, store: Store, path: Path, settings: Settings) ->
         raise UnknownPlan(plan_id=plan.plan_id)
     check_ids(store, plan)
     task_files = _render(plan)
-    with hold_conductor_lock(root, MACHINE.new_id("amend")):
+    with hold_conductor_lock(root, world.machine.new_id("amend"), world.machine):
         amendment = _amendment(store, plan, task_files)
         for task_id in amendment.withdrawn:
-            _free(root, store, task_id, settings)
+            _free(root, store, task_id, settings, world)
         _write(root, task_files)
         trust_what_is_there(root)
         service.amend_plan(
@@ -122,12 +124,12 @@ def amend_plan_file(root: Root, store: Store, path: Path, settings: Settings) ->
     return amendment
 
 
-def _free(root: Root, store: Store, task_id: str, settings: Settings) -> None:
+def _free(root: Root, store: Store, task_id: str, settings: Settings, world: World) -> None:
     """A session that is gone without a word owns nothing any more."""
     view = service.task_view(store, task_id)
-    owner = owner_of(root, view, settings)
+    owner = owner_of(root, view, settings, world.machine)
     if owner is not None and not holds_claim(owner):
-        take_over(root, store, task_id, settings, is_known_dead=owner is Owner.DEAD)
+        take_over(root, store, task_id, settings, is_known_dead=owner is Owner.DEAD, world=world)
     elif owner is not None:
         raise StillPlayed(task_id=task_id, session_id=view.row.session_id or "")
     elif view.row.state in ACTIVE - CLAIMABLE:  # by raw SQL: nobody can be asked to end

@@ -14,7 +14,7 @@ from musician.processes.identity import (
     is_same_machine,
 )
 from musician.processes.life_lock import holder, is_held, lock_path
-from musician.processes.machine import MACHINE, Machine
+from musician.processes.machine import Machine
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.settings import Settings
@@ -37,7 +37,7 @@ def processes_of(root: Root, view: TaskView) -> tuple[ProcessIdentity, ...]:
     return tuple(dict.fromkeys([*([] if signed is None else [signed]), *recorded]))
 
 
-def lives(root: Root, view: TaskView, machine: Machine = MACHINE) -> bool | None:
+def lives(root: Root, view: TaskView, machine: Machine) -> bool | None:
     """Whether the process that plays the owner's claim lives; None if that cannot be seen from here."""
     if view.client is not None:
         seen = _client_lives(view.client, machine)
@@ -63,13 +63,13 @@ def _client_lives(client: ClientRow, machine: Machine) -> bool | None:
     return False if was_restarted else None
 
 
-def driver_of(view: TaskView, machine: Machine = MACHINE) -> ProcessIdentity | None:
+def driver_of(view: TaskView, machine: Machine) -> ProcessIdentity | None:
     """The process that plays the newest claim by itself, and lives here; None: nobody does, or it cannot be seen."""
     driving = (_identity(row) for row in _recorded(view) if row.role == "musician")
     return next((each for each in driving if is_same_machine(each) and machine.is_running(each)), None)
 
 
-def owner_of(root: Root, view: TaskView, settings: Settings, machine: Machine = MACHINE) -> Owner | None:
+def owner_of(root: Root, view: TaskView, settings: Settings, machine: Machine) -> Owner | None:
     """How the owner of a task stands; None if it has none."""
     row = view.row
     if row.session_id is None or row.state not in ACTIVE:
@@ -90,12 +90,12 @@ def conductor_lives(root: Root, row: TaskRow) -> bool | None:
     return is_held(path)
 
 
-def ownerless_tasks(root: Root, store: Store, but: str, settings: Settings) -> int:
+def ownerless_tasks(root: Root, store: Store, but: str, settings: Settings, machine: Machine) -> int:
     """How many tasks other than ``but`` are at work without a live owner (D17). Blocks."""
     count = 0
     for row in service.open_tasks(store):
         if row.state is State.WORKING and row.task_id != but:
-            owner = owner_of(root, service.task_view(store, row.task_id), settings)
+            owner = owner_of(root, service.task_view(store, row.task_id), settings, machine)
             count += owner in (Owner.DEAD, Owner.STALE)
     return count
 

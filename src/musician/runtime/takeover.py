@@ -36,8 +36,8 @@ def take_over(
     settings: Settings,
     *,
     is_known_dead: bool,
+    world: World,
     is_seen_to: bool = False,
-    world: World = WORLD,
 ) -> str:
     """Reopen a task whose owner is gone; what a person must see to first, "" if it is open. Blocks.
 
@@ -67,7 +67,7 @@ def take_over(
 
 
 def inherit(
-    root: Root, store: Store, task_id: str, session_id: str, settings: Settings, world: World = WORLD
+    root: Root, store: Store, task_id: str, session_id: str, settings: Settings, world: World
 ) -> None:
     """Take the task over from another session if that is known dead, so that it can be claimed. Blocks."""
     view = service.task_view(store, task_id)
@@ -77,13 +77,13 @@ def inherit(
 
 
 def hand_over(
-    root: Root, store: Store, task_id: str, text: str | None, settings: Settings
+    root: Root, store: Store, task_id: str, text: str | None, settings: Settings, world: World = WORLD
 ) -> tuple[int, State]:
     """As :func:`musician.service.hand_over`; from a session that is gone nothing is asked, its task is taken over."""
     view = service.task_view(store, task_id)
-    owner = owner_of(root, view, settings)
+    owner = owner_of(root, view, settings, world.machine)
     if owner in (Owner.DEAD, Owner.STALE):
-        take_over(root, store, task_id, settings, is_known_dead=owner is Owner.DEAD)
+        take_over(root, store, task_id, settings, is_known_dead=owner is Owner.DEAD, world=world)
     return service.hand_over(store, task_id, text)
 
 

@@ -16,7 +16,7 @@ from anyio.to_thread import run_sync
 from musician.plans.model import TaskSpec
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.settings import Settings
-from musician.runtime.world import WORLD, World
+from musician.runtime.world import World
 from musician.trees.root import Root
 from musician.verification.baseline import Before
 from musician.verification.earlier import earlier_of
@@ -35,7 +35,7 @@ async def verify_by_hand(
     settings: Settings,
     since: str | None = None,
     before: Before | None = None,
-    world: World = WORLD,
+    world: World,
 ) -> VerificationResult:
     """Everything up to ``checkpoint`` of ``task``, in ``tree`` as it is; ``since``: the commit a merge is onto.
 
@@ -66,7 +66,7 @@ async def verify_unseen(
     checkpoint: int,
     settings: Settings,
     before: Before | None = None,
-    world: World = WORLD,
+    world: World,
 ) -> VerificationResult:
     """Work that no session of ours has verified: by all stages, over all since ``start``, where it began (D26)."""
     return await world.verify_checkpoint(

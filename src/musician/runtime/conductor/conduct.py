@@ -239,7 +239,13 @@ class _Run:
 
     async def _try_all(self, commit: str, *, is_end: bool = False) -> tuple[Baseline, ...]:
         return await try_all(
-            self._root, self._store, self._plan, commit, settings=self._settings, is_end=is_end
+            self._root,
+            self._store,
+            self._plan,
+            commit,
+            settings=self._settings,
+            world=self._world,
+            is_end=is_end,
         )
 
     async def _look(self) -> Orchestra:

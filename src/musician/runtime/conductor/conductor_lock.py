@@ -5,13 +5,13 @@ under the conductor that plays it.
 """
 
 from musician.processes.life_lock import HeldBy, LifeLock, lock_path
-from musician.processes.machine import MACHINE, Machine
+from musician.processes.machine import Machine
 from musician.protocol.errors import ConductorRunning
 from musician.protocol.names import CONDUCTOR
 from musician.trees.root import Root
 
 
-def hold_conductor_lock(root: Root, session_id: str, machine: Machine = MACHINE) -> LifeLock:
+def hold_conductor_lock(root: Root, session_id: str, machine: Machine) -> LifeLock:
     """Take the lock until it is released; :class:`ConductorRunning` names the process that has it."""
     held = machine.hold(lock_path(root.locks_dir, CONDUCTOR), session_id=session_id)
     if isinstance(held, HeldBy):

@@ -5,7 +5,7 @@ from dataclasses import field
 
 from musician import service
 from musician.plans.model import Changes, Isolation, Plan, Review, TaskSpec
-from musician.processes.machine import MACHINE, Machine
+from musician.processes.machine import Machine
 from musician.protocol.conductor.opinion import Opinion
 from musician.protocol.conductor.orchestra import OpenReport, Orchestra, Reviewer, Submitted, TaskFacts, Trial
 from musician.protocol.conductor.repeats import what_failed
@@ -68,7 +68,7 @@ class Gatherer:
 
     root: Root
     trees: PlanTrees
-    machine: Machine = MACHINE
+    machine: Machine
     plan: Plan
     memory: Memory
     settings: Settings

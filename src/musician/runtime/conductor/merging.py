@@ -25,7 +25,6 @@ from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
 from musician.runtime.baselines import Baselines
 from musician.runtime.plantrees import PlanTrees
-from musician.runtime.preparing import prepare_tree
 from musician.runtime.verifying import nobody_records, python_environment, verify_by_hand
 from musician.runtime.world import World
 from musician.store.port import Store
@@ -180,11 +179,16 @@ class Merger:
 
     def baselines(self, task: TaskSpec) -> Baselines:
         return Baselines(
-            root=self.root, store=self.store, settings=self.settings, task=task, plan_id=self.plan.plan_id
+            root=self.root,
+            store=self.store,
+            settings=self.settings,
+            task=task,
+            plan_id=self.plan.plan_id,
+            world=self.world,
         )
 
     async def _set_up(self, task: TaskSpec, tree: Path) -> None:
-        problem = await prepare_tree(
+        problem = await self.world.prepare_tree(
             task.setup,
             tree=tree,
             env=python_environment(),

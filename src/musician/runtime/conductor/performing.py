@@ -27,7 +27,7 @@ from musician.runtime.plantrees import PlanTrees
 from musician.runtime.resuming.resumption import checkpoint_number
 from musician.runtime.takeover import take_over
 from musician.runtime.verifying import verify_by_hand, verify_unseen
-from musician.runtime.world import WORLD, Musician, World
+from musician.runtime.world import Musician, World
 from musician.store.port import Store
 from musician.trees.branches import branch_of
 from musician.trees.root import Root
@@ -49,7 +49,7 @@ class Performer:
     group: anyio.abc.TaskGroup
     wake: Callable[[], None]
     agent: str | None = None
-    world: World = WORLD
+    world: World
 
     def __post_init__(self) -> None:
         self.processes: dict[str, Musician] = {}

@@ -9,7 +9,6 @@ called stale, and healthy owners show themselves.
 from collections.abc import Callable, Hashable
 from dataclasses import field
 
-from musician.processes.machine import MACHINE
 from musician.protocol.rules.liveness import trusts_ages
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
@@ -23,7 +22,7 @@ class Ticks:
     """``own_clock_s`` is the machine's own; the database's comes with each look."""
 
     settings: Settings
-    own_clock_s: Callable[[], float] = MACHINE.clock_s
+    own_clock_s: Callable[[], float]
     _gap_at_s: float | None = None
     _apart_s: float | None = None
     """By how much the database's clock is ahead of the machine's own."""

@@ -4,6 +4,7 @@ from musician.plans.model import Plan, Require, TaskSpec
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
 from musician.runtime.baselines import Baselines, clear_tree
+from musician.runtime.world import World
 from musician.store.port import Store
 from musician.trees.root import Root
 from musician.verification.baseline import Baseline
@@ -34,7 +35,14 @@ class Whole:
 
 
 async def try_all(
-    root: Root, store: Store, plan: Plan, commit: str, *, settings: Settings, is_end: bool = False
+    root: Root,
+    store: Store,
+    plan: Plan,
+    commit: str,
+    *,
+    settings: Settings,
+    world: World,
+    is_end: bool = False,
 ) -> tuple[Baseline, ...]:
     """Every command that verifies the plan's tasks, on a commit; none where nothing is merged.
 
@@ -53,6 +61,7 @@ async def try_all(
                 settings=settings,
                 task=task,
                 plan_id=plan.plan_id,
+                world=world,
                 keeps_tree=True,
             )
             is_green_due = is_end and plan.require is Require.GREEN

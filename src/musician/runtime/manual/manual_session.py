@@ -94,6 +94,7 @@ class ManualSession:
             settings=self.settings,
             task=self.task,
             plan_id=self.view.row.plan_id,
+            world=self.world,
         )
 
     @cached_property
@@ -298,7 +299,7 @@ class ManualSession:
     def complete(self) -> str:
         """Complete; where the report is. The completion must stand approved."""
         service.beat(self.store, self.claim)
-        check_alone(self.store, self.claim, self.tree)
+        check_alone(self.store, self.claim, self.tree, self.world.machine)
         self.store_records(self.choose(i.CompletionChosen(), None)[1].records)
         return self.task_files.relative(self.task_files.completion)
 

@@ -18,7 +18,6 @@ from musician.runtime.checkpoint import Found, run_checkpoint
 from musician.runtime.covering import approved_as_it_is
 from musician.runtime.heartbeat import beating
 from musician.runtime.manual.manual_session import ManualSession
-from musician.runtime.preparing import prepare_tree
 from musician.runtime.tasks import raising_one
 
 
@@ -37,7 +36,7 @@ async def submit_checkpoint(
     """
     await run_sync(partial(service.beat, manual.store, manual.claim))
     await run_sync(manual.check_undriven)
-    await run_sync(lambda: check_alone(manual.store, manual.claim, manual.tree))
+    await run_sync(partial(check_alone, manual.store, manual.claim, manual.tree, manual.world.machine))
     _ = manual.task  # a task nobody can read has no checkpoint to verify
     state, check = await run_sync(partial(_begun, manual, number, context_pct))
     with raising_one():
@@ -116,7 +115,7 @@ def _is_overtaken(manual: ManualSession) -> bool:
 
 
 async def _set_up(manual: ManualSession) -> None:
-    problem = await prepare_tree(
+    problem = await manual.world.prepare_tree(
         manual.task.setup,
         tree=manual.tree.path,
         env=manual.environment("setup"),

@@ -43,14 +43,13 @@ from musician.runtime.musician.engaged import Engaged
 from musician.runtime.musician.watching import Watcher
 from musician.runtime.noticing import noticed
 from musician.runtime.permission import why_refused
-from musician.runtime.preparing import prepare_tree
 from musician.runtime.program import place_in_plan
 from musician.runtime.proposing import Desk, keep_made
 from musician.runtime.recording import Recorder
 from musician.runtime.resuming.resolutions import take_up_resolution, trouble_told
 from musician.runtime.task_files import TaskFiles
 from musician.runtime.tasktree import TaskTree
-from musician.runtime.world import WORLD, Verify
+from musician.runtime.world import World
 from musician.store.port import Store
 
 _KEPT: dict[type[object], Kind] = {
@@ -95,9 +94,9 @@ class Session:
     setup: str | None
     """The command that must have succeeded once in this tree."""
     baselines: Baselines | None
+    world: World
     token: str = ""
     """Of the agent's conversation that is to be gone on with."""
-    verify: Verify = WORLD.verify_checkpoint
     _send: MemoryObjectSendStream[i.Input] = field(init=False)
     _receive: MemoryObjectReceiveStream[i.Input] = field(init=False)
     _group: anyio.abc.TaskGroup = field(init=False)
@@ -397,7 +396,7 @@ class Session:
             tree_id=self.tree.tree_id,
             start=self.tree.start,
             baselines=self.baselines,
-            verify=self.verify,
+            verify=self.world.verify_checkpoint,
             log=self.log,
             env=self._environment_for(act.check.item),
             settings=self.settings,
@@ -422,7 +421,7 @@ class Session:
 
     async def _set_up_tree(self) -> str:
         """Run the plan's set-up once in this tree; what went wrong, "" if nothing."""
-        return await prepare_tree(
+        return await self.world.prepare_tree(
             self.setup,
             tree=self.tree.path,
             env=self._environment_for("setup"),

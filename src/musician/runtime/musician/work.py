@@ -202,7 +202,9 @@ def _prepare(
         instruction_path=taken.instruction_path,
         program=program_of(task),
         setup=task.setup,
-        baselines=Baselines(root=root, store=store, settings=settings, task=task, plan_id=row.plan_id),
+        baselines=Baselines(
+            root=root, store=store, settings=settings, task=task, plan_id=row.plan_id, world=world
+        ),
         tree=tree,
         task_files=task_files,
         environment=_environment(root, store, taken, tree, identity),
@@ -306,7 +308,7 @@ async def _play(claimed: ClaimedSession, agent: str, stop: _Stop) -> r.End:
         environment=claimed.environment,
         setup=claimed.setup,
         baselines=claimed.baselines,
-        verify=claimed.world.verify_checkpoint,
+        world=claimed.world,
     )
     with raising_one(), transcript, session:
         transcript.write(

@@ -21,7 +21,6 @@ from musician.protocol.resumption.mismatches import Mismatch
 from musician.protocol.rules.review import Verification
 from musician.protocol.states import State
 from musician.protocol.values import dataclass, replace
-from musician.runtime.preparing import prepare_tree
 from musician.runtime.resuming.reconciling import check_to_decide
 from musician.runtime.resuming.resumption import Resumed, checkpoint_number
 from musician.service import TaskView
@@ -130,7 +129,7 @@ async def _run_here(
 
     ``is_proof``: it is to show that work is there, so that what failed before it began is no excuse.
     """
-    problem = await prepare_tree(
+    problem = await claimed.world.prepare_tree(
         claimed.setup,
         tree=claimed.tree.path,
         env=claimed.environment,

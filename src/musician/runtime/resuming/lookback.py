@@ -36,7 +36,7 @@ from musician.runtime.resuming.resumption import Resumed, reconcile, resumption_
 from musician.runtime.task_files import TaskFiles
 from musician.runtime.tasks import raising_one
 from musician.runtime.tasktree import TaskTree
-from musician.runtime.world import WORLD, World
+from musician.runtime.world import World
 from musician.service import TaskView
 from musician.store.port import Store
 from musician.store.rows import MessageRow
@@ -69,7 +69,7 @@ class ClaimedSession:
     task_files: TaskFiles
     environment: dict[str, str]
     log: Path
-    world: World = WORLD
+    world: World
 
     def note(self, *entries: Entry) -> None:
         """Into the journal and the files in ``temp/``. Blocks."""
@@ -173,7 +173,9 @@ async def _look_back(
     )
     say = partial(_announce, claimed, view, notice, settled.entries, context_pct)
     await anyio.to_thread.run_sync(say)
-    count = partial(ownerless_tasks, claimed.root, store, claim.task_id, claimed.settings)
+    count = partial(
+        ownerless_tasks, claimed.root, store, claim.task_id, claimed.settings, claimed.world.machine
+    )
     return Lookback(
         view=view,
         unread=unread,

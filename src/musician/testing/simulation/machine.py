@@ -116,6 +116,9 @@ class Process(Machine):
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return (), ()
 
+    def running_of(self, session_id: str, tree: Path) -> tuple[str, ...]:
+        return ()
+
     def standing_in(self, tree: Path) -> tuple[str, ...]:
         return ()
 

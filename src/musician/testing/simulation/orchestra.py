@@ -1,7 +1,8 @@
-"""One run of a plan: a conductor, its musicians, and a person who answers, until it is whole or nobody can go on.
+"""One run of a plan: a conductor, its musicians, workers beside it, and a person who answers.
 
-What is real: ``conduct`` and ``play_task``, the engines below them, the store and its file, life locks, bells, the
-files in ``temp/``. What is played: time, processes and their deaths, git, agents, and what tests say.
+It goes on until the plan is whole or nobody can go on. What is real: ``conduct``, ``work_on`` and ``play_task``, the
+engines below them, the store and its file, life locks, bells, the files in ``temp/``. What is played: time, processes
+and their deaths, git, agents, and what tests say.
 """
 
 import random
@@ -41,6 +42,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.runtime.conductor.conduct import Ending, conduct
+from musician.runtime.fleet import work_on
 from musician.runtime.left_work import LeftWork
 from musician.runtime.musician.work import play_task
 from musician.runtime.plantrees import PlanTrees
@@ -76,6 +78,8 @@ class Troubles:
     reds: int = 0
     conflicts: int = 0
     questions: int = 0
+    workers: int = 0
+    """Who claim beside the conductor."""
 
 
 class Simulation:
@@ -89,6 +93,7 @@ class Simulation:
         self.computer = Computer(self.dice, deaths=troubles.deaths, chance=0.004)
         self.repository = Repository(folder, plan, self.dice, conflicts=troubles.conflicts)
         self.left = Counter(failures=troubles.failures, reds=troubles.reds, questions=troubles.questions)
+        self.workers = troubles.workers
         self.red_trees: dict[str, bool] = {}
         self.playing: Counter[str] = Counter()
         self.said: list[tuple[float, str, str]] = []
@@ -133,6 +138,8 @@ class Simulation:
     async def _to_the_end(self) -> None:
         with anyio.fail_after(MOST_TIME_S):
             async with anyio.create_task_group() as self.musicians:
+                for _ in range(self.workers):
+                    self.musicians.start_soon(self._worker, self.computer.start())
                 for _ in range(MOST_RUNS):
                     if await self._conduct() is Ending.COMPLETE:
                         self.is_complete = True
@@ -189,6 +196,13 @@ class Simulation:
                     quiet=True,
                     world=Staged(self, process),
                 )
+
+        await process.run(run)
+
+    async def _worker(self, process: Process) -> None:
+        async def run() -> None:
+            with self.store() as store:
+                await work_on(self.root, store, settings=self.settings, world=Staged(self, process))
 
         await process.run(run)
 
