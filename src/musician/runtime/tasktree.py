@@ -5,6 +5,8 @@ is set aside under a ref and the tree brought back to the last finished item. In
 or restored; a step that was interrupted there is simply played again.
 """
 
+# ruff: noqa: ARG002 - a method that does nothing has its parameters all the same
+
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
@@ -44,7 +46,7 @@ _MOST_KEY_OUTPUTS = 20
 
 
 class TaskTree(Protocol):
-    """What a session needs of its tree. All calls block."""
+    """What a session needs of its tree; as it stands, of one in which nothing is committed. All calls block."""
 
     @property
     def path(self) -> Path: ...
@@ -53,39 +55,39 @@ class TaskTree(Protocol):
 
     def expect(self, commit: str) -> None:
         """The journal knows this commit of the task: what is finished includes it, whatever the branch says."""
-        ...
+        return
 
     def moved_off(self) -> str | None:
         """Where the task's branch is, if somebody moved it off the last finished item; None if it holds that."""
-        ...
+        return None
 
     def holds(self, commit: str) -> bool:
         """Whether the tree's history holds a finished item's commit."""
-        ...
+        return True
 
     def unfinished(self, epoch: int) -> tuple[str, ...]:
         """The refs that keep what a claim left unfinished."""
-        ...
+        return ()
 
     def tip(self) -> str | None:
         """The commit the tree stands on; None where it is not the task's alone."""
-        ...
+        return None
 
     def tree_of(self, commit: str) -> str | None:
         """The id of a commit's tree; None where no commit is the task's."""
-        ...
+        return None
 
     def look_beside(self) -> None:
         """A piece begins: what is not as it is now beside the tree, :meth:`besides` tells."""
-        ...
+        return
 
     def set_aside(self) -> str | None:
         """Keep unfinished work under a ref and bring the tree back; the ref, None if there was nothing."""
-        ...
+        return None
 
     def keep(self, item: str, title: str) -> str | None:
         """An item is finished: commit it; the commit's id, None where nothing is committed or has changed."""
-        ...
+        return None
 
     def undo(self, item: str, by: str) -> str | None:
         """Take a finished item back by a new commit, named after the correction ``by``; the commit's id.
@@ -96,22 +98,22 @@ class TaskTree(Protocol):
 
     def take_back(self) -> str | None:
         """What was committed for an item that is not done is unfinished again; the ref that keeps it."""
-        ...
+        return None
 
     def left_out(self) -> tuple[str, ...]:
         """What lies in the tree and no commit may hold, but for what the program has put there itself."""
-        ...
+        return ()
 
     def take_in(self) -> tuple[str, ...]:
         """Merge what the plan has merged already; the paths left in conflict, for the musician to resolve."""
-        ...
+        return ()
 
     def take_resolution(self, item: str) -> tuple[str, str | None] | None:
         """Keep as ``item`` what somebody has resolved here by hand, or None.
 
         The commit's id, and the ref that keeps what lay beside it.
         """
-        ...
+        return None
 
     def besides(self, *, by_hand: bool) -> tuple[str, ...]:
         """What all trees share, and is not as it was left: the repository's settings and hooks, the plan's branch; and
@@ -119,13 +121,15 @@ class TaskTree(Protocol):
 
         The branch is brought back. ``by_hand``: a person was asked to merge, and may have moved it.
         """
-        ...
+        return ()
 
     def attempted(self) -> Extent:
         """What has changed since the last finished item; nothing known where that cannot be determined."""
-        ...
+        return Extent()
 
-    def found_items(self) -> tuple[FinishedItem, ...]: ...
+    def found_items(self) -> tuple[FinishedItem, ...]:
+        return ()
+
     def tree_id(self) -> str: ...
 
     def changes(self, tree_id: str) -> tuple[tuple[str, str], ...]:
@@ -134,7 +138,7 @@ class TaskTree(Protocol):
 
 
 @dataclass(slots=True, kw_only=True)
-class IsolatedTree:
+class IsolatedTree(TaskTree):
     """A worktree of the task's own. ``kept`` is the last commit known of the task: no step may take it away again."""
 
     worktree: Worktree
@@ -254,7 +258,7 @@ class IsolatedTree:
 
 
 @dataclass(slots=True, kw_only=True)
-class SharedTree:
+class SharedTree(TaskTree):
     """The user's own working tree."""
 
     root: Root
@@ -265,60 +269,15 @@ class SharedTree:
     def path(self) -> Path:
         return self.root.path
 
-    def expect(self, commit: str) -> None:
-        pass
-
-    def moved_off(self) -> str | None:
-        return None
-
-    def holds(self, commit: str) -> bool:  # noqa: ARG002  # the port's shape
-        return True
-
-    def unfinished(self, epoch: int) -> tuple[str, ...]:  # noqa: ARG002  # the port's shape
-        return ()
-
-    def tip(self) -> str | None:
-        return None
-
-    def tree_of(self, commit: str) -> str | None:  # noqa: ARG002  # the port's shape
-        return None
-
-    def look_beside(self) -> None:
-        pass
-
-    def set_aside(self) -> str | None:
-        return None
-
-    def keep(self, item: str, title: str) -> str | None:  # noqa: ARG002  # the port's shape
-        return None
-
-    def undo(self, item: str, by: str) -> str | None:  # noqa: ARG002  # the port's shape
+    def undo(self, item: str, by: str) -> str | None:
         raise TreeNotReady(
             reason=f"{item} cannot be reverted: in a shared tree no step is committed",
             paths=(str(self.path),),
             remedy="undo it by hand, then answer without that correction",
         )
 
-    def take_back(self) -> str | None:
-        return None
-
-    def left_out(self) -> tuple[str, ...]:
-        return ()
-
-    def take_in(self) -> tuple[str, ...]:
-        return ()
-
-    def take_resolution(self, item: str) -> tuple[str, str | None] | None:  # noqa: ARG002  # the port's shape
-        return None
-
     def besides(self, *, by_hand: bool) -> tuple[str, ...]:
         return _besides(self.root, self.plan_id, by_hand=by_hand)
-
-    def attempted(self) -> Extent:
-        return Extent()
-
-    def found_items(self) -> tuple[FinishedItem, ...]:
-        return ()
 
     def tree_id(self) -> str:
         return tree_id(self.path)

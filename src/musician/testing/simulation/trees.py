@@ -7,8 +7,8 @@ from pathlib import Path
 from musician.plans.model import Isolation, Plan, TaskSpec
 from musician.protocol.claim import Claim
 from musician.protocol.errors import TreeNotReady
-from musician.protocol.rules.delegation import Extent
 from musician.protocol.values import dataclass
+from musician.runtime.tasktree import TaskTree
 from musician.trees.base import FastForward, Move
 from musician.trees.conflicts import Conflict
 from musician.trees.merge import AlreadyMerged, Merged
@@ -56,7 +56,7 @@ class Repository:
 
 
 @dataclass(slots=True, kw_only=True)
-class Tree:
+class Tree(TaskTree):
     """One session's view of its task's branch."""
 
     repository: Repository
@@ -74,9 +74,6 @@ class Tree:
     def expect(self, commit: str) -> None:
         assert self.holds(commit), f"the journal knows {commit}, and the branch has lost it"
 
-    def moved_off(self) -> str | None:
-        return None
-
     def holds(self, commit: str) -> bool:
         return any(each.commit == commit for each in self.branch.finished)
 
@@ -88,9 +85,6 @@ class Tree:
 
     def tree_of(self, commit: str) -> str | None:
         return f"tree-of-{commit}"
-
-    def look_beside(self) -> None:
-        pass
 
     def set_aside(self) -> str | None:
         if not self.branch.is_dirty:
@@ -111,24 +105,9 @@ class Tree:
     def undo(self, item: str, by: str) -> str | None:
         raise TreeNotReady(reason=f"{item} is not undone here, by {by}", paths=(), remedy="")
 
-    def take_back(self) -> str | None:
-        return None
-
-    def left_out(self) -> tuple[str, ...]:
-        return ()
-
-    def besides(self, *, by_hand: bool) -> tuple[str, ...]:
-        return ()
-
     def take_in(self) -> tuple[str, ...]:
         self.branch.is_dirty = True
         return ()
-
-    def take_resolution(self, item: str) -> tuple[str, str | None] | None:
-        return None
-
-    def attempted(self) -> Extent:
-        return Extent()
 
     def found_items(self) -> tuple[FinishedItem, ...]:
         return tuple(self.branch.finished)
