@@ -1,6 +1,6 @@
-"""What one works on: the repository around a folder, its settings, its database; each looked for when it is asked for.
+"""The repository around a folder, with its settings and its database. Each is looked up on first use.
 
-Commands, hooks and tools all stand on this. Light: a hook may have nothing to do.
+Commands, hooks and tools share this. It imports little, because most hooks have nothing to do.
 """
 
 import os
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class Project:
-    """``folder`` is where one stands; ``named`` the database that somebody named, None for the repository's own.
+    """The project around ``folder``. ``named`` is a database given by the user, None for the repository's own.
 
-    ``patience_s`` is how long the database is waited for, None for what the settings say.
+    ``patience_s`` is how long to wait for a locked database, None for the value of the settings.
     """
 
     patience_s: "float | None" = None
@@ -29,7 +29,7 @@ class Project:
 
     @property
     def root(self) -> "Root":
-        """:class:`NoRepository` outside of one."""
+        """The repository's root. Raises :class:`NoRepository` outside of one."""
         if self._root is None:
             from pathlib import Path
 
@@ -41,7 +41,7 @@ class Project:
 
     @property
     def settings(self) -> "Settings":
-        """The repository's, as the file says now; the defaults where a named database is used outside of any."""
+        """The repository's settings, read anew; the defaults if a named database is used outside of a repository."""
         from musician.config import load_settings
         from musician.protocol.errors import NoRepository
         from musician.protocol.settings import Settings
@@ -55,7 +55,7 @@ class Project:
 
     @property
     def database(self) -> str:
-        """Where the database is or would be."""
+        """The database's path, whether or not it exists."""
         if self.named is None:
             return str(self.root.database)
         from musician.store.opening import database_path
@@ -64,7 +64,7 @@ class Project:
 
     @property
     def is_set_up(self) -> bool:
-        """Whether there is a database; without one nobody here is a musician."""
+        """Whether there is a database. Without one no session here is a musician."""
         from musician.protocol.errors import MusicianError
 
         try:
@@ -74,7 +74,7 @@ class Project:
 
     @property
     def store(self) -> "Store":
-        """The open database; a wrong path is an error and never a new file (D25)."""
+        """The open database. A wrong path is an error and never creates a file (D25)."""
         if self._store is None:
             from pathlib import Path
 
@@ -82,12 +82,15 @@ class Project:
 
             patience_s = self.settings.time.busy_timeout_s if self.patience_s is None else self.patience_s
             self._store = open_store(
-                Path(self.database), named=self.named is not None, busy_timeout_s=patience_s, told=self.told
+                Path(self.database),
+                named=self.named is not None,
+                busy_timeout_s=patience_s,
+                told=self.on_long_wait,
             )
         return self._store
 
-    def told(self, pid: "int | None") -> None:
-        """Hears of a wait for the database that grows long, with the process in the way if that is known."""
+    def on_long_wait(self, pid: "int | None") -> None:
+        """Called when waiting for the database takes long. ``pid`` is the process that holds it, if that is known."""
 
     def close(self) -> None:
         if self._store is not None:

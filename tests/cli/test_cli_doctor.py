@@ -67,7 +67,7 @@ WITHOUT_GUARDS = {
     ),
     "a setting of its own": (
         "contents",
-        "the database goes by heartbeat.stale_after_s = 1",
+        "the database uses heartbeat.stale_after_s = 1",
         "UPDATE settings SET value = 1 WHERE name = 'heartbeat.stale_after_s'",
     ),
 }

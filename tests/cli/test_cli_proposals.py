@@ -122,8 +122,8 @@ def test_a_whole_proposal_is_read_from_standard_input(claimed: Path, program: Ca
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["text"], "--type and --title are needed"),
-        (["--type", "RAG", "text"], "--type and --title are needed"),
+        (["text"], "give --type and --title"),
+        (["--type", "RAG", "text"], "give --type and --title"),
         (["--type", "IDEA", "--title", "x", "text"], "use one of PATTERN"),
         (["--type", "RAG", "--title", " ", "text"], "title cannot be ''"),
         (["--type", "RAG", "--title", "a\nb", "text"], "use one line"),
@@ -308,7 +308,7 @@ def test_a_rejection_keeps_its_reason(conductor: Path, call: Call) -> None:
     call("proposals", "reject", "1", "it's known")
     assert Proposal.parse((conductor / made["path"]).read_text()).outcome == "it's known"
     assert call("proposals", "list", "--json").json == {"proposals": []}
-    assert "nothing waits" in call("proposals", "list").out
+    assert "there are no open proposals" in call("proposals", "list").out
     (found,) = call("proposals", "list", "--all", "--json").json["proposals"]
     assert (found["status"], found["outcome"]) == ("rejected", "it's known")
     assert "rejected" in call("proposals", "list", "--all").out

@@ -35,7 +35,10 @@ def test_what_a_subagent_says_is_handed_in_and_held_against_what_the_checkpoint_
     call("step", "1", "start", "1", "--agent", "1")
     write_greeter(claimed)
     for words in (("start", "1", "--agent", "1"), ("done", "1")):
-        assert "--said belongs to done with --agent" in call("step", "1", *words, "--said", "x", expect=2).err
+        assert (
+            "--said can only be used with done and --agent"
+            in call("step", "1", *words, "--said", "x", expect=2).err
+        )
     call("step", "1", "done", "1", "--agent", "1", "--said", "all 14 tests pass")
     call("step", "1", "done", "1")
     assert "step 1 agent 1: 14 passing claimed, 1 found" in call("checkpoint", "1", "--json").json["tests"]

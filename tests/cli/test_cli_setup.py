@@ -35,7 +35,7 @@ def test_init_names_what_it_made(repository: Path, call: Call) -> None:
     assert f"new:      {folders}\n" in call("init").out
     (repository / ".musician" / "comms.db").unlink()
     assert "new:      .musician/comms.db\n" in call("init").out
-    assert "new:      nothing, all was there\n" in call("init").out
+    assert "new:      nothing, everything existed\n" in call("init").out
 
 
 def test_init_again_changes_nothing(repository: Path, call: Call) -> None:

@@ -278,7 +278,9 @@ def test_an_unexpected_error_is_one_line_and_the_traceback_is_for_who_asks(
 
 def test_a_path_that_cannot_be_used_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert explain(PermissionError(errno.EACCES, "Permission denied", "/there")) == 1
-    assert capsys.readouterr().err == "musician: /there: Permission denied: check the path and its rights\n"
+    assert (
+        capsys.readouterr().err == "musician: /there: Permission denied: check the path and its permissions\n"
+    )
 
 
 def test_one_error_out_of_a_task_group_is_told_as_itself(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""The command line: parse, call one verb, render. No rules live here.
+"""The command line. A command parses its arguments, calls one verb and renders the result; no rules live here.
 
 Where do we …
 

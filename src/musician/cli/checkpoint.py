@@ -1,4 +1,4 @@
-"""A checkpoint played by hand: the program verifies and submits (D14, D16)."""
+"""The command ``checkpoint``: the program verifies a checkpoint and submits it (D14, D16)."""
 
 from functools import partial
 
@@ -6,7 +6,7 @@ import anyio
 import click
 
 from musician.cli.context import App
-from musician.cli.manual import manual_session, tell
+from musician.cli.manual import manual_session, show_result
 from musician.cli.options import command, context_option, parse_text, session_options, task_argument
 from musician.protocol.rules.review import ROUGHEST
 from musician.runtime.manual.submitting import submit_checkpoint
@@ -20,7 +20,7 @@ from musician.runtime.manual.submitting import submit_checkpoint
     "--smoothness",
     type=click.IntRange(0, ROUGHEST),
     metavar="0-9",
-    help="0 smooth to 9 rough; it can only be made rougher than the program scores it.",
+    help="From 0 (smooth) to 9 (rough). It can only raise the program's own score.",
 )
 @context_option
 @session_options
@@ -37,8 +37,8 @@ def checkpoint(
 ) -> None:
     """Verify a checkpoint of TASK and submit it.
 
-    What is in its tree is committed, the tests are run by the program, and what they said goes to the conductor.
-    When they fail nothing is submitted. N is the next checkpoint if it is not given.
+    Commits the task's working tree, runs the tests and sends the result to the conductor. If a test fails, nothing is
+    submitted. N is the next checkpoint if it is not given.
     """
     manual = manual_session(app, task_id, session, epoch)
     play = partial(
@@ -54,12 +54,11 @@ def checkpoint(
         "message_id": message_id,
         "state": "needs_review",
     }
-    said = f"{task_id}: checkpoint {found.result.checkpoint}: {found.result.tests_line()}"
-    tell(
+    show_result(
         app,
         manual,
         context_pct,
         document,
-        said,
-        f"submitted by message {message_id}; musician wait {task_id} sees the answer",
+        f"{task_id}: checkpoint {found.result.checkpoint}: {found.result.tests_line()}",
+        f"submitted by message {message_id}; wait for the answer: musician wait {task_id}",
     )

@@ -1,4 +1,4 @@
-"""Owning a task: claim and heartbeat (D2, D10, D20)."""
+"""The commands ``claim`` and ``heartbeat`` (D2, D10, D20)."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -26,9 +26,12 @@ if TYPE_CHECKING:
 @command("claim")
 @task_argument
 @click.option(
-    "--session", envvar="MUSICIAN_SESSION", metavar="ID", help="The session.  [env: MUSICIAN_SESSION]"
+    "--session",
+    envvar="MUSICIAN_SESSION",
+    metavar="ID",
+    help="The session that claims.  [env: MUSICIAN_SESSION]",
 )
-@click.option("--quiet", is_flag=True, help="When blocked, leave no trace (for workers that poll).")
+@click.option("--quiet", is_flag=True, help="If the claim is blocked, write nothing (for workers that poll).")
 @force_option
 @context_option
 @click.pass_obj
@@ -37,8 +40,8 @@ def claim(
 ) -> None:
     """Claim TASK for a session.
 
-    Of any number of sessions that try, one succeeds; the others get exit code 5. On a task that others have worked on
-    it looks back at what they left, runs the tests of what stands approved again, and tells the conductor.
+    If several sessions try, one succeeds and the others get exit code 5. If earlier sessions have worked on the task,
+    it examines what they left, runs the tests of all approved work again, and reports to the conductor.
     """
     from musician.runtime.manual.takeup import take_up
 
@@ -95,9 +98,9 @@ def _remarks(taken: "TakenUp") -> list[str]:
     remarks = [] if taken.resumption is None else [taken.resumption.render()]
     if taken.question:
         remarks += ["asked the conductor:", indented(taken.question)]
-        remarks.append(f"musician wait {task_id} sees the answer; nothing is played before it")
+        remarks.append(f"nothing can be started before the answer; wait for it: musician wait {task_id}")
     if taken.unread:
-        remarks.append(f"{taken.unread} unread: musician inbox {task_id} --ack")
+        remarks.append(f"{taken.unread} unread messages; read them: musician inbox {task_id} --ack")
     if taken.warning:
         remarks.append(f"warning: {taken.warning}")
     return remarks
@@ -108,7 +111,8 @@ def _remarks(taken: "TakenUp") -> list[str]:
 @session_options
 @click.pass_obj
 def heartbeat(app: App, task_id: str, session: str | None, epoch: int | None) -> None:
-    """Show that the session on TASK lives."""
+    """Refresh the heartbeat of the session on TASK."""
     held = claim_of(app, task_id, session, epoch)
     service.beat(app.store, held)
-    show(app, {"task_id": task_id, "session_id": held.session_id, "epoch": held.epoch}, f"{task_id}: beating")
+    document = {"task_id": task_id, "session_id": held.session_id, "epoch": held.epoch}
+    show(app, document, f"{task_id}: heartbeat refreshed")

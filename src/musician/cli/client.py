@@ -1,4 +1,4 @@
-"""What Claude Code starts by itself, by the plugin: hooks, status line and tools' server (CLI-22, DESIGN 8)."""
+"""The commands that Claude Code starts through the plugin: hooks, status line and MCP server (CLI-22, DESIGN 8)."""
 
 import os
 
@@ -12,21 +12,21 @@ from musician.hooks.entry import EVENTS, program
 @click.command("hook")
 @click.argument("event", metavar="EVENT", type=click.Choice(list(EVENTS)))
 def hook(event: str) -> None:
-    """Answer one event of Claude Code's, spelled as it spells it.
+    """Answer one hook event of Claude Code.
 
-    Its JSON is read from standard input; nothing or one JSON object is printed. The plugin calls it
-    (musician plugin install); `musician plugin check` tries every event.
+    Reads the event's JSON from standard input, and prints nothing or one JSON object. The plugin calls it (musician
+    plugin install); `musician plugin check` tries every event.
     """
-    program((event,))  # ``musician.__main__`` comes here sooner: a hook must not wait for click
+    program((event,))  # ``musician.__main__`` handles hooks earlier, because a hook must not wait for click
 
 
 @click.command("statusline")
 @click.pass_context
 def statusline(context: click.Context) -> None:
-    """Print one line about a session: task, state, unread messages, context used.
+    """Print a session's status line: task, state, unread messages, context used.
 
-    Reads the JSON that Claude Code gives a status line on standard input. Nothing is printed for a session that is
-    no musician. `musician plugin install --statusline` sets it up.
+    Reads Claude Code's JSON from standard input, and prints nothing for a session that is not a musician.
+    `musician plugin install --statusline` sets it up.
     """
     from musician.plugin.statusline import program as show_line
 
@@ -38,12 +38,14 @@ def statusline(context: click.Context) -> None:
 @click.pass_obj
 @click.pass_context
 def mcp(context: click.Context, app: App) -> None:
-    """Serve the musician's verbs as tools, on standard input and output.
+    """Serve the musician's verbs as MCP tools, on standard input and output.
 
-    Claude Code starts it by itself, by the plugin. It acts for the session that started it and ends with it.
+    Claude Code starts it through the plugin. It acts for the session that started it and ends with it.
     """
     from musician.hooks.asking import answer
     from musician.mcp_server.server import serve
 
-    app.folder = os.environ.get("CLAUDE_PROJECT_DIR") or app.folder  # it outranks where we were started
+    app.folder = (
+        os.environ.get("CLAUDE_PROJECT_DIR") or app.folder
+    )  # the client may start us in another folder
     context.exit(serve(os.environ, app, answer_hook=answer))

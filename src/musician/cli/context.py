@@ -1,4 +1,4 @@
-"""What a command works on, and how it answers."""
+"""The application object of a command: its repository, settings, database and output format."""
 
 import os
 from functools import cached_property
@@ -12,7 +12,7 @@ from musician.protocol.settings import Settings
 
 
 class App(Project):
-    """``named`` is what ``--db`` or MUSICIAN_DB named; ``json`` asks for a document."""
+    """``named`` is the database of ``--db`` or MUSICIAN_DB. ``json`` asks for one JSON document as output."""
 
     def __init__(self) -> None:
         super().__init__(os.curdir)
@@ -28,16 +28,17 @@ class App(Project):
 
     @cached_property
     def settings(self) -> Settings:
-        """Once for a command."""
+        """The settings, read once for each command."""
         return super().settings
 
     def wait_as_long_as_a_claim(self) -> None:
-        """Of who plays or conducts: a database that somebody holds is nothing that work fails of.
+        """Wait for a locked database as long as a claim stays valid without a heartbeat.
 
-        For as long nobody else can write that a session is gone either.
+        Playing and conducting should not fail because another program holds the database. While it does, nobody else
+        can take over a session either.
         """
         self.patience_s = max(self.settings.time.busy_timeout_s, self.settings.heartbeat.stale_after_s)
 
-    def told(self, pid: int | None) -> None:
+    def on_long_wait(self, pid: int | None) -> None:
         holder = "another program" if pid is None else f"pid {pid}"
         click.echo(f"musician: waiting for the database, held by {holder}", err=True)

@@ -1,4 +1,4 @@
-"""Ending a session's claim: exit, release, complete. Nothing of the session is written after it (D1)."""
+"""The commands that end a session's claim: ``exit``, ``release``, ``complete``. It writes nothing after them (D1)."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ RELEASED = "released"
     "path",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
     metavar="FILE",
-    help="Your own HANDOFF; without it the program writes one from what it knows.",
+    help="Your own HANDOFF. Without it the program writes one from the journal.",
 )
 @context_option
 @session_options
@@ -36,7 +36,7 @@ def exit(  # noqa: A001 - the command's name
 ) -> None:
     """End this session on TASK with a HANDOFF.
 
-    Unfinished work is set aside under a ref. Nothing of this session is written after it.
+    Unfinished work is set aside under a ref. The session can write nothing after this.
     """
     text = None if path is None else _read(path)
     _leave(app, task_id, session, epoch, reason=reason, handoff=text, context_pct=context_pct)
@@ -79,7 +79,7 @@ def _leave(
 @session_options
 @click.pass_obj
 def complete(app: App, task_id: str, session: str | None, epoch: int | None) -> None:
-    """Finish TASK, whose completion stands approved."""
+    """Finish TASK, whose completion has been approved."""
     manual = manual_session(app, task_id, session, epoch)
     path = manual.complete()
     document = {"task_id": task_id, "state": "complete", "report_path": path}

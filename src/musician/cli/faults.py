@@ -1,7 +1,7 @@
-"""What went wrong, as one line on standard error and an exit code (DESIGN 8, B36).
+"""Turns every error into one line on standard error and an exit code (DESIGN 8, B36).
 
-A refusal is one line: what happened and the remedy. What belongs to it and has lines of its own (the problems of a
-plan, a difference) comes before it. A traceback is shown only to who asks for it.
+The line says what happened and how to mend it. Details that need lines of their own (the problems of a plan, a
+difference) come before it. A traceback is shown only with MUSICIAN_DEBUG=1.
 """
 
 import contextlib
@@ -19,16 +19,16 @@ USAGE = 2
 INTERNAL = 70
 INTERRUPTED = 130
 BROKEN_PIPE = 141
-"""As a shell reports a program that SIGPIPE ended."""
+"""The exit code that a shell reports for a program ended by SIGPIPE."""
 _OF_OUTPUT = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
-"""How a write to what is open already fails; of another error without a path nobody knows that it was the output."""
+"""The errors of writing to an open file. Any other error without a path need not be about the output."""
 _MOST_DIFFERENCE = 200
-"""Lines of a plan's difference that are shown."""
+"""How many lines of a plan's difference are shown."""
 
 
 def explain(error: BaseException) -> int:
-    """Say what went wrong on standard error; the exit code."""
-    while isinstance(error, BaseExceptionGroup):  # what a task group makes of one error
+    """Print the error on standard error and return the exit code."""
+    while isinstance(error, BaseExceptionGroup):  # a task group wraps even a single error
         ours = [each for each in error.exceptions if isinstance(each, MusicianError)]
         error = (ours or error.exceptions)[0]
     match error:
@@ -51,7 +51,7 @@ def explain(error: BaseException) -> int:
             return BROKEN_PIPE
         case OSError():
             _debug(error)
-            _complain(_surroundings(error))
+            _complain(_system_error(error))
             return FAILED
         case _:
             return _internal(error)
@@ -78,13 +78,13 @@ def _closing(error: MusicianError) -> str:
     return str(error)
 
 
-def _surroundings(error: OSError) -> str:
+def _system_error(error: OSError) -> str:
     reason = error.strerror or type(error).__name__
     if error.filename is not None:
-        return f"{os.fsdecode(error.filename)}: {reason}: check the path and its rights"
+        return f"{os.fsdecode(error.filename)}: {reason}: check the path and its permissions"
     if error.errno not in _OF_OUTPUT:
         return f"the system refused something ({reason}): run `musician doctor`; MUSICIAN_DEBUG=1 shows where"
-    _forget_output()  # what is left of it would fail again when the interpreter ends
+    _forget_output()  # or flushing the rest would fail again when the interpreter ends
     remedy = "free some space" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "write elsewhere"
     return f"the output cannot be written ({reason}): {remedy} and try again"
 
@@ -111,12 +111,12 @@ def _complain(text: str) -> None:
 def _say(text: str) -> None:
     if not text:
         return
-    with contextlib.suppress(OSError, ValueError):  # nobody is there to hear it; the exit code still tells
+    with contextlib.suppress(OSError, ValueError):  # standard error is closed; the exit code remains
         print(printable(text), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def _forget_output() -> None:
-    """Let what is still buffered go nowhere, so that the interpreter's last flush is silent."""
+    """Discard what is still buffered, so that the interpreter's last flush does not fail."""
     if sys.stdout is not None:
         with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""What became of a task: its states."""
+"""The command ``history``: the state changes of a task."""
 
 import click
 
@@ -12,7 +12,7 @@ from musician.cli.render import fields, show, table
 @row_argument
 @click.pass_obj
 def history(app: App, task_id: str) -> None:
-    """Every change of TASK's state, and who made it."""
+    """Show every state change of TASK, and who made it."""
     changes = service.history_of(app.store, task_id)
     show(app, {"task_id": task_id, "history": [fields(change) for change in changes]})
     if not app.json:

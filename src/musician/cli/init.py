@@ -1,4 +1,4 @@
-"""Setting a repository up: safe to repeat, and nothing that is there is overwritten (D25)."""
+"""The command ``init``: sets a repository up. It is safe to repeat and overwrites nothing (D25)."""
 
 import os
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ _INSTALLED = Path(__file__).parent / "installed"
 _REPORTS_README = """\
 # Reports
 
-Musicians leave their completion reports here, one file to a task. Each is also kept in the database.
+Musicians write their completion reports here, one file for each task. The database keeps a copy of each.
 Commit them or not, as you like.
 """
 
@@ -39,7 +39,7 @@ Commit them or not, as you like.
 def init(app: App) -> None:
     """Set Musician up in this repository.
 
-    Makes the database, the settings and the folders that are missing. Repeating it is harmless.
+    Creates the database, the settings and the folders that are missing. It can be repeated safely.
     """
     root = app.root
     check_layout(root)
@@ -47,7 +47,7 @@ def init(app: App) -> None:
     exclude_private(root)
     keep_from_cleaning(root)
     created += _write_new(root, root.config, render_defaults())
-    settings = app.settings  # a wrong file is reported now, not by the first run
+    settings = app.settings  # to report an invalid file now and not in the first run
     database = Path(app.database)
     is_new = not database.exists()
     with closing(create_store(database)) as store:
@@ -67,14 +67,14 @@ def init(app: App) -> None:
         "database": app.database,
         "settings": root.config,
         "new": ", ".join(_outermost([name.removeprefix(f"{root.path}/") for name in created]))
-        or "nothing, all was there",
+        or "nothing, everything existed",
     } | ({"mended": "; ".join(mended)} if mended else {})
     next_step = "next: write a plan, commit it, and play it with: musician run PLAN.md"
     show(app, document, pairs(facts), *(f"warning: {warning}" for warning in warnings), next_step)
 
 
 def _outermost(created: list[str]) -> list[str]:
-    """Without what lies in a folder that is new itself."""
+    """Leave out the paths inside a folder that is new itself."""
     folders = tuple(name for name in created if name.endswith("/"))
     return [name for name in created if not name.startswith(tuple(each for each in folders if each != name))]
 
@@ -84,12 +84,12 @@ def _make_folders(root: Root) -> list[str]:
     ways = [way for folder in folders for way in (folder, *folder.parents) if way.is_relative_to(root.path)]
     if in_the_way := sorted({str(way) for way in ways if os.path.lexists(way) and not way.is_dir()}):
         raise TreeNotReady(
-            reason="something that is no folder stands in the place of one",
+            reason="there is a file where a folder is needed",
             paths=tuple(in_the_way),
             remedy="move it away",
         )
     made = [f"{folder.relative_to(root.path)}/" for folder in folders if not folder.is_dir()]
-    for folder in folders:  # ours comes first, and all that follows is as open as it is
+    for folder in folders:  # .musician comes first: the others get its permissions
         is_users = folder.is_dir() and folder != root.musician_dir
         folder.mkdir(parents=True, exist_ok=True)
         if not is_users:
@@ -103,7 +103,7 @@ def _make_folders(root: Root) -> list[str]:
 
 
 def _write_new(root: Root, path: Path, text: str) -> list[str]:
-    """Write a file unless there is one; what was made, as a list."""
+    """Write a file unless it exists; return the paths that were created."""
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -113,9 +113,9 @@ def _write_new(root: Root, path: Path, text: str) -> list[str]:
 
 
 def network_warnings(database: Path, *, mounts: Iterable[tuple[str, str]] | None = None) -> list[str]:
-    """What to say about where the database lies; ``mounts`` as :func:`is_network_filesystem` takes them."""
+    """Return warnings about the database's file system; ``mounts`` are as in :func:`is_network_filesystem`."""
     kind = is_network_filesystem(database, mounts=mounts)
     if kind is None:
         return []
-    trouble = f"{database} lies on a network file system ({kind}), where SQLite's locks cannot be relied on"
+    trouble = f"{database} is on a network file system ({kind}), where SQLite's locks are not reliable"
     return [f"{trouble}; use --db with a local path"]

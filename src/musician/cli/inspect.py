@@ -1,4 +1,4 @@
-"""The sources' three scripts as commands: they look, say what they see, and end with the sources' exit codes (D22)."""
+"""The sources' three scripts as commands, with the sources' labels and exit codes (D22)."""
 
 from contextlib import suppress
 
@@ -24,7 +24,7 @@ from musician.reporting.inspecting import measured_status, read_status, row_fact
 def validate(context: click.Context, app: App, task_id: str, session: str | None) -> None:
     """Check the row of TASK: owner, heartbeat, state, messages, fallback row.
 
-    Exit code 0 is healthy, 1 that something is not. SESSION is compared with the owner.
+    SESSION is compared with the owner. Exit code 0 means healthy, 1 that something is wrong.
     """
     if session is not None:
         check_session_id(session)
@@ -34,7 +34,7 @@ def validate(context: click.Context, app: App, task_id: str, session: str | None
         found = judge_row(facts, task_id=task_id, session_id=session, limits=limits)
     except NotInitialised as error:
         found = no_database(task_id, error.path)
-    _tell(context, app, found)
+    _show(context, app, found)
 
 
 @command("verify-temp")
@@ -44,9 +44,9 @@ def validate(context: click.Context, app: App, task_id: str, session: str | None
 def verify_temp(context: click.Context, app: App, task_id: str) -> None:
     """Check the files of TASK in temp/: status, deviations, HANDOFF.
 
-    Exit code 0 is in order, 1 that a required file is missing or empty.
+    Exit code 0 means in order, 1 that a required file is missing or empty.
     """
-    _tell(context, app, judge_temp(temp_facts(app.root, task_id)))
+    _show(context, app, judge_temp(temp_facts(app.root, task_id)))
 
 
 @command("headroom")
@@ -54,17 +54,18 @@ def verify_temp(context: click.Context, app: App, task_id: str) -> None:
 @click.pass_obj
 @click.pass_context
 def headroom(context: click.Context, app: App, task_id: str) -> None:
-    """How much context the session on TASK has left, by its journal; of one that keeps none by its status file.
+    """Show how much context the session on TASK has left.
 
-    Exit code 0 is healthy, 1 caution (from 60 %, after a self-correction, or nothing known), 2 critical (from 75 %).
+    Reads its journal, or its status file if it has no journal. Exit code 0 means healthy, 1 caution (from 60 %, after a
+    self-correction, or if nothing is known), 2 critical (from 75 %).
     """
     status, path = read_status(app.root, task_id)
     with suppress(NotInitialised):
         status = measured_status(app.store, task_id) or status
-    _tell(context, app, judge_headroom(status, task_id=task_id, path=path))
+    _show(context, app, judge_headroom(status, task_id=task_id, path=path))
 
 
-def _tell(context: click.Context, app: App, found: Inspection) -> None:
+def _show(context: click.Context, app: App, found: Inspection) -> None:
     document = {"lines": found.lines, "exit_code": found.exit_code, "result": found.result}
     show(app, document, *found.lines)
     context.exit(found.exit_code)

@@ -1,4 +1,4 @@
-"""The commands by name, each imported when it is called, and the way out for every error."""
+"""The entry point: finds a command by its name, imports it when it is called, and handles every error."""
 
 import sys
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ COMMANDS = {
     "plugin": "plugin",
     "mcp": "client",
 }
-"""The module of ``musician.cli`` that has a command; the function is the command's name, ``-`` as ``_``."""
+"""Command name to its module in ``musician.cli``. The function has the command's name, with ``_`` for ``-``."""
 
 
 class Lazy(click.Group):
@@ -73,7 +73,7 @@ class Lazy(click.Group):
     cls=Lazy,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Every command that reads or does something takes --json. `musician COMMAND --help` says more.",
+    epilog="`musician COMMAND --help` says more. Every command that reads or does something takes --json.",
 )
 @click.version_option(__version__, prog_name="musician")
 @database_option
@@ -85,7 +85,7 @@ def program(context: click.Context) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command with everything that can go wrong told in one line; the exit code."""
+    """Run one command and return its exit code. Every error is reported in one line."""
     for stream in (sys.stdout, sys.stderr):
         # No name or message may end a command because of the terminal's encoding (B36).
         if hasattr(stream, "reconfigure"):
@@ -96,6 +96,6 @@ def run(arguments: Sequence[str]) -> int:
             program.invoke(context)
         if sys.stdout is not None:
             sys.stdout.flush()
-    except BaseException as error:  # the one place where everything that goes wrong comes by
+    except BaseException as error:  # the one handler of all errors
         return explain(error)
     return 0

@@ -1,4 +1,4 @@
-"""The verbs of a session that is played by hand, for one claim."""
+"""Helpers for the commands of a session by hand."""
 
 from collections.abc import Mapping
 
@@ -9,15 +9,15 @@ from musician.runtime.manual.manual_session import ManualSession
 
 
 def manual_session(app: App, task_id: str, session: str | None, epoch: int | None) -> ManualSession:
-    """What a musician's verb acts with; the ids are checked first (B43)."""
+    """Return the session that a musician's command acts for. The ids are checked first (B43)."""
     claim = claim_of(app, task_id, session, epoch)
     return ManualSession(root=app.root, store=app.store, claim=claim, settings=app.settings)
 
 
-def tell(
+def show_result(
     app: App, manual: ManualSession, context_pct: float | None, document: Mapping[str, object], *lines: str
 ) -> None:
-    """What a verb did, and what the context it was told of asks of the session now (D15)."""
+    """Print the result of a command, and the advice for a session at ``context_pct`` (D15)."""
     after = ManualSession(root=manual.root, store=manual.store, claim=manual.claim, settings=manual.settings)
     advice = after.advice(context_pct)
     remark = [f"context at {context_pct:g} %: {advice}"] if advice else []

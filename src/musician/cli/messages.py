@@ -1,4 +1,4 @@
-"""What was said about a task; unread, it is delivered by being printed, and acknowledged only after that (D12)."""
+"""The commands ``messages`` and ``inbox``. Printing an unread message delivers it; then it is acknowledged (D12)."""
 
 import sys
 
@@ -21,11 +21,11 @@ MOST_AT_ONCE = 100_000
     default=500,
     show_default=True,
     metavar="N",
-    help="The newest N; a line says when older ones are left out.",
+    help="Show the newest N; a line says if older ones are left out.",
 )
 @click.pass_obj
 def messages(app: App, task_id: str, most: int) -> None:
-    """What was said to and by TASK, the oldest first."""
+    """Show the messages to and from TASK, oldest first."""
     found = service.messages_of(app.store, task_id, most=most + 1)
     newest = found[-most:]
     is_cut = len(found) > len(newest)
@@ -37,10 +37,10 @@ def messages(app: App, task_id: str, most: int) -> None:
 @command("inbox")
 @task_argument
 @session_options
-@click.option("--ack", is_flag=True, help="Acknowledge what was printed: it is dealt with.")
+@click.option("--ack", is_flag=True, help="Acknowledge the printed messages: they have been dealt with.")
 @click.pass_obj
 def inbox(app: App, task_id: str, session: str | None, epoch: int | None, ack: bool) -> None:
-    """Print what the conductor said and is not acknowledged."""
+    """Print the conductor's messages that are not acknowledged."""
     claim = claim_of(app, task_id, session, epoch)
     if sys.stdout is None:
         raise click.UsageError(
@@ -49,7 +49,7 @@ def inbox(app: App, task_id: str, session: str | None, epoch: int | None, ack: b
     found = service.unread(app.store, task_id)
     document = {"task_id": task_id, "acknowledged": ack, "messages": [fields(message) for message in found]}
     show(app, document, *map(_as_text, found) if found else ("nothing new",))
-    sys.stdout.flush()  # what could not be printed has neither been delivered nor acknowledged
+    sys.stdout.flush()  # or a failing output would lose messages that count as delivered
     service.deliver(app.store, claim, tuple(message.id for message in found))
     if ack and found:
         service.acknowledge(app.store, claim, found[-1].id)

@@ -1,4 +1,4 @@
-"""What commands have in common: how a task, a text, a session and a database are named."""
+"""The options and arguments that commands share: tasks, texts, sessions and the database."""
 
 import sys
 from collections.abc import Callable
@@ -15,27 +15,27 @@ if TYPE_CHECKING:
     from musician.protocol.claim import Claim
 
 MOST_TEXT_BYTES = 1_000_000
-"""Of one message; a larger one is a file given by mistake."""
+"""The size of one message. A larger one is a file that was passed by mistake."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _task(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """A task as a launch prompt names it: ``task-03``, ``3`` or ``#3``; checked before anything is touched (D8)."""
+    """Parse a task as in a launch prompt: ``task-03``, ``3`` or ``#3``. Ids are checked before anything else (D8)."""
     return parse_launch_reference(value)
 
 
 def parse_row(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """As a task, and the conductor's own row, for looking at."""
+    """Parse a task that is only looked at; it may be the conductor's own row."""
     return value if value in (None, CONDUCTOR) else parse_launch_reference(value)
 
 
 def parse_text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """A text to be stored byte for byte (B18); ``-`` reads standard input."""
+    """Read a text to be stored byte for byte (B18); ``-`` reads standard input."""
     if value == "-":
         value = _read_standard_input()
     if value is not None:
-        # Every command imports this module, few take a text.
+        # Imported here because every command imports this module and few take a text.
         from musician.protocol.messages.particulars import check_text
 
         check_text("text", value)
@@ -47,7 +47,7 @@ def parse_text(ctx: click.Context, param: click.Parameter, value: str | None) ->
 def _read_standard_input() -> str:
     data = sys.stdin.buffer.read(MOST_TEXT_BYTES + 1)
     if len(data) > MOST_TEXT_BYTES:
-        raise BadField(field="text", value="-", reason=f"at most {MOST_TEXT_BYTES} bytes are a message")
+        raise BadField(field="text", value="-", reason=f"a message has at most {MOST_TEXT_BYTES} bytes")
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -71,13 +71,13 @@ def database_option(function: F) -> F:
         metavar="URL",
         expose_value=False,
         callback=_keep_database,
-        help="The database, sqlite:///PATH or just its path, if not the repository's own.  [env: MUSICIAN_DB]",
+        help="The database if not the repository's own: sqlite:///PATH, or just the path.  [env: MUSICIAN_DB]",
     )(function)
 
 
 def _keep_database(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
     app = ctx.ensure_object(App)
-    # The group's --db stands unless the command has one of its own.
+    # The group's --db counts unless the command has one of its own.
     if value is not None and (app.named is None or ctx.get_parameter_source("db") is _COMMAND_LINE):
         app.named = value
 
@@ -101,7 +101,7 @@ _json_option = click.option(
 def command(
     name: str, *, parent: click.Group | None = None
 ) -> Callable[[Callable[..., None]], click.Command]:
-    """A command with ``--db`` and ``--json``; a part of ``parent`` if that is given."""
+    """Make a command with ``--db`` and ``--json``, in the group ``parent`` if that is given."""
 
     def make(function: Callable[..., None]) -> click.Command:
         maker = click.command if parent is None else parent.command
@@ -116,7 +116,7 @@ context_option = click.option(
     "context_pct",
     type=click.FloatRange(0, 100),
     metavar="PCT",
-    help="Context used so far, in per cent, where it is known.",
+    help="The context used so far, in per cent, if it is known.",
 )
 
 
@@ -124,7 +124,7 @@ force_option = click.option(
     "--force",
     "out_of_turn",
     is_flag=True,
-    help="For the conductor: although tasks that come first by the plan are not finished.",
+    help="For the conductor: claim it although tasks that come first in the plan are not finished.",
 )
 
 
@@ -133,13 +133,13 @@ correct_option = click.option(
     "corrections",
     multiple=True,
     metavar="STEP",
-    help="A step to be played before anything else, in the order given: a shell command, `revert step 2`"
-    " (`and skip it`: it is not played again), or `skip step 3`.",
+    help="A correction step to play before anything else: a shell command, `revert step 2` (add `and skip it` to"
+    " leave the step out afterwards), or `skip step 3`. Several are played in the order given.",
 )
 
 
 def session_options(function: F) -> F:
-    """``--session`` and ``--epoch``: whose claim a musician's verb acts for (D2)."""
+    """Add ``--session`` and ``--epoch``, which name the claim that a musician's command acts for (D2)."""
     session = click.option(
         "--session",
         envvar="MUSICIAN_SESSION",
@@ -150,12 +150,12 @@ def session_options(function: F) -> F:
         "--epoch",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Which claim of the session's, if not its current one.",
+        help="The claim's epoch, if not the session's current claim.",
     )
     return session(epoch(function))
 
 
 def claim_of(app: App, task_id: str, session: str | None, epoch: int | None) -> "Claim":
-    """The claim a musician's verb acts for; the ids are checked before the database is opened (B43)."""
+    """Return the claim that a musician's command acts for. Ids are checked before the database is opened (B43)."""
     check_session_id(session)
     return service.current_claim(app.store, task_id, session, epoch=epoch)

@@ -1,4 +1,4 @@
-"""A plan's life: check, lock, amend (DESIGN 7)."""
+"""The commands ``plan check``, ``plan lock`` and ``plan amend`` (DESIGN 7)."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -35,14 +35,14 @@ def plan() -> None:
 @_path_argument
 @click.pass_obj
 def check(app: App, path: Path) -> None:
-    """Tell every problem of PLAN with its line.
+    """Report every problem of PLAN with its line.
 
-    The files it names are read too, and where the repository is set up, which ids are taken. Nothing is stored.
+    The files it names are checked too and, in a repository that is set up, whether its ids are free. Nothing is stored.
     """
     try:
         read = load_plan(path, root=app.root.path)
         if app.is_set_up:
-            with suppress(DatabaseUnusable):  # a plan can be checked where nothing can be stored
+            with suppress(DatabaseUnusable):  # the plan itself can be checked without the database
                 check_ids(app.store, read)
     except InvalidPlan as error:
         if app.json:
@@ -54,20 +54,16 @@ def check(app: App, path: Path) -> None:
     if not app.json:
         show(app, None, *warnings)
         _print_tasks(read)
-        show(
-            app,
-            None,
-            f"{read.plan_id}: no problem",
-        )
+        show(app, None, f"{read.plan_id}: no problem")
 
 
 @command("lock", parent=plan)
 @_path_argument
 @click.pass_obj
 def lock(app: App, path: Path) -> None:
-    """Lock PLAN: its tasks can be claimed.
+    """Lock PLAN, so that its tasks can be claimed.
 
-    Locking again what is unchanged does nothing; what was changed is refused with the difference.
+    Locking an unchanged plan again does nothing. A changed one is refused, and the difference is shown.
     """
     locked = lock_plan_file(app.root, app.store, path, app.settings)
     document = {"plan": locked.plan_id, "sha256": locked.sha256, **_contents(locked)}
@@ -78,10 +74,10 @@ def lock(app: App, path: Path) -> None:
 @_path_argument
 @click.pass_obj
 def amend(app: App, path: Path) -> None:
-    """Take up a changed PLAN; what is done stays done.
+    """Take up a changed PLAN. Finished work stays finished.
 
-    Tasks that are gone from it are withdrawn, if nobody plays them. Not while a run is at work: interrupt it,
-    amend, and run again; nothing is lost by that.
+    Tasks that are no longer in the plan are withdrawn, if no session plays them. This is refused while a run is
+    conducting the plan: interrupt the run, amend, and run again; nothing is lost by that.
     """
     made = amend_plan_file(app.root, app.store, path, app.settings)
     changes = {

@@ -1,11 +1,11 @@
-"""Claude Code's plugin: where it is, putting it there, taking it away, trying it (CLI-22)."""
+"""The commands ``plugin path``, ``install``, ``uninstall`` and ``check`` for Claude Code's plugin (CLI-22)."""
 
 import os
 
 import click
 
 from musician.cli.context import App
-from musician.cli.doctor.place import is_known
+from musician.cli.doctor.plugins import installations
 from musician.cli.faults import FAILED
 from musician.cli.options import command
 from musician.cli.render import pairs, show, show_findings
@@ -24,7 +24,7 @@ _scope_option = click.option(
     type=click.Choice([scope.value for scope in Scope]),
     default=Scope.USER.value,
     show_default=True,
-    help="For every session of yours, or for sessions in this repository.",
+    help="For all your sessions, or only for sessions in this repository.",
 )
 
 _STATUS_LINE = {
@@ -45,11 +45,11 @@ def plugin() -> None:
 def path(app: App, scope: str) -> None:
     """Print the plugin's folder, for `claude --plugin-dir`.
 
-    The folder is made if it is not there. No settings are touched.
+    The folder is created if it does not exist. No settings are changed.
     """
-    place = _place(app, scope)
-    render(place, this_program())
-    show(app, {"path": str(place.plugin), "scope": scope}, str(place.plugin))
+    installation = _installation(app, scope)
+    render(installation, this_program())
+    show(app, {"path": str(installation.plugin), "scope": scope}, str(installation.plugin))
 
 
 @command("install", parent=plugin)
@@ -59,71 +59,71 @@ def path(app: App, scope: str) -> None:
 )
 @click.pass_obj
 def install(app: App, scope: str, with_status_line: bool) -> None:
-    """Make the plugin known to Claude Code; the next session has it.
+    """Add the plugin to Claude Code's settings. New sessions have it.
 
-    Repeating it is harmless, and needed after Musician or its Python has moved. Other settings are left as they are.
+    Install again after Musician or its Python has moved; repeating it is safe. Other settings are not changed.
     """
-    place = _place(app, scope)
+    installation = _installation(app, scope)
     if scope == Scope.PROJECT:
         exclude_private(app.root, _LOCAL_SETTINGS)
-    done = install_plugin(place, this_program(), with_status_line=with_status_line)
-    document = {**_where(place), "changed": done.is_new, "status_line": done.status_line}
+    done = install_plugin(installation, this_program(), with_status_line=with_status_line)
+    document = {**_facts(installation), "changed": done.is_new, "status_line": done.status_line}
     facts = {
-        "plugin": place.plugin,
-        "settings": place.settings,
+        "plugin": installation.plugin,
+        "settings": installation.settings,
         "status line": _STATUS_LINE[done.status_line],
     }
-    said = "next: open Claude Code in a repository and type: /musician task-01"
-    show(app, document, pairs(facts), said if done.is_new else "nothing to do, all was there")
+    next_step = "next: open Claude Code in a repository and type: /musician task-01"
+    show(app, document, pairs(facts), next_step if done.is_new else "nothing to do, it was installed already")
 
 
 @command("uninstall", parent=plugin)
 @_scope_option
 @click.pass_obj
 def uninstall(app: App, scope: str) -> None:
-    """Take the plugin away again, and nothing else.
+    """Remove the plugin, and nothing else.
 
-    Sessions that are open keep it until they end.
+    Open sessions keep it until they end.
     """
-    place = _place(app, scope)
-    was_there = uninstall_plugin(place)
-    document = {**_where(place), "changed": was_there}
-    show(app, document, f"removed from {place.settings}" if was_there else "it was not installed")
+    installation = _installation(app, scope)
+    was_there = uninstall_plugin(installation)
+    document = {**_facts(installation), "changed": was_there}
+    show(app, document, f"removed from {installation.settings}" if was_there else "it was not installed")
 
 
 @command("check", parent=plugin)
 @click.option(
     "--scope",
     type=click.Choice([scope.value for scope in Scope]),
-    help="Which installation; without it each that is there.",
+    help="Which installation; all of them if not given.",
 )
 @click.pass_obj
 @click.pass_context
 def check(context: click.Context, app: App, scope: str | None) -> None:
-    """Call every hook and server of the installed plugin once, and say which are dead.
+    """Call every hook and server of the installed plugin once, and report those that do not work.
 
-    They are given a sample session in a repository made for the occasion. Exit code 1 if something must be mended.
+    They are called for a sample session in a temporary repository. Exit code 1 if something must be mended.
     """
-    places = _installed(app) if scope is None else [_place(app, scope)]
-    findings = [finding for place in places for finding in check_plugin(place, this_program())]
+    found = _installed(app) if scope is None else [_installation(app, scope)]
+    findings = [finding for each in found for finding in check_plugin(each, this_program())]
     if show_findings(app, findings):
         context.exit(FAILED)
 
 
-def _place(app: App, scope: str) -> Installation:
+def _installation(app: App, scope: str) -> Installation:
     return for_project(app.root, os.environ) if scope == Scope.PROJECT else for_user(os.environ)
 
 
 def _installed(app: App) -> list[Installation]:
-    """The user's installation where nothing is there: what is missing is said of it."""
-    places = [for_user(os.environ), *([for_project(app.root, os.environ)] if is_known(app) else [])]
-    return [place for place in places if place.plugin.is_dir()] or places[:1]
+    """Return the installations that exist; if there are none the user's, whose check then says what is missing."""
+    known = installations(app)
+    return [each for each in known if each.plugin.is_dir()] or known[:1]
 
 
-def _where(place: Installation) -> dict[str, object]:
+def _facts(installation: Installation) -> dict[str, object]:
     return {
-        "scope": place.scope.value,
-        "path": str(place.plugin),
-        "settings": str(place.settings),
-        "plugin": place.plugin_id,
+        "scope": installation.scope.value,
+        "path": str(installation.plugin),
+        "settings": str(installation.settings),
+        "plugin": installation.plugin_id,
     }

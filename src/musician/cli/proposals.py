@@ -1,4 +1,4 @@
-"""The conductor's side of proposals: look, and decide on each once (sources "Proposal System", D21)."""
+"""The commands ``proposals …``, with which the conductor decides on each proposal (sources "Proposal System", D21)."""
 
 from collections.abc import Callable, Iterable
 
@@ -19,14 +19,14 @@ _number = click.IntRange(min=1)
 
 @click.group("proposals")
 def proposals() -> None:
-    """Judge what musicians propose."""
+    """Decide on the proposals of musicians."""
 
 
 @command("list", parent=proposals)
-@click.option("--all", "is_all", is_flag=True, help="Those that are decided, too.")
+@click.option("--all", "is_all", is_flag=True, help="Include those that are decided.")
 @click.pass_obj
 def list_command(app: App, is_all: bool) -> None:
-    """What is proposed and not decided, and which proposals say nearly the same."""
+    """List the open proposals, and which of them are nearly the same."""
     every = service.list_proposals(app.store, only_open=False)
     found = [kept for kept in every if is_all or kept.row.status == "open"]
     alike = alike_among(every)
@@ -34,7 +34,7 @@ def list_command(app: App, is_all: bool) -> None:
     if app.json:
         return
     if not found:
-        lines("nothing is proposed" if is_all else "nothing waits")
+        lines("there are no proposals" if is_all else "there are no open proposals")
         return
     rows = [
         (
@@ -54,7 +54,7 @@ def list_command(app: App, is_all: bool) -> None:
 @click.argument("proposal_id", metavar="ID", type=_number)
 @click.pass_obj
 def show_command(app: App, proposal_id: int) -> None:
-    """All of one proposal, and what it resembles."""
+    """Show one proposal whole, and those it resembles."""
     kept = service.find_proposal(app.store, proposal_id)
     alike = [each for each in alike_among(_with(app, kept)) if each.of == proposal_id]
     written = kept.proposal
@@ -73,7 +73,7 @@ def show_command(app: App, proposal_id: int) -> None:
 
 
 def _with(app: App, kept: KeptProposal) -> tuple[KeptProposal, ...]:
-    """It and the others, also where it is older than what a list goes back to."""
+    """Return all listed proposals and this one, which may be too old for the list."""
     every = service.list_proposals(app.store, only_open=False)
     return (*(each for each in every if each.row.id != kept.row.id), kept)
 
@@ -83,13 +83,13 @@ def _session(ctx: click.Context, param: click.Parameter, value: str | None) -> s
 
 
 def _conductor_only(function: Callable[..., None]) -> Callable[..., None]:
-    """Whoever has a session's id is its musician, and is refused (D21)."""
+    """Add ``--session``, so that a musician's session can be refused: it may not decide (D21)."""
     return click.option(
         "--session",
         envvar="MUSICIAN_SESSION",
         metavar="ID",
         callback=_session,
-        help="A musician's session: it is refused.  [env: MUSICIAN_SESSION]",
+        help="The session that calls; a musician's is refused.  [env: MUSICIAN_SESSION]",
     )(function)
 
 
@@ -98,16 +98,16 @@ def _conductor_only(function: Callable[..., None]) -> Callable[..., None]:
 @_conductor_only
 @click.pass_obj
 def accept(app: App, proposal_id: int, session: str | None) -> None:
-    """Put a proposal where its type belongs and close it.
+    """Write a proposal to the place for its type, and close it.
 
     MEMORY goes into MEMORY.md, CLAUDE_MD into CLAUDE.md, everything else into docs/knowledge-base/. Nothing is
-    committed: that is yours.
+    committed; that is left to you.
     """
     kept, path = _desk(app).accept(proposal_id, session_id=session)
     more = remark(kept.proposal.type)
     document = {**_document(kept), "changed": path, "remark": more}
-    said = [f"proposal {proposal_id} is accepted: {path} has it now; look at it and commit it"]
-    show(app, document, *said, *([more] if more else []))
+    accepted = f"proposal {proposal_id} is accepted: {path} has it now; look at it and commit it"
+    show(app, document, accepted, *([more] if more else []))
 
 
 @command("reject", parent=proposals)

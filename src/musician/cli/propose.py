@@ -1,4 +1,4 @@
-"""A musician proposes what is worth keeping (sources "Proposal System", D21)."""
+"""The command ``propose``, with which a musician offers knowledge worth keeping (sources "Proposal System", D21)."""
 
 import click
 
@@ -19,7 +19,7 @@ def _type(ctx: click.Context, param: click.Parameter, value: str | None) -> Prop
 @click.option(
     "--type", "kind", metavar="TYPE", callback=_type, help="One of " + ", ".join(ProposalType) + "."
 )
-@click.option("--title", metavar="LINE", help="What it is, in one line.")
+@click.option("--title", metavar="LINE", help="A title of one line.")
 @click.option("--why", metavar="TEXT", callback=parse_text, help="Why it is worth keeping, or why it failed.")
 @session_options
 @click.pass_obj
@@ -35,8 +35,8 @@ def propose(
 ) -> None:
     """Propose something worth keeping; the conductor decides on it.
 
-    TEXT, or - for standard input, may also be a whole proposal as docs/implementation/proposals/TEMPLATE.md shows
-    it: then type and title are in it.
+    TEXT (or standard input, for -) may also be a whole proposal in the form of
+    docs/implementation/proposals/TEMPLATE.md, which has its own type and title.
     """
     claim = claim_of(app, task_id, session, epoch)
     kept = Desk(root=app.root, store=app.store).propose(claim, _draft(text, kind, title, why))
@@ -51,7 +51,7 @@ def propose(
 
 
 def _draft(text: str, kind: ProposalType | None, title: str | None, why: str | None) -> Draft:
-    """What an option says goes before what the text says."""
+    """Make the draft. Options override the fields in the text."""
     written = None if kind is not None and title is not None else read_draft(text)
     if written is not None:
         return Draft(
@@ -61,5 +61,5 @@ def _draft(text: str, kind: ProposalType | None, title: str | None, why: str | N
             why=written.why if why is None else why,
         )
     if kind is None or title is None:
-        raise click.UsageError("--type and --title are needed, or a text that says both in its front matter")
+        raise click.UsageError("give --type and --title, or a text that has both in its front matter")
     return Draft(type=kind, title=title.strip(), body=text, why=why or "")

@@ -1,8 +1,8 @@
-"""Printing for people, pipes and programs.
+"""Prints results for people, pipes and programs.
 
-Rules (B36): a pipe gets plain text, whole, without one escape sequence; a terminal gets a table; ``--json`` gets one
-UTF-8 document with stable keys. An id is never cut. What somebody else wrote is printed without its control
-characters, so that it cannot act on a terminal; in JSON it is whole.
+Rules (B36): a pipe gets complete plain text without escape sequences; a terminal gets a table; ``--json`` gets one
+UTF-8 document with stable keys. Ids are never cut. Foreign text is printed without control characters, so that it
+cannot control the terminal; in JSON it is complete.
 """
 
 import sys
@@ -19,7 +19,7 @@ _GAP = "  "
 
 
 def show(app: App, document: object, *text: str) -> None:
-    """The document for ``--json``, the lines of ``text`` for everybody else."""
+    """Print ``document`` with ``--json``, the lines of ``text`` otherwise."""
     if app.json:
         import json
 
@@ -35,7 +35,7 @@ def lines(text: str) -> None:
 
 
 def fields(row: Any, **more: object) -> dict[str, object]:
-    """A row as a JSON object: its fields are the keys."""
+    """Return a row as a JSON object with its fields as keys."""
     if hasattr(row, "_asdict"):
         return {**row._asdict(), **more}
     from dataclasses import asdict
@@ -44,7 +44,7 @@ def fields(row: Any, **more: object) -> dict[str, object]:
 
 
 def show_findings(app: App, findings: "Sequence[Finding]") -> bool:
-    """Print what a check found; whether something must be mended."""
+    """Print the findings of a check; return whether something must be mended."""
     failed = any(finding.level == "fail" for finding in findings)
     show(app, {"ok": not failed, "findings": [fields(finding) for finding in findings]})
     if not app.json:
@@ -56,7 +56,7 @@ def show_findings(app: App, findings: "Sequence[Finding]") -> bool:
 
 
 def indented(text: str) -> str:
-    """A text of somebody's, set off from what is ours."""
+    """Indent a quoted text."""
     return "\n".join(f"    {line}" for line in text.split("\n"))
 
 
@@ -65,7 +65,7 @@ def is_terminal() -> bool:
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Rows under headings. The first column holds ids; on a terminal the others wrap where they must."""
+    """Print rows under headings. On a terminal all columns but the first, which holds ids, may wrap."""
     cells = [[_cell(value) for value in row] for row in rows]
     if not is_terminal():
         _plain_table([list(headings), *cells])
@@ -90,7 +90,7 @@ def _plain_table(rows: Sequence[Sequence[str]]) -> None:
 
 
 def _width(text: str) -> int:
-    """In columns of a terminal."""
+    """Return the text's width in columns of a terminal."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -108,6 +108,6 @@ def _write(text: str) -> None:
 
 
 def pairs(values: Mapping[str, object]) -> str:
-    """One ``name: value`` to a line, aligned."""
+    """Return lines of ``name: value``, aligned."""
     width = max(map(len, values), default=0)
     return "\n".join(f"{name + ':':<{width + 1}} {_cell(value)}" for name, value in values.items())

@@ -1,4 +1,4 @@
-"""The human conductor: look at what waits for a judgement, and judge it (D7, D18)."""
+"""The commands ``review …``, with which a person judges submissions and reports (D7, D18)."""
 
 import json
 from collections.abc import Sequence
@@ -34,23 +34,23 @@ _message_option = click.option(
     "message_id",
     type=click.IntRange(min=1),
     metavar="ID",
-    help="The submission or report that was judged; refused when a later one is there.",
+    help="The submission or report that you judged. The verdict is refused if there is a later one.",
 )
 
 
 @click.group("review")
 def review() -> None:
-    """Judge what musicians submit and report."""
+    """Judge the submissions and error reports of musicians."""
 
 
 @command("list", parent=review)
 @click.pass_obj
 def list_command(app: App) -> None:
-    """What waits for a judgement or for a person."""
+    """List the tasks that wait for a verdict or for a person."""
     about = (ask.task_id for ask in service.open_asks(app.store) if ask.task_id != CONDUCTOR)
     task_ids = dict.fromkeys((*(row.task_id for row in service.open_tasks(app.store)), *about))
-    found = [Standing(service.task_view(app.store, task_id)) for task_id in task_ids]
-    waiting = [each for each in found if each.state in WAITING or each.waiting]
+    standings = [Standing(service.task_view(app.store, task_id)) for task_id in task_ids]
+    waiting = [each for each in standings if each.state in WAITING or each.waiting]
     show(app, {"waiting": [_waiting(each) for each in waiting]})
     if app.json:
         return
@@ -76,7 +76,7 @@ def _waiting(standing: Standing) -> dict[str, object]:
 
 
 def _latest_change(view: TaskView) -> tuple[int | None, str | None]:
-    """The message that brought the task where it waits now."""
+    """Return the id and type of the message that the task waits with."""
     if view.row.state not in WAITING or not view.history:
         return None, None
     return view.history[-1].message_id, view.history[-1].message_type
@@ -86,7 +86,7 @@ def _latest_change(view: TaskView) -> tuple[int | None, str | None]:
 @task_argument
 @click.pass_obj
 def show_command(app: App, task_id: str) -> None:
-    """What TASK submitted last, what was verified, and where its work is to be looked at."""
+    """Show the last submission of TASK, its verification, and where its work is."""
     view = service.task_view(app.store, task_id)
     message_ids = [
         change.message_id for change in view.history if change.to_state in WAITING and change.message_id
@@ -118,18 +118,18 @@ def show_command(app: App, task_id: str) -> None:
         app,
         document,
         f"{task_id} is {view.row.state}",
-        *_said(message),
-        *_found(evidence),
+        *_message_lines(message),
+        *_verification_lines(evidence),
         *deviations,
         *(needs_a_judge(row.text) for row in findings),
         *asks,
-        *_where(work),
-        *_how_to_answer(view),
+        *_work_lines(work),
+        *_verdict_lines(view),
     )
 
 
 def _work_of(app: App, view: TaskView) -> Work | None:
-    """None also where the database is looked at from outside of its repository."""
+    """Return the task's work; None if there is none, or outside of the database's repository."""
     try:
         return work_of(app.root, view.row.plan_id, view.row.task_id)
     except NoRepository:
@@ -147,44 +147,44 @@ def _work_document(work: Work) -> dict[str, object]:
     }
 
 
-def _where(work: Work | None) -> list[str]:
-    """What changed, in a few lines, and the command that shows it whole."""
+def _work_lines(work: Work | None) -> list[str]:
+    """Summarise the changes, and name the command that shows all of them."""
     if work is None:
         return []
     changed = [f"  {each.path} ({_extent(each)})" for each in work.files[:_MOST_FILES]]
     more = len(work.files) - len(changed)
     return [
         f"its work: branch {work.branch}" + ("" if work.tree is None else f", tree {work.tree}"),
-        *(changed or ["  no file is changed so far"]),
+        *(changed or ["  no file has changed so far"]),
         *([f"  and {more} more"] if more else []),
         *([f"look at it: {work.diff_command}"] if work.files else []),
     ]
 
 
 def _extent(file: ChangedFile) -> str:
-    return "no text" if file.added is None else f"+{file.added} -{file.removed}"
+    return "binary" if file.added is None else f"+{file.added} -{file.removed}"
 
 
-def _how_to_answer(view: TaskView) -> list[str]:
-    """The verdicts that are accepted now, and no other."""
+def _verdict_lines(view: TaskView) -> list[str]:
+    """Name the verdicts that are accepted now."""
     verbs = [verb.format(view.row.task_id) for state, verb in _VERBS.items() if state in view.open_verdicts]
     return [f"answer it: musician review {' | '.join(verbs)}"] if verbs else []
 
 
 def _what_to_do(view: TaskView, asks: Sequence[HumanRow]) -> list[Answer]:
-    """The commands that are no verdict, of what waits for a person."""
+    """Return the commands that answer the open questions and are not verdicts."""
     plan_id = view.row.plan_id or NO_PLAN
-    found = [answer for ask in asks for answer in answers_to(ask, plan_id=plan_id)]
-    return [each for each in found if not each.command.startswith("musician review")]
+    answers = [answer for ask in asks for answer in answers_to(ask, plan_id=plan_id)]
+    return [answer for answer in answers if not answer.command.startswith("musician review")]
 
 
-def _said(message: MessageRow | None) -> list[str]:
+def _message_lines(message: MessageRow | None) -> list[str]:
     if message is None:
         return ["nothing was submitted or reported so far"]
     return [f"message {message.id}, {message.message_type}, {message.timestamp}:", indented(message.message)]
 
 
-def _found(evidence: VerificationRow | None) -> list[str]:
+def _verification_lines(evidence: VerificationRow | None) -> list[str]:
     if evidence is None:
         return ["nothing was verified so far"]
     scope = "everything" if evidence.covers_all else f"checkpoint {evidence.checkpoint}"
@@ -197,9 +197,9 @@ def _found(evidence: VerificationRow | None) -> list[str]:
 @_message_option
 @click.pass_obj
 def approve(app: App, task_id: str, text: str | None, message_id: int | None) -> None:
-    """Approve what TASK submitted.
+    """Approve the submission of TASK.
 
-    It goes on from there, or completes after its last checkpoint.
+    The task goes on, or completes after its last checkpoint.
     """
     _judge(app, task_id, State.REVIEW_APPROVED, text or "Approved.", message_id)
 
@@ -224,24 +224,28 @@ def reject(app: App, task_id: str, text: str, message_id: int | None, correction
 def fix(app: App, task_id: str, text: str, message_id: int | None, corrections: tuple[str, ...]) -> None:
     """Answer TASK with a proposal; TEXT says what to do.
 
-    A task whose session has exited is opened again: TEXT is the next session's.
+    If its session has exited, the task is opened again and TEXT is for the next session.
     """
     text = with_corrections(text, corrections)
     if message_id is None and service.task_row(app.store, task_id).state is State.EXITED:
-        said = service.reopen(app.store, task_id, text)
+        sent_id = service.reopen(app.store, task_id, text)
         service.resolve_asks(app.store, task_id, f"opened again: {text}"[:500])
-        document = {"task_id": task_id, "state": State.FIX_PROPOSED, "message_id": said, "judged": None}
-        show(app, document, f"{task_id}: open again by message {said}; play it with: musician work {task_id}")
+        document = {"task_id": task_id, "state": State.FIX_PROPOSED, "message_id": sent_id, "judged": None}
+        show(
+            app,
+            document,
+            f"{task_id}: open again by message {sent_id}; play it with: musician work {task_id}",
+        )
     else:
         _judge(app, task_id, State.FIX_PROPOSED, text, message_id)
 
 
 def _judge(app: App, task_id: str, verdict: State, text: str, message_id: int | None) -> None:
-    """A person's verdict rules every deviation that was open to see (D17), an approval every finding too (D26)."""
+    """Give a person's verdict. It rules on every open deviation (D17), and an approval on every finding too (D26)."""
     deviations, findings = service.open_rows(service.journal_of(app.store, task_id))
     ruled = tuple(row.id for row in (*deviations, *(findings if verdict is State.REVIEW_APPROVED else ())))
-    said = service.judge(
+    sent_id = service.judge(
         app.store, task_id, verdict, text, submission_id=message_id, rules=ruled, by_person=True
     )
-    document = {"task_id": task_id, "state": verdict, "message_id": said, "judged": message_id}
-    show(app, document, f"{task_id}: {verdict} by message {said}")
+    document = {"task_id": task_id, "state": verdict, "message_id": sent_id, "judged": message_id}
+    show(app, document, f"{task_id}: {verdict} by message {sent_id}")

@@ -1,4 +1,4 @@
-"""Conducting a plan from the command line."""
+"""The command ``run``, which conducts a plan."""
 
 import os
 import shlex
@@ -31,17 +31,17 @@ MOST_JOBS = 64
     "--jobs",
     type=click.IntRange(0, MOST_JOBS),
     metavar="N",
-    help=f"Musicians at once, at most {MOST_JOBS}; by default one for each core, at least {LEAST_JOBS}."
-    " 0 launches none: it conducts the sessions and workers that you start.",
+    help=f"How many musicians run at once, at most {MOST_JOBS}; by default one for each core, at least {LEAST_JOBS}."
+    " With 0 it starts none, and conducts the sessions and workers that you start.",
 )
 @click.option(
     "--review", type=click.Choice([each.value for each in Review]), help="Who reviews, instead of the plan's."
 )
 @click.pass_obj
 def run(app: App, plan: Path, agent: str | None, jobs: int | None, review: str | None) -> None:
-    """Conduct PLAN to its end. Run again to go on where it stopped.
+    """Conduct PLAN to its end. Run it again to go on where it stopped.
 
-    On a terminal a live table, in a pipe a line for each event; times are this machine's local ones.
+    Shows a live table on a terminal, and one line for each event in a pipe. Times are local.
     """
     app.wait_as_long_as_a_claim()
     locked = lock_plan_file(app.root, app.store, plan, app.settings)

@@ -1,4 +1,4 @@
-"""The end of a run, told: what was merged where, or what waits for whom, and what to type next."""
+"""Summarises the end of a run: what was merged, what waits for a person, and which command comes next."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ from musician.verification.findings import counted, named
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
-    """``base_branch`` is the user's, None where HEAD was on none; ``integration`` the plan's own branch."""
+    """``base_branch`` is the user's branch (None if HEAD was detached), ``integration`` the plan's own."""
 
     plan_id: str
     outcome: Outcome
@@ -27,18 +27,18 @@ class End:
     base_branch: str | None
     integration: str
     again: str
-    """The command that goes on."""
+    """The command that continues the run."""
     phases: tuple[PhaseSmoothness, ...]
     took_s: float
 
     @property
     def asks(self) -> tuple[HumanRow, ...]:
-        """What waits for a person in this plan."""
+        """The plan's open questions for a person."""
         return tuple(ask for standing in self.standings for ask in standing.asks)
 
     @property
     def document(self) -> dict[str, object]:
-        """For ``--json``; the keys are stable."""
+        """The document for ``--json``. Its keys are stable."""
         moved = self.outcome.moved
         return {
             "plan": self.plan_id,
@@ -60,7 +60,7 @@ class End:
 
     @property
     def summary(self) -> str:
-        """For people."""
+        """The text for people."""
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
@@ -111,7 +111,7 @@ class End:
                 yield f"To take it: {command}"
 
     def _tested(self) -> Iterator[str]:
-        """What the plan's tests say of all that is merged, where that is more than that they pass."""
+        """Yield what the plan's tests say of the merged result, unless all pass as before."""
         for whole in self.outcome.wholes:
             now = whole.now
             if whole.mended:

@@ -1,5 +1,7 @@
-"""A run as plain lines: one for each event, without one escape sequence (B36). Of a text of several lines it has the
-first: `musician messages` and `musician review show` have it all."""
+"""Shows a run as plain lines, one for each event, without escape sequences (B36).
+
+Of a longer text only the first line is shown; `musician messages` and `musician review show` have all of it.
+"""
 
 from musician.cli.run_stage import write
 from musician.cli.run_time import local_date, local_time, today
@@ -10,11 +12,11 @@ from musician.reporting.standing import Standing
 
 _STATE_WIDTH = max(map(len, State))
 _MOST_ID_WIDTH = 24
-"""Longer ids stand out of the column; they are not cut."""
+"""The widest column for ids. A longer id is not cut but exceeds the column."""
 
 
 class Lines:
-    """The face for pipes, dumb terminals and people who asked for no colour."""
+    """The face for pipes, dumb terminals and users who want no colour."""
 
     def __init__(self, reporter: Reporter, *, head: str, id_width: int) -> None:
         self._reporter, self._head = reporter, head
@@ -33,13 +35,13 @@ class Lines:
             write(line_of(event, self._id_width) + "\n")
 
     def tick(self) -> None:
-        """Lines do not age."""
+        """Nothing to redraw."""
 
     def close(self) -> None:
-        """Every line is out already."""
+        """Nothing to clear."""
 
 
 def line_of(event: Event, id_width: int) -> str:
-    """``22:31:05  task-01  working          musician-task-01 claimed it``."""
+    """Return an event as ``22:31:05  task-01  working          musician-task-01 claimed it``."""
     head = f"{local_time(event.at)}  {event.task_id:<{id_width}}  {event.state:<{_STATE_WIDTH}}"
     return f"{head}  {headline(event.text)}"

@@ -1,8 +1,8 @@
-"""Showing what happens without holding it up: a thread of its own draws, the conductor only leaves the newest look.
+"""Shows a run without delaying it: a thread draws, and the conductor only hands it the newest snapshot.
 
-A reader may be slow (a pager, a terminal stopped with Ctrl-S) or gone; neither may stop, delay or end what it looks
-at. So there is room for one look, the newest, and a face must be able to miss looks. An output that fails is given up
-silently: the exit code and the database still tell everything.
+The reader of the output may be slow (a pager, a terminal stopped with Ctrl-S) or gone, and neither may stop, delay or
+end the run. So only the newest snapshot is kept, and a face must cope with missing some. An output that fails is given
+up silently; the exit code and the database still have everything.
 """
 
 import os
@@ -15,13 +15,13 @@ from musician.protocol.errors import MusicianError
 from musician.reporting.standing import Standing
 
 TICK_S = 1.0
-"""How often a face may redraw without news, for what ages by itself."""
+"""How often a face may redraw without news, for durations that grow."""
 
 Standings = tuple[Standing, ...]
 
 
 class Face(Protocol):
-    """What a run looks like. Called from one thread at a time."""
+    """A way to show a run. It is called from one thread at a time."""
 
     def show(self, standings: Standings) -> None: ...
 
@@ -31,7 +31,7 @@ class Face(Protocol):
 
 
 class Stage:
-    """Use as a context manager; its end shows the last look, waiting for a slow reader at most ``patience_s``."""
+    """The thread that draws. :meth:`finish` shows the last snapshot and ends it."""
 
     def __init__(self, face: Face) -> None:
         self._face = face
@@ -43,13 +43,16 @@ class Stage:
         self._thread.start()
 
     def on_look(self, standings: Standings) -> None:
-        """Never waits and never raises."""
+        """Take the newest snapshot. Never waits and never raises."""
         with self._news:
             self._latest = standings
             self._news.notify()
 
     def finish(self, patience_s: float | None = None) -> bool:
-        """Draw what is left and end; False if the reader was too slow for ``patience_s``. A defect is raised here."""
+        """Draw the last snapshot and end. Return False if the reader took longer than ``patience_s``.
+
+        Raises the exception of a face that failed through a defect.
+        """
         with self._news:
             self._is_over = True
             self._news.notify()
@@ -65,11 +68,11 @@ class Stage:
             self._face.close()
         except (OSError, MusicianError):
             give_up_output()
-        except BaseException as fault:  # a defect of ours must not pass for a run's failure: told at the end
+        except BaseException as fault:  # a defect in drawing must not end the run; it is raised at the end
             self._fault = fault
 
     def _next(self) -> bool:
-        """Draw once; False at the end."""
+        """Draw once; return False at the end."""
         with self._news:
             if self._latest is None and not self._is_over:
                 self._news.wait(TICK_S)
@@ -83,7 +86,10 @@ class Stage:
 
 
 def write(text: str) -> None:
-    """Whole and at once, or OSError. Past Python's buffer, whose lock a blocked writer would keep at the end."""
+    """Write ``text`` completely, or raise OSError.
+
+    Bypasses Python's buffer: a blocked writer would hold its lock, and the interpreter could not exit.
+    """
     if sys.stdout is None:
         return
     sys.stdout.flush()
@@ -95,12 +101,12 @@ def write(text: str) -> None:
     while rest:
         try:
             rest = rest[os.write(descriptor, rest) :]
-        except BlockingIOError:  # somebody else made it so
+        except BlockingIOError:  # another program has made the descriptor non-blocking
             select.select([], [descriptor], [])
 
 
 def give_up_output() -> None:
-    """Whatever else is printed goes nowhere, what is still buffered included."""
+    """Discard all further output, and what is still buffered."""
     descriptor = _descriptor()
     if descriptor is not None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -109,7 +115,7 @@ def give_up_output() -> None:
 
 
 def _descriptor() -> int | None:
-    """Standard output's, None where there is none or something in this process stands in for it."""
+    """Return standard output's descriptor; None if it is closed or replaced by an object of this process."""
     try:
         return None if sys.stdout is None else sys.stdout.fileno()
     except OSError:

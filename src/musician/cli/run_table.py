@@ -1,9 +1,9 @@
-"""A run on a terminal: one calm table that is drawn over itself, and below it what waits for a person.
+"""Shows a run on a terminal: a table that is redrawn in place, and below it the questions for a person.
 
-Rules. The terminal is never put into a mode that somebody would have to undo: no alternate screen, no hidden cursor,
-no echo switched off; so that it is whole after any end, a kill included. A frame is one write, it never scrolls (at
-most a screen less one line), and it knows how many rows the one before takes now, also when the window has changed.
-An id is folded where it does not fit, never cut.
+Rules. The terminal is never put into a mode that has to be undone (no alternate screen, no hidden cursor, no echo
+switched off), so it is intact after any end, even a kill. A frame is one write. It never scrolls, because it has at
+most one line less than the screen, and it counts the rows of the frame before anew when the window has changed. An id
+that does not fit is folded, never cut.
 """
 
 import math
@@ -45,12 +45,12 @@ _STYLES: Mapping[State, str] = MappingProxyType(
         State.COMPLETE: "green",
     }
 )
-"""The colour stands beside the word, never instead of it."""
+"""Colours add to the words and never replace them."""
 
 _WIDE = 124
-"""From so many columns on, what happened last stands in the task's own row; else the newest events below."""
+"""On terminals at least this wide, each row shows its task's last event; on others the newest are listed below."""
 _BAR_WIDTHS = ((92, 12), (80, 8))
-"""From so many columns on, so wide a bar; below there is none."""
+"""(Width of the terminal, width of the progress bar). Narrower terminals have no bar."""
 _STATE_WIDTH = max(map(len, State))
 _STEP_WIDTH = len("checkpoint 1 of 1")
 _STEADY_WHO = 24
@@ -91,7 +91,7 @@ class LiveTable:
             self._draw()
 
     def close(self) -> None:
-        """Make room for what is printed at the end: row by row, for some terminals keep what is cleared at once."""
+        """Clear the table, row by row: some terminals keep in their history what is cleared at once."""
         write("\r" + "\x1b[1A\x1b[2K" * self._rows(_terminal_size()[0]))
         self._drawn = []
 
@@ -105,11 +105,11 @@ class LiveTable:
             self._drawn = frame
 
     def _rows(self, width: int) -> int:
-        """How many rows the last frame takes, as the terminal has wrapped it to its width of now."""
+        """Return how many rows the last frame takes at the terminal's present width."""
         return sum(max(1, math.ceil(cell_len(_COLOUR.sub("", line)) / width)) for line in self._drawn)
 
     def frame(self, width: int, height: int) -> list[str]:
-        """At most ``height`` lines: as many tasks as fit, then as much of what happened last as there is room for."""
+        """Return at most ``height`` lines: as many tasks as fit, then as many of the newest events as there is room."""
         footer = self._lines(width, ["", _fitting(Text(self._footer(width), style="dim"))])
         room = max(1, height - len(footer))
         if self._kept is None or self._kept[0] != (width, room):
@@ -117,11 +117,11 @@ class LiveTable:
         return [*self._kept[1], *footer][:height]
 
     def _above(self, width: int, room: int) -> list[str]:
-        """Everything but the footer, whose clock alone changes without news."""
+        """Return everything but the footer, the only part that changes without news."""
         least = self._lines(width, self._body(width, 1))
         rows = max(1, min(len(self._standings), room - len(least) + 1))
         body = self._lines(width, self._body(width, rows))
-        while len(body) > room and rows > 1:  # rows that are folded take more than a line
+        while len(body) > room and rows > 1:  # folded rows take more than one line
             rows -= max(1, (len(body) - room) // 2)
             body = self._lines(width, self._body(width, max(1, rows)))
         latest = [] if width >= _WIDE else self._lines(width, self._newest(room - len(body) - 1, width))
@@ -164,7 +164,7 @@ class LiveTable:
             yield Text(f"and {len(asks) - _MOST_ASKS} more: musician review list", style="yellow")
 
     def _anomalies(self) -> Iterator[RenderableType]:
-        """The newest of each task, while it has not ended."""
+        """Yield the newest anomaly of each task that is not over."""
         found = [
             (each.task_id, say_anomaly(each.anomalies[-1]))
             for each in self._standings
@@ -176,18 +176,18 @@ class LiveTable:
             yield _fitting(Text.assemble(f"{task_id}  ", (one_line(text, 200), "magenta")))
 
     def _footer(self, width: int) -> str:
-        """With as much of a hint as there is room for."""
+        """Return the footer with the longest hint that fits."""
         open_phases = [each.phase or 0 for each in self._standings if not each.is_over]
         phases = max((each.phase or 0 for each in self._standings), default=0)
         phase = f"phase {min(open_phases)} of {phases} · " if open_phases and phases > 1 else ""
         age = duration(time.monotonic() - self._began_s)
-        said = f"{phase}{say_complete(self._standings)} · {age}"
-        hints = (f"{said} · {hint}" for hint in _HINTS)
-        return next((each for each in hints if cell_len(each) <= width), said)
+        footer = f"{phase}{say_complete(self._standings)} · {age}"
+        hinted = (f"{footer} · {hint}" for hint in _HINTS)
+        return next((each for each in hinted if cell_len(each) <= width), footer)
 
 
 def final_table(standings: Sequence[Standing]) -> Table:
-    """What is left on the screen: one row a task of the plan."""
+    """Return the table that stays on the screen, with one row for each task of the plan."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for heading in ("TASK", "STATE", "MUSICIAN", "SESSIONS", "TITLE"):
         table.add_column(heading, overflow="fold", justify="right" if heading == "SESSIONS" else "left")
@@ -200,7 +200,7 @@ def final_table(standings: Sequence[Standing]) -> Table:
 def _standings_table(
     standings: Sequence[Standing], *, width: int, last: Mapping[str, Event] | None = None
 ) -> Table:
-    """One row a task; with ``last`` what happened to it last. Columns keep their place as far as ``width`` allows."""
+    """Return one row for each task, with its last event if ``last`` is given. Wide terminals have fixed columns."""
     bar = next((size for least, size in _BAR_WIDTHS if width >= least), 0)
     who = max((len(succession_name(each.task_id, 2)) for each in standings), default=0)
     steady = bool(bar) and who <= _STEADY_WHO
@@ -240,7 +240,10 @@ def _row(each: Standing, *, last: Mapping[str, Event] | None, bar: int) -> Itera
 
 
 def _most_interesting(standings: tuple[Standing, ...], most: int) -> tuple[Standing, ...]:
-    """What needs a person, then who is at work, then what is to come, then what is over; in the plan's order."""
+    """Choose at most ``most`` tasks, and keep the plan's order.
+
+    Tasks that need a person come first, then those in work, then those to come, then those that are over.
+    """
 
     def rank(each: Standing) -> int:
         if each.asks:
@@ -252,7 +255,7 @@ def _most_interesting(standings: tuple[Standing, ...], most: int) -> tuple[Stand
 
 
 def _counted(standings: Iterable[Standing]) -> str:
-    """``12 more: 8 complete, 4 watching``."""
+    """Count the states, as ``12 more: 8 complete, 4 watching``."""
     states = [each.state for each in standings]
     return f"{len(states)} more: " + ", ".join(
         f"{states.count(state)} {state}" for state in State if state in states
@@ -265,7 +268,7 @@ def _fitting(text: Text) -> Text:
 
 
 def _terminal_size() -> tuple[int, int]:
-    """Columns and rows of the terminal; the usual ones where it does not say."""
+    """Return the terminal's columns and rows, or the usual ones if it does not say."""
     try:
         size = os.get_terminal_size(sys.stdout.fileno())
     except OSError:

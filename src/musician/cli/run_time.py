@@ -1,4 +1,4 @@
-"""The database's times as people read them: in the time zone of this machine (stored times are UTC, D10)."""
+"""Formats the database's times, which are UTC (D10), in this machine's time zone."""
 
 from datetime import UTC, datetime
 
@@ -8,13 +8,13 @@ _HOUR_S = 3600
 
 
 def local_time(stamp: str) -> str:
-    """``22:31:05``; a stamp that is not of the stored form as it is."""
+    """Return the local time, as ``22:31:05``; an unreadable stamp is returned unchanged."""
     moment = _local(stamp)
     return stamp if moment is None else moment.strftime("%H:%M:%S")
 
 
 def local_date(stamp: str) -> str:
-    """``2026-11-27``, "" for a stamp that is not of the stored form."""
+    """Return the local date, as ``2026-11-27``; "" for an unreadable stamp."""
     moment = _local(stamp)
     return "" if moment is None else moment.strftime("%Y-%m-%d")
 
@@ -24,13 +24,13 @@ def today() -> str:
 
 
 def zone() -> str:
-    """``UTC+01:00``, or ``UTC``."""
+    """Return the local time zone, as ``UTC+01:00`` or ``UTC``."""
     offset = datetime.now(UTC).astimezone().isoformat(timespec="minutes")[-len("+00:00") :]
     return f"UTC{offset}".removesuffix("+00:00")
 
 
 def duration(seconds: float) -> str:
-    """``0:41``, ``12:05`` or ``3:00:09``."""
+    """Format a duration, as ``0:41``, ``12:05`` or ``3:00:09``."""
     whole = int(seconds)
     hours, minutes = whole // _HOUR_S, whole % _HOUR_S // _MINUTE_S
     head = f"{hours}:{minutes:02d}" if hours else f"{minutes}"

@@ -1,4 +1,4 @@
-"""What a run looks like: a live table on a terminal, lines elsewhere, one document with ``--json``."""
+"""Shows a run: as a live table on a terminal, as lines elsewhere, as one document with ``--json``."""
 
 import os
 import time
@@ -26,17 +26,17 @@ from musician.verification.baseline import Baseline
 from musician.verification.findings import counted
 
 _PATIENCE_S = 0.3
-"""How long an interrupted run waits for a reader that does not read."""
+"""How long an interrupted run waits for a slow reader of its output."""
 
 
 def is_plain() -> bool:
-    """Whether the output gets lines: a pipe, a terminal that cannot be drawn on, or a person who said so."""
+    """Whether to print lines: in a pipe, on a terminal that cannot draw, or because of NO_COLOR."""
     cannot_draw = os.environ.get("TERM", "dumb") in ("", "dumb", "unknown")
     return not is_terminal() or cannot_draw or bool(os.environ.get("NO_COLOR"))
 
 
 class View:
-    """A context manager around the conducting; ``end`` closes it with the summary."""
+    """The display of a run, as a context manager. :meth:`end` prints the summary."""
 
     def __init__(self, app: App, plan: Plan, *, jobs: int, again: str) -> None:
         self._app, self._plan, self._again = app, plan, again
@@ -60,7 +60,7 @@ class View:
         self._reporter.heard.append(say_base(baseline, required=self._plan.require is Require.GREEN))
 
     def end(self, outcome: Outcome) -> None:
-        """Show what is left of the run, then how it ended. Output that fails is given up."""
+        """Show the last snapshot and the summary. An output that fails is given up."""
         views = service.everything(self._app.store, self._plan.plan_id)
         standings = standings_of(views, self._programs)
         self._stage.on_look(standings)

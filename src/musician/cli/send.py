@@ -1,4 +1,4 @@
-"""What the conductor says to a task: send, stop, handoff (D12)."""
+"""The conductor's commands to a session: ``send``, ``stop`` and ``handoff`` (D12)."""
 
 import click
 
@@ -18,16 +18,18 @@ _ACT = click.Choice([str(act) for act in GRANTABLE])
 @task_argument
 @text_argument()
 @click.option(
-    "--urgent", is_flag=True, help="Stop the running piece at once; else it is read at the next boundary."
+    "--urgent",
+    is_flag=True,
+    help="Stop the running piece at once. Otherwise it is read at the next boundary.",
 )
 @click.option(
     "--retries",
     type=click.IntRange(1, 100),
     metavar="N",
-    help="Grant so many more error reports than it has.",
+    help="Grant N more error reports.",
 )
-@click.option("--grant", "grants", type=_ACT, multiple=True, help="Let its sessions do this from now on.")
-@click.option("--revoke", "revokes", type=_ACT, multiple=True, help="Let them do it no longer.")
+@click.option("--grant", "grants", type=_ACT, multiple=True, help="Allow the task's sessions to do this.")
+@click.option("--revoke", "revokes", type=_ACT, multiple=True, help="Take such a permission back.")
 @correct_option
 @click.pass_obj
 def send(
@@ -40,7 +42,7 @@ def send(
     revokes: tuple[str, ...],
     corrections: tuple[str, ...],
 ) -> None:
-    """Say TEXT to the session on TASK, as its conductor.
+    """Send TEXT to the session on TASK, as its conductor.
 
     With - as TEXT it is read from standard input.
     """
@@ -61,7 +63,7 @@ def send(
 def stop(app: App, task_id: str, text: str | None) -> None:
     """Stop the session on TASK at once.
 
-    It writes its HANDOFF and exits, and no other goes on before you say so (musician send TASK "go on").
+    It writes its HANDOFF and exits. No other session continues until you say so: musician send TASK "go on".
     """
     text = text or "Stop now: write the HANDOFF and exit."
     message_id = service.request_exit(app.store, task_id, text, urgent=True, hold=True)
@@ -74,12 +76,12 @@ def stop(app: App, task_id: str, text: str | None) -> None:
 @text_argument(required=False)
 @click.pass_obj
 def handoff(app: App, task_id: str, text: str | None) -> None:
-    """Have a fresh session go on with TASK.
+    """Hand TASK to a fresh session.
 
-    Its session is asked to end the piece it plays, write its HANDOFF and exit; a task whose session has exited is
-    opened for the next one.
+    Asks the present session to finish its piece, write its HANDOFF and exit. If it has exited already, the task is
+    opened for the next session.
     """
     message_id, state = hand_over(app.root, app.store, task_id, text, app.settings)
     document = {"task_id": task_id, "message_id": message_id, "urgent": False, "state": state}
-    said = "exit requested" if state is State.EXIT_REQUESTED else "open for its next session"
-    show(app, document, f"{task_id}: {said} by message {message_id}")
+    outcome = "exit requested" if state is State.EXIT_REQUESTED else "open for its next session"
+    show(app, document, f"{task_id}: {outcome} by message {message_id}")

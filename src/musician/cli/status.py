@@ -1,4 +1,4 @@
-"""Where everything stands: all tasks, or one."""
+"""The command ``status``: the present state of all tasks, or of one."""
 
 import math
 from typing import TYPE_CHECKING
@@ -25,13 +25,13 @@ _MOST_ERROR_CHARS = 200
 
 @command("status")
 @click.argument("task_id", metavar="[TASK]", required=False, callback=parse_row)
-@click.option("--all", "everything", is_flag=True, help="Finished plans too, and not only the last one.")
-@click.option("--watch", is_flag=True, help="Print again whenever something has happened, until interrupted.")
+@click.option("--all", "everything", is_flag=True, help="Include all finished plans.")
+@click.option("--watch", is_flag=True, help="Print again whenever something happens, until interrupted.")
 @click.pass_obj
 def status(app: App, task_id: str | None, everything: bool, watch: bool) -> None:
-    """Where the tasks stand, and what waits for a person.
+    """Show the state of the tasks, and the questions that wait for a person.
 
-    Without TASK, of every plan that is not finished and of the one in which something happened last.
+    Without TASK, shows every unfinished plan, and the plan in which something happened last.
     """
 
     def print_once() -> None:
@@ -41,7 +41,7 @@ def status(app: App, task_id: str | None, everything: bool, watch: bool) -> None
             _print_one(app, task_id)
 
     if watch and app.json:
-        raise click.UsageError("--watch is for people; it prints no one document")
+        raise click.UsageError("--watch cannot be used with --json, which prints one document")
     if not watch:
         print_once()
         return
@@ -112,7 +112,7 @@ def _print_all(app: App, *, everything: bool) -> None:
 
 
 def _anomaly(found: "Anomaly") -> str:
-    from musician.reporting.wording import say_anomaly  # dear, and there is seldom anything to say
+    from musician.reporting.wording import say_anomaly  # slow to import, and seldom needed
 
     return say_anomaly(found)
 
@@ -166,7 +166,7 @@ def _limited(until: str) -> str:
 
 
 def _error(row: TaskRow) -> str | None:
-    """In one line, and where all of it is."""
+    """Return the last error on one line, with the path of its log."""
     if not row.last_error:
         return None
     first = one_line(row.last_error.strip().partition("\n")[0], _MOST_ERROR_CHARS)
@@ -174,7 +174,7 @@ def _error(row: TaskRow) -> str | None:
 
 
 def _document(app: App, standing: Standing) -> dict[str, object]:
-    """A task and its sessions; the rest has commands of its own."""
+    """Return the document for one task. History and messages have commands of their own."""
     view, progress = standing.view, standing.progress
     return {
         **fields(view.row, heartbeat=_life(app, view.row, standing)),
@@ -195,10 +195,10 @@ def _state(row: TaskRow) -> str:
 
 
 def _life(app: App, row: TaskRow, standing: Standing | None = None) -> str:
-    """The heartbeat as a word, and "dead" of whom that is known (D38); without an owner at work it means nothing."""
+    """Return the heartbeat's status, "dead" if the owner is known to be (D38), or "-" without an active owner."""
     if row.session_id is None or row.state not in ACTIVE:
         return "-"
-    from musician.runtime.owners import conductor_lives, owner_of  # dear, and most tasks have no owner
+    from musician.runtime.owners import conductor_lives, owner_of  # slow to import; most tasks have no owner
 
     status = heartbeat_status(row.heartbeat_age_s, app.settings)
     if standing is not None:

@@ -1,9 +1,9 @@
-"""What a session did, written down: steps, deviations, self-corrections, failures (D3, D10, D17)."""
+"""The commands that record a session's work: steps, deviations, self-corrections, failures (D3, D10, D17)."""
 
 import click
 
 from musician.cli.context import App
-from musician.cli.manual import manual_session, tell
+from musician.cli.manual import manual_session, show_result
 from musician.cli.options import (
     command,
     context_option,
@@ -22,13 +22,13 @@ from musician.protocol.rules.deviations import Severity, parse_severity
 @click.argument("act", metavar="start|done|skipped", type=click.Choice(["start", "done", "skipped"]))
 @click.argument("number", metavar="N", type=click.IntRange(min=1))
 @text_argument(required=False)
-@click.option("--agent", type=click.IntRange(min=1), metavar="K", help="The step's piece K for a subagent.")
+@click.option("--agent", type=click.IntRange(min=1), metavar="K", help="The step's subagent piece K.")
 @click.option("--commit", is_flag=True, help="With done: commit the task's working tree first.")
 @click.option(
     "--said",
     metavar="TEXT",
     callback=parse_text,
-    help="With done and --agent: what the subagent said that it did. The checkpoint compares it with what it finds.",
+    help="With done and --agent: the subagent's own report. The checkpoint compares it with the facts.",
 )
 @context_option
 @session_options
@@ -46,17 +46,17 @@ def step(
     session: str | None,
     epoch: int | None,
 ) -> None:
-    """Write down that step N is started, done, or left out.
+    """Record that step N is started, done or skipped.
 
-    Starting one after a verdict is going back to work. What is left out needs a TEXT that says why: a Medium deviation,
-    which whoever judges the next submission rules.
+    Starting a step after a verdict sets the task to working again. A skipped step needs a TEXT that says why; it is a
+    Medium deviation, which the judge of the next submission rules on.
     """
     if commit and act != "done":
-        raise click.UsageError("--commit belongs to done")
+        raise click.UsageError("--commit can only be used with done")
     if said is not None and (act != "done" or agent is None):
-        raise click.UsageError("--said belongs to done with --agent")
+        raise click.UsageError("--said can only be used with done and --agent")
     if (text is None) is (act == "skipped"):
-        raise click.UsageError("say why it is left out" if text is None else "a reason belongs to skipped")
+        raise click.UsageError("say why the step is skipped" if text is None else "only skipped takes a TEXT")
     item = f"step {number}" if agent is None else f"step {number} agent {agent}"
     manual = manual_session(app, task_id, session, epoch)
     commit_id = None
@@ -68,7 +68,7 @@ def step(
         commit_id = manual.finish_item(item, context_pct, commit=commit, claims=said or "")
     document = {"task_id": task_id, "item": item, "done": act == "done", "commit_id": commit_id}
     noted = f"{task_id}: {item} {'started' if act == 'start' else act}"
-    tell(app, manual, context_pct, document, noted + (f" at {commit_id}" if commit_id else ""))
+    show_result(app, manual, context_pct, document, noted + (f" at {commit_id}" if commit_id else ""))
 
 
 def _severity(ctx: click.Context, param: click.Parameter, value: str) -> Severity:
@@ -91,11 +91,11 @@ def deviation(
     session: str | None,
     epoch: int | None,
 ) -> None:
-    """Write down a deviation from the plan."""
+    """Record a deviation from the plan."""
     manual = manual_session(app, task_id, session, epoch)
     item = manual.tell(DeviationTold(severity=severity, text=text), context_pct)
     document = {"task_id": task_id, "item": item, "severity": severity, "text": text}
-    tell(app, manual, context_pct, document, f"{task_id}: {severity} deviation noted")
+    show_result(app, manual, context_pct, document, f"{task_id}: {severity} deviation noted")
 
 
 @command("self-correction")
@@ -107,16 +107,11 @@ def deviation(
 def self_correction(
     app: App, task_id: str, text: str, context_pct: float | None, session: str | None, epoch: int | None
 ) -> None:
-    """Write down that earlier work was redone."""
+    """Record that earlier work was redone."""
     manual = manual_session(app, task_id, session, epoch)
     item = manual.tell(SelfCorrectionTold(text=text), context_pct)
-    tell(
-        app,
-        manual,
-        context_pct,
-        {"task_id": task_id, "item": item, "text": text},
-        f"{task_id}: self-correction noted",
-    )
+    document = {"task_id": task_id, "item": item, "text": text}
+    show_result(app, manual, context_pct, document, f"{task_id}: self-correction noted")
 
 
 @command("correction")
@@ -127,21 +122,16 @@ def self_correction(
 def correction(
     app: App, task_id: str, context_pct: float | None, session: str | None, epoch: int | None
 ) -> None:
-    """Write down that the conductor's next correction step is done.
+    """Record that the conductor's next correction step is done.
 
-    What is in TASK's tree is committed as that step. A revert is done by this command itself: a new commit takes the
-    finished step back.
+    The working tree of TASK is committed as that step. If the step is a revert, this command makes it: a new commit
+    undoes the finished step.
     """
     manual = manual_session(app, task_id, session, epoch)
     item, commit_id = manual.correct(context_pct)
     document = {"task_id": task_id, "item": item, "done": True, "commit_id": commit_id}
-    tell(
-        app,
-        manual,
-        context_pct,
-        document,
-        f"{task_id}: {item} done" + (f" at {commit_id}" if commit_id else ""),
-    )
+    done = f"{task_id}: {item} done" + (f" at {commit_id}" if commit_id else "")
+    show_result(app, manual, context_pct, document, done)
 
 
 @command("error")
@@ -152,7 +142,7 @@ def correction(
     "--context-warning",
     "is_warning",
     is_flag=True,
-    help="Nothing failed, but the context (--context) may not reach: with the program's estimate.",
+    help="Nothing failed, but the context (--context) may run out. The program adds its estimate.",
 )
 @context_option
 @session_options
@@ -167,12 +157,12 @@ def error(
     session: str | None,
     epoch: int | None,
 ) -> None:
-    """Report a failure, or a context that may not reach, and wait for the answer.
+    """Report a failure, or a context that may run out, and wait for the answer.
 
-    TASK is in state error until the conductor answers.
+    TASK is in the state error until the conductor answers.
     """
     if (text is None) is not is_warning:
-        raise click.UsageError("say what failed, or --context-warning")
+        raise click.UsageError("give either a TEXT that says what failed, or --context-warning")
     manual = manual_session(app, task_id, session, epoch)
     if text is None:
         message_id: int | None = manual.warn(context_pct)
@@ -184,5 +174,5 @@ def error(
             return
     document: dict[str, object] = {"task_id": task_id, "message_id": message_id, "state": "error"}
     what = "warned of its context" if is_warning else "reported"
-    said = f"{task_id}: {what} by message {message_id}; musician wait {task_id} sees the answer"
-    tell(app, manual, context_pct, document, said)
+    reported = f"{task_id}: {what} by message {message_id}; wait for the answer: musician wait {task_id}"
+    show_result(app, manual, context_pct, document, reported)

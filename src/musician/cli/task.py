@@ -1,4 +1,4 @@
-"""Tasks that belong to no plan."""
+"""The command ``task add``: a task without a plan."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from musician.runtime.locking import add_task_file
 
 @click.group("task")
 def task() -> None:
-    """Tasks without a plan."""
+    """Add tasks without a plan."""
 
 
 @command("add", parent=task)
@@ -23,7 +23,7 @@ def task() -> None:
     metavar="FILE",
     type=click.Path(path_type=Path),
     required=True,
-    help="Its task-instruction file, inside the project.",
+    help="The task-instruction file, inside the project.",
 )
 @click.pass_obj
 def add(app: App, task_id: str, path: Path) -> None:

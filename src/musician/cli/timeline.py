@@ -1,4 +1,4 @@
-"""All tasks in one line of time, for a terminal or as a page that can be sent to somebody (B40)."""
+"""The command ``timeline``: everything that happened, as lines or as a self-contained page (B40)."""
 
 from collections.abc import Sequence
 from html import escape
@@ -14,7 +14,7 @@ from musician.processes.whole_file import write_whole
 from musician.reporting.timeline import MOST_HAPPENINGS, Happening, happenings
 
 _MOST_LAST = 10_000_000
-"""More are not asked for at once: they are held in memory."""
+"""The limit of ``--last``: the entries are held in memory."""
 
 _PAGE = """\
 <!doctype html>
@@ -54,38 +54,38 @@ pre {{ margin: 0; white-space: pre-wrap; }}
     default=MOST_HAPPENINGS,
     show_default=True,
     metavar="N",
-    help="How many of the newest.",
+    help="Show the newest N.",
 )
 @click.pass_obj
 def timeline(app: App, target: Path | None, most: int) -> None:
-    """Everything that happened, in the order in which it was written.
+    """Show everything that happened, in the order in which it was written.
 
-    Messages, state changes, the journals of all tasks, and what persons were asked and have settled.
+    Shows messages, state changes, the journals of all tasks, and the questions for persons with their answers.
     """
-    found = happenings(app.store, most=most)
-    told = found.happenings
-    cut = [f"{found.left_out} older ones are left out (--last N tells of more)"] if found.left_out else []
+    newest = happenings(app.store, most=most)
+    entries, left_out = newest.happenings, newest.left_out
+    cut = [f"{left_out} older entries are left out (--last N shows more)"] if left_out else []
     if target is not None:
-        write_whole(target, page(told, left_out=found.left_out))
-        document = {"html": str(target), "entries": len(told), "left_out": found.left_out}
-        show(app, document, f"{target}: {len(told)} entries", *cut)
+        write_whole(target, page(entries, left_out=left_out))
+        document = {"html": str(target), "entries": len(entries), "left_out": left_out}
+        show(app, document, f"{target}: {len(entries)} entries", *cut)
         return
-    show(app, {"timeline": [fields(each) for each in told], "left_out": found.left_out}, *cut)
+    show(app, {"timeline": [fields(entry) for entry in entries], "left_out": left_out}, *cut)
     if not app.json:
-        for each in told:
-            lines(_line(each))
+        for entry in entries:
+            lines(_line(entry))
 
 
-def page(found: Sequence[Happening], *, left_out: int) -> str:
-    """The page; nothing of what sessions wrote is anything but text in it."""
+def page(entries: Sequence[Happening], *, left_out: int) -> str:
+    """Return the page. Everything that sessions wrote is escaped."""
     rows = "\n".join(
         f'<tr class="{each.source}">'
         + "".join(f"<td>{_cell(text)}</td>" for text in (each.at, each.task_id, each.who, each.what))
         + f"<td><pre>{_cell(each.text)}</pre></td></tr>"
-        for each in found
+        for each in entries
     )
     cut = f"; {left_out} older ones are left out" if left_out else ""
-    return _PAGE.format(count=len(found), cut=cut, rows=rows)
+    return _PAGE.format(count=len(entries), cut=cut, rows=rows)
 
 
 def _cell(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Waiting for the conductor: asleep until there is news (D11)."""
+"""The command ``wait``: sleeps until the conductor has news (D11)."""
 
 import time
 
@@ -22,7 +22,7 @@ LONGEST_S = 7 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sight:
+class _Snapshot:
     state: State
     unread: int
 
@@ -36,7 +36,7 @@ class _Sight:
     type=click.FloatRange(0, LONGEST_S),
     default=LONGEST_S,
     metavar="SECONDS",
-    help="Give up after so long, with exit code 1.",
+    help="Give up after this time, with exit code 1.",
 )
 @click.pass_obj
 @click.pass_context
@@ -45,12 +45,14 @@ def wait(
 ) -> None:
     """Wait until TASK's state changes or a message comes.
 
-    The heartbeat is kept meanwhile, as long as the process that called this lives. With unread messages it returns at
-    once: read them with `musician inbox --ack`.
+    Keeps the heartbeat fresh meanwhile, as long as the calling process lives. Returns at once if there are unread
+    messages; read them with `musician inbox --ack`.
     """
     claim = claim_of(app, task_id, session, epoch)
     manual_session(app, task_id, session, epoch).stand_still()
-    with raising_on_signals(lambda _: KeyboardInterrupt()):  # the bell is taken down first (B32)
+    with raising_on_signals(
+        lambda _: KeyboardInterrupt()
+    ):  # an exception, so that the bell is removed first (B32)
         before, after = _wait(app, claim, time.monotonic() + timeout_s)
     changed = after != before or after.unread > 0
     document = {"task_id": task_id, "changed": changed, "state": after.state, "unread": after.unread}
@@ -60,7 +62,7 @@ def wait(
         context.exit(FAILED)
 
 
-def _wait(app: App, claim: Claim, until_s: float) -> tuple[_Sight, _Sight]:
+def _wait(app: App, claim: Claim, until_s: float) -> tuple[_Snapshot, _Snapshot]:
     with Parent() as caller, app.store.listen(claim.task_id) as ear:
         before = now = _look(app, claim)
         while now == before and now.unread == 0:
@@ -68,14 +70,17 @@ def _wait(app: App, claim: Claim, until_s: float) -> tuple[_Sight, _Sight]:
             if left_s <= 0:
                 break
             ear.wait(min(left_s, app.settings.waiting.pause_poll_s), besides=caller.end)
-            if caller.is_gone:  # nobody's heartbeat is kept any more (D11)
+            if caller.is_gone:  # its heartbeat must not outlive it (D11)
                 break
             now = _look(app, claim)
     return before, now
 
 
-def _look(app: App, claim: Claim) -> _Sight:
-    """What there is to see; refreshes the heartbeat when that is due. :class:`ClaimLost` once it is a successor's."""
+def _look(app: App, claim: Claim) -> _Snapshot:
+    """Return the task's state and unread messages, and refresh the heartbeat if it is due.
+
+    Raises :class:`ClaimLost` once the session does not own the task any more.
+    """
     seen = service.observe(app.store, claim, awaiting_id=None)
     if not seen.owns:
         row = service.task_row(app.store, claim.task_id)
@@ -87,4 +92,4 @@ def _look(app: App, claim: Claim) -> _Sight:
         )
     if heartbeat_status(seen.heartbeat_age_s, app.settings) is not HeartbeatStatus.OK:
         service.beat(app.store, claim)
-    return _Sight(state=seen.state, unread=len(seen.unread))
+    return _Snapshot(state=seen.state, unread=len(seen.unread))

@@ -1,4 +1,4 @@
-"""Playing tasks: one session on one task, or a process that keeps claiming tasks."""
+"""The commands ``work`` (one session on one task) and ``worker`` (a process that keeps claiming tasks)."""
 
 from functools import partial
 
@@ -19,16 +19,16 @@ _LONGEST_S = 7 * 86_400.0
 @command("work")
 @task_argument
 @click.option(
-    "--session", "session_id", envvar="MUSICIAN_SESSION", help="The session's id; made up if not given."
+    "--session", "session_id", envvar="MUSICIAN_SESSION", help="The session's id; generated if not given."
 )
 @click.option("--agent", help="Play with this agent instead of the task's own.")
-@click.option("--quiet", is_flag=True, help="A blocked claim leaves no fallback row.")
+@click.option("--quiet", is_flag=True, help="Write no fallback row if the claim is blocked.")
 @force_option
 @click.pass_obj
 def work(
     app: App, task_id: str, session_id: str | None, agent: str | None, quiet: bool, out_of_turn: bool
 ) -> None:
-    """One musician session on TASK: claim it, play it, until it is complete, handed off or stopped."""
+    """Play one musician session on TASK, until it is complete, handed off or stopped."""
     app.wait_as_long_as_a_claim()
     session = session_id or MACHINE.new_id("musician")
 
@@ -68,7 +68,7 @@ def _exit_code(end: End) -> int:
     "idle_limit_s",
     type=click.FloatRange(0, _LONGEST_S),
     metavar="SECONDS",
-    help="End when there was nothing to claim for so long.",
+    help="End after this time without anything to claim.",
 )
 @click.pass_obj
 @click.pass_context
@@ -77,9 +77,9 @@ def worker(
 ) -> None:
     """Keep claiming tasks and playing them.
 
-    Beside a conductor, which reviews and merges. It ends when every task is complete.
+    A conductor must run as well: it reviews and merges. The worker ends when every task is complete.
     """
-    from musician.runtime.fleet import Parting, work_on  # as dear again as all that one session needs
+    from musician.runtime.fleet import Parting, work_on  # doubles the time of the imports
 
     app.wait_as_long_as_a_claim()
     limit_s = 0.0 if once else idle_limit_s
@@ -97,8 +97,8 @@ def worker(
         "ending": parting,
         "played": [{"task_id": task_id, "end": end.kind, "reason": end.reason} for task_id, end in played],
     }
-    said = (f"{task_id}: {end.kind} ({end.reason})" for task_id, end in played)
-    show(app, document, *said, str(parting))
+    endings = (f"{task_id}: {end.kind} ({end.reason})" for task_id, end in played)
+    show(app, document, *endings, str(parting))
     if parting is Parting.INTERRUPTED:
         context.exit(INTERRUPTED)
     if parting is Parting.NOTHING_TO_CLAIM and any(end.kind is not EndKind.COMPLETE for _, end in played):

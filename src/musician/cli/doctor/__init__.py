@@ -1,7 +1,7 @@
-"""Everything that must be right for a run, and how to mend what is not.
+"""The command ``doctor``: checks everything that a run needs, and says how to mend what is wrong.
 
-A check is one entry of ``CHECKS`` and a function in the module of what it looks at; it says what it found, what that
-means, and a command that mends it. To add one, write the function and its line here.
+A check is an entry of ``CHECKS`` and a function in the module of its subject. It says what it found, what that means,
+and a command that mends it. To add a check, write its function and its entry here.
 """
 
 import click
@@ -33,17 +33,17 @@ CHECKS = (
     Diagnosis(name="agents", look=machine.agents),
     Diagnosis(name="plugin", look=plugins.installed),
 )
-"""In the order in which they are made and told; without a repository and a named database, the first two."""
+"""The checks in the order in which they run. Without a repository or a named database, only the first two run."""
 
 
 @command("doctor")
 @click.pass_obj
 @click.pass_context
 def doctor(context: click.Context, app: App) -> None:
-    """Check everything and say how to mend it.
+    """Check everything that a run needs, and say how to mend what is wrong.
 
-    Git, repository, settings, rights, database and what stands in it, clock, agents, Claude Code's plugin. Exit code 1
-    if something must be mended.
+    Checks git, the repository, settings, file permissions, the database and its contents, the clock, agents and Claude
+    Code's plugin. Exit code 1 if something must be mended.
     """
     checks = CHECKS if app.named is not None or place.is_known(app) else CHECKS[:2]
     if show_findings(app, list(make_all(checks, app))):

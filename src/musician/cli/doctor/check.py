@@ -1,4 +1,4 @@
-"""One thing that must be right for a run: how it is looked at, and what must be right before it can be."""
+"""A check of ``doctor``, and the order in which checks run."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -10,10 +10,10 @@ from musician.protocol.values import dataclass, replace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """``look`` yields what it finds, by :func:`ok`, :func:`warn` and :func:`fail`; an error it raises is a finding.
+    """One check. ``look`` yields findings, made by :func:`ok`, :func:`warn` and :func:`fail`.
 
-    ``needs`` are the checks before it that must not have failed: otherwise it is left out, since it would only say the
-    same in other words. ``worst`` is what an error counts as.
+    An error that ``look`` raises becomes a finding of the level ``worst``. The check is left out if one of those it
+    ``needs`` has failed, because it would only repeat the same problem in other words.
     """
 
     name: str
@@ -32,13 +32,13 @@ class Diagnosis:
             yield Finding(
                 check=self.name,
                 level=self.worst,
-                found=f"{where}it cannot be looked at ({error.strerror or error})",
-                remedy="check its rights",
+                found=f"{where}it cannot be read ({error.strerror or error})",
+                remedy="check its permissions",
             )
 
 
 def make_all(checks: Sequence[Diagnosis], app: App) -> Iterator[Finding]:
-    """Make each in its order."""
+    """Run the checks in order and yield their findings."""
     failed: set[str] = set()
     for check in checks:
         if failed.isdisjoint(check.needs):

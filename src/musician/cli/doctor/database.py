@@ -1,4 +1,4 @@
-"""The database: whether it is sound, and its times believable."""
+"""Checks of the database: its integrity, its lock, its contents and its times."""
 
 import time
 from collections.abc import Iterator
@@ -19,10 +19,10 @@ _MOST_TOLD = 20
 _OWNED = frozenset(
     {State.WORKING, State.NEEDS_REVIEW, State.REVIEW_APPROVED, State.REVIEW_FAILED, State.ERROR}
 )
-"""States in which somebody owns a task."""
+"""The states in which a session owns the task."""
 
 _EARLIEST_YEAR_S = 1_704_067_200
-"""2024: a clock before it was never set."""
+"""The year 2024. A clock that shows an earlier time was never set."""
 
 
 def soundness(app: App) -> Iterator[Finding]:
@@ -31,7 +31,7 @@ def soundness(app: App) -> Iterator[Finding]:
 
 
 def gate(app: App) -> Iterator[Finding]:
-    """Whether somebody keeps every writer out; nobody is waited for."""
+    """Check, without waiting, whether a process keeps all other writers out."""
     is_held, pid = app.store.holder()
     if is_held:
         who = "another process" if pid is None else f"pid {pid}"
@@ -44,7 +44,7 @@ def gate(app: App) -> Iterator[Finding]:
 
 
 def contents(app: App) -> Iterator[Finding]:
-    """What the guards would not have let in, and the guards themselves."""
+    """Check the guards, and look for rows that they would not have allowed."""
     found = app.store.broken()
     for line in found[:_MOST_TOLD]:
         yield fail(printable(line), "`musician init` mends it")
@@ -54,18 +54,18 @@ def contents(app: App) -> Iterator[Finding]:
     for name, value in wanted.items():
         if kept.get(name) != value:
             yield warn(
-                f"the database goes by {name} = {kept.get(name)}, the settings say {value:g}",
-                "`musician init` writes it down",
+                f"the database uses {name} = {kept.get(name)}, but the settings say {value:g}",
+                "`musician init` updates the database",
             )
     rows = () if found else open_tasks(app.store)
     ownerless = [row.task_id for row in rows if row.session_id is None and row.state in _OWNED]
     if ownerless:
         yield fail(
-            f"at work under nobody: {', '.join(ownerless)}",
-            "have a fresh session go on: musician handoff TASK",
+            f"in work but without an owner: {', '.join(ownerless)}",
+            "open each for a new session: musician handoff TASK",
         )
     if not found and not ownerless and kept == wanted:
-        yield ok("every guard stands, and nothing is there that one would not have let in")
+        yield ok("all guards are in place, and every row conforms to them")
 
 
 def clock(app: App) -> Iterator[Finding]:
@@ -73,9 +73,9 @@ def clock(app: App) -> Iterator[Finding]:
     if ahead_s > app.settings.heartbeat.skew_tolerance_s:
         yield fail(
             f"the database holds a time {ahead_s:.0f} s in the future",
-            "set this machine's clock right; heartbeats cannot be judged before",
+            "correct this machine's clock; until then heartbeats cannot be judged",
         )
     elif time.time() < _EARLIEST_YEAR_S:
         yield fail("this machine's clock was never set", "set it, for example with ntp")
     else:
-        yield ok("believable")
+        yield ok("plausible")

@@ -1,4 +1,4 @@
-"""What the machine has: git, a shell, the ``sqlite3`` program."""
+"""Checks of the machine: git, bash and the ``sqlite3`` program."""
 
 import re
 import shutil
@@ -13,7 +13,7 @@ from musician.plugin.finding import Finding
 from musician.trees.git import OLDEST, Git
 
 _AFFECTED = ((3, 7, 0), (3, 51, 3))
-"""SQLite from the first up to before the second can corrupt a WAL database when a checkpoint resets it."""
+"""SQLite from the first version up to, but not including, the second can corrupt a WAL database at a checkpoint."""
 
 _ASK_LIMIT_S = 10
 
@@ -31,7 +31,7 @@ def git(_app: App) -> Iterator[Finding]:
 
 
 def shell(_app: App) -> Iterator[Finding]:
-    """The ``sqlite3`` program, with which people look at the database."""
+    """Check the ``sqlite3`` program, which people use to look at the database."""
     program = shutil.which("sqlite3")
     if program is None:
         yield ok("no sqlite3 shell on PATH; none is needed")
@@ -54,7 +54,7 @@ def shell(_app: App) -> Iterator[Finding]:
 
 
 def is_affected_sqlite(version: str) -> bool:
-    """Whether a SQLite has the WAL-reset bug; one that says no readable version counts as affected."""
+    """Whether a SQLite version has the WAL-reset bug. An unreadable version counts as affected."""
     try:
         numbers = tuple(int(part) for part in version.split("."))
     except ValueError:

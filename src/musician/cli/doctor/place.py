@@ -1,4 +1,4 @@
-"""Where one stands: the repository, its settings and tree, and the disk below."""
+"""Checks of the repository: its settings, its working tree and its file system."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from musician.trees.base import check_base
 
 
 def is_known(app: App) -> bool:
-    """Whether one stands in a repository that can be used."""
+    """Whether the current folder is in a usable repository."""
     try:
         return bool(app.root.path)
     except MusicianError:
@@ -39,4 +39,4 @@ def disk(app: App) -> Iterator[Finding]:
         found, _, remedy = warnings[0].partition("; ")
         yield warn(found, remedy)
     else:
-        yield ok("the database lies on a local file system")
+        yield ok("the database is on a local file system")

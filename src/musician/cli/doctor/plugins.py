@@ -1,4 +1,4 @@
-"""Claude Code's plugin, wherever it is installed."""
+"""Checks of Claude Code's plugin, wherever it is installed."""
 
 import os
 from collections.abc import Iterator
@@ -16,26 +16,31 @@ from musician.protocol.values import replace
 
 
 def installed(app: App) -> Iterator[Finding]:
-    """What is wrong with each installation; one word where nothing is."""
-    places = [for_user(os.environ), *([for_project(app.root, os.environ)] if is_known(app) else [])]
-    found = [place for place in places if _is_there(place)]
-    for place in found:
-        yield from _parts(place)
+    """Check each installation; yield what is wrong with it, or one line if nothing is."""
+    found = [installation for installation in installations(app) if _exists(installation)]
+    for installation in found:
+        yield from _parts(installation)
     if not found:
         yield ok("Claude Code's is not installed; `musician plugin install` installs it")
 
 
-def _is_there(place: Installation) -> bool:
-    """Whether something is to be checked; settings that cannot be read are."""
+def installations(app: App) -> list[Installation]:
+    """Return the user's installation and, in a repository, the project's, whether or not they exist."""
+    return [for_user(os.environ), *([for_project(app.root, os.environ)] if is_known(app) else [])]
+
+
+def _exists(installation: Installation) -> bool:
+    """Whether there is something to check; unreadable settings are."""
     try:
-        return place.record.exists() or is_installed(place)
+        return installation.record.exists() or is_installed(installation)
     except MusicianError:
         return True
 
 
-def _parts(place: Installation) -> Iterator[Finding]:
-    wrong = [finding for finding in check_plugin(place, this_program()) if finding.level is not Level.OK]
+def _parts(installation: Installation) -> Iterator[Finding]:
+    findings = check_plugin(installation, this_program())
+    wrong = [finding for finding in findings if finding.level is not Level.OK]
     if not wrong:
-        yield ok(f"{place.plugin}: every part answers")
+        yield ok(f"{installation.plugin}: every part answers")
     for finding in wrong:
-        yield replace(finding, found=f"{place.scope}: {finding.check}: {finding.found}")
+        yield replace(finding, found=f"{installation.scope}: {finding.check}: {finding.found}")

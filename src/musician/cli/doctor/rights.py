@@ -1,4 +1,4 @@
-"""Everything a run will write: whether it can be, by whom it is owned, and who else comes in."""
+"""Checks of the files that a run writes: whether they are writable, who owns them, and who else has access."""
 
 import os
 import shlex
@@ -14,37 +14,40 @@ from musician.trees.root import Root, is_shared
 
 def everything(app: App) -> Iterator[Finding]:
     root = app.root
-    wrong = [*_closed(root), *_others(root)]
-    yield from wrong or [ok("everything a run writes can be written, by nobody else")]
+    wrong = [*_unwritable(root), *_foreign_access(root)]
+    yield from wrong or [ok("everything a run writes is writable, and for nobody else")]
 
 
-def _closed(root: Root) -> Iterator[Finding]:
+def _unwritable(root: Root) -> Iterator[Finding]:
     for path in _written(root):
         how = "-R u+rwX" if path.is_dir() else "u+rw"
-        found = path.stat()
+        status = path.stat()
         if not os.access(path, os.W_OK):
-            whose = "" if found.st_uid == os.geteuid() else f"; it belongs to user {found.st_uid}"
-            by_owner = "" if found.st_uid == os.geteuid() else "as its owner, "
+            whose = "" if status.st_uid == os.geteuid() else f"; it belongs to user {status.st_uid}"
+            by_owner = "" if status.st_uid == os.geteuid() else "as its owner, "
             yield fail(f"{path} cannot be written{whose}", f"{by_owner}chmod {how} {shlex.quote(str(path))}")
-        elif not found.st_mode & stat.S_IWUSR:
+        elif not status.st_mode & stat.S_IWUSR:
             yield warn(
                 f"{path} is read-only for everybody but the superuser",
                 f"chmod {how} {shlex.quote(str(path))}",
             )
 
 
-def _others(root: Root) -> Iterator[Finding]:
+def _foreign_access(root: Root) -> Iterator[Finding]:
     folder = root.musician_dir
     if not folder.is_dir():
         return
-    shared, found = is_shared(root), folder.stat()
-    if not shared and found.st_uid != os.geteuid():
+    shared, status = is_shared(root), folder.stat()
+    if not shared and status.st_uid != os.geteuid():
         yield warn(
-            f"{folder} belongs to user {found.st_uid}, and git does not share this repository",
+            f"{folder} belongs to user {status.st_uid}, and git does not share this repository",
             f"work as that user, or: sudo chown -R {os.geteuid()} {shlex.quote(str(folder))}",
         )
-    elif not shared and found.st_mode & 0o077:
-        yield warn(f"others can come into {folder}, and hold its locks", "`musician init` closes it")
+    elif not shared and status.st_mode & 0o077:
+        yield warn(
+            f"other users have access to {folder} and can hold its locks",
+            "`musician init` restricts it to you",
+        )
 
 
 def _written(root: Root) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""The repository as a ground for working trees, and the trees that are there."""
+"""Checks of the tasks' working trees, and of whether the repository allows any."""
 
 import shlex
 from collections.abc import Iterator
@@ -19,10 +19,10 @@ def trees(app: App) -> Iterator[Finding]:
     broken = list(broken_trees(app.root))
     for found, remedy in broken:
         yield fail(found, remedy)
-    for place in left_behind(app.root):
+    for tree in left_behind(app.root):
         yield warn(
-            f"{place}: tests were run in it, and whoever did was killed; it holds nobody's work",
-            f"the next run of its plan removes it, or: git worktree remove --force {shlex.quote(str(place))}",
+            f"{tree}: left by a process that was killed while it ran tests; it holds no work",
+            f"the next run of its plan removes it, or: git worktree remove --force {shlex.quote(str(tree))}",
         )
     if not broken:
         yield ok("all whole")
