@@ -40,12 +40,19 @@ def changed_files(tree: Path, since: str, now: str | None = None) -> tuple[tuple
 
 def changed_lines(tree: Path, since: str) -> dict[str, int]:
     """How many lines were added and removed in each file since commit ``since``; 0 for one that is no text."""
-    records = Git(tree).records("diff-tree", "-r", "-z", "--no-renames", "--numstat", since, _tree_ish(tree))
-    counts = (record.split(b"\t", 2) for record in records)
-    return {
-        shown(path): sum(int(each) for each in (added, removed) if each.isdigit())
-        for added, removed, path in counts
-    }
+    counts = line_counts(Git(tree), since, _tree_ish(tree))
+    return {path: (added or 0) + (removed or 0) for path, added, removed in counts}
+
+
+def line_counts(git: Git, old: str, new: str) -> Iterator[tuple[str, int | None, int | None]]:
+    """Each file that differs, with the lines that were added and removed; None for what is no text."""
+    for record in git.records("diff-tree", "-r", "-z", "--no-renames", "--numstat", old, new):
+        added, removed, path = record.split(b"\t", 2)
+        yield shown(path), _lines(added), _lines(removed)
+
+
+def _lines(count: bytes) -> int | None:
+    return int(count) if count.isdigit() else None
 
 
 def snapshot(tree: Path, status: Status) -> str:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from musician.protocol.values import dataclass
 from musician.trees.branches import NO_PLAN, branch_of, full_ref, integration_branch, start_branch
-from musician.trees.git import Git, shown
+from musician.trees.git import Git
 from musician.trees.root import Root
+from musician.trees.snapshot import line_counts
 from musician.trees.worktree import place_of
 
 _SHORT = 12
@@ -53,13 +54,15 @@ def work_of(root: Root, plan_id: str | None, task_id: str) -> Work | None:
         return None
     start = _start_of(git, plan_id, task_id, commit)
     tree = place_of(root, branch)
-    records = git.records("diff-tree", "-r", "-z", "--no-renames", "--numstat", start, commit)
     return Work(
         branch=branch,
         tree=tree if tree.is_dir() else None,
         start=start,
         commit=commit,
-        files=tuple(_file(record) for record in records),
+        files=tuple(
+            ChangedFile(path=path, added=added, removed=removed)
+            for path, added, removed in line_counts(git, start, commit)
+        ),
     )
 
 
@@ -73,12 +76,3 @@ def _start_of(git: Git, plan_id: str | None, task_id: str, commit: str) -> str:
     if merges:  # it is merged already: from what stood before it was
         other = f"{merges[0]}^1"
     return git.text("merge-base", other, commit)
-
-
-def _file(record: bytes) -> ChangedFile:
-    added, removed, path = record.split(b"\t", 2)
-    return ChangedFile(path=shown(path), added=_lines(added), removed=_lines(removed))
-
-
-def _lines(count: bytes) -> int | None:
-    return int(count) if count.isdigit() else None

@@ -133,9 +133,13 @@ class _Bench:
         self._tell_the_failing(failing, quiet)
         self._tell_the_missing(passing - failing, counted)
 
+    @property
+    def _hows(self) -> list[Invocation]:
+        return [how for command in self.commands if (how := read_invocation(command)) is not None]
+
     def _old_commands(self) -> tuple[str, ...]:
         """All of the checkpoint's, or where only tests changed that can be named, these."""
-        hows = [how for command in self.commands if (how := read_invocation(command)) is not None]
+        hows = self._hows
         files = [file.path for file in self.tests if file.kind != "created" and is_test_file(file.path)]
         derived = _of_files(hows, files)
         only_tests = len(files) == sum(file.kind != "created" for file in self.tests) and not self.referees
@@ -202,12 +206,7 @@ class _Bench:
                 kind = FindingKind.REMOVED
             lost.setdefault((kind, place), []).append(name)
             self.named.add(name)
-        for (kind, place), names in lost.items():
-            self._find(
-                kind,
-                [place] if place else self._changed_paths(),
-                f"{place + ': ' if place else ''}{named(names)}",
-            )
+        self._find_by_place(lost)
         if not lost and not self.now and counted > self.counted_now:
             text = f"{counted - self.counted_now} of {counted} tests are not run any more"
             self._find(FindingKind.NOT_RUN, self._changed_paths(), text)
@@ -222,19 +221,13 @@ class _Bench:
         }
         if not asleep:
             return
-        hows = [how for command in self.commands if (how := read_invocation(command)) is not None]
-        commands = _of_files(hows, sorted(set(asleep.values()) - {""})) or tuple(self.commands)
+        commands = _of_files(self._hows, sorted(set(asleep.values()) - {""})) or tuple(self.commands)
         before = _outcomes(await self._run_on_the_base(commands))
         woken: dict[tuple[FindingKind, str], list[str]] = {}
         for name, place in asleep.items():
             if before.get(name) == "passed" or _has_passed_within(name, before):
                 woken.setdefault((_KIND_NOW[self.now[name]], place), []).append(name)
-        for (kind, place), names in woken.items():
-            self._find(
-                kind,
-                [place] if place else self._changed_paths(),
-                f"{place + ': ' if place else ''}{named(names)}",
-            )
+        self._find_by_place(woken)
 
     # -- names and places -----------------------------------------------------------------------------------------
 
@@ -284,6 +277,11 @@ class _Bench:
                 ):
                     return True
         return False
+
+    def _find_by_place(self, found: Mapping[tuple[FindingKind, str], list[str]]) -> None:
+        for (kind, place), names in found.items():
+            paths = [place] if place else self._changed_paths()
+            self._find(kind, paths, f"{place}: {named(names)}" if place else named(names))
 
     def _find(self, kind: FindingKind, paths: Sequence[str], text: str) -> None:
         allowed = may_change(self.allowed, paths)

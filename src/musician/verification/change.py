@@ -14,6 +14,7 @@ from typing import Literal
 
 from musician.protocol.values import dataclass, replace
 from musician.trees.git import Git
+from musician.trees.obstacles import changed_between
 
 MAX_CHANGED_FILES = 2_000
 MAX_FILE_BYTES = 1024 * 1024
@@ -23,7 +24,6 @@ _MAX_PATH_BYTES = 512 * 1024
 """Of all paths together: they are named on a command line."""
 _MAX_LINE_CHARS = 1_000
 
-_NO_BLOB = re.compile(r"0+\Z")
 _HUNK = re.compile(rb"@@ -\d+(?:,\d+)? \+(\d+)")
 _TEST_FOLDERS = frozenset({"test", "tests", "spec", "specs", "__tests__", "__snapshots__"})
 _TEST_FILE = re.compile(r"test_.*|.*_tests?|.*[._-]spec|.*\.test|conftest")
@@ -148,28 +148,17 @@ def read_blobs(git: Git, ids: Iterable[str]) -> dict[str, bytes]:
 
 def _listed(git: Git, base: str, tree_id: str) -> list[ChangedFile]:
     """Everything that differs, unread; a name that is no UTF-8 has its bytes as surrogates."""
-    records = git.records("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", base, tree_id)
-    if records and b" " not in records[0]:
-        records = records[1:]  # a commit's own id
-    files = []
-    for head, path in zip(records[::2], records[1::2], strict=True):
-        old_mode, mode, old_blob, new_blob, status = head.decode("ascii").removeprefix(":").split()
-        kind: Literal["created", "modified", "deleted"] = "modified"
-        if status == "A" or _NO_BLOB.match(old_blob):
-            kind = "created"
-        elif status == "D":
-            kind = "deleted"
-        files.append(
-            ChangedFile(
-                path=path.decode("utf-8", "surrogateescape"),
-                kind=kind,
-                mode=old_mode if kind == "deleted" else mode,
-                old_mode=old_mode,
-                old_blob="" if _NO_BLOB.match(old_blob) else old_blob,
-                new_blob="" if _NO_BLOB.match(new_blob) else new_blob,
-            )
+    return [
+        ChangedFile(
+            path=each.path.decode("utf-8", "surrogateescape"),
+            kind="created" if each.is_new else "deleted" if each.is_gone else "modified",
+            mode=(each.old_mode if each.is_gone else each.new_mode).decode("ascii"),
+            old_mode=each.old_mode.decode("ascii"),
+            old_blob="" if each.is_new else each.old_id,
+            new_blob="" if each.is_gone else each.new_id,
         )
-    return files
+        for each in changed_between(git, base, tree_id, "--no-abbrev")
+    ]
 
 
 def _within_bounds(git: Git, files: list[ChangedFile]) -> list[ChangedFile]:

@@ -72,18 +72,13 @@ async def fresh_report(tree: Path, before: Stamps, folders: Sequence[str] = ()) 
         return f"{next(iter(now))} is older than this run" if now else "the tests leave no coverage report"
     found: list[CoverageReport] = []
     for folder in ("", *folders):
-        here = (each for each in _NAMES if os.path.join(folder, each) in fresh)
-        name = next(here, None)
-        if name is None:
-            parts = [each for each in fresh if os.path.split(each) == (folder, os.path.basename(each))]
-            if not parts:
-                continue
-            report = await _from_data(tree, folder, [os.path.basename(each) for each in parts])
-            if isinstance(report, str):
-                return report
-            found.append(report)
+        name = next((each for each in _NAMES if os.path.join(folder, each) in fresh), None)
+        if name is not None:
+            report = await _report(tree, folder, name, fresh[os.path.join(folder, name)])
+        elif parts := [os.path.basename(each) for each in fresh if os.path.dirname(each) == folder]:
+            report = await _from_data(tree, folder, parts)
+        else:
             continue
-        report = await _report(tree, folder, name, fresh[os.path.join(folder, name)])
         if isinstance(report, str):
             return report
         found.append(report)

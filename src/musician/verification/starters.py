@@ -106,27 +106,27 @@ def reached(text: str, words: Iterable[str]) -> list[str]:
     """The lines of a Makefile that count for the targets among these words; of a rule nobody reaches, none."""
     rules: dict[str, tuple[set[str], list[str]]] = {}
     outside: list[str] = []
-    lines: list[str] = outside
+    into = [outside]
     first = ""
     for line in text.replace("\\\n", " ").splitlines():
         if line.startswith("\t"):
-            lines.append(line)
+            for lines in into:
+                lines.append(line)
             continue
         rule = _RULE.fullmatch(line.partition("#")[0].rstrip())
         if rule is None:
-            lines = outside
+            into = [outside]
             if line.strip() and not line.startswith("#"):
                 outside.append(line)
             continue
         targets, needs = rule["targets"].split(), set(rule["needs"].partition(";")[0].split())
         first = first or next((each for each in targets if not each.startswith(".")), "")
-        lines = []
-        for target in targets:
-            known = rules.setdefault(target, (set(), []))
-            known[0].update(needs)
-            known[1].append(line)
-            rules[target] = (known[0], known[1])
-        lines = _Spread([rules[target][1] for target in targets])
+        into = []
+        for target in dict.fromkeys(targets):
+            known, recipe = rules.setdefault(target, (set(), []))
+            known.update(needs)
+            recipe.append(line)
+            into.append(recipe)
     asked = {each for each in rules if each in set(words)} or {first}
     wild = {each for each in rules if "%" in each or each.startswith((".", "$"))} - {".PHONY"}
     reached: set[str] = set()
@@ -137,15 +137,3 @@ def reached(text: str, words: Iterable[str]) -> list[str]:
             reached.add(target)
             waiting |= rules[target][0]
     return [*outside, *(line for target in sorted(reached) for line in rules[target][1])]
-
-
-class _Spread(list[str]):
-    """A line of a recipe belongs to every target of its rule."""
-
-    def __init__(self, recipes: Sequence[list[str]]) -> None:
-        super().__init__()
-        self._recipes = recipes
-
-    def append(self, line: str) -> None:
-        for recipe in self._recipes:
-            recipe.append(line)
