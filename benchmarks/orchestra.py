@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from musician import service
 from musician.protocol.claim import Claim
 from musician.protocol.messages.submissions import ReviewRequest
+from musician.protocol.rules.review import Verification, Verified
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.sqlite.store import SqliteStore
@@ -70,10 +71,10 @@ def claim_task(store: SqliteStore, task_id: str) -> None:
 def review(store: SqliteStore, task_id: str) -> int:
     """A verification stored, and the submission it stands for; the submission's message id."""
     claim = claim_of(task_id)
-    evidence = service.store_verification(
-        store, claim, checkpoint=1, covers_all=False, outcome="green", tree_id="0" * 40, result=_RESULT
+    verified = Verified(
+        checkpoint=1, covers_all=False, outcome=Verification.GREEN, tree_id="0" * 40, result=_RESULT
     )
-    return service.submit(store, claim, ReviewRequest.parse(SUBMISSION), verification_id=evidence)
+    return service.submit(store, claim, ReviewRequest.parse(SUBMISSION), verified=verified)
 
 
 def judge(store: SqliteStore, task_id: str) -> int:

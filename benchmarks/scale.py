@@ -19,6 +19,7 @@ from musician.__main__ import run_command
 from musician.plans.plan import parse_plan
 from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.submissions import Completion
+from musician.protocol.rules.review import Verification, Verified
 from musician.protocol.states import State
 from musician.reporting.timeline import happenings
 from musician.store.queries.plans import Plans
@@ -111,14 +112,14 @@ def _play(store: SqliteStore, task_id: str) -> None:
     claim = claim_of(task_id)
     service.ask(store, claim, "Which one?", Entry(kind=EntryKind.QUESTION, text="Which one?"))
     service.send(store, task_id, "The left one.")
-    evidence = service.store_verification(
-        store, claim, checkpoint=1, covers_all=True, outcome="green", tree_id="0" * 40, result="{}"
+    verified = Verified(
+        checkpoint=1, covers_all=True, outcome=Verification.GREEN, tree_id="0" * 40, result="{}"
     )
     service.submit(
         store,
         claim,
         Completion.parse(f"TASK COMPLETE (Smoothness: 1/9):\n{SUBMISSION.replace('1 of 2', '2 of 2')}"),
-        verification_id=evidence,
+        verified=verified,
     )
     service.judge(store, task_id, State.REVIEW_APPROVED, "Approved.")
     service.complete(store, claim, report_path="docs/r.md", report="done", notice="COMPLETED")

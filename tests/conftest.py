@@ -23,7 +23,7 @@ from musician.store.port import Store
 from musician.store.rows import TaskRow
 from musician.store.sqlite.store import SqliteStore
 from tests.needs import left_out, need
-from tests.said import farewell, submission
+from tests.said import evidence, farewell, submission
 from tests.said import report as report_of
 from tests.surroundings import Call, Result, settle
 
@@ -90,10 +90,6 @@ class Walk(Protocol):
     ) -> Claim | None: ...
 
 
-class Verified(Protocol):
-    def __call__(self, store: Store, claim: Claim, *, outcome: str = ...) -> int: ...
-
-
 class GrowOld(Protocol):
     def __call__(self, store: Store, task_id: str, seconds: int) -> None: ...
 
@@ -147,12 +143,6 @@ def store(open_store: Callable[[], Store]) -> Store:
 
 
 @pytest.fixture
-def verified() -> Verified:
-    """Store a verification; its id."""
-    return verify
-
-
-@pytest.fixture
 def walk() -> Walk:
     """Bring a task to a state along the service's own verbs, opening it if it is not there.
 
@@ -175,20 +165,13 @@ def grow_old() -> GrowOld:
     return age
 
 
-def verify(store: Store, claim: Claim, *, outcome: str = "green") -> int:
-    return service.store_verification(
-        store, claim, checkpoint=1, covers_all=True, outcome=outcome, tree_id="tree", result="{}"
-    )
-
-
 def walk_to(store: Store, task_id: str, state: State, *, session_id: str = "session-1") -> Claim | None:
     service.open_task(store, task_id, title=f"Task {task_id}", instruction_path=f"docs/tasks/{task_id}.md")
     if state is State.WATCHING:
         return None
     claim = service.claim(store, task_id, session_id, settings=Settings()).claim
     if state in {State.NEEDS_REVIEW, *VERDICTS, State.COMPLETE}:
-        verify(store, claim)
-        service.submit(store, claim, submission(MessageType.COMPLETION, "TASK COMPLETE"))
+        service.submit(store, claim, submission(MessageType.COMPLETION, "TASK COMPLETE"), verified=evidence())
     match state:
         case State.REVIEW_APPROVED | State.REVIEW_FAILED | State.FIX_PROPOSED:
             service.judge(store, task_id, state, "so be it")

@@ -7,6 +7,7 @@ from musician.protocol.messages.particulars import AgentsRemaining, Counted, Dev
 from musician.protocol.messages.stored import Report
 from musician.protocol.messages.submissions import Completion, ReviewRequest, Submission
 from musician.protocol.messages.types import ContextWarning, ErrorReport, HandoffNotice, Resumption
+from musician.protocol.rules.review import Verification, Verified
 
 SUBMISSIONS = frozenset({MessageType.REVIEW_REQUEST, MessageType.COMPLETION})
 """The owner asks for a judgement of its work (D14)."""
@@ -34,6 +35,10 @@ def submission(kind: MessageType = MessageType.REVIEW_REQUEST, summary: str = "t
     if kind is MessageType.COMPLETION:
         return Completion(report=None, **unknown)
     return ReviewRequest(reason="", **unknown)
+
+
+def evidence(outcome: str = "green") -> Verified:
+    return Verified(checkpoint=1, covers_all=True, outcome=Verification(outcome), tree_id="tree", result="{}")
 
 
 def report(kind: MessageType = MessageType.ERROR, error: str = "it broke") -> Report:

@@ -23,6 +23,7 @@ from musician.reporting.wording import say_change, say_entry
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
 from tests.reporting.played import NO, NONE, Play, T, entry, look_at, reporter, submitted
+from tests.said import evidence
 
 
 def told(store: Store, looks: Sequence[Standing]) -> list[Event]:
@@ -294,11 +295,8 @@ def test_what_cannot_be_read_is_told_as_it_is(play: Play) -> None:
 
 def test_a_submission_tells_what_its_tests_said_where_no_line_before_it_does(play: Play) -> None:
     play.claim("s1")
-    verification = service.store_verification(
-        play.store, play.owner, checkpoint=1, covers_all=True, outcome="green", tree_id="t", result="{}"
-    )
     message = submitted(1, 2)
-    service.submit(play.store, play.owner, message, verification_id=verification)
+    service.submit(play.store, play.owner, message, verified=evidence())
     play.look()
     assert told(play.store, play.looks)[-1].text == (
         "submitted for review (checkpoint 1 of 2): All passing (4 tests), smoothness 2 of 9"

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from musician.protocol.musician.program import CheckpointItem
 from musician.protocol.rules.review import Verification
 from musician.protocol.states import State
 from musician.runtime.checkpoint import Found
@@ -62,7 +63,13 @@ def test_what_fails_comes_first_also_where_nothing_was_run_again() -> None:
     result = VerificationResult(
         passed=False, commands=(ran,), tree_id="t", full=True, checkpoint=1, note=ran.why
     )
-    found = Found(verification_id=1, result=result, outcome=Verification.RED, is_old=True)
+    found = Found(
+        check=CheckpointItem(item="checkpoint 1", number=1, of=1, title="", commands=(), rework=()),
+        result=result,
+        outcome=Verification.RED,
+        known_entry_id=0,
+        is_old=True,
+    )
     first, *others = found.failing.splitlines()
     assert first == "exit code 2 from `make test`"
     assert "nothing was run again" in others[-1]

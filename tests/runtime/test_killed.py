@@ -105,7 +105,7 @@ MUSICIANS_MOMENTS = {
     "after the claim, before anything is recorded": ("after:musician.service:claim", 1),
     "between a step's commit and the journal": ("after:musician.runtime.tasktree:commit_step", 1),
     "between a rework's commit and the journal": ("after:musician.runtime.tasktree:commit_step", 2),
-    "after the verification, before it is stored": ("before:musician.service:store_verification", 1),
+    "after the verification, before it is stored": ("before:musician.service:submit", 1),
     "while its submission waits": ("after:musician.service:submit", 1),
     "after the approval, before it is complete": ("before:musician.service:complete", 1),
 }

@@ -1,7 +1,7 @@
 """Locking, amending and adding: what is stored, and that a kill in between loses nothing (DESIGN 7, D4)."""
 
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -32,7 +32,7 @@ from musician.store.port import Store
 from musician.store.queries.work import Work
 from musician.trees.root import Root, exclude_private, find_root
 from tests.conftest import every_task
-from tests.said import submission
+from tests.said import evidence, submission
 
 SETTINGS = from_mapping({"limits": {"error_retries": 7}})
 TASK = "### {id}: {title}\n#### Step 1: Do\n```bash run\n{script}\n```\n"
@@ -213,11 +213,12 @@ def test_a_plan_that_was_amended_after_it_was_read_is_not_conducted(place: Place
     assert service.task_row(place.store, "task-01").state is State.WATCHING
 
 
-def test_a_task_that_is_complete_is_changed_too_late(place: Place, verified: Callable[..., int]) -> None:
+def test_a_task_that_is_complete_is_changed_too_late(place: Place) -> None:
     place.lock(plan_text(task(1), task(2)))
     claim = service.claim(place.store, "task-01", "s1", settings=SETTINGS).claim
-    verified(place.store, claim)
-    service.submit(place.store, claim, submission(MessageType.COMPLETION, "TASK COMPLETE"))
+    service.submit(
+        place.store, claim, submission(MessageType.COMPLETION, "TASK COMPLETE"), verified=evidence()
+    )
     service.judge(place.store, "task-01", State.REVIEW_APPROVED, "good")
     service.complete(place.store, claim, report_path="r.md", report="done", notice="COMPLETE")
     path = place.write(plan_text(task(1, script="false"), task(2, script="false")))

@@ -17,7 +17,7 @@ from musician.protocol.states import State
 from musician.runtime.musician.watching import Watcher
 from musician.store.sqlite.store import SqliteStore
 from musician.testing.waiting import HANG_S
-from tests.said import submission
+from tests.said import evidence, submission
 
 TASK = "task-01"
 
@@ -38,20 +38,11 @@ class Scene:
         self.claim: Claim = service.claim(self.own, TASK, "session-1", settings=Settings()).claim
 
     def submit(self) -> int:
-        evidence = service.store_verification(
-            self.own,
-            self.claim,
-            checkpoint=1,
-            covers_all=False,
-            outcome="green",
-            tree_id="0" * 40,
-            result="{}",
-        )
         return service.submit(
             self.own,
             self.claim,
             submission(MessageType.REVIEW_REQUEST, "Checkpoint: 1 of 1"),
-            verification_id=evidence,
+            verified=evidence(),
         )
 
     def approve(self) -> int:

@@ -24,6 +24,7 @@ from musician.protocol.rules.deviations import parse_severity
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from tests.said import evidence
 
 HERE = Path(__file__).parent / "engine"
 SCRIPTS = sorted(HERE.glob("*.txt"))
@@ -147,7 +148,7 @@ def _started(rest: str, message_id: int) -> i.Started:
 def _verified(outcome: Verification, tests: str) -> i.VerificationEnded:
     said = tests or "all passing"
     return i.VerificationEnded(
-        outcome=outcome, verification_id=1, tests=said, failing=said, files_modified=1, key_outputs=()
+        outcome=outcome, verified=evidence(), tests=said, failing=said, files_modified=1, key_outputs=()
     )
 
 

@@ -6,13 +6,15 @@ from contextlib import AbstractContextManager
 from musician import service
 from musician.protocol.claim import Claim
 from musician.protocol.messages.kinds import MessageType
+from musician.protocol.rules.review import Verified
 from musician.protocol.states import State
 from musician.store.port import Store
 from musician.store.queries.history import History
 from tests.conftest import Walk
-from tests.said import farewell, submission
+from tests.said import evidence, farewell, submission
 from tests.said import report as report_of
 
+GREEN = evidence()
 Untouched = Callable[[], AbstractContextManager[None]]
 
 
@@ -22,8 +24,14 @@ def at(walk: Walk, store: Store, state: State, *, session_id: str = "a") -> Clai
     return claim
 
 
-def submit(store: Store, claim: Claim, kind: MessageType = MessageType.REVIEW_REQUEST) -> int:
-    return service.submit(store, claim, submission(kind, "REVIEW REQUEST"))
+def submit(
+    store: Store,
+    claim: Claim,
+    kind: MessageType = MessageType.REVIEW_REQUEST,
+    *,
+    verified: Verified = GREEN,
+) -> int:
+    return service.submit(store, claim, submission(kind, "REVIEW REQUEST"), verified=verified)
 
 
 def report(store: Store, claim: Claim, kind: MessageType = MessageType.ERROR) -> int:

@@ -28,9 +28,9 @@ from musician.store.port import Store
 from musician.store.queries.tasks import Tasks
 from musician.store.queries.work import Work
 from musician.store.sqlite.store import SqliteStore
-from tests.conftest import Verified, Walk
+from tests.conftest import Walk
+from tests.said import evidence, submission
 from tests.said import report as report_of
-from tests.said import submission
 
 SETTINGS = Settings()
 Untouched = Callable[[], AbstractContextManager[None]]
@@ -120,16 +120,15 @@ def test_where_nothing_waits_there_is_nothing_to_judge(
         assert refused.value.exit_code == 4
 
 
-def test_a_verdict_on_an_older_submission_is_stale(
-    store: Store, walk: Walk, verified: Verified, untouched: Untouched
-) -> None:
+def test_a_verdict_on_an_older_submission_is_stale(store: Store, walk: Walk, untouched: Untouched) -> None:
     """D7."""
     claim = walk(store, "task-01", State.NEEDS_REVIEW)
     assert claim is not None
     first = service.task_view(store, "task-01").submissions[-1].message_id
     service.judge(store, "task-01", State.REVIEW_FAILED, "not yet", submission_id=first)
-    verified(store, claim)
-    second = service.submit(store, claim, submission(MessageType.REVIEW_REQUEST, "again"))
+    second = service.submit(
+        store, claim, submission(MessageType.REVIEW_REQUEST, "again"), verified=evidence()
+    )
     with untouched(), pytest.raises(StaleVerdict) as stale:
         service.judge(store, "task-01", State.REVIEW_APPROVED, "fine", submission_id=first)
     assert (stale.value.judged, stale.value.latest, stale.value.exit_code) == (first, second, 4)
@@ -171,7 +170,7 @@ def test_only_verdicts_are_verdicts(store: Store, walk: Walk, untouched: Untouch
         service.judge(store, "task-01", state, "x")
 
 
-def test_each_deviation_is_ruled_once(store: Store, walk: Walk, verified: Verified) -> None:
+def test_each_deviation_is_ruled_once(store: Store, walk: Walk) -> None:
     """D17."""
     claim = walk(store, "task-01", State.WORKING)
     assert claim is not None
@@ -179,8 +178,7 @@ def test_each_deviation_is_ruled_once(store: Store, walk: Walk, verified: Verifi
     deviation = service.journal_of(store, "task-01")[0].id
     rulings = []
     for verdict in (State.REVIEW_FAILED, State.REVIEW_APPROVED):
-        verified(store, claim)
-        service.submit(store, claim, submission(MessageType.REVIEW_REQUEST, "x"))
+        service.submit(store, claim, submission(MessageType.REVIEW_REQUEST, "x"), verified=evidence())
         rulings.append(service.judge(store, "task-01", verdict, "x", rules=(deviation,)))
     assert service.journal_of(store, "task-01")[0].ruled_by == rulings[0]
     assert Standing(service.task_view(store, "task-01")).progress.deviations[0].ruled

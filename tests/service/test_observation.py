@@ -22,8 +22,8 @@ from musician.store.port import Store
 from musician.store.queries.history import History
 from musician.store.queries.tasks import Tasks
 from musician.store.sqlite.store import SqliteStore
-from tests.conftest import Verified, Walk
-from tests.said import submission
+from tests.conftest import Walk
+from tests.said import evidence, submission
 
 
 def test_siblings_are_the_other_tasks(store: Store, walk: Walk) -> None:
@@ -122,14 +122,11 @@ def test_what_waits_for_a_person_is_recorded_once(store: Store, walk: Walk) -> N
     assert service.open_asks(store) == ()
 
 
-def test_a_watcher_sees_its_verdict_with_the_progress_it_rules(
-    store: Store, walk: Walk, verified: Verified
-) -> None:
+def test_a_watcher_sees_its_verdict_with_the_progress_it_rules(store: Store, walk: Walk) -> None:
     claim = walk(store, "task-01", State.WORKING, session_id="a")
     assert claim is not None
     service.record(store, claim, Entry(kind=EntryKind.COMPLETED, item="step 1"))
-    verified(store, claim)
-    submitted = service.submit(store, claim, submission(MessageType.REVIEW_REQUEST, "x"))
+    submitted = service.submit(store, claim, submission(MessageType.REVIEW_REQUEST, "x"), verified=evidence())
     waiting = service.observe(store, claim, awaiting_id=submitted)
     assert (waiting.owns, waiting.state, waiting.verdict) == (True, State.NEEDS_REVIEW, None)
     assert waiting.conductor_age_s is None

@@ -14,7 +14,7 @@ from musician.store.bell import Bell
 from musician.store.port import Store
 from musician.store.queries.work import Work
 from musician.store.sqlite.store import SqliteStore
-from tests.conftest import Verified, Walk
+from tests.conftest import Walk
 from tests.said import submission
 from tests.service.owning import Untouched, at, finish, leave, state_of, submit
 
@@ -69,7 +69,7 @@ def test_an_approved_completion_completes_the_task(store: Store, walk: Walk, res
 
 
 def test_nothing_completes_without_an_approved_completion(
-    store: Store, walk: Walk, verified: Verified, untouched: Untouched
+    store: Store, walk: Walk, untouched: Untouched
 ) -> None:
     claim = at(walk, store, State.WORKING)
     with untouched(), pytest.raises(EvidenceMissing, match="no approved completion"):
@@ -79,7 +79,6 @@ def test_nothing_completes_without_an_approved_completion(
         (MessageType.COMPLETION, State.FIX_PROPOSED),
         (MessageType.REVIEW_REQUEST, State.REVIEW_APPROVED),
     ):
-        verified(store, claim)
         submit(store, claim, kind)
         service.judge(store, "task-01", verdict, "so be it")
         service.resume(store, claim)
@@ -87,11 +86,8 @@ def test_nothing_completes_without_an_approved_completion(
             finish(store, claim)
 
 
-def test_a_later_submission_takes_an_approval_away(
-    store: Store, walk: Walk, verified: Verified, untouched: Untouched
-) -> None:
+def test_a_later_submission_takes_an_approval_away(store: Store, walk: Walk, untouched: Untouched) -> None:
     claim = at(walk, store, State.REVIEW_APPROVED)
-    verified(store, claim)
     submit(store, claim)
     service.judge(store, "task-01", State.REVIEW_APPROVED, "good")
     with untouched(), pytest.raises(EvidenceMissing):

@@ -16,7 +16,7 @@ from musician.store.bell import Bell
 from musician.store.port import Store
 from musician.store.queries.plans import Plans
 from tests.conftest import Walk, every_task
-from tests.said import submission
+from tests.said import evidence, submission
 
 Untouched = Callable[[], AbstractContextManager[None]]
 
@@ -161,10 +161,7 @@ def test_unchanged_instructions_are_not_sent_again(store: Store) -> None:
 def test_a_complete_task_keeps_its_instructions_and_takes_its_new_place(store: Store, walk: Walk) -> None:
     lock(store, plan((task("task-01"),)))
     claim = service.claim(store, "task-01", "a", settings=Settings()).claim
-    service.store_verification(
-        store, claim, checkpoint=1, covers_all=True, outcome="green", tree_id="t", result="{}"
-    )
-    service.submit(store, claim, submission(MessageType.COMPLETION, "x"))
+    service.submit(store, claim, submission(MessageType.COMPLETION, "x"), verified=evidence())
     service.judge(store, "task-01", State.REVIEW_APPROVED, "x")
     service.complete(store, claim, report_path="p", report="r", notice="n")
     amend(store, plan((task("task-02"),), (task("task-01"),), text="new"), suffix=".new")

@@ -25,7 +25,7 @@ from musician.service.proposals import KeptProposal
 from musician.service.similarity import alike_among
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
-from tests.said import submission
+from tests.said import evidence, submission
 
 Walk = Callable[..., Claim | None]
 FOLDER = "docs/implementation/proposals"
@@ -228,9 +228,7 @@ def test_an_unknown_proposal_is_unknown(store: Store) -> None:
             call()
 
 
-def test_a_submission_names_what_was_proposed_since_the_one_before(
-    store: Store, walk: Walk, verified: Callable[..., int]
-) -> None:
+def test_a_submission_names_what_was_proposed_since_the_one_before(store: Store, walk: Walk) -> None:
     """Sources "Review Request", field Proposal; by message ids, not by seconds."""
     claim = working(store, walk)
     first = propose(store, claim, draft("first"))
@@ -238,8 +236,12 @@ def test_a_submission_names_what_was_proposed_since_the_one_before(
     propose(store, working(store, walk, "task-010"), draft("of another task"))
     assert paths(store) == (first.row.path, second.row.path)
     assert paths(store, "task-02") == ()
-    verified(store, claim)
-    service.submit(store, claim, submission(MessageType.REVIEW_REQUEST, "REVIEW REQUEST (Smoothness: 1/9):"))
+    service.submit(
+        store,
+        claim,
+        submission(MessageType.REVIEW_REQUEST, "REVIEW REQUEST (Smoothness: 1/9):"),
+        verified=evidence(),
+    )
     assert paths(store) == ()
     during = propose(store, claim, draft("while it waits"))
     service.judge(store, "task-01", State.REVIEW_APPROVED, "go on")

@@ -25,9 +25,10 @@ from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.protocol.values import replace
 from musician.store.queries.history import History
 from musician.store.sqlite.store import SqliteStore
-from tests.said import farewell, submission
+from tests.said import evidence, farewell, submission
 from tests.said import report as report_of
 
 TASK = "task-01"
@@ -57,6 +58,7 @@ class OneTask(RuleBasedStateMachine):
         self.store = SqliteStore.create(Path(self.folder.name) / "comms.db")
         service.open_task(self.store, TASK, title="t", instruction_path="a.md")
         self.claims: list[Claim] = []
+        self.known_entry_id = 0
         self.waiting_with: int | None = None
         self.older_submissions: list[int] = []
         self.model: dict[str, object] = {
@@ -65,7 +67,7 @@ class OneTask(RuleBasedStateMachine):
             "epoch": 0,
             "fenced": False,
             "stale": False,
-            "evidence": None,  # the epoch it was found under, while it is fresh and unused
+            "is_fresh": True,  # whether no work was done since what was looked at last
             "submission": None,  # the latest one's kind
             "approved": False,  # whether that one is
             "sessions": 0,
@@ -157,49 +159,34 @@ class OneTask(RuleBasedStateMachine):
         entry = Entry(kind=EntryKind.COMPLETED if works else EntryKind.NOTE, item="step 1")
         done = self.by_owner(claim, lambda: service.record(self.store, claim, entry), possible=True)
         if done and works:
-            self.model["evidence"] = None
+            self.model["is_fresh"] = False
+
+    @rule()
+    def begin_to_verify(self) -> None:
+        journal = service.journal_of(self.store, TASK)
+        self.known_entry_id = journal[-1].id if journal else 0
+        self.model["is_fresh"] = True
 
     @precondition(lambda self: self.claims)
-    @rule(data=st.data(), green=st.booleans())
-    def verify(self, data: st.DataObject, green: bool) -> None:
-        self.verify_with(self.some_claim(data), green=green)
+    @rule(data=st.data(), kind=KINDS, green=st.booleans())
+    def submit(self, data: st.DataObject, kind: MessageType, green: bool) -> None:
+        self.submit_with(self.some_claim(data), kind, green=green)
 
-    def verify_with(self, claim: Claim, *, green: bool) -> None:
-        done = self.by_owner(
-            claim,
-            lambda: service.store_verification(
-                self.store,
-                claim,
-                checkpoint=1,
-                covers_all=True,
-                outcome="green" if green else "red",
-                tree_id="t",
-                result="{}",
-            ),
-            possible=True,
-        )
-        if done:
-            self.model["evidence"] = claim.epoch if green else None
-
-    @precondition(lambda self: self.claims)
-    @rule(data=st.data(), kind=KINDS)
-    def submit(self, data: st.DataObject, kind: MessageType) -> None:
-        self.submit_with(self.some_claim(data), kind)
-
-    def submit_with(self, claim: Claim, kind: MessageType) -> None:
+    def submit_with(self, claim: Claim, kind: MessageType, *, green: bool) -> None:
         legal = self.state in VERDICTS | {"working"}
-        proven = self.model["evidence"] == claim.epoch
+        proven = green and self.model["is_fresh"] is True
+        verified = replace(evidence("green" if green else "red"), known_entry_id=self.known_entry_id)
         sent: list[int] = []
         done = self.by_owner(
             claim,
-            lambda: sent.append(service.submit(self.store, claim, submission(kind, "x"))),
+            lambda: sent.append(service.submit(self.store, claim, submission(kind, "x"), verified=verified)),
             possible=legal and proven,
             refusal=EvidenceMissing if legal else IllegalEvent,
         )
         if done:
             self.older_submissions.append(sent[0])
             self.waiting_with = sent[0]
-            self.model.update(state="needs_review", evidence=None, submission=kind, approved=False)
+            self.model.update(state="needs_review", submission=kind, approved=False)
 
     @precondition(lambda self: self.claims)
     @rule(data=st.data(), kind=REPORTS)
@@ -274,8 +261,8 @@ class OneTask(RuleBasedStateMachine):
         elif self.model["submission"] == MessageType.COMPLETION and self.model["approved"]:
             self.complete_with(newest)
         else:
-            self.verify_with(newest, green=True)
-            self.submit_with(newest, kind)
+            self.begin_to_verify()
+            self.submit_with(newest, kind, green=True)
 
     # The conductor, and time.
 

@@ -16,7 +16,7 @@ from musician.protocol.states import State
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
 from tests.conftest import Walk
-from tests.said import farewell, resumption, submission
+from tests.said import evidence, farewell, resumption, submission
 from tests.said import report as report_of
 
 Untouched = Callable[[], AbstractContextManager[None]]
@@ -27,14 +27,14 @@ VERBS: dict[str, Verb] = {
     "record": lambda store, claim: service.record(
         store, claim, Entry(kind=EntryKind.NOTE, text="still here")
     ),
-    "verification": lambda store, claim: service.store_verification(
-        store, claim, checkpoint=1, covers_all=True, outcome="green", tree_id="t", result="{}"
-    ),
+    "verification": lambda store, claim: service.record(store, claim, verified=evidence()),
     "process": lambda store, claim: service.record_process(
         store, claim, "agent", ProcessIdentity(pid=1, pgid=1, started_at_s=1, boot_id="b", host="h")
     ),
     "describe": lambda store, claim: service.describe_session(store, claim, agent="shell"),
-    "submit": lambda store, claim: service.submit(store, claim, submission(MessageType.COMPLETION, "mine")),
+    "submit": lambda store, claim: service.submit(
+        store, claim, submission(MessageType.COMPLETION, "mine"), verified=evidence()
+    ),
     "report": lambda store, claim: service.report(
         store, claim, report_of(MessageType.ERROR, "mine"), last_error="x"
     ),

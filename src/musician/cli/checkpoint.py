@@ -50,7 +50,6 @@ def checkpoint(
         "checkpoint": found.result.checkpoint,
         "outcome": found.outcome,
         "tests": found.result.tests_line(),
-        "verification_id": found.verification_id,
         "message_id": message_id,
         "state": "needs_review",
     }

@@ -1,4 +1,4 @@
-"""Running a checkpoint's verification and storing what it found: the only way evidence comes about (D16)."""
+"""Running a checkpoint's verification: the only way evidence comes about (D16)."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -12,7 +12,7 @@ from musician.protocol.claim import Claim
 from musician.protocol.journal import JUDGED_BY_PERSON, EntryKind
 from musician.protocol.musician.inputs import VerificationEnded
 from musician.protocol.musician.program import CheckpointItem
-from musician.protocol.rules.review import Verification
+from musician.protocol.rules.review import Verification, Verified
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
 from musician.runtime.baselines import Baselines
@@ -27,11 +27,14 @@ from musician.verification.result import VerificationResult
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A stored verification; ``is_old``: nothing has changed since it was made, and nothing was run again (D29)."""
+    """A verification, to be stored with what follows from it. ``is_old``: nothing has changed since it was made and
+    stored, and nothing was run again (D29).
+    """
 
-    verification_id: int
+    check: CheckpointItem
     result: VerificationResult
     outcome: Verification
+    known_entry_id: int
     is_old: bool = False
 
     @property
@@ -44,11 +47,22 @@ class Found:
         """All that holds it back, "" if nothing does."""
         return self.result.to_mend() + (_UNCHANGED if self.is_old else "")  # what fails comes first
 
+    @property
+    def verified(self) -> Verified:
+        return Verified(
+            checkpoint=self.check.number,
+            covers_all=self.check.final,
+            outcome=self.outcome,
+            tree_id=self.result.tree_id,
+            result=self.result.to_json(),
+            known_entry_id=self.known_entry_id,
+        )
+
     def ended(self, changes: Sequence[tuple[str, str]]) -> VerificationEnded:
         """As the engine is told of it; ``changes`` is what the task has changed so far."""
         return VerificationEnded(
             outcome=self.outcome,
-            verification_id=self.verification_id,
+            verified=None if self.is_old else self.verified,
             tests=self.tests,
             failing=self.failing,
             files_modified=len(changes),
@@ -80,16 +94,16 @@ async def run_checkpoint(
     baselines: Baselines | None = None,
     verify: Verify,
 ) -> Found:
-    """Verify ``check`` in ``tree`` and store the result as this claim's evidence.
+    """Verify ``check`` in ``tree``.
 
     ``start`` is the commit the task began at; ``baselines`` say what failed there.
     What subagents told since the last checkpoint is held against it (D19).
     """
     view = await anyio.to_thread.run_sync(partial(service.task_view, store, claim.task_id))
     now = await anyio.to_thread.run_sync(tree_id)
-    known = _red_as_before(view, check, now)
-    if known is not None:
-        return known
+    before = _red_as_before(view, check, now)
+    if before is not None:
+        return before
     result = await verify(
         check.commands,
         tree=tree,
@@ -106,18 +120,8 @@ async def run_checkpoint(
         may_pass_before=check.may_pass_before,
         before=None if baselines is None or start is None else baselines.at(start),
     )
-    outcome = outcome_of(result)
-    keep = partial(
-        service.store_verification,
-        store,
-        claim,
-        checkpoint=check.number,
-        covers_all=check.final,
-        outcome=outcome,
-        tree_id=result.tree_id,
-        result=result.to_json(),
-    )
-    return Found(verification_id=await anyio.to_thread.run_sync(keep), result=result, outcome=outcome)
+    known = view.journal[-1].id if view.journal else 0
+    return Found(check=check, result=result, outcome=outcome_of(result), known_entry_id=known)
 
 
 def _red_as_before(view: service.TaskView, check: CheckpointItem, tree_id: str) -> Found | None:
@@ -134,7 +138,13 @@ def _red_as_before(view: service.TaskView, check: CheckpointItem, tree_id: str) 
         result = VerificationResult.from_json(last.result)
     except ValueError:
         return None
-    return Found(verification_id=last.id, result=result, outcome=Verification.RED, is_old=True)
+    return Found(
+        check=check,
+        result=result,
+        outcome=Verification.RED,
+        known_entry_id=last.journal_id,
+        is_old=True,
+    )
 
 
 def _claims_in(journal: Iterable[JournalRow]) -> dict[str, str]:

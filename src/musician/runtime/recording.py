@@ -33,8 +33,8 @@ class Recorder:
     def store_record(self, record: r.Record) -> int | None:
         """Store one record; the message id if its verdict, or a question's answer, is now awaited."""
         match record:
-            case r.Write(entries=entries):
-                service.record(self.store, self.claim, *entries)
+            case r.Write(entries=entries, verified=verified):
+                service.record(self.store, self.claim, *entries, verified=verified)
             case r.Submit():
                 return self._submit(record)
             case r.ReportProblem():
@@ -69,7 +69,7 @@ class Recorder:
             self.store,
             self.claim,
             message,
-            verification_id=record.verification_id,
+            verified=record.verified,
             entries=record.entries,
             commit_id=self.tree.tip(),
             tree_id=self.tree.tree_id(),

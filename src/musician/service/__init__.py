@@ -102,8 +102,7 @@ else:
             ),
             "work": (
                 "Beginning as_entry begin_piece beginning_of context_of describe_session journal_of "
-                "measure_context open_rows record record_process "
-                "store_verification"
+                "measure_context open_rows record record_process"
             ),
         },
     )

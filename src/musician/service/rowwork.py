@@ -3,10 +3,11 @@
 from typing import TYPE_CHECKING
 
 from musician.protocol.claim import Claim
-from musician.protocol.errors import BadId, ClaimLost, DatabaseUnusable, UnknownTask
+from musician.protocol.errors import BadId, ClaimLost, DatabaseUnusable, EvidenceMissing, UnknownTask
 from musician.protocol.journal import Entry
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR, is_reserved
+from musician.protocol.rules.review import Verified
 from musician.protocol.transitions import Actor, Event, Transition, find
 from musician.store.port import Tx
 from musician.store.queries.history import History
@@ -132,6 +133,28 @@ def write_entries(tx: Tx, claim: Claim, entries: tuple[Entry, ...]) -> None:
                 claim_epoch=claim.epoch,
                 context_pct=entry.context_pct,
             )
+
+
+def keep_verified(tx: Tx, claim: Claim, verified: Verified, *, submission_id: int | None = None) -> None:
+    """Keep what the program found, and whose evidence it is (D7); :class:`EvidenceMissing` if it is stale."""
+    kept = tx.run(
+        Work.store_verification,
+        task_id=claim.task_id,
+        claim_epoch=claim.epoch,
+        checkpoint=verified.checkpoint,
+        covers_all=verified.covers_all,
+        outcome=verified.outcome,
+        tree_id=verified.tree_id,
+        result=verified.result,
+        submission_id=submission_id,
+        known_entry_id=verified.known_entry_id,
+    )
+    if not kept:
+        raise EvidenceMissing(
+            task_id=claim.task_id,
+            missing="work was done after the verification began",
+            remedy="run the verification again (`musician checkpoint` does both)",
+        )
 
 
 def latest_change(tx: Tx, task_id: str) -> HistoryRow | None:

@@ -7,12 +7,14 @@ from musician.protocol.errors import EvidenceMissing
 from musician.protocol.journal import Entry
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
+from musician.protocol.rules.review import Verification, Verified
 from musician.protocol.states import VERDICTS, State
 from musician.protocol.transitions import Actor, Event, find
 from musician.service.documents import keep_text
 from musician.service.rowwork import (
     beat_in,
     changed_one,
+    keep_verified,
     load_owned,
     move_owned,
     named,
@@ -23,7 +25,7 @@ from musician.service.rowwork import (
 from musician.store.port import Store, Tx
 from musician.store.queries.tasks import Tasks
 from musician.store.queries.work import Work
-from musician.store.rows import TaskRow, VerificationRow
+from musician.store.rows import TaskRow
 
 if TYPE_CHECKING:
     from musician.protocol.messages.stored import Report
@@ -36,7 +38,7 @@ def submit(
     claim: Claim,
     message: "Submission",
     *,
-    verification_id: int | None = None,
+    verified: Verified,
     entries: tuple[Entry, ...] = (),
     commit_id: str | None = None,
     tree_id: str | None = None,
@@ -44,20 +46,23 @@ def submit(
 ) -> int:
     """Go to the conductor with a checkpoint's or the task's work; the submission's message id.
 
-    Needs fresh evidence: a verification of this claim, the latest of the task, with no work after it, and not
-    red; :class:`EvidenceMissing` otherwise. Attached to this one submission (D7). After a verdict the history
-    shows both steps, back to work and in again. ``commit_id`` (None where the tree is not the task's alone),
-    ``tree_id`` and ``changed_files`` are what it stands for: an approval covers no more (D28).
+    What was verified is stored with it, and is evidence of this one submission (D7): :class:`EvidenceMissing` if it is
+    red. After a verdict the history shows both steps, back to work and in again. ``commit_id`` (None where the tree is
+    not the task's alone), ``tree_id`` and ``changed_files`` are what it stands for: an approval covers no more (D28).
     """
     with store.write() as tx:
         row = load_owned(tx, claim)
         find(row.state, Event.SUBMIT, task_id=row.task_id, actor=Actor.OWNER)
-        evidence = _evidence(tx, claim, verification_id)
+        if verified.outcome is Verification.RED:
+            raise EvidenceMissing(
+                task_id=claim.task_id,
+                missing="what was verified is red",
+                remedy="mend it, and verify it again (`musician checkpoint` does both)",
+            )
         row = _back_to_work(tx, row, claim)
         write_entries(tx, claim, entries)
         message_id = say_fields(tx, claim.task_id, claim.session_id, message)
-        move_owned(tx, row, claim, Event.SUBMIT)
-        tx.run(Work.attach_verification, id=evidence.id, submission_id=message_id)
+        keep_verified(tx, claim, verified, submission_id=message_id)
         if tree_id is not None and changed_files is not None:
             tx.run(
                 Work.cover,
@@ -67,6 +72,7 @@ def submit(
                 tree_id=tree_id,
                 changed_files=changed_files,
             )
+        move_owned(tx, row, claim, Event.SUBMIT)
         return message_id
 
 
@@ -130,36 +136,6 @@ def _back_to_work(tx: Tx, row: TaskRow, claim: Claim) -> TaskRow:
         return row
     move_owned(tx, row, claim, Event.RESUME)
     return load_owned(tx, claim)
-
-
-def _evidence(tx: Tx, claim: Claim, verification_id: int | None) -> VerificationRow:
-    evidence = tx.one(Work.latest_verification, task_id=claim.task_id)
-    problem = _problem_with(tx, claim, evidence, verification_id)
-    if evidence is None or problem is not None:
-        raise EvidenceMissing(
-            task_id=claim.task_id,
-            missing=problem or "nothing was verified",
-            remedy="run the verification (`musician checkpoint` does both)",
-        )
-    return evidence
-
-
-def _problem_with(
-    tx: Tx, claim: Claim, evidence: VerificationRow | None, verification_id: int | None
-) -> str | None:
-    if evidence is None:
-        return "nothing was verified"
-    if evidence.claim_epoch != claim.epoch:
-        return "the latest verification is of an earlier session"
-    if verification_id is not None and evidence.id != verification_id:
-        return "a later verification exists"
-    if evidence.submission_id is not None:
-        return "the latest verification belongs to an earlier submission"
-    if tx.one(Work.work_after, task_id=claim.task_id, journal_id=evidence.journal_id) is not None:
-        return "work was done after the latest verification"
-    if evidence.outcome == "red":
-        return "the latest verification is red"
-    return None
 
 
 def _move_to_error(tx: Tx, row: TaskRow, claim: Claim, last_error: str, *, is_retry: bool) -> None:

@@ -6,18 +6,24 @@ from musician.processes.identity import ProcessIdentity
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, EntryKind, deviation_in
 from musician.protocol.rules.deviations import Severity
+from musician.protocol.rules.review import Verified
 from musician.protocol.values import dataclass
-from musician.service.rowwork import beat_in, load_owned, load_task, write_entries
+from musician.service.rowwork import beat_in, keep_verified, load_owned, load_task, write_entries
 from musician.store.port import Store
 from musician.store.queries.sessions import Sessions
 from musician.store.queries.work import Work
 from musician.store.rows import JournalRow
 
 
-def record(store: Store, claim: Claim, *entries: Entry) -> None:
-    """Append to the journal and refresh the heartbeat, at step boundaries above all (D10)."""
+def record(store: Store, claim: Claim, *entries: Entry, verified: Verified | None = None) -> None:
+    """Append to the journal and refresh the heartbeat, at step boundaries above all (D10).
+
+    ``verified`` is what was found, and led to no submission.
+    """
     with store.write() as tx:
         beat_in(tx, claim)
+        if verified is not None:
+            keep_verified(tx, claim, verified)
         write_entries(tx, claim, entries)
 
 
@@ -57,24 +63,6 @@ def measure_context(store: Store, claim: Claim, context_pct: float) -> None:
         beat_in(tx, claim)
         tx.run(
             Sessions.measure_context, task_id=claim.task_id, claim_epoch=claim.epoch, context_pct=context_pct
-        )
-
-
-def store_verification(
-    store: Store, claim: Claim, *, checkpoint: int, covers_all: bool, outcome: str, tree_id: str, result: str
-) -> int:
-    """Keep what the program found; the id names it as evidence. ``outcome``: green, red, flaky or cannot_run (D16)."""
-    with store.write() as tx:
-        beat_in(tx, claim)
-        return tx.insert(
-            Work.store_verification,
-            task_id=claim.task_id,
-            claim_epoch=claim.epoch,
-            checkpoint=checkpoint,
-            covers_all=covers_all,
-            outcome=outcome,
-            tree_id=tree_id,
-            result=result,
         )
 
 

@@ -11,6 +11,7 @@ from musician.protocol.musician.state import MusicianState
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from tests.said import evidence
 
 R = TypeVar("R")
 
@@ -81,7 +82,7 @@ class Story:
     def verified(self, outcome: Verification = Verification.GREEN) -> "Story":
         found = i.VerificationEnded(
             outcome=outcome,
-            verification_id=7,
+            verified=evidence(),
             tests="3 passed",
             failing="test_x fails",
             files_modified=2,

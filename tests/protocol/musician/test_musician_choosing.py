@@ -17,6 +17,7 @@ from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from tests.protocol.musician.story import check, play
+from tests.said import evidence
 
 PROGRAM = Program(
     task_id="task-01",
@@ -200,7 +201,7 @@ def test_the_next_checkpoint_is_verified_and_submitted() -> None:
     assert ready.acts == (r.Verify(check=check(1)),)
     green = i.VerificationEnded(
         outcome=Verification.GREEN,
-        verification_id=7,
+        verified=evidence(),
         tests="3 passed",
         failing="",
         files_modified=2,

@@ -16,6 +16,7 @@ from musician.protocol.rules.deviations import Severity
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import VERDICTS, State
+from tests.said import evidence
 
 STEP = Play(item="step 1", title="", prose="", scripts=(), step=1)
 CHECK = CheckpointItem(item="checkpoint 1", number=1, of=1, title="", commands=(), rework=(), final=True)
@@ -71,7 +72,7 @@ TAKEN: list[tuple[i.Input, list[str]]] = [
         (
             i.VerificationEnded(
                 outcome=outcome,
-                verification_id=1,
+                verified=evidence(),
                 tests="",
                 failing="",
                 files_modified=0,

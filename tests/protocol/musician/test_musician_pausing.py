@@ -13,6 +13,7 @@ from musician.protocol.musician.state import Mode, MusicianState
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from tests.said import evidence
 
 R = TypeVar("R")
 CHECK = CheckpointItem(
@@ -51,7 +52,7 @@ class Story:
         return self.tell(
             i.VerificationEnded(
                 outcome=Verification.GREEN,
-                verification_id=7,
+                verified=evidence(),
                 tests="3 passed",
                 failing="",
                 files_modified=2,

@@ -12,6 +12,7 @@ from musician.protocol.musician.state import Mode
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.states import State
 from tests.protocol.musician.story import PROGRAM, Story, submitted
+from tests.said import evidence
 
 
 def test_a_task_is_played_in_document_order_to_its_approved_completion() -> None:
@@ -26,7 +27,7 @@ def test_a_task_is_played_in_document_order_to_its_approved_completion() -> None
     submit = story.verified().only(r.Submit)
     assert isinstance(submit.message, ReviewRequest)
     assert submit.message.checkpoint is not None
-    assert submit.verification_id == 7
+    assert submit.verified == evidence()
     assert story.kinds() == [EntryKind.VERIFIED, EntryKind.SUBMITTED]
     assert not story.acts
     assert story.approved().only(r.PlayPiece).play.item == "step 3"

@@ -16,7 +16,7 @@ from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import VERDICTS, State
 from musician.protocol.transitions import Actor, Event, find
-from tests.said import REPORTS
+from tests.said import REPORTS, evidence
 
 MOST_INPUTS = 60
 
@@ -195,7 +195,7 @@ class World:
 
     def verification(self, outcome: Verification) -> i.Input:
         return i.VerificationEnded(
-            outcome=outcome, verification_id=1, tests="t", failing="f", files_modified=0, key_outputs=()
+            outcome=outcome, verified=evidence(), tests="t", failing="f", files_modified=0, key_outputs=()
         )
 
     def message(self, text: str, urgent: bool) -> i.Input:

@@ -27,6 +27,7 @@ from musician.protocol.rules.budget import Stance
 from musician.protocol.rules.deviations import Deviation, Severity
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
+from tests.said import evidence
 
 CHECK = CheckpointItem(
     item="checkpoint 1", number=1, of=2, title="the greeting works", commands=(), rework=()
@@ -47,7 +48,7 @@ STATE = MusicianState(
 )
 FOUND = VerificationEnded(
     outcome=Verification.GREEN,
-    verification_id=1,
+    verified=evidence(),
     tests="All passing (4 tests)",
     failing="",
     files_modified=3,

@@ -10,8 +10,8 @@ from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.store.port import Store
-from tests.conftest import GrowOld, Verified, Walk
-from tests.said import submission
+from tests.conftest import GrowOld, Walk
+from tests.said import evidence, submission
 from tests.store.sqlite.conftest import Raw
 from tests.store.sqlite.statements import blocks, refuses, say_sql, to_sql
 
@@ -156,18 +156,15 @@ def test_an_approval_of_one_submission_completes_no_other(raw: Raw, store: Store
     assert raw(COMPLETE) == 1
 
 
-def test_an_approved_completion_covers_no_later_work(
-    raw: Raw, store: Store, walk: Walk, verified: Verified
-) -> None:
+def test_an_approved_completion_covers_no_later_work(raw: Raw, store: Store, walk: Walk) -> None:
     """AUDIT-V6, D28.1: by whatever writer."""
     claim = walk(store, "task-01", State.WORKING, session_id="s1")
     assert claim is not None
-    evidence = verified(store, claim)
     service.submit(
         store,
         claim,
         submission(MessageType.COMPLETION, "TASK COMPLETE"),
-        verification_id=evidence,
+        verified=evidence(),
         commit_id="c1",
         tree_id="t1",
         changed_files=1,

@@ -8,7 +8,7 @@ from musician.protocol.messages.particulars import KeyOutput
 from musician.protocol.musician.since import Since
 from musician.protocol.rules.delegation import Extent
 from musician.protocol.rules.deviations import Severity
-from musician.protocol.rules.review import Verification
+from musician.protocol.rules.review import Verification, Verified
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 
@@ -102,13 +102,13 @@ class AnswerTold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationEnded:
-    """What the program found and stored. ``tests`` is the review's field; ``failing`` what to mend, for a rework.
+    """What the program found. ``tests`` is the review's field; ``failing`` what to mend, for a rework.
 
-    ``findings`` need a judge (D26).
+    ``verified`` is to be stored, None where it is what was stored before. ``findings`` need a judge (D26).
     """
 
     outcome: Verification
-    verification_id: int
+    verified: Verified | None
     tests: str
     failing: str
     files_modified: int

@@ -21,7 +21,7 @@ from musician.protocol.musician.writing import question, submission
 from musician.protocol.rules.budget import Stance, evaluate, reading_from_pct
 from musician.protocol.rules.delegation import Attempts, NextAttempt, PieceFailure, next_attempt
 from musician.protocol.rules.deviations import Severity, open_deviations
-from musician.protocol.rules.review import Verification
+from musician.protocol.rules.review import Verification, Verified
 from musician.protocol.values import replace
 
 LOST = "it vanished and said nothing"
@@ -164,22 +164,25 @@ def verification_ended(turn: Turn, given: i.VerificationEnded) -> None:
     check = cast("CheckpointItem", turn.state.current)  # only a checkpoint is verified
     is_red = given.outcome is Verification.RED
     entry = turn.entry(EntryKind.NOT_VERIFIED if is_red else EntryKind.VERIFIED, check.item, given.tests)
-    if turn.state.mode is Mode.VERIFYING and not is_red and not turn.state.leave_reason:
-        _submit(turn, check, given, entry)
+    is_submitted = turn.state.mode is Mode.VERIFYING and not is_red and not turn.state.leave_reason
+    if is_submitted and given.verified is not None:
+        _submit(turn, check, given, given.verified, entry)
         return
-    turn.write(entry)
+    turn.records.append(r.Write(entries=(entry,), verified=given.verified))
     if is_red:
         _mend(turn, check, given.failing)
     else:
         go_on(turn)
 
 
-def _submit(turn: Turn, check: CheckpointItem, given: i.VerificationEnded, entry: Entry) -> None:
+def _submit(
+    turn: Turn, check: CheckpointItem, given: i.VerificationEnded, verified: Verified, entry: Entry
+) -> None:
     message = submission(turn.state, check, given)
     new = (found for found in given.findings if found not in turn.state.progress.accepted)
     findings = (turn.entry(EntryKind.FINDING, check.item, found) for found in new)
     entries = (entry, *findings, turn.entry(EntryKind.SUBMITTED, check.item))
-    turn.records.append(r.Submit(message=message, verification_id=given.verification_id, entries=entries))
+    turn.records.append(r.Submit(message=message, verified=verified, entries=entries))
     wait_for(turn, Waiting.SUBMISSION)
 
 

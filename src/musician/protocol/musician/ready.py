@@ -10,20 +10,22 @@ from musician.protocol.journal import Entry
 from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.messages.types import ContextWarning, ErrorReport
 from musician.protocol.musician.program import CheckpointItem, Play
+from musician.protocol.rules.review import Verified
 from musician.protocol.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
-    """Journal entries; the heartbeat is refreshed with them."""
+    """Journal entries, after what was ``verified``; the heartbeat is refreshed with them."""
 
     entries: tuple[Entry, ...]
+    verified: Verified | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submit:
     message: ReviewRequest | Completion
-    verification_id: int
+    verified: Verified
     entries: tuple[Entry, ...]
 
 

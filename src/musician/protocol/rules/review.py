@@ -47,6 +47,21 @@ class Verification(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """What a verification found of a tree, as it is kept. It is stored with what follows from it, a submission or the
+    note that it failed, and is evidence of nothing else (D7, D16). ``result`` is all of it, as JSON; ``known_entry_id``
+    the newest of the task's journal when it began, for work after that makes it stale; None: of all that is there.
+    """
+
+    checkpoint: int
+    covers_all: bool
+    outcome: Verification
+    tree_id: str
+    result: str
+    known_entry_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """``full``: everything was run, as the last checkpoint demands (REF-8); ``detail`` is one line.
 

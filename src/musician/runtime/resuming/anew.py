@@ -18,7 +18,7 @@ from musician.protocol.errors import GitFailed, NoRepository
 from musician.protocol.journal import EntryKind
 from musician.protocol.musician.program import CheckpointItem
 from musician.protocol.resumption.mismatches import Mismatch
-from musician.protocol.rules.review import Verification
+from musician.protocol.rules.review import Verification, Verified
 from musician.protocol.states import State
 from musician.protocol.values import dataclass, replace
 from musician.runtime.resuming.reconciling import check_to_decide
@@ -171,17 +171,14 @@ async def _kept(
 ) -> tuple[str, Verification]:
     """Stored as evidence of this claim, and said in one line."""
     outcome = outcome_of(result)
-    keep = partial(
-        service.store_verification,
-        claimed.store,
-        claimed.claim,
+    verified = Verified(
         checkpoint=check.number,
         covers_all=False,
         outcome=outcome,
         tree_id=result.tree_id,
         result=result.to_json(),
     )
-    await anyio.to_thread.run_sync(keep)
+    await anyio.to_thread.run_sync(partial(service.record, claimed.store, claimed.claim, verified=verified))
     return result.tests_line(), outcome
 
 

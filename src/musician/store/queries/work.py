@@ -18,10 +18,9 @@ class Work:
     journal_of_task = Query(JournalRow, "task_id")
     to_be_ruled = Query(bool, "journal_id task_id")
     rule = Command("journal_id message_id")
-    store_verification = Command("task_id claim_epoch checkpoint covers_all outcome tree_id result")
-    work_after = Query(bool, "task_id journal_id")
-    latest_verification = Query(VerificationRow, "task_id")
-    attach_verification = Command("submission_id id")
+    store_verification = Command(
+        "task_id claim_epoch checkpoint covers_all outcome tree_id result submission_id known_entry_id"
+    )
     cover = Command("message_id task_id commit_id tree_id changed_files")
     moved_since = Query(bool, "task_id entry_id")
     others_moved_since = Query(bool, "task_id entry_id")

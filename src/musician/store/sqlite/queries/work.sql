@@ -19,21 +19,14 @@ INSERT INTO rulings (journal_id, message_id) SELECT :journal_id, :message_id
 WHERE NOT EXISTS (SELECT 1 FROM rulings WHERE journal_id = :journal_id);
 
 -- name: store_verification
-INSERT INTO verifications (task_id, claim_epoch, checkpoint, covers_all, outcome, tree_id, result, journal_id)
-VALUES (:task_id, :claim_epoch, :checkpoint, :covers_all, :outcome, :tree_id, :result,
-        coalesce((SELECT max(id) FROM journal WHERE task_id = :task_id), 0));
-
--- name: work_after
--- Whether anything was played after a journal entry: a verification from before it is stale.
-SELECT 1 FROM journal
-WHERE task_id = :task_id AND id > :journal_id AND kind IN ('completed', 'returned', 'reworked') LIMIT 1;
-
--- name: latest_verification
-SELECT * FROM verifications WHERE task_id = :task_id ORDER BY id DESC LIMIT 1;
-
--- name: attach_verification
--- Evidence belongs to one submission (D7).
-UPDATE verifications SET submission_id = :submission_id WHERE id = :id AND submission_id IS NULL;
+-- Evidence belongs to one submission, if to any (D7); 0 rows for a submission of work that it does not know.
+INSERT INTO verifications (task_id, claim_epoch, checkpoint, covers_all, outcome, tree_id, result, submission_id,
+                           journal_id)
+SELECT :task_id, :claim_epoch, :checkpoint, :covers_all, :outcome, :tree_id, :result, :submission_id,
+       coalesce(:known_entry_id, (SELECT max(id) FROM journal WHERE task_id = :task_id), 0)
+WHERE :submission_id IS NULL
+   OR NOT EXISTS (SELECT 1 FROM journal WHERE task_id = :task_id AND id > :known_entry_id
+                  AND kind IN ('completed', 'returned', 'reworked'));
 
 -- name: cover
 -- What a submission stands for, once it is written (D28).
