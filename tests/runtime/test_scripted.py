@@ -36,7 +36,7 @@ from musician.testing.scripted_agent import (
 )
 from musician.testing.waiting import HANG_S
 from musician.trees.root import find_root
-from tests.transcripts import said_in
+from tests.transcripts import events, said_in
 
 if TYPE_CHECKING:
     from tests.runtime.conftest import Stage
@@ -166,6 +166,27 @@ def test_a_note_reaches_the_running_piece_and_is_acknowledged_with_it(theatre: T
     theatre.play({"step 1": [say("begun"), HEAR, WRITE]}, direct)
     assert "heard: use the other one" in theatre.log
     assert theatre.stage.view("task-01").unread == 0
+
+
+def test_a_step_that_only_asks_in_words_is_asked_for_and_played_again_with_the_answer(
+    theatre: Theatre,
+) -> None:
+    """What it asks reaches the conductor without a tag; once, and then the step ends as it ends."""
+
+    async def direct() -> None:
+        await theatre.until_written(EntryKind.QUESTION, "step 1")
+        assert not any(row.kind == EntryKind.COMPLETED for row in theatre.journal)
+        theatre.send("take 8080")
+        await theatre.stop_once(theatre.is_in_review)
+
+    script: Script = {"step 1": [[say("I looked.\n\nWhich port?")], [RECALL, WRITE, say("Anything else?")]]}
+    theatre.play(script, direct)
+    assert [row.text for row in theatre.journal if row.kind == EntryKind.QUESTION] == ["Which port?"]
+    assert "played: step 1, step 1" in theatre.log
+    assert theatre.stage.view("task-01").unread == 0
+    (path,) = (theatre.stage.root / ".musician" / "logs" / "task-01").glob("[0-9]*.jsonl")
+    prompts = [each.said.get("feedback") for each in events(path) if each.kind == "prompt"]
+    assert prompts[:2] == [None, "take 8080"]
 
 
 def test_an_urgent_word_interrupts_the_piece_and_the_agents_session_goes_on(theatre: Theatre) -> None:

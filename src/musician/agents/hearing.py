@@ -1,5 +1,6 @@
 """What is heard of an agent that plays: the text it prints, its tags among it, and the transcript that keeps it."""
 
+import re
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import fields
@@ -16,13 +17,14 @@ from musician.agents.port import (
     ToolUsed,
 )
 from musician.agents.tags import Line, LineReader
-from musician.processes.output import printable
+from musician.processes.output import one_line, printable
 from musician.processes.transcript import Kind, Transcript
-from musician.protocol.musician.inputs import ContextTold
+from musician.protocol.musician.inputs import ContextTold, QuestionTold
 
 MAX_TAIL_LINES = 20
 _MAX_TAIL_LINE_CHARS = 400
 _MAX_COMPLAINTS = 20
+_MAX_QUESTION_CHARS = 1000
 
 
 class Hearing:
@@ -38,6 +40,9 @@ class Hearing:
         self._complaints: list[str] = []
         self.last_words = ""
         self.gave_up = ""
+        self._asked = ""
+        self._paragraph: list[str] = []
+        self._is_new_paragraph = False
 
     async def hear(self, data: bytes) -> None:
         await self._tell(Said(data=data))
@@ -50,15 +55,36 @@ class Hearing:
         for complaint in complaints:
             await self._tell(Complained(text=complaint))
 
+    def _note_question(self, line: Line) -> None:
+        """Text after a question takes it back, another tag does not; a paragraph ends with an empty line."""
+        if isinstance(line.event, QuestionTold):
+            self._asked = line.event.text
+        elif not line.is_tag and line.text.strip():
+            if self._is_new_paragraph:
+                self._paragraph.clear()
+            self._is_new_paragraph = False
+            self._asked = ""
+            self._paragraph = [*self._paragraph[1 - MAX_TAIL_LINES :], line.text[:_MAX_TAIL_LINE_CHARS]]
+        elif not line.is_tag:
+            self._is_new_paragraph = True
+
     def tail(self) -> str:
         """The last lines."""
         return printable("\n".join(self._tail))
+
+    @property
+    def asks(self) -> str:
+        """The question that the text ends with, by its tag or in words: its last line has a sentence that asks."""
+        if self._asked or not any(map(_ASKS.search, self._paragraph[-1:])):
+            return self._asked
+        return one_line(" ".join(self._paragraph), _MAX_QUESTION_CHARS)
 
     async def _read(self, lines: list[Line]) -> None:
         for line in lines:
             self._tail.append(line.text[:_MAX_TAIL_LINE_CHARS])
             if line.text and not line.is_tag:
                 self.last_words = line.text
+            self._note_question(line)
             if line.complaint is not None and len(self._complaints) < _MAX_COMPLAINTS:
                 self._complaints.append(line.complaint)
             match line.event:
@@ -69,6 +95,8 @@ class Hearing:
                 case event:
                     await self._tell(event)
 
+
+_ASKS = re.compile(r"""[?？](?=[\s"'`*_)]|$)""")
 
 _KINDS: dict[type[object], Kind] = {
     ToolUsed: Kind.TOOL_USE,

@@ -179,4 +179,5 @@ def _ended(piece: Piece, hearing: Hearing, ended: dict[str, Any]) -> PieceEnded:
     ending = PieceEnding(ended["ending"])
     is_told = ending is PieceEnding.DONE and piece.kind is PieceKind.AGENT
     detail = hearing.tail() if is_told else ended.get("detail", "")
-    return PieceEnded(item=piece.item, ending=ending, detail=detail, wait_s=ended.get("wait_s"))
+    asked = hearing.asks if ending is PieceEnding.DONE else ""
+    return PieceEnded(item=piece.item, ending=ending, detail=detail, wait_s=ended.get("wait_s"), asked=asked)

@@ -59,6 +59,10 @@ class Story:
     def done(self) -> "Story":
         return self.tell(i.PieceEnded(item=self.state.item, ending=i.PieceEnding.DONE, commit_id="c1"))
 
+    def asked(self, text: str = "which port?") -> "Story":
+        """A model ends its turn with a question, and has changed nothing."""
+        return self.tell(i.PieceEnded(item=self.state.item, ending=i.PieceEnding.DONE, asked=text))
+
     def failed(self, detail: str = "no such file") -> "Story":
         return self.tell(i.PieceEnded(item=self.state.item, ending=i.PieceEnding.FAILED, detail=detail))
 

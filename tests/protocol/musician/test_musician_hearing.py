@@ -174,6 +174,39 @@ def test_an_answer_that_comes_while_the_piece_still_plays_is_not_awaited_again()
     assert Story().question().note("the second").done().only(r.PlayPiece).advice == "the second"
 
 
+def test_what_ends_in_a_question_and_has_changed_nothing_is_played_again_with_the_answer_once() -> None:
+    story = Story().asked("which port?")
+    assert story.only(r.Ask).entries[0].text == "which port?"
+    assert story.state.mode is Mode.AWAITING_ANSWER
+    assert EntryKind.COMPLETED not in story.kinds()
+    again = story.note("8080").only(r.PlayPiece)
+    assert (again.play.item, again.advice) == ("step 1", "8080")
+    assert story.asked("anything else?").kinds()[0] is EntryKind.COMPLETED
+    assert story.only(r.PlayPiece).play.item != "step 1"
+    assert story.asked("and this?").only(r.Ask), "of each piece anew"
+
+
+def test_a_question_that_was_told_by_its_tag_is_not_asked_twice() -> None:
+    """Not even where it was answered while the piece ran."""
+    assert "Ask" not in Story().question().asked().names()
+    answered = Story().question().note("8080").asked()
+    assert (answered.only(r.PlayPiece).play.item, answered.only(r.PlayPiece).advice) == ("step 1", "8080")
+
+
+def test_a_rework_that_only_asks_is_played_again_too() -> None:
+    story = at_checkpoint().verified(Verification.RED).asked()
+    assert story.state.mode is Mode.AWAITING_ANSWER
+    again = story.note("the second").only(r.ReworkPiece)
+    assert (again.item, again.feedback) == ("rework 1.1", "test_x fails\n\nthe second")
+    assert story.done().kinds()[0] is EntryKind.REWORKED
+
+
+def test_who_leaves_asks_nothing_more() -> None:
+    story = Story().exit_request().asked()
+    assert story.only(r.ExitClaim)
+    assert "Ask" not in story.names()
+
+
 def test_a_question_in_a_rework_is_answered_before_the_checkpoint_is_verified() -> None:
     story = at_checkpoint().verified(Verification.RED).question().done()
     assert story.state.mode is Mode.AWAITING_ANSWER

@@ -179,6 +179,9 @@ class World:
             kinds.append(i.PieceEnding.STOPPED)
         for kind in kinds:
             found.append(st.just(i.PieceEnded(item=self.engine.item, ending=kind, detail="d")))
+        if not is_check:
+            ended = i.PieceEnded(item=self.engine.item, ending=i.PieceEnding.DONE, asked="q?")
+            found.append(st.just(ended))
         if is_check:
             outcomes = st.sampled_from([Verification.GREEN] * 3 + [*Verification])
             found.extend([st.builds(self.verification, outcomes)] * 6)

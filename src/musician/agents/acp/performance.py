@@ -18,6 +18,7 @@ from musician.agents.hosted import report_of, unmeasured
 from musician.agents.port import Complained, Piece, Tell, ToolAnswered, ToolCall, ToolUsed
 from musician.agents.prompts import after_refusal, prompt_of
 from musician.protocol.musician.inputs import ContextTold, PieceEnded, PieceEnding
+from musician.protocol.values import replace
 
 LIMIT_PATIENCE_S = 10.0
 """How long an agent may try by itself again what its provider does not give; then the session is parked."""
@@ -221,7 +222,8 @@ class Performance:
             return self._ended(PieceEnding.FAILED, f"{_UNFINISHED[reason]}{words}")
         if self._hearing.gave_up:
             return self._ended(PieceEnding.FAILED, self._hearing.gave_up)
-        return self._ended(PieceEnding.DONE, report_of(self._piece, self._hearing))
+        done = self._ended(PieceEnding.DONE, report_of(self._piece, self._hearing))
+        return replace(done, asked=self._hearing.asks)
 
     def _ended(self, ending: PieceEnding, detail: str) -> PieceEnded:
         return PieceEnded(item=self._piece.item, ending=ending, detail=detail)

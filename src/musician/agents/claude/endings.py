@@ -88,4 +88,5 @@ def ending_of(
         return ended(PieceEnding.FAILED, why)
     if hearing.gave_up:
         return ended(PieceEnding.FAILED, hearing.gave_up)
-    return PieceEnded(item=piece.item, ending=PieceEnding.DONE, detail=report_of(piece, hearing))
+    report = report_of(piece, hearing)
+    return PieceEnded(item=piece.item, ending=PieceEnding.DONE, detail=report, asked=hearing.asks)

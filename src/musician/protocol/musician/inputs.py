@@ -55,7 +55,8 @@ class PieceEnded:
     """``commit_id`` is where git keeps a finished piece, None where nothing changed or there is no worktree.
 
     ``detail`` is why it failed, or what a subagent that is done told of its work. ``left`` is what a failed one has
-    changed. ``wait_s`` is how long a limit holds, None where its provider does not say.
+    changed. ``wait_s`` is how long a limit holds, None where its provider does not say. ``asked`` is the question
+    that a model has ended with, by its tag or in words; "" for a piece that has changed something all the same.
     """
 
     item: str
@@ -64,6 +65,7 @@ class PieceEnded:
     commit_id: str | None = None
     left: Extent = field(default_factory=Extent)
     wait_s: float | None = None
+    asked: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,7 +39,10 @@ MOST_REDS = 3
 
 def piece_ended(turn: Turn, given: i.PieceEnded) -> None:
     if given.ending is i.PieceEnding.DONE:
-        _note_done(turn, given)
+        if given.asked and not turn.state.attempts.answered and not turn.state.leave_reason:
+            _ask_first(turn, given)
+        else:
+            _note_done(turn, given)
         go_on(turn)
         return
     if given.ending is i.PieceEnding.LIMITED:
@@ -62,6 +65,16 @@ def piece_ended(turn: Turn, given: i.PieceEnded) -> None:
     elif not _try_agent_again(turn, given):
         turn.set(attempts=Attempts())
         report_failure(turn, given.item, given.detail or LOST)
+
+
+def _ask_first(turn: Turn, given: i.PieceEnded) -> None:
+    """What ends in a question and has changed nothing is not done: it is played again with the answer, once.
+
+    A model may ask in words what it should have told by the tag; nobody else would read them.
+    """
+    if not turn.state.attempts.asked:
+        told(turn, i.QuestionTold(text=given.asked))
+    turn.set(rework_item="", attempts=replace(turn.state.attempts, answered=True))
 
 
 def _wait_for_provider(turn: Turn, given: i.PieceEnded) -> None:

@@ -50,7 +50,8 @@ class Extent:
 class Attempts:
     """What became of the piece that is due: its ``failures``, oldest first, and what they showed of it.
 
-    ``asked``: a subagent had to ask about it. ``absorbed``: the musician plays it itself.
+    ``asked``: there was a question about it. ``absorbed``: the musician plays it itself. ``answered``: it is played
+    again with the answer, and ends as it ends.
     """
 
     failures: tuple[PieceFailure, ...] = ()
@@ -58,6 +59,7 @@ class Attempts:
     asked: bool = False
     last_words: str = ""
     absorbed: bool = False
+    answered: bool = False
 
 
 def modules_of(files: Iterable[str]) -> int:

@@ -368,7 +368,9 @@ class Session:
             return replace(ended, detail=detail, left=left)
         with anyio.CancelScope(shield=True):  # done is done: a stop that comes now finds it kept
             commit = await run_sync(partial(self.tree.keep, item, title))
-        return replace(ended, detail=ended.detail[-_MOST_TOLD_CHARS:], commit_id=commit)
+            has_changed = commit is not None or self.tree.tip() is None  # in a shared tree nobody knows
+        asked = "" if has_changed else ended.asked
+        return replace(ended, detail=ended.detail[-_MOST_TOLD_CHARS:], commit_id=commit, asked=asked)
 
     def _place(self) -> str:
         """Where in the plan that is which is played, or mended, now."""
