@@ -17,6 +17,7 @@ from musician.trees.merge import (
     Merged,
     Trial,
     accept_merge,
+    drop_further_trials,
     drop_trial,
     ensure_integration,
     take_in,
@@ -366,3 +367,16 @@ def test_a_conflict_of_folders_names_paths_that_somebody_has_and_both_sides(
     assert set(found.paths) == ({"b.txt"} if is_old else {"b.txt", "dir/new.txt"})
     assert found.ours.startswith("task-01 (")
     assert found.theirs.startswith("task-02 (")
+
+
+def test_trees_of_further_trials_go_and_nothing_else(root: Root, git: GitCommand) -> None:
+    """One that a killed conductor has left, and a folder of somebody's that is named alike."""
+    base = git(root.path, "rev-parse", "trunk")
+    _task(root, "task-01", "one.txt", "1\n")
+    again = trial_merge(root, plan_id="greeter", task_id="task-01", title="", base=base, number=2)
+    assert isinstance(again, Merged)
+    foreign = again.tree_path.with_name("_integration-notes")
+    foreign.mkdir()
+    drop_further_trials(root, "greeter")
+    assert (foreign.is_dir(), again.tree_path.exists()) == (True, False)
+    drop_further_trials(root, "greeter")

@@ -6,6 +6,7 @@ the program alone, so a merge that a kill left half done is ended; still, what l
 everything can be called again after a kill at any point.
 """
 
+from contextlib import suppress
 from pathlib import Path
 
 from musician.protocol.errors import GitFailed, TreeNotReady
@@ -19,14 +20,14 @@ from musician.trees.branches import (
     trial_name,
 )
 from musician.trees.conflicts import Conflict, find_conflict
-from musician.trees.git import Git, shown, tree_git_dir
+from musician.trees.git import Git
 from musician.trees.integrity import move_integration, put_right
 from musician.trees.obstacles import changed_between
 from musician.trees.partial import discard_to, save_partial
 from musician.trees.registrations import checked_out_at, clear_stale_locks
 from musician.trees.resolving import settle_written_by_hand
 from musician.trees.root import Root
-from musician.trees.status import operation_under_way, read_status
+from musician.trees.steps import check_clean
 from musician.trees.worktree import Worktree, ensure_detached_tree, place_of, remove_detached_tree
 
 _TITLE_MAX = 150
@@ -156,7 +157,10 @@ def drop_further_trials(root: Root, plan_id: str) -> None:
     """Remove the trees in which trials stood beside the first."""
     first = place_of(root, trial_name(plan_id, 1))
     for place in first.parent.glob(f"{first.name}-*"):
-        remove_detached_tree(root, trial_name(plan_id, int(place.name.rpartition("-")[2])))
+        number = place.name.rpartition("-")[2]
+        if number.isdecimal():
+            with suppress(TreeNotReady, GitFailed):  # doctor names what stays
+                remove_detached_tree(root, trial_name(plan_id, int(number)))
 
 
 def take_in(worktree: Worktree, plan_id: str) -> Trial:
@@ -167,23 +171,17 @@ def take_in(worktree: Worktree, plan_id: str) -> Trial:
     """
     clear_stale_locks(worktree.root, worktree.path, worktree.branch)
     git, branch = Git(worktree.path), integration_branch(plan_id)
-    status = read_status(worktree.path)
-    if status.head is None or status.is_dirty or operation_under_way(tree_git_dir(worktree.path)):
-        raise TreeNotReady(
-            reason=f"the working tree of {worktree.branch!r} has unfinished work",
-            paths=tuple(shown(path) for path in status.unsaved + status.deleted),
-            remedy="commit the step or set the work aside first",
-        )
-    theirs = git.commit_id(full_ref(branch))
+    check_clean(worktree)
+    before, theirs = git.head(), git.commit_id(full_ref(branch))
     if theirs is None:
-        return AlreadyMerged(commit=status.head, tree_path=worktree.path)
+        return AlreadyMerged(commit=before, tree_path=worktree.path)
     conflicts = _merge(git, theirs, f"Merge {branch} into {worktree.branch}\n", "--ff")
     if conflicts:
-        return find_conflict(git, status.head, theirs, conflicts)
+        return find_conflict(git, before, theirs, conflicts)
     commit = git.head()
-    if commit == status.head:
+    if commit == before:
         return AlreadyMerged(commit=commit, tree_path=worktree.path)
-    return Merged(commit=commit, onto=status.head, tree_path=worktree.path)
+    return Merged(commit=commit, onto=before, tree_path=worktree.path)
 
 
 def baseline_tree(root: Root, plan_id: str, commit: str) -> Path:

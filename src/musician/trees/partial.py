@@ -106,7 +106,8 @@ def prune_partials(root: Root, plan_id: str) -> tuple[str, ...]:
         kept[task] += 1
         if kept[task] > PARTIALS_KEPT:
             gone.append(ref)
-    git.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in gone).encode())
+    if gone:
+        git.run("update-ref", "--stdin", stdin="".join(f"delete {ref}\n" for ref in gone).encode())
     return tuple(gone)
 
 

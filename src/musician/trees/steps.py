@@ -155,7 +155,7 @@ def revert_item(worktree: Worktree, since: str, *, task_id: str, item: str) -> b
     if not places:
         return False
     before = finished[places[-1] - 1].commit if places[-1] else since
-    _check_clean(worktree)
+    check_clean(worktree)
     git = Git(worktree.path)
     command = ("revert", "--no-commit", f"{before}..{finished[places[-1]].commit}")
     done = git.run(*command, accept=(0, 1))
@@ -173,11 +173,12 @@ def revert_item(worktree: Worktree, since: str, *, task_id: str, item: str) -> b
     )
 
 
-def _check_clean(worktree: Worktree) -> None:
+def check_clean(worktree: Worktree) -> None:
+    """:class:`TreeNotReady` where the tree has uncommitted work, or a merge or the like under way."""
     status = read_status(worktree.path)
     if status.is_dirty or operation_under_way(tree_git_dir(worktree.path)):
         raise TreeNotReady(
-            reason="the working tree has unfinished work",
+            reason=f"the working tree of {worktree.branch!r} has unfinished work",
             paths=tuple(shown(path) for path in status.unsaved + status.deleted),
             remedy="commit the step or set the work aside first",
         )

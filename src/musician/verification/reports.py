@@ -17,9 +17,10 @@ from pathlib import Path
 import anyio.to_thread
 
 from musician.own_python import own_python
+from musician.processes.identity import ProcessIdentity
 from musician.processes.scratch import ScratchFolder
+from musician.processes.spawn import run_program
 from musician.protocol.values import dataclass
-from musician.verification.tools import run_tool
 
 MAX_REPORT_BYTES = 64 * 1024 * 1024
 
@@ -28,6 +29,7 @@ _LCOV = ("lcov.info", "coverage.lcov", "coverage/lcov.info")
 _DATA = ".coverage"
 _NAMES = (*_COBERTURA, *_LCOV, _DATA)
 _CONVERSION_LIMIT_S = 60.0
+_MAX_SAID_BYTES = 64 * 1024
 
 Stamps = Mapping[str, tuple[int, int, int]]
 """Of each report: its inode, size and time, by which a new one is told from an old one."""
@@ -125,15 +127,38 @@ async def _from_data(tree: Path, folder: str, parts: Sequence[str] = ()) -> Cove
         if parts:
             data = str(Path(scratch) / _DATA)
             combine = own_python("-m", "coverage", "combine", "--keep", "-q", f"--data-file={data}", *parts)
-            await run_tool(combine, tree=tree / folder, limit_s=_CONVERSION_LIMIT_S)
+            await _say(combine, tree / folder)
         argv = own_python("-m", "coverage", "xml", "-q", "-i", "--fail-under=0")
         argv += [f"--data-file={data}", "-o", str(made)]
-        ran = await run_tool(argv, tree=tree / folder, limit_s=_CONVERSION_LIMIT_S)
-        said = ran.strip().splitlines()
+        said = (await _say(argv, tree / folder)).strip().splitlines()
         if not made.is_file():
             shown = os.path.join(folder, _DATA)
             return f"{shown} cannot be read: {said[-1] if said else 'coverage says nothing'}"
         return await anyio.to_thread.run_sync(_read, tree, folder, made, _DATA)
+
+
+async def _say(argv: Sequence[str], cwd: Path) -> str:
+    """What a conversion printed last: on a leash, so that it dies with us; nobody need know of it who takes over."""
+    said = bytearray()
+
+    async def hear(data: bytes) -> None:
+        said.extend(data)
+        del said[:-_MAX_SAID_BYTES]
+
+    async def nobody_records(_: ProcessIdentity) -> None:
+        pass
+
+    ended = await run_program(
+        argv,
+        cwd=cwd,
+        env=os.environ,
+        on_output=hear,
+        time_limit_s=_CONVERSION_LIMIT_S,
+        on_process=nobody_records,
+    )
+    if ended.timed_out:
+        raise TimeoutError(f"it took longer than {_CONVERSION_LIMIT_S:g} s")
+    return said.decode("utf-8", "replace")
 
 
 def _cobertura(text: bytes) -> Iterator[tuple[list[str], dict[int, int]]]:
