@@ -1,7 +1,7 @@
-"""The conductor's engine: one pure decision over everything at one moment (D13). Where do we …
+"""The conductor's engine: one pure decision about the whole plan at one moment (D13). Where do we …
 
-- decide what is missing? ``engine``; what it decides by: ``orchestra``; what it can do: ``acts``
-- have a whole phase stand still for one checkpoint? ``barrier``
-- let another agent's opinion count instead of the rules'? ``opinion``
-- say what is out of the ordinary? ``anomalies``
+- decide what is due? ``engine``; its input is in ``orchestra``, its output in ``acts``
+- pause a whole phase for one checkpoint? ``barrier``
+- let a reviewing agent judge instead of the rules? ``opinion``
+- recognise anything out of the ordinary? ``anomalies``
 """

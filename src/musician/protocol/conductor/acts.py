@@ -1,4 +1,4 @@
-"""What a conductor can do; each act is safe to be done again after a crash."""
+"""The acts of a conductor. Each can be repeated safely after a crash."""
 
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
@@ -13,7 +13,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judge:
-    """Answer a submission or report; ``rules`` are journal ids of deviations this verdict rules."""
+    """Answer a submission or report. ``rules`` are the journal ids of the deviations that the verdict rules on."""
 
     task_id: str
     message_id: int
@@ -31,7 +31,7 @@ class Equip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
-    """Have a task's session stand still at its next boundary (PLAN-21)."""
+    """Tell a task's session to pause at its next boundary (PLAN-21)."""
 
     task_id: str
     text: str
@@ -39,7 +39,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoOn:
-    """What it paused for is judged."""
+    """Tell a paused session to go on, because the checkpoint it paused for has been judged."""
 
     task_id: str
 
@@ -76,14 +76,14 @@ class TryMerge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merge:
-    """A complete task whose branch is not in the plan's yet (its approval was a person's)."""
+    """Merge a complete task whose branch is not in the plan's yet, because a person approved it."""
 
     task_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskHuman:
-    """Record what waits for a person; one that was settled for the same subject waits again (D18)."""
+    """Record a question for a person. One that was settled for the same subject is opened again (D18)."""
 
     task_id: str
     kind: str
@@ -93,26 +93,26 @@ class AskHuman:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reopen:
-    """An exited task, for its next session (D1)."""
+    """Open an exited task for its next session (D1)."""
 
     task_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakeOver:
-    """From an owner that is gone, by the four steps of D23."""
+    """Take a task over from an owner that is gone, by the four steps of D23."""
 
     task_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finish:
-    """Every task is complete and merged."""
+    """End the run: every task is complete and merged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standstill:
-    """Nothing can go on without a person."""
+    """End the run: nothing can go on without a person."""
 
 
 Act = (

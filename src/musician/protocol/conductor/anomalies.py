@@ -1,13 +1,13 @@
-"""Four mechanical signals that something is out of the ordinary, for the conductor's eyes.
+"""Four signals that something in a task is out of the ordinary, shown to whoever conducts.
 
-Knows journal entries and how long ago a task was last heard of; nothing an agent says of itself beyond that. Refuses to
-act: a self-correction that breaks the estimate and a High deviation go to a person by the rules of review (D17), a
-silence that lasts ends in a takeover (D23); everything else is only shown. The signals:
+They are derived from journal entries and from the time since a task was last heard of. They cause no act: a
+self-correction that breaks the estimate and a High deviation go to a person by the rules of review (D17), and a lasting
+silence ends in a takeover (D23). The signals are:
 
-- a self-correction: that session's estimates are off from then on (sources "Self-correction flag");
-- a High deviation (REF-5), until it is ruled;
-- between two context readings of one session, a rise by more than ``JUMP_OVER_PCT`` points;
-- ``SILENT_FROM_S`` or more without a word from a session that plays. One that waits is not silent.
+- a self-correction, after which the session's estimates are off (sources "Self-correction flag");
+- a High deviation (REF-5) until it is ruled on;
+- a rise by more than ``JUMP_OVER_PCT`` points between two context readings of one session;
+- ``SILENT_FROM_S`` or more without an entry from a session that plays. A session that waits is not silent.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,10 +18,10 @@ from musician.protocol.rules.deviations import Severity
 from musician.protocol.values import dataclass
 
 JUMP_OVER_PCT = 15.0
-"""Points of context between two readings; more is a jump."""
+"""The rise of context between two readings, in points, above which it is a jump."""
 
 SILENT_FROM_S = 300.0
-"""Since a playing session was last heard of; so much is a silence."""
+"""The time without an entry from which a playing session is silent."""
 
 
 class Signal(StrEnum):
@@ -42,18 +42,18 @@ class Noted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anomaly:
-    """``entry_id`` is the journal entry that shows it; of a silence the last one before it, 0 if there is none."""
+    """``entry_id`` is the journal entry that shows it; for a silence the last entry before it, 0 if there is none."""
 
     signal: Signal
     text: str
     entry_id: int
     epoch: int
     is_settled: bool = False
-    """The deviation was ruled."""
+    """The deviation has been ruled on."""
 
 
 def in_journal(journal: Iterable[Noted]) -> Iterator[Anomaly]:
-    """Everything a task's journal shows, oldest first, over all its sessions."""
+    """Yield all anomalies that a task's journal shows, oldest first, over all its sessions."""
     reading: tuple[int, float] | None = None
     for each in journal:
         entry = each.entry
@@ -72,10 +72,10 @@ def in_journal(journal: Iterable[Noted]) -> Iterator[Anomaly]:
 def anomalies(
     journal: Sequence[Noted], *, epoch: int, is_played: bool, quiet_s: float | None
 ) -> tuple[Anomaly, ...]:
-    """What is out of the ordinary now: of the claim ``epoch``, and every High deviation nobody has ruled.
+    """Return the present anomalies: those of the claim ``epoch``, and every High deviation that is not ruled on.
 
-    ``is_played``: a session owns the task and is at work; ``quiet_s`` since anything was heard of it, None where nobody
-    can tell.
+    ``is_played`` is true if a session owns the task and is working. ``quiet_s`` is the time since it was last heard of,
+    None if unknown.
     """
     found = [
         each
@@ -94,7 +94,7 @@ def _shown(signal: Signal, noted: Noted, text: str) -> Anomaly:
 
 
 def _waits(last: Entry) -> bool:
-    """Standing still with its phase, or waiting for an answer or its provider."""
+    """Whether a session is paused with its phase, or waits for an answer or for its provider."""
     return last.kind in (EntryKind.PAUSED, EntryKind.LIMITED) or (
         last.kind is EntryKind.NOTE and last.text == AWAITS_ANSWER
     )

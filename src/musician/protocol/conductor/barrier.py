@@ -1,18 +1,17 @@
-"""The barrier: at a checkpoint that its task names, the phase's other musicians stand still until it is judged.
+"""The barrier: a checkpoint at which the other musicians of the phase pause until it is judged.
 
-Theory (sources "Parallel Execution Coordination", ``pause-siblings-at``). A barrier is up as long as a submission of
-such a checkpoint waits for its verdict, whoever gives that; any verdict takes it down, and a resubmission puts it up
-again. While it is up:
+Theory (sources "Parallel Execution Coordination", ``pause-siblings-at``). A barrier is up while a submission of such a
+checkpoint waits for its verdict. Any verdict takes it down, and a resubmission puts it up again. While it is up:
 
-- each sibling with an owner is told to pause, once; it plays to its next boundary and stands still there;
-- none of them is given a musician;
-- the submission is judged as soon as all of them stand still, and not before.
+- each sibling with an owner is told once to pause; it plays to its next boundary and stops there;
+- no sibling is given a musician;
+- the submission is judged once all siblings stand still, and not before.
 
-Whoever plays nothing stands still: nobody owns it, it waits for a verdict or a person, it has ended, or it has paused.
-A session by hand with nothing under way has paused as soon as it is told to, for it may not begin anything then.
-Therefore nothing waits in a circle: two checkpoints that name each other stand still for one another, and whatever a
-sibling plays ends, at the latest at its time limit. When no barrier holds a task that was told to pause, it is told to
-go on, whatever has become of its session meanwhile, lest its successor begin with a pause.
+A task stands still if nobody plays it: it has no owner, it waits for a verdict or a person, it has ended, or it has
+paused. A session by hand with nothing under way counts as paused as soon as it is told to, because it may not begin
+anything then. So there is no deadlock: two checkpoints that name each other both count as standing still, and whatever
+else a sibling plays ends at its time limit at the latest. When no barrier holds a task that was told to pause, it is
+told to go on, even if its session has ended meanwhile; otherwise the successor would begin with a pause.
 """
 
 from collections.abc import Iterable
@@ -24,12 +23,12 @@ from musician.protocol.states import ACTIVE, TERMINAL, WAITING, State
 
 
 def holder_of(task: TaskFacts, tasks: Iterable[TaskFacts]) -> TaskFacts | None:
-    """The sibling for whose checkpoint the task stands still, the first of the plan; None if there is none."""
+    """Return the first sibling in the plan whose checkpoint holds the task; None if there is none."""
     return next((each for each in _siblings(task, tasks) if _is_at_barrier(each)), None)
 
 
 def pause_due(task: TaskFacts, tasks: Iterable[TaskFacts]) -> Pause | GoOn | None:
-    """What the task is to be told now."""
+    """Return what the task must be told now, if anything."""
     if is_finished(task):
         return None
     holder = holder_of(task, tasks)
@@ -42,7 +41,7 @@ def pause_due(task: TaskFacts, tasks: Iterable[TaskFacts]) -> Pause | GoOn | Non
 
 
 def is_held_up(task: TaskFacts, tasks: Iterable[TaskFacts]) -> bool:
-    """Whether what the task submitted is not judged yet because somebody still plays."""
+    """Whether the task's submission cannot be judged yet because a sibling still plays."""
     return _is_at_barrier(task) and any(
         _is_to_be_told(each) or not stands_still(each) for each in _siblings(task, tasks)
     )

@@ -1,11 +1,11 @@
-"""The conductor: looks at everything and says what is missing, without doing anything itself.
+"""The conductor's engine: decides which acts are due, without doing any of them.
 
-Theory. :func:`decide` is a pure function of one :class:`Orchestra`, what the database, the locks and git say at one
-moment. It keeps no memory between calls: a conductor that was killed and started again decides the same (D13).
-Every act moves the facts, so that the same act is not due a second time; an act that fails leaves the facts, and
-is due again. For each task the first rule of ``_RULES`` that has something to say speaks; where none does, an open
-task may be given a musician. So a task gets one act at most. A task that waits for a person (an open ask) is left as
-it is (D18). Before all rules comes the barrier, which concerns several tasks at once (``barrier``).
+Theory. :func:`decide` is a pure function of one :class:`Orchestra`: what the database, the locks and git say at one
+moment. It keeps no state between calls, so a conductor that was killed and started again decides the same (D13). An act
+that succeeds changes the facts, so it is not due again; an act that fails leaves them, and is due again. For each task
+the first rule of ``_RULES`` that returns an act decides; if none does, an open task may be given a musician. So a task
+gets one act at most. A task that waits for a person (an open ask) is left alone (D18). The barrier, which concerns
+several tasks at once, comes before all rules (``barrier``).
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -55,14 +55,14 @@ WITHDRAWN = (
     "it was withdrawn, and the plan has it still: put it back with `musician handoff`, or take it out of the plan"
     " and run `musician plan amend`"
 )
-"""So long nothing of the plan waits for it, and the plan is not complete."""
+"""Until then no other task waits for this one, and the plan is not complete."""
 
 MOST_FAILED_LAUNCHES = 3
-"""So many launches in a row without a claim, and a person is asked before each further one."""
+"""After this many launches in a row without a claim, a person is asked before each further one."""
 
 
 def decide(orchestra: Orchestra) -> tuple[Act, ...]:
-    """What is due now, in an order in which it can be done; empty: wait for the next event."""
+    """Return the acts that are due, in an order in which they can be done. If empty, wait for the next event."""
     due = {task.task_id: _due_for(task, orchestra) for task in orchestra.tasks}
     acts: list[Act] = [act for act in due.values() if act is not None]
     ready = list(_ready_to_play(orchestra, [task for task in orchestra.tasks if due[task.task_id] is None]))
@@ -90,7 +90,7 @@ def _due_for(task: TaskFacts, orchestra: Orchestra) -> Act | None:
 
 
 def _goes_on(task: TaskFacts, orchestra: Orchestra) -> bool:
-    """Whether something will come of the task without anybody's doing; of a finished one, the place it takes."""
+    """Whether the task makes progress by itself. A finished one does while its process runs: that frees a place."""
     if task.is_limited and not task.has_open_ask:
         return True
     has_session = task.is_running or (task.owner is not None and task.owner.lives)
@@ -134,7 +134,7 @@ def _answer_submission(task: TaskFacts, settings: Settings) -> Act | None:
 
 
 def _verdict_on(reviewer: Reviewer, found: Submitted, settings: Settings) -> Verdict | None:
-    """None: the reviewing agent is to be asked."""
+    """Return the verdict; None if the reviewing agent must be asked first."""
     match reviewer:
         case Reviewer.HUMAN:
             asked = ("the plan asks for a person's review", *map(needs_a_judge, found.submission.findings))
@@ -178,9 +178,9 @@ def _judged(task: TaskFacts, found: Submitted, verdict: State, text: str) -> Jud
 
 
 def _ruled(found: Submitted, verdict: State) -> tuple[int, ...]:
-    """What this verdict rules: all that is open, but what a reviewing agent has left for later.
+    """Return the journal ids that this verdict rules on: everything open, except what a reviewing agent left open.
 
-    A finding that is sent back is none that was accepted, unless the agent has named it.
+    Findings are not accepted by sending the work back, unless the agent has named them.
     """
     deviations = found.deviation_ids if open_deviations(found.submission.work.deviations) else ()
     if verdict is State.REVIEW_APPROVED:
@@ -250,7 +250,7 @@ def _reopen_exited(task: TaskFacts, settings: Settings) -> Act | None:
 
 
 def _ask_if_unfit(task: TaskFacts) -> Act | None:
-    """What the next session would find as this one has found it is put to a person at the first."""
+    """Ask a person at once if the next session would fail for the same reason as this one."""
     is_unfit = task.empty_sessions and task.exit_reason.startswith(NO_RETRY_HELPS)
     is_refused = task.exit_reason.startswith(PROVIDER_REFUSES)
     if not (is_unfit or is_refused) or ("trouble", task.epoch) in task.settled_asks:
@@ -309,8 +309,8 @@ _RULES: tuple[Callable[[TaskFacts, Settings], Act | None], ...] = (
     _reopen_exited,
     _ask_before_relaunch,
 )
-"""In this order: what a dead session submitted is judged before its task is taken over, for the verdict
-outlives it (D7)."""
+"""The order matters: a dead session's submission is judged before its task is taken over, because the verdict outlives
+the session (D7)."""
 
 
 # -- who is given a musician --------------------------------------------------------------------------------------
@@ -322,7 +322,7 @@ def _places(orchestra: Orchestra) -> int:
 
 
 def _ready_to_play(orchestra: Orchestra, idle: Collection[TaskFacts]) -> Iterator[str]:
-    """Which of the tasks that nothing else is due for could be played now: by phase, in the plan's order."""
+    """Yield the idle tasks that could be played now, by phase and in the plan's order."""
     finished = frozenset(task.task_id for task in orchestra.tasks if is_finished(task))
     phase = current_phase(orchestra.tasks)
     played = [
@@ -340,9 +340,9 @@ def _ready_to_play(orchestra: Orchestra, idle: Collection[TaskFacts]) -> Iterato
 
 
 def _holders(task: TaskFacts, orchestra: Orchestra, finished: frozenset[str]) -> set[str]:
-    """Siblings between two sessions: their dangerous files are theirs until they are finished.
+    """Return the conflicting siblings that have begun: they keep their danger files until they are finished.
 
-    Where more than one has begun, by hand, the first of the plan goes on.
+    If several have begun, as they can by hand, the first in the plan goes on.
     """
     ids = [each.task_id for each in orchestra.tasks]
     begun = [

@@ -1,10 +1,10 @@
-"""What a reviewing agent said of a submission, and how far it counts (D18.6).
+"""The opinion of a reviewing agent on a submission, and how far it counts (D18.6).
 
-Theory. The agent takes the place of the rules' taste, not of their limits. Before it is asked, the rules have their
-say: what fails its verification is sent back, what cannot be verified or goes round for the fifth time is a person's,
-and what must be verified in full is. What the agent says then counts for this one submission (D7). It never approves by
-saying nothing: no verdict, two different ones, one without a reason, a crash and a time-out all go to a person, and so
-does an approval that leaves a Medium or High deviation or a finding (D26) unruled.
+Theory. The agent replaces the rules' judgement but not their limits. Before it is asked, the rules apply: work that
+fails its verification is sent back, work that cannot be verified or comes for the fifth time goes to a person, and a
+full verification is run if it is needed. The agent's opinion then counts for this one submission (D7). Silence is never
+approval: no verdict, two different ones, one without a reason, a crash and a timeout all go to a person, and so does an
+approval that leaves a Medium or High deviation or a finding (D26) open.
 """
 
 from collections.abc import Collection, Iterable
@@ -32,9 +32,9 @@ class Judgement(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:
-    """``judgement`` None: the agent gave none that counts, and ``text`` says why not.
+    """``judgement`` is None if the agent gave none that counts; then ``text`` says why.
 
-    ``ruled`` are numbers from 1 of what it was shown: the open deviations, then the findings.
+    ``ruled`` are the numbers, from 1, of what the agent ruled on: first the open deviations, then the findings.
     """
 
     judgement: Judgement | None
@@ -45,9 +45,10 @@ class Opinion:
 def form_opinion(
     given: Iterable[tuple[Judgement, str]], *, ruled: Collection[int] = (), shown: int = 0, trouble: str = ""
 ) -> Opinion:
-    """From each verdict the agent told, in order; of one kind they are the points of one verdict.
+    """Form an opinion from the agent's verdicts, in order. Several of the same kind are the points of one verdict.
 
-    ``shown`` deviations and findings could be ruled; ``trouble`` is how the agent failed, "" if it did not.
+    ``shown`` is the number of deviations and findings it could rule on; ``trouble`` says how the agent failed, if it
+    did.
     """
     points = list(given)
     kinds = sorted({judgement for judgement, _ in points})
@@ -67,7 +68,7 @@ def form_opinion(
 
 
 def before_asking(submission: Submission, settings: Settings) -> Verdict | None:
-    """What is decided without the agent; None: it is to be asked."""
+    """Return the verdict that needs no agent; None if the agent must be asked."""
     concerns = limits_of_review(submission, settings)
     if concerns:
         return Verdict(kind=VerdictKind.ASK_HUMAN, reasons=concerns)
@@ -79,7 +80,7 @@ def before_asking(submission: Submission, settings: Settings) -> Verdict | None:
 
 
 def judge_by_opinion(submission: Submission, opinion: Opinion) -> Verdict:
-    """What the agent's opinion comes to."""
+    """Return the verdict that follows from the agent's opinion."""
     shown = list(enumerate(open_deviations(submission.work.deviations), start=1))
     left = (each for number, each in shown if number not in opinion.ruled)
     grave = [f"{each.severity} deviation ({each.text})" for each in left if each.severity is not Severity.LOW]

@@ -1,4 +1,4 @@
-"""Everything the conductor decides by: what the database, the locks and git say at one moment (D13)."""
+"""The conductor's input: everything that the database, the locks and git say at one moment (D13)."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -12,7 +12,7 @@ from musician.protocol.values import dataclass
 
 
 class TrialOutcome(StrEnum):
-    """What a trial merge of a completion into the plan's branch came to (D24)."""
+    """The outcome of a trial merge of a completion into the plan's branch (D24)."""
 
     GREEN = "green"
     RED = "red"
@@ -21,7 +21,7 @@ class TrialOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """``detail`` names what failed, or both sides of a conflict; ``earlier`` how often it went wrong before."""
+    """A trial merge. ``detail`` names what failed, or both sides of a conflict; ``earlier`` counts earlier failures."""
 
     outcome: TrialOutcome
     detail: str = ""
@@ -29,7 +29,7 @@ class Trial:
 
     @property
     def trouble(self) -> str:
-        """What its musician, or a person, is told of one that is not green."""
+        """The text for the musician, or a person, if the merge is not green."""
         return _TROUBLES[self.outcome] + self.detail
 
 
@@ -40,12 +40,12 @@ _TROUBLES = {
 
 
 def is_merge_trouble(text: str) -> bool:
-    """Whether a verdict sent work back because of what others have merged: to mend it, that is taken in first."""
+    """Whether a verdict sent work back because of what others have merged. Then that must be merged in first."""
     return text.startswith(tuple(_TROUBLES.values()))
 
 
 NO_RETRY_HELPS = "could not go on, and no retry helps: "
-"""How the reason of a session begins that found its surroundings unfit, as every session after it would."""
+"""The beginning of the exit reason of a session whose surroundings are unfit for every further session too."""
 
 
 class Reviewer(StrEnum):
@@ -58,10 +58,10 @@ class Reviewer(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submitted:
-    """A submission that waits; ``trial`` if one was made.
+    """A submission that waits for its verdict, with its ``trial`` merge if there was one.
 
-    ``deviation_ids`` and ``finding_ids`` are journal ids of what is open, in the order in which a reviewer is shown it.
-    ``is_barrier``: all of the phase stand still until it is judged (PLAN-21).
+    ``deviation_ids`` and ``finding_ids`` are the journal ids of the open ones, in the order in which a reviewer sees
+    them. ``is_barrier`` is true if the whole phase pauses until it is judged (PLAN-21).
     """
 
     message_id: int
@@ -71,15 +71,15 @@ class Submitted:
     trial: Trial | None = None
     is_barrier: bool = False
     opinion: Opinion | None = None
-    """The reviewing agent's, once it was asked."""
+    """The opinion of the reviewing agent, if it was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenReport:
-    """An error report or a context warning that waits.
+    """An error report or a context warning that waits for its answer.
 
-    ``is_repeat``: the report before it said the same. ``is_unplayable``: the plan lacks what it takes, and to play on
-    as it stands is of no use. ``trouble`` is what a merge reported that is not mended yet.
+    ``is_repeat`` is true if the report before it was about the same failure; ``is_unplayable`` if the task cannot be
+    played with the plan as it is. ``trouble`` is the text of a failed merge that is not mended yet.
     """
 
     message_id: int
@@ -94,7 +94,7 @@ class OpenReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFacts:
-    """One task as it is now. ``owner`` is None where nobody owns it."""
+    """The facts about one task. ``owner`` is None if nobody owns it."""
 
     task_id: str
     state: State
@@ -104,42 +104,42 @@ class TaskFacts:
     is_running: bool = False
     """A process of ours plays it, or is about to claim it."""
     is_playing: bool = False
-    """Its session has asked something and plays on: it has not come to the boundary where it waits."""
+    """Its session has asked a question and still plays: it has not reached the boundary at which it waits."""
     is_told_to_pause: bool = False
-    """The conductor's last word on pausing was that it should, whoever owns it now."""
+    """The conductor's last message about pausing told the task to pause, whoever owns it now."""
     is_paused: bool = False
-    """Its session stands at a boundary because of that, and plays nothing; by hand, whether it says so or not."""
+    """Its session has paused at a boundary and plays nothing."""
     after: frozenset[str] = frozenset()
     conflicts: frozenset[str] = frozenset()
-    """Tasks that touch the same dangerous files: never played at the same time."""
+    """Tasks that share a danger file with it: they are never played at the same time."""
     is_isolated: bool = True
     lacks_tree: bool = False
-    """A session has claimed it by raw SQL, and has no tree of the task's to work in."""
+    """A session has claimed it by raw SQL, and the task has no tree to work in."""
     is_merged: bool = False
     reviewer: Reviewer = Reviewer.RULES
     submitted: Submitted | None = None
     report: OpenReport | None = None
     question: tuple[int, str] | None = None
-    """A question nobody has answered: message id and text."""
+    """The unanswered question of its musician: message id and text."""
     has_open_ask: bool = False
     settled_asks: frozenset[tuple[str, int]] = frozenset()
-    """Asks a person has settled: kind and subject."""
+    """The questions that a person has settled: kind and subject."""
     empty_sessions: int = 0
     """Sessions in a row that ended without progress (D1)."""
     was_claimed: bool = False
     is_limited: bool = False
-    """Its agent's provider gives nothing yet: it is not played before that is over."""
+    """Its agent's provider has a usage limit that is not over yet. The task is not played before."""
     exit_reason: str = ""
     failed_launches: int = 0
-    """Processes started for it in a row that ended without a claim."""
+    """How many processes in a row were started for it and ended without a claim."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orchestra:
-    """Everything at one moment; the tasks in the plan's order.
+    """The whole plan at one moment, with the tasks in the plan's order.
 
-    At most ``jobs`` musicians are at work at a time; one that waits for a person takes no place, lest its task hold
-    up the others. With 0 nobody is launched: the musicians are sessions that others open.
+    At most ``jobs`` musicians work at the same time. One that waits for a person does not count, so that its task does
+    not hold up the others. With 0 nobody is launched: people open the sessions themselves.
     """
 
     tasks: tuple[TaskFacts, ...]
@@ -148,32 +148,32 @@ class Orchestra:
 
 
 def is_finished(task: TaskFacts) -> bool:
-    """Complete and in the plan's branch, or withdrawn."""
+    """Whether the task is complete and merged into the plan's branch, or withdrawn."""
     if is_withdrawn(task):
         return True
     return task.state is State.COMPLETE and (task.is_merged or not task.is_isolated)
 
 
 def is_withdrawn(task: TaskFacts) -> bool:
-    """Taken out of the plan before anybody claimed it."""
+    """Whether the task was taken out of the plan before anybody claimed it."""
     return task.state is State.EXITED and not task.was_claimed
 
 
 def is_open(task: TaskFacts) -> bool:
-    """A session may claim it: nobody owns it, and no process of ours is about to (DESIGN 3)."""
+    """Whether a session may claim it: nobody owns it, and no process of ours is about to claim it (DESIGN 3)."""
     return task.state in CLAIMABLE and task.owner is None and not task.is_running
 
 
 def is_at_work(task: TaskFacts) -> bool:
-    """A session has it, or is about to."""
+    """Whether a session owns the task or is about to claim it."""
     return task.is_running or (task.state in ACTIVE and task.owner is not None)
 
 
 def waits_for_person(task: TaskFacts) -> bool:
-    """Nothing comes of it before a person acts; its session, if it has one, is idle."""
+    """Whether the task makes no progress before a person acts; its session, if it has one, is idle."""
     return task.has_open_ask and not task.is_playing and not is_finished(task)
 
 
 def current_phase(tasks: Iterable[TaskFacts]) -> int | None:
-    """The first phase with something left to do; None when all is done."""
+    """Return the first phase with an unfinished task; None if all are finished."""
     return min((task.phase for task in tasks if not is_finished(task)), default=None)

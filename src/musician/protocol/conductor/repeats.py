@@ -1,7 +1,7 @@
-"""Whether an error report says what the one before it said: by what failed, not by how it was worded (D18).
+"""Recognises an error report that repeats the one before it, by what failed and not by its wording (D18).
 
-The same failure is reported with other durations, addresses, process numbers and scratch folders each time. What
-stays is the tests that fail, where somebody counted them, and the words without what shifts.
+The same failure is reported each time with other durations, addresses, process ids and scratch folders. So reports are
+compared by the failing tests if these are known, and otherwise by their text without such variable parts.
 """
 
 import re
@@ -20,7 +20,7 @@ _SHIFTS = (
 
 
 def what_failed(text: str, failed_tests: Iterable[str] = ()) -> str:
-    """The same for two reports of the same failure."""
+    """Return a text that is equal for two reports of the same failure."""
     tests = sorted(set(failed_tests))
     if tests:
         return "\n".join(tests)

@@ -1,12 +1,11 @@
-"""Budgets: how much context is left and what that asks for (D15), and how many errors are (D3).
+"""The context budget: what a session must do at a given context usage (D15).
 
-Context usage is a percentage of the agent's window as the agent reports it. A reading that cannot be
-(more tokens than the window holds, no window, not a number) is *unknown*, and an unknown reading forces
-nothing: guessing high would end healthy sessions at once, for a window taken too small pegs every later
-reading at 100 % (case B28).
+Context usage is a percentage of the agent's window, as the agent reports it. An impossible reading (more tokens than
+the window holds, no window, not a number) is *unknown*, and an unknown reading forces nothing. Guessing high would end
+healthy sessions, because a window that is assumed too small makes every later reading 100 % (case B28).
 
-Thresholds include their own value: at exactly 65 % the handoff is prepared. Projections ask from 70 up to
-and with 80, and pause above 80. The default numbers stand here for reading; the settings hold them.
+Thresholds include their own value: at exactly 65 % the handoff is prepared. A projection from 70 up to and including 80
+asks the conductor, one above 80 pauses. The numbers in these docstrings are the defaults of the settings.
 """
 
 from collections.abc import Sequence
@@ -17,20 +16,20 @@ from musician.protocol.states import State
 from musician.protocol.values import dataclass
 
 LEAST_AGENT_COST_PCT = 0.1
-"""No average agent cost counts as less, so that the number of agents that fit stays finite."""
+"""The least average cost of an agent, so that the number of agents that fit stays finite."""
 
 _ROUNDING = 1e-9
-"""Costs and readings are decimals in binary: a quotient this close below a whole number is that number."""
+"""The tolerance for binary fractions: a quotient this close below a whole number counts as that number."""
 
 
 class Stance(StrEnum):
-    """What the context budget asks of a musician, from the least to the most pressing."""
+    """What the context budget requires of a musician, from the least to the most pressing."""
 
     GO_ON = "go_on"
     GO_ON_SPARINGLY = "go_on_sparingly"
     """Estimate before every read, no speculative reads, weigh the way to the next checkpoint."""
     ASK = "ask"
-    """The checkpoint can perhaps be reached: warn, and wait for the conductor's word."""
+    """The checkpoint can perhaps be reached: warn, and wait for the conductor's answer."""
     PAUSE = "pause"
     """The checkpoint cannot be reached: warn and wait."""
     PREPARE_HANDOFF = "prepare_handoff"
@@ -40,12 +39,12 @@ class Stance(StrEnum):
 
 
 WARNING_STANCES = frozenset({Stance.ASK, Stance.PAUSE, Stance.PREPARE_HANDOFF})
-"""Those that report ``context_exhaustion_warning`` and wait."""
+"""The stances in which a musician reports ``context_exhaustion_warning`` and waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """A possible reading: 0 to 100, or None for unknown. Made leniently by the two functions below."""
+    """A context reading from 0 to 100, or None for unknown. The two functions below make one from any input."""
 
     used_pct: float | None
 
@@ -56,14 +55,14 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextAnswer:
-    """The answer to a warning; whatever was approved ends at the next checkpoint."""
+    """The answer to a context warning. An approval is valid up to the next checkpoint."""
 
     state: State
     text: str
 
 
 def reading_from_pct(used_pct: float | None) -> Reading:
-    """A reported percentage; one that cannot be (negative, over 100, NaN) is unknown."""
+    """Return the reading of a reported percentage. An impossible one (negative, over 100, NaN) is unknown."""
     possible = used_pct is not None and 0 <= used_pct <= 100
     return Reading(used_pct=used_pct if possible else None)
 
@@ -81,11 +80,10 @@ def reading_from_tokens(used: int, window: int | None, *, set_window: int = 0) -
 
 
 def evaluate(used_pct: float | None, projected_pct: float | None, settings: Settings) -> Stance:
-    """The stance for a reading and for the usage projected at the next checkpoint.
+    """Return the stance for a reading and for the usage projected at the next checkpoint.
 
-    What is used outweighs what is projected: EXIT, then PREPARE_HANDOFF, then (from 50 used on only)
-    PAUSE, ASK, GO_ON_SPARINGLY. An unknown or impossible reading is GO_ON; an unknown projection neither
-    asks nor pauses.
+    The reading outweighs the projection: first EXIT, then PREPARE_HANDOFF, then (only from 50 used on) PAUSE, ASK or
+    GO_ON_SPARINGLY. An unknown or impossible reading gives GO_ON. With an unknown projection nothing is asked.
     """
     context = settings.context
     used = reading_from_pct(used_pct).used_pct
@@ -101,11 +99,11 @@ def evaluate(used_pct: float | None, projected_pct: float | None, settings: Sett
 
 
 def average_agent_cost(costs_pct: Sequence[float], *, self_corrected: bool, settings: Settings) -> float:
-    """Percent of the window one more subagent is expected to cost (REF-3).
+    """Return the expected cost of one more subagent, in percent of the window (REF-3).
 
-    The session's own average once it has one, ``default_agent_cost_pct`` before; six-fold after a
-    self-correction. Costs that cannot be (negative after a compaction, over 100, NaN) are left out. At
-    least ``LEAST_AGENT_COST_PCT``.
+    This is the session's own average, or ``default_agent_cost_pct`` before there is one; six-fold after a
+    self-correction. Impossible costs (negative after a compaction, over 100, NaN) are ignored. The result is at least
+    ``LEAST_AGENT_COST_PCT``.
     """
     context = settings.context
     possible = [cost for cost in costs_pct if 0 <= cost <= 100]
@@ -114,7 +112,7 @@ def average_agent_cost(costs_pct: Sequence[float], *, self_corrected: bool, sett
 
 
 def agents_that_fit(used_pct: float | None, average_cost_pct: float, settings: Settings) -> int | None:
-    """floor((65 - used) / average cost), never negative; None for an unknown reading (REF-3)."""
+    """Return floor((65 - used) / average cost), at least 0; None for an unknown reading (REF-3)."""
     used = reading_from_pct(used_pct).used_pct
     if used is None:
         return None
@@ -123,7 +121,7 @@ def agents_that_fit(used_pct: float | None, average_cost_pct: float, settings: S
 
 
 def project(used_pct: float | None, remaining_pieces: int, average_cost_pct: float) -> float | None:
-    """Usage expected after so many more pieces, which may be over 100; None for an unknown reading."""
+    """Return the usage expected after the remaining pieces; it may exceed 100. None for an unknown reading."""
     if remaining_pieces < 0:
         raise ValueError("pieces that remain are counted from 0")
     used = reading_from_pct(used_pct).used_pct
@@ -133,7 +131,7 @@ def project(used_pct: float | None, remaining_pieces: int, average_cost_pct: flo
 def breaks_estimate(
     used_pct: float | None, remaining_pieces: int, costs_pct: Sequence[float], settings: Settings
 ) -> bool:
-    """Whether a self-correction turns a way to the checkpoint that was clear into one that is not (D17)."""
+    """Whether a self-correction raises the projection over the threshold at which the conductor is asked (D17)."""
     before, after = (
         project(
             used_pct,
@@ -148,11 +146,11 @@ def breaks_estimate(
 
 
 def answer_by_rule(used_pct: float | None, projected_pct: float | None, settings: Settings) -> ContextAnswer:
-    """The conductor's answer to a context warning where nobody takes the place of the rules (D15).
+    """Return the conductor's answer to a context warning by the rules (D15).
 
-    From 65 used, or over 80 projected: ``exit_requested``. 70 to 80 projected: ``review_approved`` up to
-    the checkpoint, then hand off; so also when the projection is unknown, since the musician was worried
-    enough to ask. Under 70: ``review_approved``, go on as proposed.
+    From 65 used, or over 80 projected: ``exit_requested``. From 70 to 80 projected: ``review_approved`` up to the
+    checkpoint, then hand off. The same holds for an unknown projection, because the musician was worried enough to ask.
+    Under 70: ``review_approved``, go on as proposed.
     """
     context = settings.context
     used = reading_from_pct(used_pct).used_pct

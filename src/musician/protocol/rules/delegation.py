@@ -1,11 +1,9 @@
-"""What follows when a subagent fails (D19).
+"""Decides how to go on when a subagent fails (D19).
 
-Which work is a subagent's the plan says and the model decides, by what the skill tells it. The ladder counts failures
-of one piece; it is apart from the error retries of a task (D3). Whatever is not known of a piece is doubt, and doubt
-escalates.
+The plan and the model decide which work is delegated. The rules here count the failures of one piece, independently of
+a task's error retries (D3). If something about a piece is unknown, it is escalated.
 
-How large a piece is, the plan may say beforehand, and a failed attempt shows by what it left. Both only ever make
-a piece larger than it was thought to be: an attempt that has changed more than the plan said is believed.
+The size of a piece is the larger of two estimates: the plan's, and what a failed attempt has changed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,40 +16,39 @@ from musician.protocol.values import dataclass
 
 class PieceFailure(StrEnum):
     LOST = "lost"
-    """Vanished or ran out of time: nothing is known."""
+    """The subagent vanished or ran out of time, so nothing is known."""
     EXPLAINED = "explained"
-    """Came back and said why not."""
+    """The subagent returned and said why it failed."""
 
 
 class NextAttempt(StrEnum):
     SAME_PROMPT = "same_prompt"
-    """The prompt of the last attempt, in a fresh context."""
+    """Repeat the prompt of the last attempt in a fresh context."""
     ADJUSTED_PROMPT = "adjusted_prompt"
     ABSORB = "absorb"
-    """The musician does it itself."""
+    """The musician does the piece itself."""
     ESCALATE = "escalate"
     """The conductor decides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extent:
-    """How much a piece changes: ``lines`` added and removed, None if nobody can tell; ``files``, project-relative."""
+    """How much a piece changes: ``lines`` added and removed (None if unknown), and project-relative ``files``."""
 
     lines: int | None = None
     files: frozenset[str] = frozenset()
 
     def with_(self, other: "Extent") -> "Extent":
-        """What is known of both, and of each the larger."""
+        """Return the union of both: all files, and the larger number of lines."""
         known = [lines for lines in (self.lines, other.lines) if lines is not None]
         return Extent(lines=max(known, default=None), files=self.files | other.files)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempts:
-    """What became of the piece that is due: its ``failures``, oldest first, and what they showed of it.
+    """The attempts at the present piece: its ``failures``, oldest first, and the extent they have ``shown``.
 
-    ``asked``: there was a question about it. ``absorbed``: the musician plays it itself. ``answered``: it is played
-    again with the answer, and ends as it ends.
+    ``asked`` is true if a subagent had to ask about it, ``absorbed`` if the musician now plays it itself.
     """
 
     failures: tuple[PieceFailure, ...] = ()
@@ -63,7 +60,7 @@ class Attempts:
 
 
 def modules_of(files: Iterable[str]) -> int:
-    """How many modules the files are: what differs only in its suffix is one, and a test is part of what it tests."""
+    """Count modules. Files that differ only in their suffix are one, and a test belongs to the module it tests."""
     places = {path.rpartition("/")[::2] for path in files}
     paths = {(folder, name.rpartition(".")[0] or name) for folder, name in places}
     tests = {(folder, name) for folder, name in paths if name.startswith("test_") or name.endswith("_test")}
@@ -75,11 +72,11 @@ def modules_of(files: Iterable[str]) -> int:
 def next_attempt(
     failures: Sequence[PieceFailure], *, extent: Extent, well_defined: bool, settings: Settings
 ) -> NextAttempt:
-    """What follows the failures of one piece, oldest first, the first attempt's included.
+    """Decide what follows the failures of one piece (oldest first, the first attempt's included).
 
-    At most ``delegation.retries`` retries: each as the failure before it asks for. Then work that is small, lies in
-    one module and is ``well_defined`` (one prompt says all it needs) is absorbed, anything else escalated. Without a
-    failure there is nothing to answer: ValueError.
+    There are at most ``delegation.retries`` retries; the last failure decides about the prompt. After that, small work
+    in one module that is ``well_defined`` (one prompt says all it needs) is absorbed, and anything else is escalated.
+    Raises ValueError without a failure.
     """
     if not failures:
         raise ValueError("the next attempt follows a failure, and there is none")

@@ -1,8 +1,8 @@
-"""Deviations from the plan: how grave they are, and when they are no longer the musician's to carry alone.
+"""Deviations from the plan: their severity, and when they must be escalated.
 
-A deviation is ruled once (D17): whoever judges the submission it comes with rules it, and from then on it
-weighs nothing. Severities (REF-5): Low has no effect on time and changes an approach a little; Medium
-costs under an hour or changes an approach notably; High costs more, or changes scope or architecture.
+A deviation is ruled on once (D17), by the judge of the submission it comes with; after that it has no weight.
+Severities (REF-5): Low has no effect on time and changes an approach slightly; Medium costs less than an hour or
+changes an approach notably; High costs more, or changes scope or architecture.
 """
 
 from collections.abc import Iterable
@@ -12,13 +12,13 @@ from musician.protocol.errors import UnknownSeverity
 from musician.protocol.values import dataclass
 
 ESCALATES_AT_MEDIUM = 2
-"""So many open Medium deviations escalate (REF-6)."""
+"""The number of open Medium deviations that escalates (REF-6)."""
 
 ESCALATES_AT_HIGH = 1
-"""So many open High deviations escalate (REF-6)."""
+"""The number of open High deviations that escalates (REF-6)."""
 
 RESUMES_ALONE_UP_TO = 2
-"""A resuming session with more deviations, or more ownerless tasks at work around it, asks first (D17)."""
+"""A resuming session asks first if there are more deviations, or more working tasks without an owner (D17)."""
 
 
 class Severity(StrEnum):
@@ -33,7 +33,7 @@ class Severity(StrEnum):
         """0 for Low, 1 for Medium, 2 for High."""
         return list(Severity).index(self)
 
-    # str brings all four comparisons along, by spelling: each is replaced. No severity is a ValueError.
+    # str compares by spelling, so all four comparisons are replaced. Comparing with no severity is a ValueError.
     def __lt__(self, other: str) -> bool:
         return self.rank < Severity(other).rank
 
@@ -48,15 +48,15 @@ class Severity(StrEnum):
 
 
 REJECTED = Severity.MEDIUM
-"""A rejected review is itself a deviation, ruled by the rejection (sources "Conductor Pause & Feedback Cycle")."""
+"""A rejected review is itself a deviation; the rejection rules on it (sources "Conductor Pause & Feedback Cycle")."""
 
 SKIPPED_BY_ITSELF = Severity.MEDIUM
-"""What a musician leaves out without having been told to (D29)."""
+"""An item that a musician skips on its own account (D29)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deviation:
-    """One departure from the plan. ``step`` counts from 1, None outside any step; ``ruled`` once judged."""
+    """One departure from the plan. ``step`` counts from 1 and is None outside a step; ``ruled`` is true once judged."""
 
     severity: Severity
     text: str
@@ -65,7 +65,7 @@ class Deviation:
 
 
 def parse_severity(text: str) -> Severity:
-    """The severity a text names, whatever its case; :class:`UnknownSeverity` if it names none."""
+    """Parse a severity in any case. Raises :class:`UnknownSeverity` if the text names none."""
     try:
         return Severity(text.strip().capitalize())
     except ValueError:
@@ -73,14 +73,14 @@ def parse_severity(text: str) -> Severity:
 
 
 def open_deviations(deviations: Iterable[Deviation]) -> tuple[Deviation, ...]:
-    """Those nobody has ruled yet, in their order."""
+    """Return the deviations that nobody has ruled on, in their order."""
     return tuple(each for each in deviations if not each.ruled)
 
 
 def escalates(deviations: Iterable[Deviation], *, estimate_broken: bool = False) -> bool:
-    """Whether the open ones are more than the musician may decide (REF-6, D17).
+    """Whether the open deviations must go to the conductor (REF-6, D17).
 
-    ``estimate_broken``: a self-correction made the way to the checkpoint too dear
+    ``estimate_broken`` is true if a self-correction broke the estimate
     (:func:`musician.protocol.rules.budget.breaks_estimate`) and nobody has answered that yet.
     """
     severities = [each.severity for each in open_deviations(deviations)]
@@ -92,7 +92,7 @@ def escalates(deviations: Iterable[Deviation], *, estimate_broken: bool = False)
 
 
 def worst(deviations: Iterable[Deviation]) -> Severity | None:
-    """The gravest severity, ruled or not; None without deviations (D14: count, worst)."""
+    """Return the gravest severity, ruled on or not; None without deviations (D14: count, worst)."""
     return max((each.severity for each in deviations), default=None)
 
 

@@ -1,13 +1,13 @@
-"""Whether a client's session may stop (sources "Implementation-Hook Integration", D11, B01).
+"""Decides whether a client's session may end its turn (sources "Implementation-Hook Integration", D11, B01).
 
-Theory. A session that owns a claim ends its turn in one of three ways. It *may go* where nothing is owed: no live
-claim, or somebody else keeps the wait (a person's monitor, the program that hosts it). It *waits* inside the hook,
-costing no tokens, where it waits for the conductor and nobody would wake it. Else it is *kept*, told what is missing
-and the exact next call. Keeping has an end: after so many stops during which nothing moved, or just before the client's
-own cap would end the session as if all were well, it is let go with a trace that the conductor sees.
+Theory. When a session tries to stop, there are three decisions. It may *stop* if nothing is left to do: it has no live
+claim, or something else will wake it (a monitor, the program that hosts it). It *waits* inside the hook, which costs no
+tokens, if it waits for the conductor and nothing else would wake it. Otherwise it is *kept*, and is told what is
+missing and which call comes next. A session is not kept for ever: after many stops without any change in the database,
+or just before the client's own limit would end it silently, it may stop, and the conductor sees why.
 
-Knows no database and no clock. What it says carries pointers, never a message's text: a reason arrives as "not user
-input", and the session reads the database for itself.
+The rules know no database and no clock. A reason names messages by their ids and never quotes them: the client marks a
+reason as "not user input", so the session has to read the message itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     pass
 
 CLIENT_CAP = 8
-"""Blocks in a row without a tool call between, after which the client overrides the next one."""
+"""After this many blocked stops without a tool call between them, the client ignores the next block."""
 
 _MOST_STOPS = 500
 _MOST_CONDUCTORS_STOPS = 1000
@@ -31,8 +31,11 @@ _MOST_POINTERS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duty:
-    """A live claim of the session. ``message_ids`` have not reached it; ``item`` is begun and not done, "" for none;
-    ``asks``: it waits for an answer, or stands still with its siblings, whatever its state."""
+    """A live claim of the session.
+
+    ``message_ids`` are undelivered messages, ``item`` is the item that is begun and not done ("" if none). ``asks`` is
+    true if the session waits for an answer, or is paused with its siblings, whatever its state.
+    """
 
     task_id: str
     state: State
@@ -42,7 +45,7 @@ class Duty:
 
     @property
     def is_free(self) -> bool:
-        """Whether its session may end: a conductor's also where it was asked to leave."""
+        """Whether the session may end. A conductor's also may if it was asked to exit."""
         return self.state in TERMINAL or (self.task_id == CONDUCTOR and self.state is State.EXIT_REQUESTED)
 
     @property
@@ -64,7 +67,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keep:
-    """The session goes on, for this reason."""
+    """The session must go on, for this reason."""
 
     duty: Duty
     reason: str
@@ -74,9 +77,10 @@ Decision = AllowStop | Wait | Keep
 
 
 def decide(duties: Sequence[Duty], *, is_woken: bool, has_tools: bool = True) -> Decision:
-    """``is_woken``: somebody else wakes the session when the conductor answers (a monitor, a host).
+    """Decide whether a session with these duties may stop.
 
-    Without tools, because their server is late or dead, the next call is a command (``has_tools``).
+    ``is_woken`` is true if a monitor or a host wakes the session when the conductor answers. ``has_tools`` is false if
+    the server of the tools is late or dead; then reasons name commands instead of tools.
     """
     open_ = [duty for duty in duties if not duty.is_free]
     owed = next((duty for duty in open_ if duty.message_ids or not duty.waits), None)
@@ -88,10 +92,10 @@ def decide(duties: Sequence[Duty], *, is_woken: bool, has_tools: bool = True) ->
 
 
 def spent(duty: Duty, *, stops: int, in_a_row: int, cap: int) -> str:
-    """Why a session that should be kept is let go after all; "" while it is kept.
+    """Return why a session that should be kept may stop after all; "" if it is kept.
 
-    ``stops`` counts those while nothing moved in the database, this one included; ``in_a_row`` those without a tool
-    call between. ``cap`` is the client's, 0 for none.
+    ``stops`` counts the stops since anything changed in the database, this one included; ``in_a_row`` counts those
+    without a tool call between them. ``cap`` is the client's limit, 0 for none.
     """
     most = _MOST_CONDUCTORS_STOPS if duty.task_id == CONDUCTOR else _MOST_STOPS
     if stops > most:
@@ -117,7 +121,7 @@ _CALLS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "handoff": ('handoff(reason="…")', "musician exit {task} --reason '…'"),
     }
 )
-"""What a session calls, as a tool and as a command."""
+"""The calls that reasons name, as (tool, command)."""
 
 _NO_TOOLS = " (The comms-link tools are not there now: type these commands instead.)"
 

@@ -1,9 +1,8 @@
-"""Who lives: what the age of a heartbeat says, and what a lock on the same host adds (D2, D10).
+"""Decides whether an owner lives, by the age of its heartbeat and by the life lock on the same host (D2, D10).
 
-Knows ages in seconds by the database's clock, never times: turning a stored text into an age is the
-store's part, and one it cannot read comes here as None. What is not known is never taken for fresh, and
-never for stale either: nobody is called alive, and nobody's task is taken, on a reading that makes no
-sense.
+Ages are seconds by the database's clock. The store turns stored times into ages; a time it cannot read arrives here as
+None. An unknown age counts neither as fresh nor as stale: on a reading that makes no sense nobody is called alive, and
+nobody's task is taken over.
 """
 
 from enum import StrEnum
@@ -17,27 +16,27 @@ if TYPE_CHECKING:
 class HeartbeatStatus(StrEnum):
     OK = "ok"
     REFRESH = "refresh"
-    """Alive, and due to be refreshed by its watcher."""
+    """The owner lives, and its watcher is due to refresh the heartbeat."""
     STALE = "stale"
     UNKNOWN = "unknown"
-    """No heartbeat, or an unreadable one."""
+    """There is no heartbeat, or it is unreadable."""
     SKEW = "skew"
-    """In the future: a clock other than the database's wrote it."""
+    """The heartbeat is in the future: a clock other than the database's wrote it."""
 
 
 class Owner(StrEnum):
-    """How the owner of a claim stands. ``lives``: it is expected to go on."""
+    """The liveness of a claim's owner. One that ``lives`` is expected to go on."""
 
     LIVE = "live"
     SILENT = "silent"
-    """Its process lives on this host, its heartbeat does not say so. It counts as alive, but for a conductor that has
-    seen it so for one further refresh period: it hangs (D38)."""
+    """Its process lives on this host, but its heartbeat is old. It counts as alive until a conductor has seen it so for
+    one further refresh period; then it hangs (D38)."""
     STALE = "stale"
-    """Its task may be taken over, by the four steps of D23."""
+    """Its heartbeat is stale. The task may be taken over, by the four steps of D23."""
     DEAD = "dead"
-    """Known to be gone, without waiting for its heartbeat to go stale."""
+    """It is known to be gone. There is no need to wait for a stale heartbeat."""
     DOUBTFUL = "doubtful"
-    """A claim on its task is blocked as if it lived; it is flagged and never taken over."""
+    """Nothing is known. A claim on its task is blocked as if it lived; it is flagged and never taken over."""
 
     @property
     def lives(self) -> bool:
@@ -45,9 +44,9 @@ class Owner(StrEnum):
 
 
 def heartbeat_status(age_s: float | None, settings: "Settings") -> HeartbeatStatus:
-    """Older than 480 s is REFRESH, from 540 s on STALE, by default.
+    """Classify the age of a heartbeat. By default one older than 480 s is REFRESH, and from 540 s on it is STALE.
 
-    A negative age within ``heartbeat.skew_tolerance_s`` is rounding and OK; beyond it SKEW.
+    A negative age within ``heartbeat.skew_tolerance_s`` is a rounding error and OK; beyond that it is SKEW.
     """
     if age_s is None or not isfinite(age_s):
         return HeartbeatStatus.UNKNOWN
@@ -61,16 +60,16 @@ def heartbeat_status(age_s: float | None, settings: "Settings") -> HeartbeatStat
 
 
 def is_fresh(age_s: float | None, settings: "Settings") -> bool:
-    """Whether a heartbeat of that age says that somebody lives."""
+    """Whether a heartbeat of this age shows that the owner lives."""
     return heartbeat_status(age_s, settings) in (HeartbeatStatus.OK, HeartbeatStatus.REFRESH)
 
 
 def owner_standing(status: HeartbeatStatus, *, lock_held: bool | None) -> Owner:
-    """The owner, by its heartbeat and by the lock its process holds.
+    """Judge an owner by its heartbeat and by its life lock.
 
-    ``lock_held`` is None where no lock can be seen: another host, or a session opened by hand. A free lock
-    outweighs a fresh heartbeat. A held one outweighs any that is not: a clock may have been set. But a stopped
-    or hanging process keeps its lock, and so it does not for ever.
+    ``lock_held`` is None if no lock can be seen: on another host, or for a session opened by hand. A free lock
+    outweighs a fresh heartbeat. A held lock outweighs an old heartbeat, because a clock may have been set; but a
+    stopped or hanging process keeps its lock too, so such an owner is only SILENT.
     """
     if lock_held is False:
         return Owner.DEAD
@@ -80,21 +79,21 @@ def owner_standing(status: HeartbeatStatus, *, lock_held: bool | None) -> Owner:
 
 
 def standing_by_heartbeat(status: HeartbeatStatus) -> Owner:
-    """The owner, where only its heartbeat speaks for it, or its process has been silent for too long."""
+    """Judge an owner by its heartbeat alone: no lock is visible, or its process has been silent for too long."""
     if status in (HeartbeatStatus.OK, HeartbeatStatus.REFRESH):
         return Owner.LIVE
     return Owner.STALE if status is HeartbeatStatus.STALE else Owner.DOUBTFUL
 
 
 def holds_claim(owner: Owner) -> bool:
-    """Whether a claim on its task is blocked: all but who is stale or known dead."""
+    """Whether the owner blocks a claim on its task: any owner does that is not stale or known dead."""
     return owner not in (Owner.STALE, Owner.DEAD)
 
 
 def trusts_ages(since_gap_s: float | None, settings: "Settings") -> bool:
     """Whether the conductor may call anyone stale.
 
-    ``since_gap_s`` is how long ago its own ticks had a gap (the machine slept), None if they never had:
-    one refresh period must pass first, so that healthy owners can show themselves (D10).
+    ``since_gap_s`` is the time since its own ticks last had a gap (the machine slept), None if they never had. After a
+    gap one refresh period must pass, so that healthy owners can refresh their heartbeats first (D10).
     """
     return since_gap_s is None or since_gap_s >= settings.heartbeat.refresh_after_s

@@ -1,11 +1,11 @@
-"""Whether a verified checkpoint may be reported, or what comes first (D16, REF-8).
+"""Decides whether a verified checkpoint may be reported, or what must be done first (D16, REF-8).
 
-Knows what each stage of a verification found, as one word each. Refuses to weigh anything else: nobody's claim, no
-number. The sources' decision matrix is the table ``MATRIX``, read from the top, the first row that fits decides:
-what makes other findings meaningless stands above them. Rows the sources do not have are marked.
+The input is the outcome of each verification stage, and nothing else: no claim of an agent and no number. The sources'
+decision matrix is the table ``MATRIX``. The first row that fits decides, so a finding that makes others meaningless
+stands above them. Rows that the sources do not have are marked.
 
-What is unknown is never taken for good. It does not hold a checkpoint back either, for nobody could mend it: it is
-said in the report (``REPORT_AND_SAY``). Only tests that cannot be run, or will not decide, go to a human.
+An unknown outcome never counts as good. It does not hold a checkpoint back either, because nobody could mend it: the
+report mentions it (``REPORT_AND_SAY``). Only tests that cannot be run, or that are inconsistent, go to a person.
 """
 
 from enum import StrEnum
@@ -21,17 +21,17 @@ class StageOutcome(StrEnum):
     GOOD = "good"
     BAD = "bad"
     UNKNOWN = "unknown"
-    """It could not be looked at, or not at all of it."""
+    """It could not be checked, or not completely."""
 
 
 class CoverageLevel(StrEnum):
-    """Of the changed lines, against the two thresholds of D16."""
+    """The coverage of the changed lines, against the two thresholds of D16."""
 
     ENOUGH = "enough"
     GAP = "gap"
-    """Under the target, or the project's coverage fell too far: to be explained."""
+    """It is under the target, or the project's coverage fell too far; this must be explained."""
     LOW = "low"
-    """Under the least."""
+    """It is under the minimum."""
     UNKNOWN = "unknown"
 
 
@@ -40,7 +40,7 @@ class Decision(StrEnum):
 
     REPORT = "report"
     REPORT_AND_SAY = "report and say"
-    """Report; the review names the gap or what could not be looked at."""
+    """Report; the review names the gap, or what could not be checked."""
     IMPROVE_COVERAGE = "improve coverage"
     IMPROVE_TESTS = "improve tests"
     FIX = "fix"
@@ -56,9 +56,10 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """``valid``: new and changed tests can fail; ``whole``: it compiles and brings no import cycle.
+    """The outcomes of a verification.
 
-    ``full``: everything was run; ``final``: it is the last checkpoint.
+    ``valid`` says whether new and changed tests can fail, ``whole`` whether the code compiles without a new import
+    cycle. ``full`` is true if everything was run, ``final`` for the last checkpoint.
     """
 
     tests: Verification
@@ -71,7 +72,7 @@ class Facts:
 
 
 class Row(NamedTuple):
-    """None fits everything; a set fits its members."""
+    """A row of the matrix. None fits every value."""
 
     decision: Decision
     tests: Verification | None = None
@@ -112,7 +113,7 @@ MATRIX = (
 
 
 def decide(facts: Facts) -> Decision:
-    """The decision of the first row that fits; the last fits everything."""
+    """Return the decision of the first row that fits. The last row fits everything."""
     return next(row.decision for row in MATRIX if row.fits(facts))
 
 
@@ -124,9 +125,9 @@ def coverage_level(
     drop_pct: float,
     explain_drop_pct: float,
 ) -> CoverageLevel:
-    """Percentages of 0 to 100; ``changed_pct`` is None if it was not measured, ``drop_pct`` 0 if unknown.
+    """Classify the coverage of changed lines. ``changed_pct`` is None if not measured, ``drop_pct`` 0 if unknown.
 
-    Exactly the least is a gap, exactly the target is enough, and a drop of exactly ``explain_drop_pct`` needs no
+    Exactly the minimum is a gap, exactly the target is enough, and a drop of exactly ``explain_drop_pct`` needs no
     explanation (D16: "under", "over").
     """
     if changed_pct is not None and changed_pct < least_pct:

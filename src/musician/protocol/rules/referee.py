@@ -1,9 +1,9 @@
-"""What a change does to those who judge it (D26), and who may let it pass.
+"""Findings: changes to the tests and files that judge the change itself (D26).
 
-A change is judged by what stood before it: the base's tests, run as the base ran them. Where that comes to something
-else than the change's own tests say, there is a *finding*, and it needs a judge. The rules are none: they let pass what
-the plan says may change, by patterns of paths, and nothing else. A reviewer accepts a finding, once, by approving what
-it came with, or by naming it; what is sent back unnamed is found again.
+A change is judged by the base: by the base's tests, run as the base ran them. If they and the change's own tests
+disagree, that is a *finding*, and a judge must accept it. The rules accept only what the plan allows by patterns of
+paths. A reviewer accepts a finding, once, by approving the submission it came with or by naming it; a finding that is
+sent back without being named is found again.
 """
 
 import re
@@ -14,25 +14,25 @@ from functools import cache
 from musician.protocol.values import dataclass
 
 MAX_FINDINGS = 50
-"""Of one verification; what is over is counted in one more."""
+"""How many findings of one verification are listed. One more then counts the rest."""
 
 
 class FindingKind(StrEnum):
     CHANGED_EXPECTATION = "changed expectation"
-    """A test as it was fails on the code as it is."""
+    """A test of the base fails on the changed code."""
     REMOVED = "removed test"
     SKIPPED = "newly skipped"
     EXPECTED_TO_FAIL = "newly expected to fail"
     NOT_RUN = "no longer run"
-    """It is still there, and the runner leaves it out."""
+    """The test still exists, but the runner leaves it out."""
     REFEREE = "changed referee"
-    """A file that configures or is the test runner."""
+    """The change touches a file that configures the test runner or belongs to it."""
     UNTESTED = "function without a test"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """``text`` says what was found, in one line; ``allowed``: the plan says that it may change."""
+    """``text`` describes the finding in one line. ``allowed`` is true if the plan permits the change."""
 
     kind: FindingKind
     text: str
@@ -43,9 +43,9 @@ class Finding:
 
 
 def may_change(patterns: Iterable[str], paths: Collection[str]) -> bool:
-    """Whether all of the files, and at least one, may change.
+    """Whether there are files and the patterns allow all of them to change.
 
-    ``*`` and ``?`` stay within a folder, ``**`` goes through them; the name of a folder means all in it.
+    ``*`` and ``?`` match within a folder, ``**`` matches across folders; a folder's name matches everything in it.
     """
     readers = [_reader(pattern) for pattern in patterns]
     return bool(paths) and all(any(each.fullmatch(path) for each in readers) for path in paths)

@@ -1,9 +1,8 @@
-"""Judging a submission by rule, and scoring how smoothly it came about (D14, D18).
+"""Judges a submission by rule, and scores how smoothly it came about (D14, D18).
 
-Knows facts the program found itself: what the verification it ran said, the tree's id, counts from
-history. It refuses to weigh anything the agent claims, with one exception: the agent may call its work
-rougher than the program scored it, never smoother. A human or a reviewing agent can take the place of
-:func:`judge_by_rule`.
+The rules use only facts that the program found itself: the result of its verification, the tree's id, counts from
+history. Claims of the agent have no weight, with one exception: it may call its work rougher than the program scored
+it, but never smoother. A person or a reviewing agent can take the place of :func:`judge_by_rule`.
 
 Smoothness runs from 0 (smooth) to 9 (rough). Each fact adds points, up to a cap of its own, and the sum
 ends at 9:
@@ -17,9 +16,9 @@ ends at 9:
     self-correction                                     2           2
     subagent retry                                      1           2
 
-Only what the musician did counts, since the last submission on the checkpoint and since a person judged last: an
-error report of what the plan lacks is none of its faults, nor is a verdict. A ruled deviation is no longer open. So
-what was sent back for roughness can come back smooth. More of any fact never makes the score better.
+Only the musician's own acts count, since the last submission on the checkpoint and since a person judged last; an error
+report about a fault of the plan does not, nor does a verdict. A deviation that was ruled on is no longer open. So work
+that was sent back for roughness can come back smooth. More of any fact never improves the score.
 """
 
 from collections.abc import Sequence
@@ -31,7 +30,7 @@ from musician.protocol.values import dataclass
 
 ROUGHEST = 9
 APPROVED_UP_TO = 4
-"""Approved as it is; between this and ``SENT_BACK_FROM`` a full verification comes first (D18)."""
+"""Up to this score a submission is approved; between it and ``SENT_BACK_FROM`` it is verified in full first (D18)."""
 SENT_BACK_FROM = 6
 
 
@@ -39,10 +38,10 @@ class Verification(StrEnum):
     """How the last verification of the submission ended (D16)."""
 
     GREEN = "green"
-    """Flaky tests that passed all their re-runs included."""
+    """Everything passed, including flaky tests that passed all their re-runs."""
     RED = "red"
     FLAKY = "flaky"
-    """Re-runs of a failing test came out mixed."""
+    """The re-runs of a failing test had mixed results."""
     CANNOT_RUN = "cannot_run"
 
 
@@ -63,10 +62,11 @@ class Verified:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """``full``: everything was run, as the last checkpoint demands (REF-8); ``detail`` is one line.
+    """The result of a verification. ``full`` is true if everything was run, as the last checkpoint requires (REF-8).
 
-    ``changed_files``: how many the task has changed in all, None where nobody counted. ``findings`` are what needs a
-    judge (D26) in work that the conductor alone has verified: no journal has them, so no agent can rule them.
+    ``detail`` is one line. ``changed_files`` is how many files the task has changed in all, None if not counted.
+    ``findings`` need a judge (D26) and come from a verification by the conductor: they are in no journal, so no agent
+    can rule on them.
     """
 
     verification: Verification
@@ -89,7 +89,7 @@ class Roughness:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Smoothness:
-    """Of several submissions: how many, and their scores' average and worst."""
+    """The number of several submissions, and the mean and worst of their scores."""
 
     submissions: int
     mean: float
@@ -98,9 +98,9 @@ class Smoothness:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmittedWork:
-    """What a submission shows, to be compared with the one that was sent back.
+    """The work of a submission, to be compared with that of the one that was sent back.
 
-    ``tree_id`` is git's id of the submitted tree, None where there is none to compare.
+    ``tree_id`` is git's id of the submitted tree, None if there is none.
     """
 
     tree_id: str | None
@@ -109,12 +109,12 @@ class SubmittedWork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """Everything the rules look at.
+    """Everything the rules consider.
 
-    ``evidence`` is None if the program has not verified it; ``round`` counts the submissions on this
-    checkpoint from 1; ``smoothness`` is :func:`smoothness`'s 0 to 9; ``sent_back`` is the last one
-    rejected on this checkpoint; ``findings`` are what only a judge may let pass (D26) and nobody has;
-    ``estimate_broken`` as for :func:`musician.protocol.rules.deviations.escalates`.
+    ``evidence`` is None if the program has not verified it. ``round`` counts the submissions on this checkpoint from 1.
+    ``smoothness`` is the result of :func:`smoothness`. ``sent_back`` is the last rejected work on this checkpoint.
+    ``findings`` need a judge (D26) and have not been accepted. ``estimate_broken`` is as for
+    :func:`musician.protocol.rules.deviations.escalates`.
     """
 
     work: SubmittedWork
@@ -126,9 +126,9 @@ class Submission:
     findings: tuple[str, ...] = ()
     estimate_broken: bool = False
     unplayed: tuple[str, ...] = ()
-    """Items before its checkpoint that are neither played nor left out (D29)."""
+    """Items before the checkpoint that are neither played nor skipped (D29)."""
     may_change_nothing: bool = False
-    """The plan says that the task changes no file."""
+    """The plan allows the task to change no file."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.smoothness <= ROUGHEST:
@@ -141,7 +141,7 @@ class VerdictKind(StrEnum):
     APPROVE = "approve"
     SEND_BACK = "send_back"
     PROPOSE_FIX = "propose_fix"
-    """Only somebody else than the rules can (D18.6)."""
+    """The rules never give this verdict; only a person or a reviewing agent does (D18.6)."""
     VERIFY_FULLY_FIRST = "verify_fully_first"
     """Run the full verification, then judge again with its evidence."""
     ASK_HUMAN = "ask_human"
@@ -149,14 +149,14 @@ class VerdictKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """``reasons`` are texts to answer (none for an approval)."""
+    """A verdict with its ``reasons``, which the musician has to answer. An approval has none."""
 
     kind: VerdictKind
     reasons: tuple[str, ...] = ()
 
 
 def smoothness(facts: Roughness, *, claimed: int | None = None) -> int:
-    """The score 0 to 9 by the table above, or what the agent claimed if that is worse (D14)."""
+    """Return the score from 0 to 9 by the table above, or the agent's own if that is worse (D14)."""
     severities = [each.severity for each in open_deviations(facts.deviations)]
     points = (
         min(3, facts.failed_verifications)
@@ -171,14 +171,14 @@ def smoothness(facts: Roughness, *, claimed: int | None = None) -> int:
 
 
 def summed_up(scores: Sequence[int]) -> Smoothness | None:
-    """The scores of a phase as one; None where there are none."""
+    """Summarise the scores of a phase; None if there are none."""
     if not scores:
         return None
     return Smoothness(submissions=len(scores), mean=sum(scores) / len(scores), worst=max(scores))
 
 
 def judge_by_rule(submission: Submission, settings: Settings) -> Verdict:
-    """The rules of D18: what only a human may decide, then what is sent back, then what is not yet known."""
+    """Apply the rules of D18: first what only a person may decide, then faults, then missing evidence."""
     concerns = (
         *_grave_deviations(submission),
         *(needs_a_judge(finding) for finding in submission.findings),
@@ -197,13 +197,15 @@ def judge_by_rule(submission: Submission, settings: Settings) -> Verdict:
 
 
 def needs_a_judge(finding: str) -> str:
-    """As a reviewer is told of it."""
+    """Return the text in which a reviewer reads of a finding."""
     return f"needs a judge: {finding}"
 
 
 def limits_of_review(submission: Submission, settings: Settings) -> tuple[str, ...]:
-    """What goes to a person whoever judges: it cannot be verified, it goes round in circles, its estimate is broken, or
-    its findings are not written down where an agent could rule them.
+    """Return the reasons why a person must decide, even if an agent reviews.
+
+    The work cannot be verified, it goes round in circles, its estimate is broken, or it has findings that are in no
+    journal, so that no agent could rule on them.
     """
     evidence = submission.evidence
     concerns = [] if evidence is None else [needs_a_judge(finding) for finding in evidence.findings]
@@ -221,7 +223,7 @@ def limits_of_review(submission: Submission, settings: Settings) -> tuple[str, .
 
 
 def _grave_deviations(submission: Submission) -> tuple[str, ...]:
-    """The open ones that are named where there are too many of them, or where anything escalates (D17)."""
+    """Return the open Medium and High deviations if the submission escalates (D17)."""
     if not escalates(submission.work.deviations, estimate_broken=submission.estimate_broken):
         return ()
     found = open_deviations(submission.work.deviations)
@@ -229,7 +231,7 @@ def _grave_deviations(submission: Submission) -> tuple[str, ...]:
 
 
 def _empty_completion(submission: Submission) -> tuple[str, ...]:
-    """Rules cannot tell work that leaves no trace from none (D29)."""
+    """Return a concern if a completion changes no file: the rules cannot tell that from no work at all (D29)."""
     evidence = submission.evidence
     is_empty = submission.final and evidence is not None and evidence.changed_files == 0
     if not is_empty or submission.may_change_nothing:
@@ -258,7 +260,7 @@ def _faults(submission: Submission) -> tuple[str, ...]:
 
 
 def missing_evidence(submission: Submission) -> str | None:
-    """Why everything is verified before it is judged; None if that is not needed (D18, REF-8)."""
+    """Return why a full verification must come before the judgement; None if it need not (D18, REF-8)."""
     evidence = submission.evidence
     if evidence is None:
         return "nothing has been verified yet"
@@ -272,7 +274,7 @@ def missing_evidence(submission: Submission) -> str | None:
 
 
 def _is_unchanged(submission: Submission) -> bool:
-    """The same tree and deviations as what was sent back; that they were ruled meanwhile is no change."""
+    """Whether tree and deviations are those that were sent back. A ruling since then is no change."""
     before, now = submission.sent_back, submission.work
     if before is None or before.tree_id is None or before.tree_id != now.tree_id:
         return False
