@@ -4,6 +4,7 @@ import pytest
 
 from musician.agents.port import Piece, PieceKind
 from musician.agents.prompts import begun_with, common_rules, gone_on_with, prompt_of, rules_of
+from musician.protocol.values import replace
 from musician.testing.weight import tokens
 
 WHOLE_LIFE_TOKENS = 1_200
@@ -44,6 +45,23 @@ def test_the_rules_are_told_with_the_briefing_and_not_again() -> None:
 def test_a_rework_is_told_what_was_sent_back_and_how_it_answers() -> None:
     told = prompt_of(piece(PieceKind.REWORK, feedback="1. It is red.", scripts=()))
     assert told.index("1. It is red.") < told.index("::answer NUMBER WHAT")
+
+
+def test_a_subagents_piece_is_told_in_the_five_parts_of_the_sources() -> None:
+    """S-AGENT-2: task, context, requirements, constraints, deliverables; and S-MODEL-1: it tests its work itself."""
+    given = replace(
+        piece(PieceKind.AGENT, feedback="mind {braces}"), files=("a.py", "b.py"), tests=("make test",)
+    )
+    told = prompt_of(given)
+    parts = [line for line in told.splitlines() if line.startswith("## ")]
+    assert parts == ["## Task", "## Context", "## Requirements", "## Constraints", "## Deliverables"]
+    task, context, requirements, constraints, deliverables = told.split("\n## ")
+    assert "step 1: Build" in task
+    assert "- Files: `a.py`, `b.py`\n- Tests: `make test`" in context
+    assert requirements.endswith("All of it.\n\nThe plan suggests:\n\n```bash\nmake\n```\n\nmind {braces}\n")
+    assert "Run the tests" in constraints
+    assert "report" in deliverables
+    assert not {"conductor", "database", "checkpoint", "session"} & set(told.split())
 
 
 def test_a_review_says_by_itself_how_it_is_answered() -> None:

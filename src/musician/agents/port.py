@@ -48,7 +48,8 @@ class Piece:
 
     ``scripts`` are what the plan gives the shell agent (each run by ``bash -eu``, in order); ``prose`` is what a
     model reads; ``feedback`` is why a rework is asked for, "" otherwise. What takes longer than its time is LOST.
-    ``briefing`` is what a conversation begins with; "" in the middle of one.
+    ``briefing`` is what a conversation begins with; "" in the middle of one. ``files`` and ``tests`` are a subagent's
+    scope, and the commands that will judge it.
     """
 
     kind: PieceKind
@@ -59,6 +60,8 @@ class Piece:
     scripts: tuple[str, ...]
     feedback: str = ""
     briefing: str = ""
+    files: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
     time_limit_s: float
 
 

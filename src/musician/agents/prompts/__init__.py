@@ -17,12 +17,34 @@ _FILES = {PieceKind.STEP: "step.md", PieceKind.AGENT: "agent.md", PieceKind.REWO
 
 def prompt_of(piece: Piece) -> str:
     """The whole prompt. Where nothing goes before it, its first line names the item."""
-    parts = [piece.briefing, common_rules() if piece.briefing else ""]
-    parts += [f"{piece.item}: {piece.title}", piece.prose]
-    for script in filter(None, piece.scripts):
-        parts.append(f"The plan suggests:\n\n```bash\n{script.rstrip()}\n```")
-    if piece.kind is not PieceKind.REVIEW:
-        parts += [piece.feedback, rules_of(piece.kind)]
+    head = f"{piece.item}: {piece.title}"
+    words = [piece.prose, *(_suggested(script) for script in piece.scripts if script)]
+    begins = [piece.briefing, common_rules()] if piece.briefing else []
+    match piece.kind:
+        case PieceKind.REVIEW:
+            return _joined(head, *words)
+        case PieceKind.AGENT:
+            return _joined(*begins, _for_subagent(head, piece, _joined(*words, piece.feedback)))
+        case kind:
+            return _joined(*begins, head, *words, piece.feedback, rules_of(kind))
+
+
+def _suggested(script: str) -> str:
+    return f"The plan suggests:\n\n```bash\n{script.rstrip()}\n```"
+
+
+def _for_subagent(head: str, piece: Piece, requirements: str) -> str:
+    """In the sources' five parts, and with nothing of the orchestra (sources "Subagent Prompt Structure")."""
+    files, tests = (", ".join(f"`{each}`" for each in several) for several in (piece.files, piece.tests))
+    return rules_of(PieceKind.AGENT).format(
+        head=head,
+        files=files or "as the requirements name them",
+        tests=tests or "as the project has them",
+        requirements=requirements or "As the task says.",
+    )
+
+
+def _joined(*parts: str) -> str:
     return "\n\n".join(part.strip() for part in parts if part.strip())
 
 

@@ -265,8 +265,19 @@ class Session:
         play = act.play
         if play.undoes:
             return await self._undo(play)
-        kind = port.PieceKind.AGENT if play.is_agent else port.PieceKind.STEP
-        return await self._perform(kind, play.item, play.title, play.prose, play.scripts, act.advice)
+        piece = port.Piece(
+            kind=port.PieceKind.AGENT if play.is_agent else port.PieceKind.STEP,
+            task_id=self.claim.task_id,
+            item=play.item,
+            title=play.title,
+            prose=play.prose,
+            scripts=play.scripts,
+            feedback=act.advice,
+            files=tuple(sorted(play.extent.files)),
+            tests=self.state.program.check_after(play.item).commands,
+            time_limit_s=self.settings.time.step_limit_s,
+        )
+        return await self._perform(piece)
 
     async def _undo(self, play: Play) -> i.Input:
         """The program's own work: a new commit that takes a finished step's back."""
@@ -294,32 +305,24 @@ class Session:
             begins = r.Write(entries=(Entry(kind=EntryKind.NOTE, item=act.item, text=REWORK_BEGINS),))
             await run_sync(partial(self.recorder.store_record, begins))
         try:
-            ended = await self._perform(
-                port.PieceKind.REWORK,
-                act.item,
-                check.title,
-                check.prose,
-                check.rework,
-                act.feedback,
-                takes_in=in_trouble,
+            piece = port.Piece(
+                kind=port.PieceKind.REWORK,
+                task_id=self.claim.task_id,
+                item=act.item,
+                title=check.title,
+                prose=check.prose,
+                scripts=check.rework,
+                feedback=act.feedback,
+                time_limit_s=self.settings.time.step_limit_s,
             )
+            ended = await self._perform(piece, takes_in=in_trouble)
         finally:
             if in_trouble and (ended is None or ended.ending is not i.PieceEnding.DONE):
                 with anyio.CancelScope(shield=True):  # else it would be taken for a person's resolution
                     await self._restore_tree()
         return ended
 
-    async def _perform(
-        self,
-        kind: port.PieceKind,
-        item: str,
-        title: str,
-        prose: str,
-        scripts: tuple[str, ...],
-        feedback: str,
-        *,
-        takes_in: bool = False,
-    ) -> i.PieceEnded:
+    async def _perform(self, piece: port.Piece, *, takes_in: bool = False) -> i.PieceEnded:
         """From the last finished state of the tree to the next one, or to a reason why not.
 
         ``takes_in``: what others have merged is taken in first.
@@ -327,12 +330,12 @@ class Session:
         await self._restore_tree()
         await run_sync(self.tree.look_beside)
         if takes_in:
-            prose += await self._take_in()
+            piece = replace(piece, prose=piece.prose + await self._take_in())
         try:
-            return await self._perform_prepared(kind, item, title, prose, scripts, feedback)
+            return await self._perform_prepared(piece)
         finally:
             with anyio.CancelScope(shield=True):
-                await self._tell_besides(item)
+                await self._tell_besides(piece.item)
 
     async def _tell_besides(self, item: str) -> None:
         """What the piece has done besides its work."""
@@ -341,33 +344,21 @@ class Session:
         if entries:
             await run_sync(partial(self.recorder.store_record, r.Write(entries=entries)))
 
-    async def _perform_prepared(
-        self, kind: port.PieceKind, item: str, title: str, prose: str, scripts: tuple[str, ...], feedback: str
-    ) -> i.PieceEnded:
+    async def _perform_prepared(self, piece: port.Piece) -> i.PieceEnded:
         problem = await self._set_up_tree()
         if problem:
-            return i.PieceEnded(item=item, ending=i.PieceEnding.FAILED, detail=problem)
-        piece = port.Piece(
-            kind=kind,
-            task_id=self.claim.task_id,
-            item=item,
-            title=title,
-            prose=prose,
-            scripts=scripts,
-            feedback=feedback,
-            time_limit_s=self.settings.time.step_limit_s,
-        )
+            return i.PieceEnded(item=piece.item, ending=i.PieceEnding.FAILED, detail=problem)
         tell = kept(self.transcript, piece, self._heard)
         ended = await self._engaged.play(piece, tell, self._group)
         if ended.ending is not i.PieceEnding.DONE:
-            by_subagent = kind is port.PieceKind.AGENT
+            by_subagent = piece.kind is port.PieceKind.AGENT
             left = await run_sync(self.tree.attempted) if by_subagent else Extent()
             detail = ended.detail
             if ended.ending is i.PieceEnding.UNPLAYABLE:
                 detail += f"; add one at {await run_sync(self._place)}"
             return replace(ended, detail=detail, left=left)
         with anyio.CancelScope(shield=True):  # done is done: a stop that comes now finds it kept
-            commit = await run_sync(partial(self.tree.keep, item, title))
+            commit = await run_sync(partial(self.tree.keep, piece.item, piece.title))
             has_changed = commit is not None or self.tree.tip() is None  # in a shared tree nobody knows
         asked = "" if has_changed else ended.asked
         return replace(ended, detail=ended.detail[-_MOST_TOLD_CHARS:], commit_id=commit, asked=asked)
