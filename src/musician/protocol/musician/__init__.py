@@ -1,10 +1,11 @@
-"""The musician's engine: one session playing one task, told what happened and saying what follows. Where do we …
+"""The musician's engine: it plays one task in one session, and turns inputs into records and acts. Where do we …
 
-- take an input? ``engine``; what there is to be told: ``inputs``
-- say what is stored, and what is done after it? ``ready``, built in a ``turn``
-- remember something between two inputs? ``state``
+- take an input? ``engine``; the inputs are in ``inputs``
+- say what must be stored, and what is done after it? ``ready``, built in a ``turn``
+- keep state between two inputs? ``state``
 - decide what comes next between two pieces? ``boundary``
-- hear from what runs? ``playing``; from the conductor, or nothing from it? ``answers``
+- handle what running pieces report? ``playing``; what the conductor says, or its silence? ``answers``
+- handle the choices of a session by hand? ``choosing``
 - hold the task's items? ``program``
-- fill in its messages? ``writing``; what they tell of the path so far: ``since``
+- fill in messages? ``writing``; the facts since the last submission are in ``since``
 """

@@ -1,7 +1,7 @@
-"""What a session and its conductor have agreed on, of a context that runs out (D15): a fold over the journal.
+"""The agreement of a session and its conductor about a context that runs out (D15), folded from the journal.
 
-A warning that is approved goes on as far as it proposed, one that is changed as far as the next checkpoint; there, or
-once the pieces agreed on are played, the session hands off.
+If a context warning is approved, the session goes on as far as it proposed; if it is changed, up to the next
+checkpoint. There, or once the agreed pieces are played, the session hands off.
 """
 
 import re
@@ -15,15 +15,16 @@ _PIECES = re.compile(r"([0-9]{1,6}) more, then hand off", re.ASCII)
 
 
 def granted_text(pieces: int | None) -> str:
-    """As the journal says it; None is as far as the checkpoint."""
+    """Return the agreement as the journal has it. None stands for all pieces up to the checkpoint."""
     return _TO_CHECKPOINT if pieces is None else f"{pieces} more, then hand off"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """While it ``holds`` only ``exit_from_pct`` ends the session before what was agreed.
+    """While it ``holds``, only ``exit_from_pct`` can end the session earlier than agreed.
 
-    ``pieces`` are left to play, None as far as the checkpoint. ``reached`` is why the session is to leave, once it is.
+    ``pieces`` is how many are left to play, None up to the checkpoint. ``reached`` is the reason for exiting, once the
+    agreed point is reached.
     """
 
     holds: bool = False
@@ -31,7 +32,7 @@ class Agreement:
     reached: str = ""
 
     def after(self, entries: Iterable[Entry]) -> "Agreement":
-        """This and some more entries; each claim begins with none."""
+        """Return the agreement after further entries. Each claim begins without one."""
         agreed = self
         for entry in entries:
             match entry.kind:

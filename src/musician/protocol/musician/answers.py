@@ -1,8 +1,7 @@
-"""What a musician hears from its conductor: messages, verdicts, exit requests, and silence (D7, D11, D12, D15).
+"""Handles what the conductor says: messages, verdicts, exit requests, and its silence (D7, D11, D12, D15).
 
-A word of the conductor is handed to the piece that begins next and acknowledged when that piece is done, so that a
-session that dies in between leaves it unread for its successor. Any word answers an open question that was asked before
-it was said.
+A message is passed to the next piece and acknowledged when that piece is done. So if the session dies in between, the
+message stays unread for its successor. Any message answers an open question that was asked before it.
 """
 
 from typing import cast
@@ -23,8 +22,9 @@ from musician.protocol.values import replace
 
 
 def message(turn: Turn, given: i.MessageArrived) -> None:
-    """A note is said to the piece that runs, and heard at the next boundary if that does not hear it; an emergency
-    makes that boundary here. Correction steps are played by themselves.
+    """Handle a message. A note is passed to the running piece, or at the next boundary if that does not take it.
+
+    An emergency stops the piece, so that the boundary is now. Correction steps are played as items of their own.
     """
     orders = turn.orders(given.text, given.message_id)
     if orders:
@@ -34,9 +34,7 @@ def message(turn: Turn, given: i.MessageArrived) -> None:
     if turn.state.mode is Mode.AWAITING_ANSWER:
         if given.is_answer:
             go_on(turn)
-    elif (
-        given.urgent and turn.state.mode is Mode.LIMITED
-    ):  # whoever says so may know that the limit is no more
+    elif given.urgent and turn.state.mode is Mode.LIMITED:  # the sender may know that the limit is over
         entry = turn.entry(EntryKind.NOTE, text="tries again, as the conductor says")
         turn.records.append(r.Limit(wait_s=0.0, entries=(entry,)))
         go_on(turn)
@@ -47,7 +45,7 @@ def message(turn: Turn, given: i.MessageArrived) -> None:
 
 
 def pause_asked(turn: Turn, given: i.PauseAsked) -> None:
-    """What runs is played to its end; nothing is begun after it."""
+    """Pause: the running piece is played to its end, and nothing is begun after it."""
     turn.hear(PendingInstruction(text="", message_id=given.message_id))
     turn.set(pause=given.text or "the conductor says so")
 
@@ -61,9 +59,9 @@ def pause_lifted(turn: Turn, given: i.PauseLifted) -> None:
 
 
 def exit_requested(turn: Turn, given: i.ExitWasRequested) -> None:
-    """From here on this session may only exit (D2).
+    """Handle an exit request: from now on this session may only exit (D2).
 
-    An urgent request is an emergency and an exit request of one text: by leaving both are dealt with.
+    An urgent request consists of an emergency and an exit request with the same text; exiting answers both.
     """
     heard = turn.state.heard
     is_urgent = any(word.urgent and word.text and word.text == given.text for word in heard)
@@ -98,7 +96,7 @@ def _submission_judged(turn: Turn, given: i.VerdictArrived) -> None:
         orders = turn.orders(given.text, given.message_id)
         turn.records.append(r.Resume(entries=(sent_back, *orders)))
         turn.hear(PendingInstruction(text=given.text if orders else "", message_id=given.message_id))
-        turn.set(feedback="" if orders else given.text or SENT_BACK)  # corrections are how it is mended
+        turn.set(feedback="" if orders else given.text or SENT_BACK)  # correction steps replace the rework
     elif check.final:
         turn.hear(PendingInstruction(text=given.text, message_id=given.message_id))
         turn.write(turn.note(verdict_entry(check.item, given.state, given.text)))
@@ -113,7 +111,7 @@ def _submission_judged(turn: Turn, given: i.VerdictArrived) -> None:
 
 
 def verdict_entry(item: str, state: State, text: str) -> Entry:
-    """What the journal says of a verdict on a submission, whoever hears it."""
+    """Return the journal entry for a verdict on a submission."""
     if state is State.REVIEW_APPROVED:
         return Entry(kind=EntryKind.APPROVED, item=item, text=text)
     severity = REJECTED if state is State.REVIEW_FAILED else None
@@ -121,7 +119,10 @@ def verdict_entry(item: str, state: State, text: str) -> Entry:
 
 
 def _context_answered(turn: Turn, given: i.VerdictArrived) -> None:
-    """``review_approved`` is as proposed, ``fix_proposed`` as changed, ``review_failed`` hands off now (D15)."""
+    """Handle the answer to a context warning (D15).
+
+    ``review_approved`` accepts the proposal, ``fix_proposed`` changes it, and ``review_failed`` demands a handoff now.
+    """
     is_as_proposed = given.state is State.REVIEW_APPROVED
     pieces = turn.state.proposed_pieces if is_as_proposed else None
     if given.state is State.REVIEW_FAILED or pieces == 0:
@@ -137,14 +138,14 @@ def _context_answered(turn: Turn, given: i.VerdictArrived) -> None:
 
 
 def _error_answered(turn: Turn, given: i.VerdictArrived) -> None:
-    """``review_approved`` goes on as before; the others say what to do differently."""
+    """Handle the answer to an error: ``review_approved`` goes on as before, the others say what to do differently."""
     if given.state is State.REVIEW_APPROVED:
         turn.set(feedback="")
     _resume(turn, given)
 
 
 def _resume(turn: Turn, given: i.VerdictArrived, granted: str = "") -> None:
-    """``granted`` is what a context warning was answered with: of this session alone."""
+    """Go on after an answer. ``granted`` is what a context warning was answered with; it is for this session alone."""
     note = turn.entry(EntryKind.NOTE, text=f"conductor: {given.text}")
     agreed = (turn.entry(EntryKind.GRANTED, text=granted),) if granted else ()
     orders = turn.orders(given.text, given.message_id)
@@ -160,7 +161,7 @@ def _resume(turn: Turn, given: i.VerdictArrived, granted: str = "") -> None:
 
 
 def timed_out(turn: Turn, given: i.WaitTimedOut) -> None:
-    """A silent conductor that lives is waited for; one that does not is told so once, and then left (D11)."""
+    """Handle a timeout: wait on if the conductor lives; otherwise report it once, and exit the next time (D11)."""
     if given.conductor_is_fresh:
         return
     if turn.state.timeouts:
@@ -174,5 +175,5 @@ def timed_out(turn: Turn, given: i.WaitTimedOut) -> None:
         is_reminder=in_error,
     )
     turn.records.append(report)
-    waiting = turn.state.waiting if in_error else Waiting.ERROR  # what was submitted is submitted anew
+    waiting = turn.state.waiting if in_error else Waiting.ERROR  # the submission is made again afterwards
     turn.set(mode=Mode.AWAITING_VERDICT, waiting=waiting, timeouts=1)

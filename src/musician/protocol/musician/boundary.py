@@ -1,10 +1,9 @@
-"""Boundaries: what a musician does next, once nothing runs any more.
+"""Boundaries: decides what a musician does next when nothing is running.
 
-Theory. Between two pieces, and nowhere else, a session decides how to go on, in this order: it leaves if it is to
-leave; it waits if it has asked something; it stands still while its whole phase pauses; it warns if the way to the next
-verification is too dear (before a checkpoint is verified, REF-4); and only then it begins what is next. Whatever begins
-is named by the journal alone, so a boundary reached again, after a stop, a failure or a verdict, begins the same thing
-again.
+Theory. A session decides how to go on only between two pieces, in this order: it exits if it has to; it waits if it has
+asked something; it pauses while its phase does; it warns if the context will not reach to the next verification (before
+a checkpoint is verified, REF-4); and only then it begins the next item. The next item depends on the journal alone, so
+after a stop, a failure or a verdict the same boundary begins the same item again.
 """
 
 from musician.protocol.journal import AWAITS_ANSWER, EntryKind
@@ -25,7 +24,7 @@ from musician.protocol.values import replace
 
 
 def go_on(turn: Turn) -> None:
-    """At a boundary: leave, wait, pause, warn, or begin what is next; who chooses is left to."""
+    """Go on at a boundary: exit, wait, pause, warn or begin the next item. A session by hand chooses that itself."""
     state = turn.state
     if state.leave_reason and not state.chooses:
         exit_claim(turn)
@@ -42,9 +41,9 @@ def go_on(turn: Turn) -> None:
 
 
 def exit_claim(turn: Turn, *, handoff: str = "", notes: str = "") -> None:
-    """The terminal record, and nothing after it (D1).
+    """Write the terminal record, and nothing after it (D1).
 
-    What the conductor said and nobody has acted on stays unread: it is the successor's (D12).
+    Messages that nobody has acted on stay unread for the successor (D12).
     """
     turn.settle(_leading_silent(turn))
     turn.records.append(replace(leaving(turn.state), handoff=handoff, notes=notes))
@@ -52,7 +51,7 @@ def exit_claim(turn: Turn, *, handoff: str = "", notes: str = "") -> None:
 
 
 def exit_soon(turn: Turn, reason: str, *, at_once: bool) -> None:
-    """Leave at the next boundary, which ``at_once`` makes here; the first reason to leave stands."""
+    """Exit at the next boundary, or now with ``at_once``. The first reason counts."""
     if not turn.state.leave_reason:
         turn.set(leave_reason=reason)
     if turn.state.mode in BUSY:
@@ -63,7 +62,7 @@ def exit_soon(turn: Turn, reason: str, *, at_once: bool) -> None:
 
 
 def leave_as_agreed(turn: Turn) -> None:
-    """At the next boundary, once what was agreed of the context is reached."""
+    """Exit at the next boundary if the agreed point of the context is reached."""
     turn.set(leave_reason=turn.state.leave_reason or turn.state.agreement.reached)
 
 
@@ -72,7 +71,7 @@ def wait_for(turn: Turn, waiting: Waiting) -> None:
 
 
 def report_failure(turn: Turn, item: str, detail: str, *, report: str = "") -> None:
-    """A failure at work: the conductor's to answer, unless it was the last the task is allowed (D3)."""
+    """Report a failure and wait for the answer; exit if it was the last retry of the task (D3)."""
     what = f"{item}: {detail}"
     turn.set(errors=turn.state.errors + 1)
     if turn.state.errors >= turn.state.retry_limit and not turn.state.leave_reason:
@@ -131,7 +130,7 @@ def _retry(attempts: Attempts) -> str:
 
 
 def rework(turn: Turn, check: CheckpointItem) -> None:
-    """What was found wanting is mended; it is kept under a name of its own."""
+    """Begin the rework of a red or rejected checkpoint. It is committed as an item of its own."""
     name = f"rework {check.number}.{turn.state.mended + 1}"
     parts = (turn.state.feedback, _advice(turn))
     feedback = "\n\n".join(part for part in parts if part)
@@ -140,7 +139,7 @@ def rework(turn: Turn, check: CheckpointItem) -> None:
 
 
 def _advice(turn: Turn) -> str:
-    """Everything the conductor said that waits to be acted on; the piece that begins now carries it."""
+    """Return all messages that wait to be acted on. They are passed to the piece that begins now."""
     heard = turn.state.heard
     turn.set(carried=len(heard))
     return "\n\n".join(word.text for word in heard if word.text)
@@ -153,7 +152,7 @@ def complete_task(turn: Turn) -> None:
 
 
 def _leading_silent(turn: Turn) -> int:
-    """How many words, from the first, have nothing left that a successor could act on."""
+    """Count the first messages that leave nothing for a successor to act on."""
     count = 0
     for word in turn.state.heard:
         if word.text and not word.of_session:
@@ -166,7 +165,7 @@ def _leading_silent(turn: Turn) -> int:
 
 
 def warn_if_tight(turn: Turn) -> bool:
-    """Report a context warning if the way ahead is too dear; True if the session now waits (D15)."""
+    """Report a context warning if the context will not suffice; return whether the session now waits (D15)."""
     if turn.state.agreement.holds or turn.state.next_item is None:
         return False
     stance = stance_of(turn.state)
@@ -177,14 +176,14 @@ def warn_if_tight(turn: Turn) -> bool:
 
 
 def stance_of(state: MusicianState) -> Stance:
-    """What the context budget asks of the session now."""
+    """Return the stance that the context budget requires now."""
     return evaluate(state.used_pct, _projected_pct(state), state.settings)
 
 
 def warn(turn: Turn) -> None:
     """Report a context warning with the estimate and a recommendation, and wait (D15).
 
-    A session that need not warn, and does, is taken for one that is in doubt.
+    If a session warns without having to, its recommendation is that of a session in doubt.
     """
     stance = stance_of(turn.state)
     if stance not in WARNING_STANCES:
@@ -205,7 +204,7 @@ def _projected_pct(state: MusicianState) -> float | None:
 
 
 def proposal(state: MusicianState) -> int | None:
-    """How many pieces the session offers to play before it hands off; None: as far as the checkpoint."""
+    """Return how many pieces the session proposes to play before it hands off; None for all up to the checkpoint."""
     if stance_of(state) not in WARNING_STANCES - {Stance.ASK}:
         return None
     return agents_that_fit(state.used_pct, cost_pct(state), state.settings)

@@ -1,8 +1,8 @@
-"""What a session that is played by hand chooses to do (D30).
+"""Handles the choices of a session by hand (D30).
 
-Theory. A driven session begins what is next by itself. One that is played by hand is given nothing: it says what it
-begins and what it has ended, and stands at a boundary in between. Here is decided whether that can be, by the same
-rules; what cannot is raised as an error that names the command to give, and changes nothing.
+Theory. A driven session begins the next item by itself. A session by hand says which item it begins and which it has
+ended, and stands at a boundary in between. The same rules decide whether its choice is allowed. A choice that is not
+raises an error that names the command to give, and changes nothing.
 """
 
 from musician.protocol.errors import BadField, EvidenceMissing
@@ -37,7 +37,7 @@ def begin(turn: Turn, given: i.BeginningChosen) -> None:
 
 
 def end(turn: Turn, given: i.EndingChosen) -> None:
-    """An item is done, once it is kept."""
+    """End an item: it is committed first, and then done."""
     state = turn.state
     _check_known(state, given.item)
     if given.item not in state.begun and not state.progress.is_done(given.item):
@@ -50,7 +50,7 @@ def end(turn: Turn, given: i.EndingChosen) -> None:
 
 
 def correct(turn: Turn) -> None:
-    """The conductor's next correction step is done, once it is kept (D17)."""
+    """End the conductor's next correction step: it is committed first, and then done (D17)."""
     following = turn.state.next_item
     if not isinstance(following, Play) or following.correction is None:
         raise _refusal(
@@ -63,7 +63,7 @@ def correct(turn: Turn) -> None:
 
 
 def skip(turn: Turn, given: i.SkippingChosen) -> None:
-    """An item is left out, for a reason that whoever judges the next submission rules (D29)."""
+    """Skip an item. The judge of the next submission rules on the reason (D29)."""
     _check_known(turn.state, given.item)
     if turn.state.progress.is_done(given.item):
         raise BadField(field="item", value=given.item, reason="it is done already")
@@ -72,8 +72,10 @@ def skip(turn: Turn, given: i.SkippingChosen) -> None:
 
 
 def submit(turn: Turn, given: i.CheckpointChosen) -> None:
-    """A checkpoint is verified; its context check goes before it (REF-4, D15), and what was done since it was sent
-    back, or red, is kept as the rework that it is."""
+    """Verify a checkpoint. Its context check comes first (REF-4, D15).
+
+    What was done since it was rejected or red is committed as its rework.
+    """
     _check_free(turn.state)
     _check_corrected(turn.state)
     check = _check(turn.state, given)
@@ -90,7 +92,7 @@ def submit(turn: Turn, given: i.CheckpointChosen) -> None:
 
 
 def fail(turn: Turn, given: i.FailureChosen) -> None:
-    """Who plays by hand has tried again by itself before it reports, of a subagent's piece too."""
+    """Report a failure. There is no retry: a session by hand has retried before it reports, with subagents too."""
     _go_back_to_work(turn)
     item = turn.state.item or turn.state.program.task_id
     turn.write(turn.entry(EntryKind.FAILED, item, given.text))
@@ -112,7 +114,7 @@ def complete(turn: Turn) -> None:
 
 
 def absorbed(state: MusicianState, item: str) -> tuple[Entry, ...]:
-    """The pieces of a step that was played as a whole, without a subagent."""
+    """Return entries for the subagent pieces of a step that the session has played itself."""
     return tuple(
         Entry(kind=EntryKind.COMPLETED, item=piece.item, text="by the musician, with its step")
         for piece in state.program.pieces_of(item)
@@ -126,13 +128,13 @@ def _keep(turn: Turn, piece: Play) -> None:
 
 
 def _go_back_to_work(turn: Turn) -> None:
-    """The row's state says so, of a completion that stood approved."""
+    """Set the task's row back to working, after an approved completion."""
     if turn.state.is_approved:
         turn.records.append(r.Resume(entries=()))
         turn.set(is_approved=False)
 
 
-# -- what cannot be -----------------------------------------------------------------------------------------------
+# -- refusals -----------------------------------------------------------------------------------------------------
 
 
 def _refusal(state: MusicianState, missing: str, remedy: str) -> EvidenceMissing:
@@ -141,7 +143,7 @@ def _refusal(state: MusicianState, missing: str, remedy: str) -> EvidenceMissing
 
 
 def _check_free(state: MusicianState) -> None:
-    """Nothing is begun by who is to leave, has asked, or stands still with its phase (D11, D15, PLAN-21)."""
+    """Refuse to begin anything if the session must exit, has asked, or pauses with its phase (D11, D15, PLAN-21)."""
     if state.leave_reason:
         raise _refusal(state, state.leave_reason, "hand off: `musician exit {task} --reason context`")
     missing = "its question to the conductor is not answered" if state.question_open else state.pause
@@ -159,14 +161,14 @@ def _check_corrected(state: MusicianState) -> None:
 
 
 def _check_known(state: MusicianState, item: str) -> None:
-    """Only what the task has can be played (D29)."""
+    """Refuse an item that the task does not have (D29)."""
     if not state.program.knows(item):
         steps = dict.fromkeys(f"step {each.step}" for each in state.program.items if isinstance(each, Play))
         raise BadField(field="item", value=item, reason=f"the task has {', '.join(steps) or 'no step'}")
 
 
 def _check_context(state: MusicianState) -> None:
-    """From the exit threshold on nothing is begun, whatever was granted (D35)."""
+    """Refuse to begin anything from the exit threshold on, whatever was granted (D35)."""
     if evaluate(state.used_pct, None, state.settings) is Stance.EXIT:
         exit_pct = state.settings.context.exit_from_pct
         raise _refusal(
@@ -177,7 +179,7 @@ def _check_context(state: MusicianState) -> None:
 
 
 def _check_in_order(state: MusicianState, item: str) -> None:
-    """Nothing is begun, or submitted, while something before it is open (D29)."""
+    """Refuse to begin or submit an item while one before it is open (D29)."""
     missing = state.program.open_before(item, state.progress)
     if not missing:
         return

@@ -1,25 +1,25 @@
-"""The musician: one session playing one task, without doing anything itself.
+"""The musician's engine: one session that plays one task. It decides and does nothing itself.
 
-Theory. The engine is told what happened (``inputs``) and says what must be stored and then done (``ready``). It reads
-no clock and makes no ids; the same inputs give the same outputs. It is in one :class:`Mode` at a time, and
-:func:`takes` says which inputs a mode takes: any other raises :class:`UnexpectedInput` and changes nothing.
+Theory. The engine takes an input (``inputs``) and returns what must be stored and then be done (``ready``). It reads no
+clock and makes no ids, so the same inputs give the same outputs. It is in one :class:`Mode` at a time. :func:`takes`
+says which inputs a mode accepts; any other raises :class:`UnexpectedInput` and changes nothing.
 
-Rules it keeps for every agent:
+Rules for every agent:
 
-- Items are played in document order, each once; what is written down as done is never played again.
-- One thing runs at a time. Between two of them lies a boundary, where the session leaves, waits for an answer, pauses
-  with its phase, weighs its context (before a checkpoint is verified, REF-4) or begins what is next, in this order
+- Items are played in document order, each once. An item that is recorded as done is never played again.
+- One piece runs at a time. Between two pieces there is a boundary, where the session exits, waits for an answer, pauses
+  with its phase, checks its context (before a checkpoint is verified, REF-4) or begins the next item, in this order
   (``boundary``).
-- A checkpoint is verified by the program; a red one is mended by the agent before anybody reviews it (D16).
-- Whatever goes to the conductor is answered before anything else is played (D11).
-- What the conductor says is acknowledged when a piece that heard it is done; a session that leaves earlier leaves it
-  unread to its successor (D12).
-- Stopping: what runs is stopped first, its work is set aside by the driver, and only then comes the terminal record,
-  which is the last one (D1). A process that must end while a verdict is awaited leaves its HANDOFF and no more: the
-  submission stays, and so will its verdict (D7). From ``exit_requested`` only the terminal record is written (D2).
+- The program verifies a checkpoint. The agent mends a red one before anybody reviews it (D16).
+- A submission, report or question is answered before anything else is played (D11).
+- A message is acknowledged when a piece that got it is done. A session that exits earlier leaves it unread for its
+  successor (D12).
+- To stop, the running piece is stopped first, then the driver sets its work aside, and then the terminal record is
+  written as the last one (D1). A process that must end while it waits for a verdict only leaves its HANDOFF: the
+  submission and its verdict stay valid (D7). From ``exit_requested`` on only the terminal record can be written (D2).
 
-The rules lie where their inputs come from: ``playing`` (what runs), ``answers`` (the conductor), and here (the
-session's own beginning and end).
+The handlers are grouped by the source of their inputs: ``playing`` (running pieces), ``answers`` (the conductor),
+``choosing`` (a session by hand), and here (the beginning and end of the session).
 """
 
 from musician.protocol.errors import UnexpectedInput
@@ -49,7 +49,7 @@ _RUNNING = BUSY | {Mode.STOPPING}
 _STARTED = frozenset(Mode) - {Mode.NEW, Mode.ENDED}
 _CHOOSING = frozenset({Mode.CHOOSING})
 _BY_HAND = _CHOOSING | {Mode.AWAITING_VERDICT}
-"""Where a session that is played by hand can be between two verbs: what it runs itself the engine does not see."""
+"""The modes of a session by hand between two verbs. The engine does not see what such a session runs itself."""
 _ACCEPTS: dict[type[object], frozenset[Mode]] = {
     i.Started: frozenset({Mode.NEW}),
     i.PieceEnded: _RUNNING,
@@ -83,7 +83,7 @@ _ACCEPTS: dict[type[object], frozenset[Mode]] = {
 
 
 def step(state: MusicianState, given: i.Input) -> tuple[MusicianState, r.Ready]:
-    """Take one input. The records of the answer are stored before its acts are begun."""
+    """Take one input. The records of the result must be stored before its acts are begun."""
     if not takes(state, given):
         raise UnexpectedInput(what=type(given).__name__, mode=state.mode)
     turn = Turn(state)
@@ -92,14 +92,14 @@ def step(state: MusicianState, given: i.Input) -> tuple[MusicianState, r.Ready]:
 
 
 def takes(state: MusicianState, given: i.Input) -> bool:
-    """Whether the input can happen now: its mode, and what it names is what runs."""
+    """Whether the input is possible now: the mode accepts it, and it is about the item that runs."""
     if state.mode not in _ACCEPTS[type(given)]:
         return False
     verifies = isinstance(state.current, CheckpointItem) and not state.rework_item
     match given:
         case i.PieceEnded(ending=i.PieceEnding.STOPPED):
             return state.mode is Mode.STOPPING
-        case i.PieceEnded():  # a verification that could not begin has failed; it is never done as a piece is
+        case i.PieceEnded():  # a verification ends this way only if it could not begin
             can_be = given.ending is not i.PieceEnding.DONE or not verifies
             return can_be and given.item == state.item
         case i.VerificationEnded():
@@ -191,7 +191,7 @@ def _start(turn: Turn, given: i.Started) -> None:
 
 
 def _stop(turn: Turn, reason: str) -> None:
-    """The process is to end: as an exit, or, while a verdict is awaited, with the row as it stands (D7)."""
+    """End the process: exit, or leave the row as it is while a verdict is awaited (D7)."""
     if turn.state.mode is Mode.AWAITING_VERDICT:
         turn.set(leave_reason=ENDED_WAITING)
         turn.records.append(replace(leaving(turn.state), stays=True))
@@ -201,7 +201,7 @@ def _stop(turn: Turn, reason: str) -> None:
 
 
 def _lose(turn: Turn, _: i.ClaimWasLost) -> None:
-    """Fenced off: nothing is written any more, not even a farewell (D2)."""
+    """End without writing anything: the session was fenced (D2)."""
     if turn.state.mode in BUSY:
         turn.stop_what_runs()
     turn.end(r.EndKind.LOST, "the claim was taken over")

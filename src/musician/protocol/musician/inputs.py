@@ -1,4 +1,4 @@
-"""What a musician's engine is told. Time, ids and everything measured come in here; the engine asks nobody."""
+"""The inputs of the musician's engine. Times, ids and measurements come in with them; the engine asks for nothing."""
 
 from dataclasses import field
 from enum import StrEnum
@@ -15,13 +15,13 @@ from musician.protocol.values import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """The claim is made and what was left is looked at. ``errors_so_far`` counts all sessions' reports (D3).
+    """The claim is made, and what earlier sessions left has been examined.
 
-    ``advice`` is what the conductor said for this session (a handoff message, a correction), up to
-    ``last_message_id``: acknowledged when it is acted on, 0 if that is done already. ``since`` is folded from the
-    journal: it has a rejection that an earlier session had not acted on. ``ownerless_tasks`` are at work without
-    a live owner (D17), and ``doubts`` what was found that the conductor must answer for (D20): of interest only to a
-    session that resumes. ``pause`` is why all of the phase stand still now, "" if they do not.
+    ``errors_so_far`` counts the reports of all sessions (D3). ``advice`` are the conductor's messages for this session,
+    up to ``last_message_id``, which is acknowledged when they are acted on (0 if that is done already). ``since`` is
+    folded from the journal, and has a rejection that an earlier session did not act on. ``ownerless_tasks`` counts
+    working tasks without a live owner (D17) and ``doubts`` are findings that the conductor must decide on (D20); both
+    matter only to a session that resumes. ``pause`` is why the phase is paused, "" if it is not.
     """
 
     progress: Progress
@@ -41,13 +41,13 @@ class PieceEnding(StrEnum):
     FAILED = "failed"
     LOST = "lost"
     UNPLAYABLE = "unplayable"
-    """Nothing was played, nor would be another time: the plan lacks what the agent needs."""
+    """The plan lacks what the agent needs, so the piece cannot be played, now or later."""
     STOPPED = "stopped"
-    """Because the engine said so."""
+    """The engine had it stopped."""
     LIMITED = "limited"
-    """Its provider gives it nothing for a while: no failure of the work (D3)."""
+    """The agent's provider has a usage limit for now. This is no failure of the work (D3)."""
     REFUSED = "refused"
-    """Its provider gives it nothing before a person has acted: a login that expired, an account that is empty."""
+    """The agent's provider refuses until a person acts: the login has expired, or the account is empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ class PartialTold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerTold:
-    """What was done for one point of what was sent back; ``number`` counts from 1."""
+    """The agent's answer to one point of a rejection; ``number`` counts from 1."""
 
     number: int
     text: str
@@ -120,10 +120,11 @@ class VerificationEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictArrived:
-    """The conductor answered what was submitted or reported. ``progress`` is read anew: rulings came with it.
+    """The conductor has answered a submission or a report.
 
-    ``state`` is a verdict or ``exit_requested``; ``message_id`` is the answer's own, 0 if it needs no acknowledgement.
-    ``since`` is read anew too, for a person's verdict rules what was rough; None where nobody read it.
+    ``progress`` is read anew, because the verdict comes with rulings. ``state`` is a verdict or ``exit_requested``.
+    ``message_id`` is the answer's own, 0 if it needs no acknowledgement. ``since`` is read anew too (None if it was
+    not), because a person's verdict settles what was rough.
     """
 
     state: State
@@ -135,7 +136,7 @@ class VerdictArrived:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageArrived:
-    """A note (``urgent`` False) or an emergency. ``is_answer``: it was said after what the session asked last."""
+    """A note, or an emergency if ``urgent``. ``is_answer`` is true if it came after the session's last question."""
 
     message_id: int
     text: str
@@ -145,14 +146,14 @@ class MessageArrived:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steered:
-    """The piece that runs, or ran when it was said, has heard a message of the conductor's."""
+    """The running piece has received a message of the conductor's."""
 
     message_id: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseAsked:
-    """To stand still from the next boundary on; ``text`` says what for (PLAN-21)."""
+    """The session must pause at the next boundary; ``text`` says why (PLAN-21)."""
 
     text: str
     message_id: int = 0
@@ -165,7 +166,7 @@ class PauseLifted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExitWasRequested:
-    """To be left at the next boundary; at once if an emergency of the same text came before it (D12)."""
+    """The session must exit at the next boundary, or at once after an emergency with the same text (D12)."""
 
     text: str
     message_id: int = 0
@@ -173,33 +174,31 @@ class ExitWasRequested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitTimedOut:
-    """A wait of the full length, for a verdict or an answer, is over; ``conductor_is_fresh`` is what its heartbeat
-    says (D11).
-    """
+    """A wait for a verdict or an answer has timed out. ``conductor_is_fresh`` is judged by its heartbeat (D11)."""
 
     conductor_is_fresh: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitLifted:
-    """The time is over for which the agent's provider gave nothing."""
+    """The usage limit of the agent's provider is over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopAsked:
-    """The process is to end: a signal, or its conductor is gone. ``reason`` says which."""
+    """The process must end, by a signal or because its conductor is gone; ``reason`` says which."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimWasLost:
-    """Fenced off: nothing may be written any more (D2)."""
+    """The session was fenced: it may write nothing any more (D2)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeavingChosen:
-    """A session that is played by hand leaves; ``handoff`` is its own, or ``notes`` go into the program's."""
+    """A session by hand exits, with its own ``handoff``, or with ``notes`` for the one that the program writes."""
 
     reason: str
     handoff: str = ""
@@ -208,26 +207,26 @@ class LeavingChosen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeginningChosen:
-    """A session that is played by hand begins an item."""
+    """A session by hand begins an item."""
 
     item: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndingChosen:
-    """A session that is played by hand says that an item is done."""
+    """A session by hand says that an item is done."""
 
     item: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectionChosen:
-    """A session that is played by hand says that the conductor's next correction step is done."""
+    """A session by hand says that the conductor's next correction step is done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkippingChosen:
-    """A session that is played by hand leaves an item out."""
+    """A session by hand skips an item."""
 
     item: str
     why: str
@@ -235,9 +234,9 @@ class SkippingChosen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointChosen:
-    """A session that is played by hand wants a checkpoint verified and submitted; ``number`` None: the next.
+    """A session by hand wants a checkpoint verified and submitted, the next one if ``number`` is None.
 
-    ``is_overtaken``: what stands approved is no longer what is there, and is submitted again (D28).
+    ``is_overtaken`` is true if the tree has changed since the approval, so that it is submitted again (D28).
     """
 
     number: int | None
@@ -246,7 +245,7 @@ class CheckpointChosen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureChosen:
-    """A session that is played by hand reports a failure; ``report`` is its own file about it, "" if there is none."""
+    """A session by hand reports a failure; ``report`` is the path of its own report, "" if there is none."""
 
     text: str
     report: str = ""
@@ -254,12 +253,12 @@ class FailureChosen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarningChosen:
-    """A session that is played by hand warns of its context."""
+    """A session by hand warns that its context runs out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletionChosen:
-    """A session that is played by hand says that the task is done."""
+    """A session by hand says that the task is done."""
 
 
 Input = (

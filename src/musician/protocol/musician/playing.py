@@ -1,4 +1,4 @@
-"""What a musician hears from what it runs: pieces and verifications that end, and what is reported meanwhile."""
+"""Handles what running pieces and verifications report, and how they end."""
 
 from typing import cast
 
@@ -31,7 +31,7 @@ MOST_LIMIT_S = 31 * 86_400.0
 """Of what a provider says, to be waited for."""
 
 MOST_REDS = 3
-"""A checkpoint that is red so many times in a row is an error for the conductor (D29)."""
+"""A checkpoint that is red this many times in a row is reported to the conductor as an error (D29)."""
 
 
 # -- pieces -------------------------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ def piece_ended(turn: Turn, given: i.PieceEnded) -> None:
         which = f" retry {retries}" if retries and not turn.state.attempts.absorbed else ""
         turn.write(turn.entry(EntryKind.FAILED, f"{given.item}{which}", given.detail or LOST))
     turn.set(rework_item="")
-    if was_stopping:  # it is begun anew, with what it was stopped for, if the session stays
+    if was_stopping:  # if the session stays, the piece begins again with the message it was stopped for
         go_on(turn)
     elif not _try_agent_again(turn, given):
         turn.set(attempts=Attempts())
@@ -78,7 +78,7 @@ def _ask_first(turn: Turn, given: i.PieceEnded) -> None:
 
 
 def _wait_for_provider(turn: Turn, given: i.PieceEnded) -> None:
-    """No error and no retry: what was played is due again once the limit is over (D3)."""
+    """Wait for a usage limit to end. This is no error and no retry; the piece is due again afterwards (D3)."""
     said_s = given.wait_s
     wait_s = said_s if said_s is not None and said_s >= 0 else turn.state.settings.waiting.limit_s
     entry = turn.entry(EntryKind.LIMITED, given.item, given.detail or "it says no more")
@@ -93,7 +93,7 @@ def _wait_for_provider(turn: Turn, given: i.PieceEnded) -> None:
 
 
 def _leave_to_person(turn: Turn, given: i.PieceEnded) -> None:
-    """Nothing of the task has failed, and nothing more can be played before a person has acted."""
+    """Exit: the work has not failed, but nothing can be played before a person acts."""
     turn.write(turn.entry(EntryKind.NOTE, text=f"{given.item}: {PROVIDER_REFUSES}{given.detail}"))
     turn.set(rework_item="")
     if not turn.state.leave_reason:
@@ -102,7 +102,7 @@ def _leave_to_person(turn: Turn, given: i.PieceEnded) -> None:
 
 
 def _report_unplayable(turn: Turn, given: i.PieceEnded) -> None:
-    """Nothing is tried again; what was to be mended comes first in what is reported."""
+    """Report a piece that cannot be played, without a retry. Feedback that was to be mended is reported first."""
     current, feedback = turn.state.current, turn.state.feedback
     turn.write(turn.entry(EntryKind.UNPLAYABLE, given.item, given.detail))
     turn.set(rework_item="", attempts=Attempts())
@@ -137,7 +137,7 @@ def _note_done(turn: Turn, given: i.PieceEnded) -> None:
 
 
 def _try_agent_again(turn: Turn, given: i.PieceEnded) -> bool:
-    """The retry ladder of D19; False for anything but a subagent, and once it ends in the conductor's hands."""
+    """Retry or absorb a subagent's piece (D19). Return False for other pieces, and if it must be escalated."""
     state = turn.state
     if not (isinstance(state.current, Play) and state.current.is_agent):
         return False
@@ -164,7 +164,7 @@ def _try_agent_again(turn: Turn, given: i.PieceEnded) -> bool:
 
 
 def _is_well_defined(play: Play, attempts: Attempts) -> bool:
-    """As the plan says; where it does not, a piece with instructions of its own that nobody had to ask about."""
+    """Whether a piece is well defined by the plan, or else has instructions that nobody had to ask about."""
     if play.well_defined is not None:
         return play.well_defined
     return bool(play.prose or play.scripts) and not attempts.asked

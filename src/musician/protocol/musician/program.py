@@ -1,4 +1,4 @@
-"""A task as the musician plays it: one flat list of items in document order."""
+"""A task as the musician plays it: a flat list of items in document order."""
 
 from dataclasses import field
 
@@ -12,7 +12,7 @@ from musician.protocol.values import dataclass
 class Play:
     """A step, or a subagent's piece of one. ``item`` names it in the journal and in git.
 
-    Of a subagent's piece the plan may say its ``extent``, and whether it is ``well_defined``; None where it does not.
+    For a subagent's piece the plan may give the ``extent``, and say whether it is ``well_defined`` (None if not).
     """
 
     item: str
@@ -24,25 +24,25 @@ class Play:
     extent: Extent = field(default_factory=Extent)
     well_defined: bool | None = None
     correction: Correction | None = None
-    """The conductor's order this is, None for what the plan says itself (D17)."""
+    """The conductor's correction that this item carries out, None for an item of the plan (D17)."""
 
     @property
     def is_skip(self) -> bool:
-        """There is nothing to play: another item is left out."""
+        """Whether the correction only skips another item, so that there is nothing to play."""
         return self.correction is not None and self.correction.way is Way.SKIP
 
     @property
     def undoes(self) -> str:
-        """The finished item that the program undoes with git in its place; "" if this is played by the agent."""
+        """The finished item that the program reverts with git; "" if this item is played by the agent."""
         reverts = self.correction is not None and self.correction.way in (Way.REVERT, Way.REVERT_AND_SKIP)
         return self.correction.target if self.correction is not None and reverts else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointItem:
-    """A checkpoint: ``commands`` are what is verified, ``rework`` what mends it, gathered from its steps too.
+    """A checkpoint: ``commands`` verify it, and ``rework`` scripts (its own and its steps') mend it.
 
-    ``may_change`` and ``may_pass_before`` are what its task is allowed (D26, D16).
+    ``may_change`` and ``may_pass_before`` are the task's permissions (D26, D16).
     """
 
     item: str
@@ -59,16 +59,16 @@ class CheckpointItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """Items in the order they are played; the last is the final checkpoint.
+    """The items in the order in which they are played. The last is the final checkpoint.
 
-    Not ``is_read``: nobody can read what the task has, and it may have anything.
+    If ``is_read`` is false, the task's instructions cannot be read, and it may have any items.
     """
 
     task_id: str
     title: str
     items: tuple[Play | CheckpointItem, ...]
     overview: str = ""
-    """What it is about, and the plan: for a musician that is a model."""
+    """The overviews of the task and the plan, for a musician that is a model."""
     is_read: bool = True
 
     def __post_init__(self) -> None:
@@ -84,11 +84,11 @@ class Program:
         return tuple(item for item in self.items if isinstance(item, CheckpointItem))
 
     def next_item(self, progress: Progress) -> Play | CheckpointItem | None:
-        """The first item not done yet; None when the final checkpoint stands approved."""
+        """Return the first item that is not done; None once the final checkpoint is approved."""
         return next(iter(self.ahead(progress)), None)
 
     def next_named(self, progress: Progress) -> str:
-        """The same as ``step 2 of 3`` or ``checkpoint 1 of 2``; a correction and an agent's piece are not counted."""
+        """Return the next item as ``step 2 of 3`` or ``checkpoint 1 of 2``; corrections and pieces are not counted."""
         match self.next_item(progress):
             case None:
                 return ""

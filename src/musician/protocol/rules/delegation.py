@@ -48,7 +48,8 @@ class Extent:
 class Attempts:
     """The attempts at the present piece: its ``failures``, oldest first, and the extent they have ``shown``.
 
-    ``asked`` is true if a subagent had to ask about it, ``absorbed`` if the musician now plays it itself.
+    ``asked`` is true if there was a question about it, ``absorbed`` if the musician now plays it itself, and
+    ``answered`` if it is played again with the answer and ends as that attempt ends.
     """
 
     failures: tuple[PieceFailure, ...] = ()
