@@ -1,7 +1,6 @@
-"""Correction steps: what a conductor has a musician put right before anything else (D17, sources "correction task").
+"""Correction steps: what a musician must put right before anything else (D17, sources "correction task").
 
-They stand in the conductor's answer itself, after its text, so that a message is all there is to an answer, whoever
-writes it and whoever reads it::
+They are part of the conductor's answer, after its text, so that the message is the whole answer::
 
     CORRECTIONS, before anything else:
     1. revert step 2
@@ -54,7 +53,7 @@ class Correction:
 
     @classmethod
     def of(cls, item: str, text: str) -> "Correction":
-        """What a text asks for."""
+        """Parse the text of a correction step."""
         if found := _REVERT.fullmatch(text):
             way = Way.REVERT_AND_SKIP if found["skip"] else Way.REVERT
             return cls(item=item, text=text, way=way, target=found["target"].lower())
@@ -68,7 +67,7 @@ class Correction:
 
 
 def with_corrections(text: str, corrections: Iterable[str]) -> str:
-    """An answer with its correction steps; the answer alone if there are none. :class:`BadField` for an empty one."""
+    """Append correction steps to an answer. Raises :class:`BadField` for an empty step."""
     steps = [step.strip("\n") for step in corrections]
     if not steps:
         return text
@@ -83,7 +82,7 @@ def with_corrections(text: str, corrections: Iterable[str]) -> str:
 
 
 def corrections_in(text: str, message_id: int) -> tuple[Correction, ...]:
-    """The correction steps of a conductor's message, in order; what is not numbered belongs to the step above it."""
+    """Return the correction steps of a message, in order. A line without a number belongs to the step above it."""
     block = _BLOCK.search(text)
     steps: list[list[str]] = []
     for line in block["body"].split("\n") if block else ():
@@ -105,6 +104,6 @@ def is_correction(item: str) -> bool:
 
 
 def order_id(item: str) -> int:
-    """The message a correction came in; 0 for what is none."""
+    """Return the id of the message that a correction came in; 0 if the item is no correction."""
     found = _ITEM.match(item)
     return int(found[1]) if found else 0

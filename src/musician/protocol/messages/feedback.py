@@ -1,8 +1,8 @@
-"""What was sent back, point by point, and the answer to each point (sources "Re-Submit for Review").
+"""The points of a rejection, and the answer to each of them (sources "Re-Submit for Review").
 
-A rejection is free text. Its points are numbered (``1. …``, on lines of their own or in one line), or listed with
-dashes, or it is one point as a whole. The answer to a point is what the agent says of it; where it says nothing that is
-said, with what was played since, which is all that the program knows. Nothing here judges whether an answer is good.
+A rejection is free text. Its points are numbered (``1. …``, on separate lines or in one), or listed with dashes;
+otherwise the whole text is one point. The answer to a point is the agent's own. If it gives none, the answer says so
+and names the items played since, which is all that the program knows. Whether an answer is good is not judged here.
 """
 
 import re
@@ -18,7 +18,7 @@ _NEXT_PARAGRAPH = re.compile(r"\n(?![ \t])")
 
 
 def points_of(text: str) -> tuple[str, ...]:
-    """The points of a rejection, in order, each one line; () for an empty text."""
+    """Return the points of a rejection in order, each on one line; () for an empty text."""
     numbered = tuple(point for _, point in _numbered(text))
     if numbered:
         return numbered[:MOST_POINTS]
@@ -28,18 +28,18 @@ def points_of(text: str) -> tuple[str, ...]:
 
 
 def numbered_answers(text: str) -> dict[int, str]:
-    """What a text says to each point, by the number before it."""
+    """Return the answers in a text, by the numbers before them."""
     return dict(_numbered(text))
 
 
 def numbered_answer(text: str) -> dict[int, str]:
-    """``2. what was done`` alone; {} for a text without such a number."""
+    """Parse a single answer, ``2. what was done``; {} for a text without a number."""
     match = re.fullmatch(r"([0-9]{1,3})\. (.+)", text, re.DOTALL)
     return {int(match[1]): match[2]} if match else {}
 
 
 def answer_text(points: Sequence[str], answers: Mapping[int, str], mended_in: Sequence[str]) -> str:
-    """Each point quoted and answered, one a line; ``mended_in`` are the items that were played for it."""
+    """Quote and answer each point on one line. ``mended_in`` are the items that were played for the rejection."""
     played = f"{', '.join(mended_in)} was played since" if mended_in else "nothing was played for it"
     lines = (
         f'{number}. "{_short(point)}": {_short(answers.get(number, "")) or f"not answered; {played}"}'
@@ -49,7 +49,7 @@ def answer_text(points: Sequence[str], answers: Mapping[int, str], mended_in: Se
 
 
 def _numbered(text: str) -> Iterator[tuple[int, str]]:
-    """What follows 1., 2., 3. and so on; a number out of order belongs to the text."""
+    """Yield the texts after 1., 2., 3. and so on. A number out of order belongs to the text."""
     marks: list[re.Match[str]] = []
     for mark in _NUMBER.finditer(text):
         if int(mark[1]) == len(marks) + 1:

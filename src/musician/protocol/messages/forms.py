@@ -1,4 +1,4 @@
-"""How a message lies on the page, whatever its type.
+"""The text layout that all types of message share.
 
 A form is a heading and labelled fields::
 
@@ -9,9 +9,9 @@ A form is a heading and labelled fields::
       Another label: …
 
 One rule makes it unambiguous: a field starts at the fields' indent, and every further line of its value starts two
-columns deeper. The indent decides, not the text, so no value can be taken for a field. A blank line within a value
-keeps the indent; an empty line is ignored. The fields' indent is the smallest at which a known label stands: two
-columns as we write it; people may write any, with list dashes and CRLF.
+columns deeper. The indent decides, not the text, so no value can be mistaken for a field. A blank line within a value
+keeps the indent; an empty line is ignored. The fields' indent is the smallest at which there is a known label. It is
+two columns in our own texts; people may use any, with list dashes and CRLF.
 """
 
 import re
@@ -31,15 +31,15 @@ _FIELD_LINE = re.compile(r"(?P<indent>[ \t]*)(?:[-*] )?(?P<label>[^:]+):(?P<rest
 
 
 def _any_value(_name: str, _value: object) -> None:
-    """Nothing is to be checked that the value's own class does not check."""
+    """The default check: the value's own class has checked everything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Codec(Generic[T]):
-    """A value as text and back; ``unknown`` is what is not there.
+    """Converts a value to text and back. ``unknown`` is the value of a missing field.
 
-    ``parse`` raises :class:`BadField` for a text that is no value, and ``check``, given the field's name too, for a
-    value that no message may carry.
+    ``parse`` raises :class:`BadField` for a text that is not a value; ``check``, which gets the field's name too,
+    raises it for a value that is not allowed in a message.
     """
 
     render: Callable[[T], str]
@@ -50,9 +50,9 @@ class Codec(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One labelled field; ``optional``: left out of the text while it is unknown.
+    """One labelled field. An ``optional`` one is left out of the text while it is unknown.
 
-    ``pattern`` reads the label where it holds words or people write it otherwise too.
+    ``pattern`` matches the label if it contains words, or if people write it in other ways too.
     """
 
     label: str
@@ -78,7 +78,7 @@ class _Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Entry:
-    """What was read for one field; ``lines`` are its value's, ``line`` the number of the first."""
+    """The text read for one field: the ``lines`` of its value, and the number of the first ``line``."""
 
     label: str
     line: int
@@ -108,14 +108,14 @@ class Form:
         object.__setattr__(self, "start", self.heading.partition("{")[0].rstrip(" ("))
 
     def check(self, message: object) -> None:
-        """:class:`BadField` for the first value that the message may not carry."""
+        """Raise :class:`BadField` for the first value that is not allowed in the message."""
         for name, codec in self.words.items():
             codec.check(name, getattr(message, name))
         for each in self.fields:
             each.codec.check(each.attribute, getattr(message, each.attribute))
 
     def render(self, message: object) -> str:
-        """The message's text, without a line end at its end."""
+        """Return the message's text, without a newline at its end."""
         words = {name: codec.render(getattr(message, name)) for name, codec in self.words.items()}
         lines = self.heading.format_map(words).split("\n")
         page = [lines[0], *(_VALUE_INDENT + line for line in lines[1:])]
@@ -132,7 +132,7 @@ class Form:
         return "\n".join(page)
 
     def read(self, text: str) -> tuple[dict[str, Any], dict[str, _Entry]]:
-        """The attributes' values, and where each was found; :class:`UnreadableMessage`."""
+        """Return the attributes' values and where each was found. Raises :class:`UnreadableMessage`."""
         lines = _lines(text)
         if not lines:
             raise UnreadableMessage(field="heading", line=1, reason=f"expected {self.start!r}, found nothing")
@@ -206,7 +206,7 @@ class Message:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The message a text says. :class:`UnreadableMessage` with the field and the line that cannot be."""
+        """Parse a text. Raises :class:`UnreadableMessage`, with the field and the line, if it is not such a message."""
         values, entries = cls.form.read(text)
         try:
             return cls(**values)

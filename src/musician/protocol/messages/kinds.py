@@ -11,7 +11,7 @@ from musician.protocol.states import State
 
 
 class MessageType(StrEnum):
-    """What ``orchestration_messages`` says in its ``message_type`` column."""
+    """The values of the column ``message_type`` in ``orchestration_messages``."""
 
     INSTRUCTION = "instruction"
     INSTRUCTION_SUPERSEDED = "instruction_superseded"
@@ -30,7 +30,7 @@ class MessageType(StrEnum):
     EMERGENCY = "emergency"
     NOTE = "note"
     PAUSE = "pause"
-    """Stand still from the next boundary on, until ``go_on`` (PLAN-21)."""
+    """Pause at the next boundary, until ``go_on`` (PLAN-21)."""
     GO_ON = "go_on"
     QUESTION = "question"
     RESUMPTION_STATUS = "resumption_status"
@@ -43,4 +43,4 @@ VERDICT_OF: Mapping[State, MessageType] = MappingProxyType(
         State.FIX_PROPOSED: MessageType.FIX_PROPOSAL,
     }
 )
-"""The message a conductor's verdict is written as."""
+"""The type of message for each verdict of a conductor."""

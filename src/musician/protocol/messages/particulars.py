@@ -38,13 +38,13 @@ class OutputKind(StrEnum):
     CREATED = "created"
     MODIFIED = "modified"
     DELETED = "deleted"
-    """Ours: what is gone, a judge must see as well (D26)."""
+    """Not in the sources: a judge must also see what was deleted (D26)."""
     RAG_ADDITION = "rag-addition"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyOutput:
-    """One significant file; ``path`` is relative to the project's root and does not leave it."""
+    """One significant file. ``path`` is relative to the project's root and stays inside it."""
 
     path: str
     kind: OutputKind
@@ -91,7 +91,7 @@ class SelfCorrection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deviations:
-    """How many, the gravest, and what they were; ``count`` is None where a text does not say."""
+    """The number of deviations, the gravest severity, and a description. ``count`` is None if unknown."""
 
     count: int | None
     worst: Severity | None = None

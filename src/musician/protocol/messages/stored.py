@@ -1,7 +1,7 @@
-"""A message as it is stored: its fields as JSON beside its text, and both read back as one value.
+"""Stores a message's fields as JSON beside its text, and reads them back as one value.
 
-The service stores the fields of what it writes, and they are what is read. Who writes by raw SQL stores a text alone:
-that is parsed, here and nowhere else.
+The service stores the fields of every message it writes, and these are read. A writer by raw SQL stores only a text;
+this is the only place where such texts are parsed.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from musician.protocol.messages.types import (
 
 Report = ErrorReport | ContextWarning
 Said = Submission | Report | ClaimBlockedNotice | HandoffNotice | Resumption
-"""Every message that has fields; of the others the text is all."""
+"""The messages that have fields. All others consist of their text only."""
 
 _KINDS: Mapping[str, type[Said]] = MappingProxyType(
     {
@@ -37,14 +37,14 @@ _KINDS: Mapping[str, type[Said]] = MappingProxyType(
 
 
 def fields_of(message: Said) -> str:
-    """What is stored beside its text."""
+    """Return the JSON that is stored beside the message's text."""
     return plain_json.to_json(message)
 
 
 def read_message(message_type: str | None, text: str, fields: str | None) -> Said | None:
-    """By its fields, else by its text; None where neither says such a message.
+    """Read a message by its fields, or else by its text; None if neither can be read.
 
-    Whoever has the file can write fields: those that cannot be are as good as none.
+    Anybody with the database file can write fields, so invalid ones are ignored.
     """
     kind = _KINDS.get(message_type or "")
     if kind is None:
@@ -71,6 +71,6 @@ def read_report(message_type: str, text: str, fields: str | None) -> Report | No
 
 
 def read_resumption(text: str) -> Resumption | None:
-    """What a session announced, as the journal has it; None for what is no announcement."""
+    """Read the resumption status in a journal entry; None if it is something else."""
     found = read_message(Resumption.type, text, None)
     return found if isinstance(found, Resumption) else None

@@ -1,7 +1,7 @@
-"""What an owner submits to be judged: a review request at a checkpoint, a completion at the last one (D14).
+"""Submissions: a review request at a checkpoint, a completion at the last one (D14).
 
-Both have the eleven fields of D14, each of which may be unknown; ``missing`` names those that a judge cannot do
-without. The program fills them in from what it measured (``protocol.musician.writing``).
+Both have the eleven fields of D14. Each may be unknown; ``missing`` names those that a judge needs. The program fills
+them in from its measurements (``protocol.musician.writing``).
 """
 
 import re

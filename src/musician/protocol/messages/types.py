@@ -1,9 +1,8 @@
-"""What sessions send each other: the small messages (sources "Message Format Standards").
+"""The small messages between sessions (sources "Message Format Standards").
 
-A message that exists is valid: each field's codec has checked it. ``parse(render(x)) == x`` for every message,
-whatever its texts contain (D14). ``parse`` also reads what people and models write by hand: a field that is left out is
-unknown, and a value that no such field can have raises :class:`UnreadableMessage`. Who may send what, and when, is in
-``transitions``.
+Every message object is valid, because each field's codec has checked it. ``parse(render(x)) == x`` holds for every
+message, whatever its texts contain (D14). ``parse`` also reads texts that people and models write: a missing field is
+unknown, and an invalid value raises :class:`UnreadableMessage`. ``transitions`` says who may send what, and when.
 """
 
 import re
@@ -168,7 +167,7 @@ _NO_PROPOSALS = Counted(count=0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandoffNotice(Message):
-    """A session's last word before ``exited``: why, and where its successor finds what."""
+    """A session's last message before ``exited``: the reason, and where its successor finds everything."""
 
     reason: str
     handoff_path: str | None
@@ -198,7 +197,7 @@ class HandoffNotice(Message):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resumption(Message):
-    """What a successor found and where it goes on (sources "Verbose Resumption Status").
+    """A successor's report of what it found and where it goes on (sources "Verbose Resumption Status").
 
     ``handoff`` is how the HANDOFF was found (present, missing, stale, torn, foreign), with remarks;
     ``assessment`` clean handoff, needs verification or needs guidance.

@@ -25,7 +25,7 @@ from musician.protocol.rules.deviations import SKIPPED_BY_ITSELF
 
 
 def begin(turn: Turn, given: i.BeginningChosen) -> None:
-    """An item is begun; after a verdict that is going back to work."""
+    """Begin an item. After a verdict this sets the task to working again."""
     _check_free(turn.state)
     _check_corrected(turn.state)
     _check_known(turn.state, given.item)

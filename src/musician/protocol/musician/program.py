@@ -105,7 +105,7 @@ class Program:
         return (*corrections, *(item for item in self.items if not progress.is_done(item.item)))
 
     def done_with(self, play: Play, progress: Progress) -> tuple[Entry, ...]:
-        """What else is to be written down when a correction is done: what it undid, and what counts as done for it."""
+        """Return the further entries for a finished correction: what it undid, and what counts as done through it."""
         undone = self.undone_with(play.undoes, progress)
         final = self.items[-1].item
         if not play.is_skip and final in progress.approved and final not in undone:
@@ -116,28 +116,28 @@ class Program:
         return tuple(entries)
 
     def undone_with(self, item: str, progress: Progress) -> tuple[str, ...]:
-        """What is no longer done once ``item`` is undone: itself, and every approval that judged work which held it."""
+        """Return what is not done any more once ``item`` is undone: itself, and every approval that covered it."""
         names = [each.item for each in self.items]
         later = names[names.index(item) :] if item in names else []
         undone = [item] if item in progress.completed else []
         return (*undone, *(name for name in later if name in progress.approved))
 
     def knows(self, item: str) -> bool:
-        """Whether the task has such a step; a musician may hand out pieces of one that the plan has not written."""
+        """Whether the task has this step. A musician may delegate pieces of it that are not in the plan."""
         step = item.partition(" agent ")[0]
         return not self.is_read or any(
             isinstance(each, Play) and step == f"step {each.step}" for each in self.items
         )
 
     def play(self, item: str) -> Play:
-        """The item of that name; one that is made up where the plan has not written it."""
+        """Return the item of this name; a new one if it is a piece that is not in the plan."""
         named = (each for each in self.items if isinstance(each, Play) and each.item == item)
         return next(
             named, Play(item=item, title="", prose="", scripts=(), step=0, is_agent=" agent " in item)
         )
 
     def pieces_of(self, item: str) -> tuple[Play, ...]:
-        """The pieces for subagents that a step has; () for anything else."""
+        """Return the subagent pieces of a step; () for anything else."""
         return tuple(
             each
             for each in self.items
@@ -145,9 +145,9 @@ class Program:
         )
 
     def open_before(self, item: str, progress: Progress) -> tuple[str, ...]:
-        """What is not done yet and comes before an item: nothing is played, or submitted, out of order (D29).
+        """Return the unfinished items before this one: nothing is played or submitted out of order (D29).
 
-        The pieces of a step may be handed out in any order, while it is played.
+        The pieces of a step may be delegated in any order while the step is played.
         """
         steps = [each.item.partition(" agent ")[0] for each in self.items]
         step = item.partition(" agent ")[0]
@@ -159,27 +159,27 @@ class Program:
         )
 
     def check_after(self, item: str) -> CheckpointItem:
-        """The checkpoint that an item lies before; the last one for what is no item."""
+        """Return the next checkpoint after an item; the last one for an unknown item."""
         names = [each.item for each in self.items]
         ahead = self.items[names.index(item) :] if item in names else self.items[-1:]
         return next(each for each in ahead if isinstance(each, CheckpointItem))
 
     def pieces_to_checkpoint(self, progress: Progress) -> int:
-        """How many items are played before the next checkpoint."""
+        """Count the items before the next checkpoint."""
         ahead = self.ahead(progress)
         return next((n for n, item in enumerate(ahead) if isinstance(item, CheckpointItem)), len(ahead))
 
     def pieces_left(self, progress: Progress) -> int:
-        """How many items are still to be played in all."""
+        """Count all items that are still to be played."""
         return sum(isinstance(item, Play) for item in self.ahead(progress))
 
     def remaining(self, progress: Progress) -> tuple[str, ...]:
-        """What is still to be done, as ``step 3 (title)``."""
+        """Return the unfinished items, as ``step 3 (title)``."""
         return tuple(f"{item.item} ({item.title})" for item in self.ahead(progress))
 
 
 def ordered(progress: Progress, text: str, message_id: int) -> tuple[Entry, ...]:
-    """What is written down when a message of the conductor is heard: its correction steps, each once (D17)."""
+    """Return the journal entries for the correction steps in a message of the conductor's, each once (D17)."""
     return tuple(
         Entry(kind=EntryKind.CORRECTION, item=each.item, text=each.text)
         for each in corrections_in(text, message_id)

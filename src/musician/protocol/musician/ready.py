@@ -1,7 +1,7 @@
-"""What a step of the engine gives back: first what must be stored, then what is to be done.
+"""The output of a step of the engine: records that must be stored, and acts that are done afterwards.
 
-Order contract: every record of ``records`` is stored, each in one transaction and in this order, *before* any of
-``acts`` is begun. A crash in between loses no more than an act that a successor will begin anew.
+Order contract: all ``records`` are stored, each in one transaction and in this order, *before* any of the ``acts`` is
+begun. A crash in between loses only an act, and a successor begins it anew.
 """
 
 from enum import StrEnum
@@ -31,7 +31,7 @@ class Submit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportProblem:
-    """Into ``error``. ``is_reminder``: there already, so that what is answered is still the report before (D11)."""
+    """Go into ``error``. With ``is_reminder`` the task is there already, and the report before it stays open (D11)."""
 
     message: ErrorReport | ContextWarning
     last_error: str
@@ -47,25 +47,25 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resume:
-    """Back to ``working`` after a verdict."""
+    """Go back to ``working`` after a verdict."""
 
     entries: tuple[Entry, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acknowledge:
-    """Everything the conductor said up to this message is dealt with: acted on, or nothing is left to act on."""
+    """Acknowledge all messages up to this one: the session has acted on them, or there is nothing left to act on."""
 
     message_id: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExitClaim:
-    """Terminal: HANDOFF and reason stored, then ``exited``. Nothing of this session is written after it (D1).
+    """The terminal record of an exit: stores HANDOFF and reason, then ``exited``. The session writes no more (D1).
 
-    ``handoff`` is the HANDOFF that the session wrote itself, "" where the program writes it; ``notes`` is what the
-    session adds to that. With ``stays`` the process ends while a verdict is awaited: the HANDOFF is left, and the row
-    as it is, so that the verdict finds what it judges (D7).
+    ``handoff`` is the session's own HANDOFF, "" if the program writes it with the session's ``notes``. With ``stays``
+    the process ends while a verdict is awaited: the HANDOFF is stored but the row is left as it is, so that the verdict
+    still applies to the submission (D7).
     """
 
     reason: str
@@ -81,14 +81,14 @@ class ExitClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompleteTask:
-    """Terminal: report stored, then ``complete``."""
+    """The terminal record of a completion: stores the report, then ``complete``."""
 
     entries: tuple[Entry, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """Nothing of the task is played for so long, whoever would play it; 0 is at once."""
+    """Play nothing of the task for this time, in any session. 0 lifts the limit."""
 
     wait_s: float
     entries: tuple[Entry, ...]
@@ -101,8 +101,8 @@ Record = Write | Submit | ReportProblem | Ask | Resume | Acknowledge | Limit | E
 class PlayPiece:
     """Play an item from the last finished state of the tree.
 
-    ``attempt`` counts from 1; ``advice`` is what the conductor said that no finished piece has heard yet, and why the
-    attempt before this one failed.
+    ``attempt`` counts from 1. ``advice`` holds the conductor's messages that no finished piece has received, and why
+    the attempt before this one failed.
     """
 
     play: Play
@@ -112,7 +112,7 @@ class PlayPiece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReworkPiece:
-    """Mend what a checkpoint or a review found; ``item`` names this rework in the journal and in git."""
+    """Mend the faults that a checkpoint or a review found. ``item`` names the rework in the journal and in git."""
 
     check: CheckpointItem
     item: str
@@ -121,7 +121,7 @@ class ReworkPiece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeepPiece:
-    """Played by hand, it is said to be done: keep what is in the tree, or undo what it takes back."""
+    """Commit the tree for a piece that a session by hand calls done, or revert the item that the piece undoes."""
 
     play: Play
 
@@ -133,14 +133,15 @@ class Verify:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopPiece:
-    """End the running piece or verification. One input follows that says how it ended: ``PieceEnded``, STOPPED
-    unless it was over before the stop reached it, or ``VerificationEnded``.
+    """Stop the running piece or verification.
+
+    One input follows: ``VerificationEnded``, or ``PieceEnded`` with STOPPED unless it had ended before.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steer:
-    """Say what the conductor said to the piece that runs; ``Steered`` follows if that has heard it."""
+    """Pass a message of the conductor's to the running piece. ``Steered`` follows if the piece takes it."""
 
     text: str
     message_id: int
@@ -148,16 +149,16 @@ class Steer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwaitLimit:
-    """``LimitLifted`` follows once the limit that was stored last is over."""
+    """Wait for the limit that was stored last to end. Then ``LimitLifted`` follows."""
 
 
 class EndKind(StrEnum):
     COMPLETE = "complete"
     EXITED = "exited"
     WAITING = "waiting"
-    """The process ends while a submission waits: the row stays as it is and the verdict will outlive us (D7)."""
+    """The process ends while a submission waits. The row stays as it is, for the verdict outlives the session (D7)."""
     LOST = "lost"
-    """The claim is a successor's."""
+    """A successor owns the task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,7 @@
-"""What a submission has to tell of the path to it, since the one before it: what made it rough (D14), and what was
-done for each point that was sent back.
+"""The facts since the last submission: what made the way rough (D14), and what was done for each rejected point.
 
-A fold over the journal like :class:`musician.protocol.journal.Progress`, so that a session that resumes, or one that
-is played by hand, scores what happened before it as the session that lived through it would have.
+They are folded from the journal like :class:`musician.protocol.journal.Progress`. So a session that resumes, and a
+session by hand, count what happened before them exactly as the session in which it happened.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,34 +13,34 @@ from musician.protocol.messages.feedback import numbered_answer, points_of
 from musician.protocol.values import dataclass, replace
 
 SENT_BACK = "sent back"
-"""What was sent back without a word."""
+"""The feedback of a rejection without a text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Since:
-    """``reds`` are the red verifications in a row.
+    """``reds`` counts the red verifications in a row.
 
-    ``points`` are those of the rejection that is being mended, ``answers`` what the agent said to them, by number,
-    and ``mended_in`` the items played for them.
+    ``points`` are the points of the rejection that is being mended, ``answers`` the agent's answers by number, and
+    ``mended_in`` the items played for them.
     """
 
     failed_verifications: int = 0
     reds: int = 0
     errors: int = 0
     lacks: bool = False
-    """The last entry says that the plan lacks something: an error report of that is no fault of the work."""
+    """The last entry says that the plan lacks something. An error report about that is no fault of the work."""
     agent_retries: int = 0
     self_corrected: bool = False
     points: tuple[str, ...] = ()
     answers: Mapping[int, str] = field(default_factory=dict)
     mended_in: tuple[str, ...] = ()
     feedback: str = ""
-    """Of the rejection, until it is mended; "" where correction steps are how it is (D17)."""
+    """The text of the rejection until it is mended; "" if correction steps mend it (D17)."""
 
     def after(self, entries: Iterable[Entry]) -> "Since":
-        """This and some more entries; a submission or its approval starts anew.
+        """Return the facts after further entries. A submission or its approval starts anew.
 
-        What a person has judged is ruled, as deviations are (D17): only what the musician did since is left.
+        A person's verdict settles everything before it, as it does deviations (D17).
         """
         since = self
         for entry in entries:

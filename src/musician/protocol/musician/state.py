@@ -1,4 +1,4 @@
-"""What the musician's engine remembers between two inputs."""
+"""The state of the musician's engine between two inputs."""
 
 from dataclasses import field
 from enum import StrEnum
@@ -13,7 +13,7 @@ from musician.protocol.values import dataclass
 
 
 class Mode(StrEnum):
-    """What a session is at; exactly one thing at a time."""
+    """What a session is doing. It does exactly one thing at a time."""
 
     NEW = "new"
     PLAYING = "playing"
@@ -22,22 +22,22 @@ class Mode(StrEnum):
     AWAITING_VERDICT = "awaiting verdict"
     AWAITING_ANSWER = "awaiting answer"
     PAUSED = "paused"
-    """The whole phase stands still for another task's checkpoint (PLAN-21)."""
+    """The phase is paused for another task's checkpoint (PLAN-21)."""
     CHOOSING = "choosing"
-    """At a boundary of a session that is played by hand: it says what it begins (D30)."""
+    """A session by hand stands at a boundary and says what it begins (D30)."""
     LIMITED = "limited"
-    """What is due waits until the agent's provider gives again."""
+    """The session waits for a usage limit of the agent's provider to end."""
     STOPPING = "stopping"
-    """What ran was asked to end, and has not reported yet how it ended."""
+    """The running piece was told to stop and has not reported its end yet."""
     ENDED = "ended"
 
 
 BUSY = frozenset({Mode.PLAYING, Mode.REWORKING, Mode.VERIFYING})
-"""Something runs, and may be stopped."""
+"""The modes in which something runs and can be stopped."""
 
 
 class Waiting(StrEnum):
-    """What the conductor was told last, while it has not answered."""
+    """What the session has sent to the conductor and waits for an answer to."""
 
     SUBMISSION = "submission"
     ERROR = "error"
@@ -46,22 +46,22 @@ class Waiting(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingInstruction:
-    """Something the conductor said that nobody has acted on yet.
+    """A message of the conductor's that nobody has acted on yet.
 
-    ``text`` is "" where nothing is left to act on and it only waits to be acknowledged in its turn; ``message_id`` 0
-    where there is nothing to acknowledge.
+    ``text`` is "" if there is nothing left to act on and it only waits to be acknowledged in its turn. ``message_id``
+    is 0 if there is nothing to acknowledge.
     """
 
     text: str
     message_id: int = 0
     urgent: bool = False
     of_session: bool = False
-    """About this session's own context: a successor begins with a fresh one, and it means nothing to it."""
+    """It is about this session's own context, and means nothing to a successor with a fresh one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MusicianState:
-    """Everything the engine remembers. ``current`` is what runs or ran last."""
+    """The engine's state. ``current`` is the item that runs or ran last."""
 
     program: Program
     settings: Settings
@@ -70,7 +70,7 @@ class MusicianState:
     current: Play | CheckpointItem | None = None
     used_pct: float | None = None
     errors: int = 0
-    """Error reports of the task, over all its sessions (D3)."""
+    """The number of the task's error reports, over all its sessions (D3)."""
     retry_limit: int = 5
     report_path: str = ""
     since: Since = field(default_factory=Since)
@@ -96,22 +96,22 @@ class MusicianState:
     timeouts: int = 0
     question_open: bool = False
     pause: str = ""
-    """Why the session stands still from the next boundary on; "" if it does not."""
+    """Why the session pauses at the next boundary; "" if it does not."""
     proposed_pieces: int | None = None
-    """What the last context warning proposed to play before the handoff; None: up to the checkpoint."""
+    """How many pieces the last context warning proposed to play; None for all up to the checkpoint."""
     agreement: Agreement = field(default_factory=Agreement)
     chooses: bool = False
-    """Played by hand: nothing begins by itself."""
+    """It is a session by hand: nothing begins by itself."""
     begun: frozenset[str] = frozenset()
-    """What a session that chooses has begun and not ended: a step, and pieces of it."""
+    """What a session by hand has begun and not ended: a step, and pieces of it."""
     is_approved: bool = False
-    """The completion stands approved, in the row's state, too; whoever goes on says so first."""
+    """The completion is approved, and so is the row's state; to go on, the row must first be set back to working."""
     leave_reason: str = ""
-    """Set as soon as the session is to end; it leaves at the next boundary."""
+    """Why the session must exit at the next boundary; "" if it need not."""
 
     @property
     def item(self) -> str:
-        """The name of what runs or ran last; "" before anything did."""
+        """The name of the item that runs or ran last; "" before the first."""
         return self.rework_item or ("" if self.current is None else self.current.item)
 
     @property
@@ -120,18 +120,18 @@ class MusicianState:
 
     @property
     def mends_next(self) -> bool:
-        """Whether the checkpoint that is due is mended first: it was found wanting, or an emergency wants acting on."""
+        """Whether a rework comes before the checkpoint that is due, because of its faults or an emergency."""
         urgent = any(word.urgent and word.text for word in self.heard)
         return isinstance(self.next_item, CheckpointItem) and (urgent or bool(self.feedback))
 
     @property
     def pieces_ahead(self) -> int:
-        """How many pieces are played before the next verification, a mending included."""
+        """The number of pieces before the next verification, a rework included."""
         return self.program.pieces_to_checkpoint(self.progress) + self.mends_next
 
     @property
     def self_corrections(self) -> tuple[str, ...]:
-        """This session's own (sources "Self-correction flag")."""
+        """The self-corrections of this session (sources "Self-correction flag")."""
         return self.progress.self_corrections[self.earlier_self_corrections :]
 
     @property

@@ -1,7 +1,7 @@
-"""One step of the musician being decided: the state as it becomes, and what will be given back.
+"""One step of the engine under construction: the new state, the records and the acts.
 
-The rules change the state only through a turn, and every journal entry they write goes through :meth:`Turn.entry`:
-progress and roughness therefore always agree with what is stored.
+The rules change the state only through a turn, and they make every journal entry with :meth:`Turn.entry`. Therefore
+progress and smoothness always agree with what is stored.
 """
 
 from musician.protocol.journal import Entry, EntryKind
@@ -21,11 +21,11 @@ class Turn:
         self.state = replace(self.state, **changes)  # type: ignore[arg-type]
 
     def entry(self, kind: EntryKind, item: str = "", text: str = "", **more: object) -> Entry:
-        """A journal entry, already counted; it still has to be put into a record."""
+        """Make a journal entry and count it in the state. It still has to be put into a record."""
         return self.note(Entry(kind=kind, item=item, text=text, **more))  # type: ignore[arg-type]
 
     def note(self, entry: Entry) -> Entry:
-        """The same, of an entry that a rule has made."""
+        """Count an entry that a rule has made."""
         entry = replace(entry, context_pct=self.state.used_pct)
         self.set(
             progress=self.state.progress.after([entry]),
@@ -38,18 +38,18 @@ class Turn:
         self.records.append(r.Write(entries=entries))
 
     def counted(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-        """Entries that a rule has made; they still have to be put into a record."""
+        """Count entries that a rule has made. They still have to be put into a record."""
         return tuple(map(self.note, entries))
 
     def orders(self, text: str, message_id: int) -> tuple[Entry, ...]:
-        """The correction steps in a word of the conductor's, counted (D17)."""
+        """Return entries for the correction steps in a message of the conductor's, and count them (D17)."""
         return self.counted(ordered(self.state.progress, text, message_id))
 
     def hear(self, word: PendingInstruction) -> None:
         self.set(heard=(*self.state.heard, word))
 
     def carry(self, message_id: int) -> None:
-        """The running piece has heard this word too; it counts once those before it are heard: they go in order."""
+        """Note that the running piece has received a message. It counts once those before it have been received."""
         heard, carried = self.state.heard, self.state.carried
         while carried < len(heard) and not heard[carried].text:
             carried += 1
@@ -57,7 +57,7 @@ class Turn:
             self.set(carried=carried + 1)
 
     def settle(self, count: int) -> None:
-        """So many of the conductor's words, from the first, are dealt with; each is acknowledged once (D12)."""
+        """Acknowledge the first ``count`` of the conductor's messages, each once (D12)."""
         heard = self.state.heard
         latest_id = max((word.message_id for word in heard[:count]), default=0)
         self.set(heard=heard[count:], carried=0)

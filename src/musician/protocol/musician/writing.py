@@ -1,4 +1,4 @@
-"""What a musician's messages say: filled in by the program from what it knows (D14)."""
+"""Writes a musician's messages; the program fills in everything it knows (D14)."""
 
 import re
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
-"""What the last session left, and how far it is believed (D20). Where do we …
+"""Resumption: evaluates what the last session left (D20). Where do we …
 
 - write and read a HANDOFF? ``handoff``
-- go on with the conversation that it had with its agent? ``conversation``
+- decide whether to continue the last session's conversation with its agent? ``conversation``
 - read the files of a task, leniently? ``file_claims``
-- say what follows where they, git and the database disagree? ``mismatches``
+- decide what follows if the files disagree with git and the database? ``mismatches``
 """

@@ -1,7 +1,7 @@
-"""What the files of a task tell of its progress: read leniently, for agents and people write into them too (D20).
+"""Reads the claims about progress in a task's files, leniently, because agents and people write them too (D20).
 
-Nothing here is believed: :mod:`musician.protocol.resumption.mismatches` compares it with what git and the database
-know. What a text does not say is empty or None.
+The claims are not believed: :mod:`musician.protocol.resumption.mismatches` compares them with git and the database.
+What a text does not say is empty or None.
 """
 
 import re
@@ -29,8 +29,10 @@ _COMMIT = re.compile(r"Commit:[ \t]*(?P<id>[0-9a-f]{7,64})\b")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileClaims:
-    """``completed`` and ``approved`` are items' names as the journal has them; ``current`` is what was begun last and
-    not ended, or what comes next. ``passed``: the last thing told is a checkpoint that passed.
+    """``completed`` and ``approved`` are names of items, as in the journal.
+
+    ``current`` is the item that was begun last and not ended, or that comes next. ``passed`` is true if the last line
+    is about a checkpoint that passed.
     """
 
     completed: frozenset[str] = frozenset()
@@ -43,7 +45,7 @@ class FileClaims:
 
 
 def claims_of_status(lines: Iterable[str]) -> FileClaims:
-    """What ``temp/<task>-status`` tells, read from the top: what is undone later is not told to be done."""
+    """Read the claims of ``temp/<task>-status`` from the top. An item that is undone later does not count as done."""
     completed: set[str] = set()
     approved: set[str] = set()
     current, is_complete, passed = "", False, False
@@ -70,9 +72,9 @@ def claims_of_status(lines: Iterable[str]) -> FileClaims:
 
 
 def claims_of_handoff(text: str, items: Iterable[str]) -> FileClaims:
-    """What a whole HANDOFF tells, in the sources' structure or near it.
+    """Read the claims of a whole HANDOFF in the sources' structure, or one like it.
 
-    ``items`` are the task's: a step told to be done whole stands for all its pieces.
+    ``items`` are the task's items: a step that is called done includes all its pieces.
     """
     sections = {match["name"].lower(): match["body"] for match in _SECTION.finditer(text)}
     done = _items(sections.get("completed steps", ""))
