@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from musician.plans.instructions import read_instructions, render_instructions
-from musician.plans.model import AgentPiece, Changes, Checkpoint, Isolation, Review, Step, TaskSpec
+from musician.plans.model import (
+    AgentPiece,
+    Changes,
+    Checkpoint,
+    Isolation,
+    Review,
+    Sandboxing,
+    Step,
+    TaskSpec,
+)
 from musician.plans.plan import parse_plan
 from musician.protocol.errors import InvalidPlan
 
@@ -144,7 +153,8 @@ def test_an_instruction_file_is_a_task_two_levels_up() -> None:
                 ),
                 (
                     "i.md:3: the key `instructions`; expected one of task, plan, title, files, danger, after, agent, "
-                    "review, reviewer, isolation, test, setup, copy, share, labels, "
+                    "review, reviewer, isolation, test, setup, copy, share, sandbox, network, "
+                    "sandbox-write, sandbox-read, labels, "
                     "pause-siblings-at, may-change, may-pass-before, changes"
                 ),
             ],
@@ -317,6 +327,9 @@ def tasks(draw: st.DrawFn) -> TaskSpec:
         pause_siblings_at=draw(st.sampled_from([(), (1,)])),
         copy=draw(PATHS),
         share=draw(PATHS),
+        sandbox=draw(st.sampled_from(Sandboxing)),
+        sandbox_write=draw(st.sampled_from([(), ("~/.cache/uv", "/var/x y")])),
+        sandbox_read=draw(st.sampled_from([(), ("~/.npmrc",)])),
         may_change=draw(PATHS),
         may_pass_before=draw(st.booleans()),
         changes=draw(st.sampled_from(Changes)),

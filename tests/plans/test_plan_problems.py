@@ -33,6 +33,27 @@ GOLDEN = {
             "P.md:1: no `plan` key; expected front matter (`---`, `plan: an-id`, `---`) at the top of the file",
         ],
     ),
+    "what a sandbox cannot be told": (
+        STEP.replace("plan: p", "plan: p\nsandbox: on\nnetwork: registries\nsandbox-write: [.cache]"),
+        [
+            "P.md:3: `sandbox: on`; expected one of auto, required, off",
+            (
+                "P.md:4: `network: registries`; expected full or none: nothing here can hold a program to registries. "
+                "What is installed in `setup` has the network"
+            ),
+            "P.md:5: `sandbox-write: [.cache]`; expected a path outside the tree, such as ~/.cache/uv or /var/lib/data",
+        ],
+    ),
+    "no network for a model, and none without a sandbox": (
+        STEP.replace("plan: p", "plan: p\nnetwork: none\nsandbox: off")
+        + "### t-2: D\n```yaml task\nagent: claude\n```\n#### Step 1: E\n",
+        [
+            "P.md:8: t-1 with `network: none` and no sandbox; expected `sandbox: required` beside it",
+            (
+                "P.md:10: t-2 with `network: none` and a model; expected `network: full`: it must reach its provider"
+            ),
+        ],
+    ),
     "a mistyped step": (
         STEP + "#### Stp 2: D\n```bash run\nx\n```\n#### Step 3: E\n",
         ["P.md:8: `#### Stp 2: D`; expected `#### Step N: Title` or `#### Checkpoint N: Title`"],
@@ -78,13 +99,13 @@ GOLDEN = {
         [
             (
                 "P.md:8: the key `reveiw`; expected `review` (the keys here are files, danger, after, agent, review, "
-                "reviewer, isolation, test, setup, copy, share, labels, "
+                "reviewer, isolation, test, setup, copy, share, sandbox, network, sandbox-write, sandbox-read, labels, "
                 "pause-siblings-at, may-change, may-pass-before, changes, instructions)"
             ),
             "P.md:10: the key `files` a second time; expected it once (first in line 9)",
             (
                 "P.md:11: the key `zzz`; expected one of files, danger, after, agent, review, "
-                "reviewer, isolation, test, setup, copy, share, labels, "
+                "reviewer, isolation, test, setup, copy, share, sandbox, network, sandbox-write, sandbox-read, labels, "
                 "pause-siblings-at, may-change, may-pass-before, changes, instructions"
             ),
         ],
@@ -131,7 +152,7 @@ GOLDEN = {
         [
             (
                 "P.md:8: the key `?`; expected one of files, danger, after, agent, review, "
-                "reviewer, isolation, test, setup, copy, share, labels, "
+                "reviewer, isolation, test, setup, copy, share, sandbox, network, sandbox-write, sandbox-read, labels, "
                 "pause-siblings-at, may-change, may-pass-before, changes, instructions"
             ),
         ],

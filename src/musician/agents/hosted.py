@@ -4,8 +4,9 @@ over the Agent Client Protocol.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -17,6 +18,7 @@ from musician.agents.port import AgentEvent, Piece, PieceKind, Tell
 from musician.processes.ending import end_newcomers
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
+from musician.processes.sandbox import View
 from musician.processes.spawn import Spoken
 from musician.protocol.musician.inputs import ContextTold, PieceEnded, PieceEnding
 
@@ -79,6 +81,18 @@ class Complaints:
         said = self._kept.decode("utf-8", "replace").strip().splitlines()[-1:]
         how = "speaks no more" if code is None else f"ended with {code}"
         return f"its program {how}{''.join(f': {line}' for line in said)}"
+
+
+def own_folders(env: Mapping[str, str], *places: tuple[str, str, str]) -> dict[Path, View]:
+    """What an agent keeps, made if it is not there: (variable with the folder above, that below home, name).
+
+    A sandbox opens no path that does not exist.
+    """
+    home = Path(env.get("HOME") or Path.home())
+    found = [Path(env.get(variable) or home / above) / name for variable, above, name in places]
+    for folder in found:
+        folder.mkdir(parents=True, exist_ok=True)
+    return dict.fromkeys(found, View.WRITABLE)
 
 
 class NoSession:

@@ -16,7 +16,7 @@ from musician.plans.body import Body, read_body, read_prose
 from musician.plans.headings import PLAN_STEP_LEVEL, quote
 from musician.plans.keys import Keys, read_file_keys
 from musician.plans.markdown import Block, Heading, read_document, split_at
-from musician.plans.model import AgentPiece, Changes, Checkpoint, Step, TaskSpec
+from musician.plans.model import AgentPiece, Changes, Checkpoint, Network, Sandboxing, Step, TaskSpec
 from musician.plans.problems import Problems, Report
 from musician.plans.tasks import check_characters, check_pauses, check_steps, resolve_task
 from musician.protocol.values import dataclass
@@ -94,6 +94,9 @@ def read_task_file(text: str, *, task_id: str | None, report: Report) -> TaskFil
     return TaskFile(keys=keys, title=title, plan_overview=plan_overview, body=body, line=line)
 
 
+_OF_A_SANDBOX = ("sandbox-write", "sandbox-read")
+
+
 def render_instructions(task: TaskSpec, *, plan_id: str, plan_overview: str) -> str:
     """Return the file for ``task``, ending with a newline. Its prose must come from a reader of plans."""
     parts = [
@@ -129,7 +132,7 @@ def _take_plan_overview(blocks: Sequence[Block]) -> tuple[list[Block], list[Bloc
 def _front_matter(task: TaskSpec, plan_id: str) -> Iterator[str]:
     yield f"task: {_quoted(task.task_id)}"
     yield f"plan: {_quoted(plan_id)}"
-    for key in ("files", "danger", "after", "labels", "copy", "share", "may-change"):
+    for key in ("files", "danger", "after", "labels", "copy", "share", *_OF_A_SANDBOX, "may-change"):
         values: tuple[str, ...] = getattr(task, key.replace("-", "_"))
         if values:
             yield f"{key}: [{', '.join(map(_quoted, values))}]"
@@ -141,6 +144,10 @@ def _front_matter(task: TaskSpec, plan_id: str) -> Iterator[str]:
         yield f"pause-siblings-at: [{', '.join(map(str, task.pause_siblings_at))}]"
     if task.may_pass_before:
         yield "may-pass-before: yes"
+    if task.sandbox is not Sandboxing.OFF:
+        yield f'sandbox: "{task.sandbox}"'
+    if task.network is not Network.FULL:
+        yield f"network: {task.network}"
     if task.changes is not Changes.FILES:
         yield f"changes: {task.changes}"
 

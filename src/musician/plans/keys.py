@@ -16,7 +16,16 @@ from typing import Any
 import yaml
 
 from musician.plans.markdown import Document, Fence
-from musician.plans.model import MAX_COMMAND_BYTES, MAX_TITLE_CHARACTERS, Changes, Isolation, Require, Review
+from musician.plans.model import (
+    MAX_COMMAND_BYTES,
+    MAX_TITLE_CHARACTERS,
+    Changes,
+    Isolation,
+    Network,
+    Require,
+    Review,
+    Sandboxing,
+)
 from musician.plans.problems import Report, control_characters, shorten
 from musician.protocol.errors import BadId
 from musician.protocol.names import check_task_id
@@ -30,7 +39,7 @@ _AGENT = re.compile(r"shell|claude|acp:.*\S.*")
 class Keys:
     """The keys of a plan or a task; None where a key is missing. ``lines`` has the line of each key.
 
-    An empty ``test``, ``setup``, ``reviewer``, ``copy`` or ``share`` in a task switches the plan's value off.
+    An empty ``test``, ``setup``, ``reviewer``, ``copy``, ``share`` and the like in a task switch the plan's value off.
     """
 
     task: str | None = None
@@ -50,6 +59,10 @@ class Keys:
     pause_siblings_at: tuple[int, ...] | None = None
     copy: tuple[str, ...] | None = None
     share: tuple[str, ...] | None = None
+    sandbox: Sandboxing | None = None
+    network: Network | None = None
+    sandbox_write: tuple[str, ...] | None = None
+    sandbox_read: tuple[str, ...] | None = None
     may_change: tuple[str, ...] | None = None
     may_pass_before: bool | None = None
     changes: Changes | None = None
@@ -64,7 +77,8 @@ class Keys:
     @property
     def of_tasks(self) -> "Keys":
         """The keys of a plan that are defaults for its tasks."""
-        return Keys(**{name: getattr(self, name) for name in _SHARED_CHECKS})
+        names = [key.replace("-", "_") for key in _SHARED_CHECKS]
+        return Keys(**{name: getattr(self, name) for name in names})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +197,29 @@ def _one_of(values: type[StrEnum]) -> _Check:
     return check
 
 
+def _sandbox(value: object) -> object:
+    return Sandboxing.OFF if value is False else _one_of(Sandboxing)(value)  # `off` is YAML's word for no
+
+
+def _network(value: object) -> object:
+    if value == "registries":
+        raise _Unfit(
+            "full or none: nothing here can hold a program to registries. What is installed in `setup` has the network"
+        )
+    return _one_of(Network)(value)
+
+
+def _outside_path(value: object) -> str:
+    text = _text(value)
+    if not text.startswith(("/", "~/")):
+        raise _Unfit("a path outside the tree, such as ~/.cache/uv or /var/lib/data")
+    return text
+
+
+def _outside_paths(value: object) -> tuple[str, ...]:
+    return _list(value, _outside_path, "[~/.cache/uv]")
+
+
 _SHARED_CHECKS: dict[str, _Check] = {
     "agent": _agent,
     "review": _one_of(Review),
@@ -192,6 +229,10 @@ _SHARED_CHECKS: dict[str, _Check] = {
     "setup": _command,
     "copy": _paths,
     "share": _paths,
+    "sandbox": _sandbox,
+    "network": _network,
+    "sandbox-write": _outside_paths,
+    "sandbox-read": _outside_paths,
 }
 """The keys that a plan may give as defaults for its tasks."""
 

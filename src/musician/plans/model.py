@@ -32,6 +32,21 @@ class Isolation(StrEnum):
     SHARED = "shared"
 
 
+class Sandboxing(StrEnum):
+    """Whether a task is played behind a wall (D36): where there can be one, there only, or not."""
+
+    AUTO = "auto"
+    REQUIRED = "required"
+    OFF = "off"
+
+
+class Network(StrEnum):
+    """What a sandbox reaches."""
+
+    FULL = "full"
+    NONE = "none"
+
+
 class Changes(StrEnum):
     """What a task changes. The rules approve a completion that changes no file only for ``none`` (D29)."""
 
@@ -114,6 +129,12 @@ class TaskSpec:
     """Untracked paths of the project that are copied into the task's tree (D33)."""
     share: tuple[str, ...] = ()
     """Untracked paths of the project that are linked into the task's tree (D33)."""
+    sandbox: Sandboxing = Sandboxing.OFF
+    network: Network = Network.FULL
+    sandbox_write: tuple[str, ...] = ()
+    """Paths outside its tree that a sandboxed task may write; ``~`` is the home."""
+    sandbox_read: tuple[str, ...] = ()
+    """Hidden paths that it may read."""
     may_change: tuple[str, ...] = ()
     """Patterns of the tests and referee files that the task may change without a person's approval (D26)."""
     may_pass_before: bool = False

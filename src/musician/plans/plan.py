@@ -23,7 +23,7 @@ from musician.plans.keys import Keys, read_plan_keys, read_task_keys
 from musician.plans.markdown import Block, Heading, join_prose, normalise, read_document, split_at
 from musician.plans.model import Phase, Plan, TaskSpec
 from musician.plans.problems import Problems, Report
-from musician.plans.tasks import check_characters, check_pauses, check_steps, resolve_task
+from musician.plans.tasks import check_characters, check_network, check_pauses, check_steps, resolve_task
 from musician.protocol.errors import BadId, InvalidPlan
 from musician.protocol.names import check_task_id
 from musician.protocol.values import dataclass
@@ -194,6 +194,7 @@ class _PlanReader:
             source_path=own_keys.instructions or self._path,
             line=file.line if file else heading.line,
         )
+        check_network(task, heading.line, self._report)
         after_line = own_keys.lines.get("after", heading.line)
         phase.tasks.append(_ReadTask(task=task, line=heading.line, after_line=after_line))
 

@@ -5,7 +5,16 @@ from collections.abc import Sequence
 from musician.plans.body import Body
 from musician.plans.keys import Keys
 from musician.plans.markdown import Document, Heading
-from musician.plans.model import MAX_TITLE_CHARACTERS, Checkpoint, Plan, Review, Step, TaskSpec
+from musician.plans.model import (
+    MAX_TITLE_CHARACTERS,
+    Checkpoint,
+    Network,
+    Plan,
+    Review,
+    Sandboxing,
+    Step,
+    TaskSpec,
+)
 from musician.plans.problems import Report, control_characters
 
 _TASK_FIELDS = TaskSpec.__annotations__.keys() & Keys.__annotations__.keys() - {"title"}
@@ -61,6 +70,20 @@ def without_reviewer(plan: Plan, agent: str | None = None) -> tuple[str, ...]:
         for task in plan.tasks
         if task.review is Review.AGENT and (agent or task.agent) == "shell" and task.reviewer is None
     )
+
+
+def check_network(task: TaskSpec, line: int, report: Report) -> None:
+    """Report a task without a network that could not be played so, or would not be held to it."""
+    if task.network is Network.FULL:
+        return
+    if task.agent != "shell":
+        report(
+            line,
+            f"{task.task_id} with `network: none` and a model",
+            "`network: full`: it must reach its provider",
+        )
+    elif task.sandbox is Sandboxing.OFF:
+        report(line, f"{task.task_id} with `network: none` and no sandbox", "`sandbox: required` beside it")
 
 
 def resolve_task(

@@ -23,6 +23,7 @@ from musician.processes.fork_server import Forked
 from musician.processes.identity import ProcessIdentity
 from musician.processes.kennel import start_on_leash
 from musician.processes.lease import LEASE_VARIABLE
+from musician.processes.sandbox import View, confined
 from musician.protocol.values import dataclass
 
 CHUNK_BYTES = 64 * 1024
@@ -149,13 +150,21 @@ async def speak_with(
     cwd: Path,
     env: Mapping[str, str],
     on_process: Callable[[ProcessIdentity], Awaitable[None]],
+    keeps: Mapping[Path, View] | None = None,
 ) -> AsyncIterator[Spoken]:
-    """Run ``argv`` as :func:`run_program` does, and speak with it; leaving ends it and all that came out of it."""
+    """Run ``argv`` as :func:`run_program` does, and speak with it; leaving ends it and all that came out of it.
+
+    ``keeps`` are its own paths, and what a sandbox leaves it of them.
+    """
     heard, ours = os.pipe()
     with ExitStack() as closing:
         closing.callback(os.close, ours)
         os.set_blocking(ours, False)
-        async with _on_leash(argv, cwd, env, heard=heard, apart=True) as (running, output, errors):
+        async with _on_leash(argv, cwd, env, heard=heard, apart=True, keeps=keeps) as (
+            running,
+            output,
+            errors,
+        ):
             await on_process(running.identity)
             running.go()
             yield Spoken(running, ours, output, errors, closing)
@@ -163,7 +172,13 @@ async def speak_with(
 
 @asynccontextmanager
 async def _on_leash(
-    argv: Sequence[str], cwd: Path, env: Mapping[str, str], *, heard: int, apart: bool = False
+    argv: Sequence[str],
+    cwd: Path,
+    env: Mapping[str, str],
+    *,
+    heard: int,
+    apart: bool = False,
+    keeps: Mapping[Path, View] | None = None,
 ) -> AsyncIterator[tuple[Forked, int, int]]:
     """A leash that waits for its go, with the pipes of the program's output and errors: one, if not ``apart``.
 
@@ -176,7 +191,8 @@ async def _on_leash(
         kept = {name: value for name, value in env.items() if name not in NOT_HANDED_ON}
         ceilings = [kept.get(CEILING, ""), os.fspath(cwd.resolve().parent)]
         kept[CEILING] = os.pathsep.join(filter(None, ceilings))
-        running = start_on_leash(argv, cwd=os.fspath(cwd), env=kept, pipes=(heard, said, complained))
+        walled = confined(argv, cwd=os.fspath(cwd), env=kept, keeps=keeps)
+        running = start_on_leash(walled, cwd=os.fspath(cwd), env=kept, pipes=(heard, said, complained))
         theirs.close()
         try:
             yield running, output, errors

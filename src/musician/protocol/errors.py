@@ -396,6 +396,17 @@ class TreeNotReady(OperatorError):
         super().__init__(f"{reason} ({named})" if paths else reason, remedy=remedy)
 
 
+class SandboxUnavailable(OperatorError):
+    """A task must be played in a sandbox, and here there can be none."""
+
+    def __init__(self, *, task: str, reason: str) -> None:
+        self.task, self.reason = task, reason
+        super().__init__(
+            f"{task} may only be played in a sandbox, and {reason}",
+            remedy="mend that (`musician doctor` looks again), or write `sandbox: auto` and no `network` into the plan",
+        )
+
+
 class WrongSettings(OperatorError):
     """A setting is unknown, out of range, or at odds with another."""
 

@@ -22,6 +22,7 @@ from musician.protocol.errors import MusicianError
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
 from musician.runtime.preparing import alone_with, locked_now
+from musician.runtime.sandboxing import sandboxed
 from musician.runtime.verifying import nobody_records, python_environment
 from musician.runtime.world import World
 from musician.store.port import Store
@@ -98,17 +99,20 @@ class Baselines:
         )
         if problem:
             return _untried(command, problem)
-        with command_runner(
-            tree=tree,
-            log=self.root.logs_dir / "base.log",
-            env={
-                "MUSICIAN_TASK": self.task.task_id,
-                "MUSICIAN_ROOT": str(self.root.path),
-                **python_environment(),
-            },
-            time_limit_s=self.settings.time.verification_limit_s,
-            on_process=nobody_records,
-        ) as runner:
+        with (
+            sandboxed(self.root, self.task, tree),
+            command_runner(
+                tree=tree,
+                log=self.root.logs_dir / "base.log",
+                env={
+                    "MUSICIAN_TASK": self.task.task_id,
+                    "MUSICIAN_ROOT": str(self.root.path),
+                    **python_environment(),
+                },
+                time_limit_s=self.settings.time.verification_limit_s,
+                on_process=nobody_records,
+            ) as runner,
+        ):
             baseline = Baseline.of(await runner.run(command, to_the_end=True))
             if baseline.why and not baseline.is_empty:
                 baseline = baseline.and_again(Baseline.of(await runner.run(command, to_the_end=True)))

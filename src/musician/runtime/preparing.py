@@ -17,6 +17,7 @@ import anyio.to_thread
 
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
+from musician.processes.sandbox import confining
 from musician.processes.spawn import run_program
 from musician.trees.git import tree_git_dir
 from musician.trees.partial import LEAVES, MARKS
@@ -107,14 +108,15 @@ async def _run(
         heard.extend(chunk)
         del heard[:-_MOST_OUTPUT_BYTES]
 
-    ended = await run_program(
-        ["bash", "-c", command],
-        cwd=tree,
-        env={**os.environ, **env},
-        on_output=keep,
-        time_limit_s=time_limit_s,
-        on_process=on_process,
-    )
+    with confining(None):
+        ended = await run_program(
+            ["bash", "-c", command],
+            cwd=tree,
+            env={**os.environ, **env},
+            on_output=keep,
+            time_limit_s=time_limit_s,
+            on_process=on_process,
+        )
     if ended.timed_out or ended.returncode != 0:
         last = heard.decode("utf-8", "replace").strip().splitlines() or [command]
         return f"set-up ended with exit code {ended.returncode}: {one_line(last[-1], _MOST_QUOTED_CHARS)}"

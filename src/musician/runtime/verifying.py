@@ -41,19 +41,20 @@ async def verify_by_hand(
 
     What failed ``before`` is excused.
     """
-    return await world.verify(
-        commands,
-        tree=tree,
-        tree_id=await run_sync(world.tree_id, tree),
-        log=log,
-        env=_environment(root, task),
-        time_limit_s=settings.time.verification_limit_s,
-        checkpoint=checkpoint,
-        full=True,
-        on_process=nobody_records,
-        since=since,
-        before=before,
-    )
+    with world.sandboxed(root, task, tree):
+        return await world.verify(
+            commands,
+            tree=tree,
+            tree_id=await run_sync(world.tree_id, tree),
+            log=log,
+            env=_environment(root, task),
+            time_limit_s=settings.time.verification_limit_s,
+            checkpoint=checkpoint,
+            full=True,
+            on_process=nobody_records,
+            since=since,
+            before=before,
+        )
 
 
 async def verify_unseen(
@@ -69,21 +70,22 @@ async def verify_unseen(
     world: World,
 ) -> VerificationResult:
     """Work that no session of ours has verified: by all stages, over all since ``start``, where it began (D26)."""
-    return await world.verify_checkpoint(
-        full_commands(task, checkpoint),
-        tree=tree,
-        tree_id=await run_sync(world.tree_id, tree),
-        log=log,
-        env=_environment(root, task),
-        settings=settings,
-        checkpoint=checkpoint,
-        final=True,
-        on_process=nobody_records,
-        earlier=earlier_of((), checkpoint=checkpoint, start=start),
-        may_change=task.may_change,
-        may_pass_before=task.may_pass_before,
-        before=before,
-    )
+    with world.sandboxed(root, task, tree):
+        return await world.verify_checkpoint(
+            full_commands(task, checkpoint),
+            tree=tree,
+            tree_id=await run_sync(world.tree_id, tree),
+            log=log,
+            env=_environment(root, task),
+            settings=settings,
+            checkpoint=checkpoint,
+            final=True,
+            on_process=nobody_records,
+            earlier=earlier_of((), checkpoint=checkpoint, start=start),
+            may_change=task.may_change,
+            may_pass_before=task.may_pass_before,
+            before=before,
+        )
 
 
 def _environment(root: Root, task: TaskSpec) -> dict[str, str]:

@@ -22,6 +22,7 @@ from musician.runtime.launching import fork_server_at_hand, start_musician
 from musician.runtime.left_work import SaveWork, save_work
 from musician.runtime.plantrees import GitPlanTrees, PlanTrees
 from musician.runtime.preparing import prepare_tree
+from musician.runtime.sandboxing import sandboxed
 from musician.runtime.tasktree import TaskTree, open_tree
 from musician.store.port import Store
 from musician.trees.root import Root
@@ -58,6 +59,7 @@ class World:
     verify_checkpoint: Verify = staticmethod(verify_checkpoint)
     old_tree = staticmethod(old_tree)
     prepare_tree = staticmethod(prepare_tree)
+    sandboxed = staticmethod(sandboxed)
     save_work: SaveWork = staticmethod(save_work)
 
     def agent(self, spec: str) -> Agent:

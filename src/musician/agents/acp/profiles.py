@@ -29,6 +29,8 @@ class Profile:
     mode: str = ""
     joins_prompts: bool = False
     """A second prompt joins the turn that runs; to others it may be a turn of its own, or the end of the first."""
+    keeps: tuple[tuple[str, str, str], ...] = ()
+    """Its own folders, as :func:`musician.agents.hosted.own_folders` is told them."""
 
 
 KNOWN: Mapping[str, Profile] = {
@@ -36,6 +38,7 @@ KNOWN: Mapping[str, Profile] = {
         command=("codex-acp",),
         env={"INITIAL_AGENT_MODE": "read-only", "NO_BROWSER": "1"},
         mode="read-only",
+        keeps=(("CODEX_HOME", ".codex", ""),),
     ),
     "opencode": Profile(
         command=("opencode", "acp"),
@@ -48,6 +51,11 @@ KNOWN: Mapping[str, Profile] = {
             "OPENCODE_DISABLE_SHARE": "1",
         },
         joins_prompts=True,
+        keeps=(
+            ("XDG_DATA_HOME", ".local/share", "opencode"),
+            ("XDG_STATE_HOME", ".local/state", "opencode"),
+            ("XDG_CACHE_HOME", ".cache", "opencode"),
+        ),
     ),
 }
 

@@ -18,8 +18,9 @@ from claude_agent_sdk.types import HookCallback
 
 from musician.agents.claude.session import ClaudeSession
 from musician.agents.claude.transport import LeashedTransport
-from musician.agents.hosted import END_LIMIT_S, OPEN_LIMIT_S, Complaints, NoSession
+from musician.agents.hosted import END_LIMIT_S, OPEN_LIMIT_S, Complaints, NoSession, own_folders
 from musician.agents.port import AgentSession, Stage
+from musician.processes.sandbox import View
 from musician.processes.spawn import Spoken, speak_with
 from musician.protocol.musician.inputs import PieceEnding
 
@@ -36,6 +37,10 @@ _HOSTED = {
     "CLAUDE_CODE_MAX_RETRIES": "2",
     "DISABLE_AUTOUPDATER": "1",
 }
+_SEALED = (
+    *("settings.json", "settings.local.json", "CLAUDE.md", "agents", "commands", "hooks", "output-styles"),
+    *("plugins", "rules", "skills"),
+)
 _FLAGS = (
     *("--output-format", "stream-json", "--input-format", "stream-json", "--verbose"),
     *("--permission-mode", "default", "--disallowedTools", "AskUserQuestion"),
@@ -68,7 +73,9 @@ class ClaudeAgent:
         env = {**(os.environ if self._env is None else self._env), **_HOSTED, **stage.env}
         env.pop("CLAUDECODE", None)  # else a client started from a client takes itself for a part of it
         argv = [os.fspath(self._client), *_FLAGS, f"{flag}={token}"]
-        async with speak_with(argv, cwd=stage.tree, env=env, on_process=stage.on_process) as program:
+        async with speak_with(
+            argv, cwd=stage.tree, env=env, on_process=stage.on_process, keeps=_kept(env)
+        ) as program:
             complaints = Complaints(program)
             session = ClaudeSession(stage, token, program.identity, complaints.last_words)
             allow: HookCallback = session.allow  # type: ignore[assignment]
@@ -82,6 +89,13 @@ class ClaudeAgent:
                 finally:
                     with anyio.CancelScope(shield=True), anyio.move_on_after(2 * END_LIMIT_S):
                         await session.client.disconnect()
+
+
+def _kept(env: Mapping[str, str]) -> dict[Path, View]:
+    """Its folder; what its next session would run or believe of that is only read."""
+    folders = own_folders(env, ("CLAUDE_CONFIG_DIR", ".claude", ""))
+    sealed = {folder / name: View.READABLE for folder in folders for name in _SEALED}
+    return {Path(env.get("HOME") or Path.home(), ".claude.json"): View.WRITABLE, **folders, **sealed}
 
 
 async def _connected(client: ClaudeSDKClient, program: Spoken) -> bool:

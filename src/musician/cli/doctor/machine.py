@@ -10,6 +10,7 @@ from musician.agents.registry import make_agent
 from musician.cli.context import App
 from musician.cli.doctor.check import fail, ok, warn
 from musician.plugin.finding import Finding
+from musician.processes.sandbox import why_no_sandbox
 from musician.trees.git import OLDEST, Git
 
 _AFFECTED = ((3, 7, 0), (3, 51, 3))
@@ -69,3 +70,5 @@ def agents(_app: App) -> Iterator[Finding]:
         yield fail("the shell agent needs bash, which is not on PATH", "install bash")
     else:
         yield ok(f"shell ({program})")
+    why = why_no_sandbox()
+    yield ok("sandbox (bubblewrap)") if not why else ok(f"no sandbox: {why}; `sandbox: required` is refused")

@@ -89,7 +89,10 @@ async def ask_reviewer(
             )
             piece = _piece(task, found.checkpoint, text, shown, settings.time.review_limit_s)
             log = root.review_transcript(task.task_id, message_id)
-            with Transcript(log, Redactor({**os.environ, **stage.env})) as transcript:
+            with (
+                Transcript(log, Redactor({**os.environ, **stage.env})) as transcript,
+                world.sandboxed(root, task, stage.tree),
+            ):
                 tell = kept(transcript, piece, heard.hear)
                 async with world.agent(agent).open(stage) as session:
                     ended = await session.play(piece, tell)

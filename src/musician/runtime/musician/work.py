@@ -13,6 +13,7 @@ import anyio
 import anyio.to_thread
 
 from musician import service
+from musician.plans.model import Network, Sandboxing, TaskSpec
 from musician.processes.identity import ProcessIdentity
 from musician.processes.life_lock import HeldBy, lock_path
 from musician.processes.machine import Machine
@@ -24,6 +25,7 @@ from musician.protocol.errors import (
     ClaimLost,
     MusicianError,
     NoRepository,
+    SandboxUnavailable,
     TreeNotReady,
 )
 from musician.protocol.journal import Entry, EntryKind
@@ -153,10 +155,17 @@ async def _begin(
 ) -> r.End:
     """Play a claim. What it cannot begin or go on with it gives back, with the reason."""
     try:
-        claimed, planned = await anyio.to_thread.run_sync(
+        claimed, task, planned = await anyio.to_thread.run_sync(
             partial(_prepare, root, store, taken, settings, world, agent)
         )
-        return await _play(claimed, planned, stop)
+        if task.network is Network.NONE and planned != "shell":
+            closed = f"`network: none` closes the way of {planned} to its provider"
+            raise SandboxUnavailable(task=task.task_id, reason=closed)
+        with world.sandboxed(root, task, claimed.tree.path) as why_open:
+            if why_open and task.sandbox is not Sandboxing.OFF:
+                note = Entry(kind=EntryKind.NOTE, text=f"played without a sandbox: {why_open}")
+                await anyio.to_thread.run_sync(claimed.note, note)
+            return await _play(claimed, planned, stop)
     except ClaimLost:
         return r.End(kind=r.EndKind.LOST, reason="the claim was taken over")
     except (MusicianError, OSError) as error:
@@ -167,7 +176,7 @@ async def _begin(
 
 def _why_not(root: Root, error: Exception) -> str:
     """Why a session could not go on. What the next one would find as this one did is set apart."""
-    if isinstance(error, TreeNotReady | NoRepository):
+    if isinstance(error, TreeNotReady | NoRepository | SandboxUnavailable):
         return f"{NO_RETRY_HELPS}{error}"
     try:
         check_repository(root, ())
@@ -178,8 +187,8 @@ def _why_not(root: Root, error: Exception) -> str:
 
 def _prepare(
     root: Root, store: Store, taken: Taken, settings: Settings, world: World, agent: str | None
-) -> tuple[ClaimedSession, str]:
-    """What the session stands on, and the agent that plays: the plan's, if no other is wanted."""
+) -> tuple[ClaimedSession, TaskSpec, str]:
+    """What the session stands on, its task, and the agent that plays: the plan's, if no other is wanted."""
     claim = taken.claim
     identity = world.machine.own_identity()
     service.record_process(store, claim, "musician", identity)
@@ -211,7 +220,7 @@ def _prepare(
         log=root.checks_log(claim.task_id),
         world=world,
     )
-    return claimed, agent
+    return claimed, task, agent
 
 
 def _environment(

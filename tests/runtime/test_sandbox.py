@@ -1,0 +1,150 @@
+"""A musician behind its wall tries to get out (D36).
+
+Its step is a script, as an agent that means harm would leave one: no reader of commands sees what it does.
+"""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from musician.processes.sandbox import why_no_sandbox
+from tests.needs import need, refuse
+from tests.runtime.conftest import Stage
+from tests.transcripts import said_in
+
+pytestmark = pytest.mark.deep
+
+PLAN = """\
+---
+plan: p
+test: "{test}"
+sandbox: required
+{front}---
+# P
+## Phase 1: A
+### task-01: T
+#### Step 1: S
+```bash run
+{step}
+```
+"""
+
+HARM = r"""
+try() { echo "TRIED $1"; shift; if "$@"; then echo GOT OUT; fi; }
+try reset git -C "$MUSICIAN_ROOT" reset -q --hard HEAD~1
+try branch git -C "$MUSICIAN_ROOT" branch -f main HEAD~1
+try config git config user.email evil@example.org
+try hook cp /bin/true "$(git rev-parse --git-common-dir)/hooks/post-commit"
+try head git switch -q -c aside
+try pointer sh -c 'echo gitdir: /elsewhere > .git'
+try database sh -c 'echo broken > "$MUSICIAN_DB"'
+try push git -c core.hooksPath=/dev/null push -q --no-verify "$REMOTE" HEAD:refs/heads/stolen
+try key cat "$HOME/.ssh/id_ed25519"
+try login cat "$HOME/.netrc"
+try agent test -n "${SSH_AUTH_SOCK-}"
+try home sh -c 'echo evil >> "$HOME/.bashrc"'
+try process kill -9 "$VICTIM"
+try temporary ls "$TMPDIR"/seen-outside
+echo work > b.txt; git add b.txt; git status > /dev/null
+python3 -c "import tempfile; tempfile.mkstemp()"
+"""
+
+
+@pytest.fixture(autouse=True)
+def _needs_a_sandbox() -> None:
+    need("bwrap")
+    if why_no_sandbox():
+        refuse(why_no_sandbox())
+
+
+@pytest.fixture
+def victim() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(["sleep", "1000"]) as process:
+        yield process
+        process.kill()
+
+
+def test_what_is_outside_the_own_tree_stands(stage: Stage, victim: subprocess.Popen[bytes]) -> None:
+    """D36.4: reset of another tree, database, push by a script, credentials, processes: without effect, told."""
+    remote = stage.hall / "remote.git"
+    subprocess.run(["git", "init", "-q", "--bare", str(remote)], check=True)
+    home = Path(stage.env["HOME"])
+    (home / ".ssh").mkdir(parents=True)
+    (home / ".ssh" / "id_ed25519").write_text("secret\n")
+    (home / ".netrc").write_text("secret\n")
+    (home / ".bashrc").write_text("mine\n")
+    stage.env.update(REMOTE=str(remote), VICTIM=str(victim.pid), SSH_AUTH_SOCK="/nowhere/agent")
+    stage.write(PLAN.format(test="cat b.txt; echo x > $HOME/.bashrc || true", step=HARM, front=""))
+    (stage.root / "more.txt").write_text("more\n")
+    stage.git("add", "-A")
+    stage.git("commit", "-qm", "more")
+    config = (stage.root / ".git" / "config").read_text()
+    ran = stage.conduct()
+    assert ran.code == 0, (ran, stage.told())
+    said = said_in(stage.root, "task-01")
+    assert said.count("TRIED ") == HARM.count("\ntry ")
+    assert "GOT OUT" not in said
+    assert "secret" not in said
+    assert "Read-only file system" in said
+    assert stage.states() == {"task-01": "complete"}
+    assert stage.merged("b.txt") == "work\n"
+    assert "more" in stage.git("log", "--format=%s").splitlines()
+    assert (stage.root / "more.txt").exists()
+    assert (stage.root / ".git" / "config").read_text() == config
+    assert (home / ".bashrc").read_text() == "mine\n"
+    assert victim.poll() is None
+    assert not subprocess.run(["git", "-C", str(remote), "branch"], capture_output=True, check=True).stdout
+
+
+def test_nothing_of_a_sandbox_runs_on(stage: Stage) -> None:
+    """D36.4: what a step leaves behind in the background ends with its session, by whatever it escaped."""
+    long = f"1000000.{os.getpid()}"
+    stage.write(
+        PLAN.format(
+            test="true", front="", step=f"setsid nohup sleep {long} > /dev/null 2>&1 &\necho work > b.txt"
+        )
+    )
+    assert stage.conduct().code == 0, stage.told()
+    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout
+    left = [line for line in listed.splitlines() if line.endswith(f"sleep {long}")]
+    for line in left:
+        os.kill(int(line.split()[0]), signal.SIGKILL)
+    assert not left
+
+
+def test_a_plan_opens_what_a_task_needs_and_closes_the_network(stage: Stage) -> None:
+    """D36.4: ``sandbox-write``, ``sandbox-read`` and ``network: none``."""
+    home = Path(stage.env["HOME"])
+    (home / ".docker").mkdir(parents=True)
+    (home / ".docker" / "config.json").write_text("shown\n")
+    store = stage.hall / "store"
+    store.mkdir()
+    stage.write(
+        PLAN.format(
+            test="true",
+            front=f"network: none\nsandbox-write: [{store}]\nsandbox-read: [{home}/.docker]\n",
+            step=f"cp {home}/.docker/config.json {store}/kept\n"
+            "grep -c : /proc/net/dev > b.txt  # the loopback alone",
+        )
+    )
+    assert stage.conduct().code == 0, stage.told()
+    assert (store / "kept").read_text() == "shown\n"
+    assert stage.merged("b.txt") == "1\n"
+
+
+def test_where_there_can_be_none_the_task_waits_for_a_person(stage: Stage, tmp_path: Path) -> None:
+    """D36.4: ``sandbox: required`` refuses the start, with the reason, and plays nothing."""
+    broken = tmp_path / "bin" / "bwrap"
+    broken.parent.mkdir()
+    broken.write_text("#!/bin/sh\necho 'no permission for a namespace' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    stage.env["PATH"] = f"{broken.parent}{os.pathsep}{stage.env['PATH']}"
+    stage.write(PLAN.format(test="true", step="echo work > b.txt", front=""))
+    ran = stage.conduct()
+    assert ran.code == 1, ran
+    assert "no permission for a namespace" in ran.out + ran.err + stage.told()
+    assert stage.states() != {"task-01": "complete"}
