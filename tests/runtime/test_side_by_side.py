@@ -1,5 +1,7 @@
 """Merges of several tasks are verified side by side, and the plan's branch gets what was verified and nothing else."""
 
+import signal
+
 import pytest
 
 from musician.protocol.states import State
@@ -37,4 +39,28 @@ def test_merges_are_verified_side_by_side_and_a_red_one_is_no_others_fault(stage
     ]
     taken = stage.git("log", "--merges", "--format=%H", "musician/pair/_integration").split()
     assert set(taken) <= set((stage.hall / "green").read_text().split()), "nothing but what was verified"
+    assert [each.name for each in (stage.root / ".musician/trees/pair").glob("_*")] == ["_integration"]
+
+
+HELD = """\
+|
+  case "$PWD" in *_integration*)
+    touch "$MUSICIAN_TEST_HALL/began-$MUSICIAN_TASK"
+    until [ -e "$MUSICIAN_TEST_HALL/go" ]; do sleep 0.05; done ;;
+  esac"""
+
+
+@pytest.mark.deep
+def test_a_conductor_that_is_killed_with_two_undecided_has_taken_neither(stage: Stage) -> None:
+    """D24.11: the next run makes both anew, and leaves no tree of theirs behind."""
+    stage.write(plan(task(1, "echo one > one.txt"), task(2, "echo two > two.txt"), test=HELD))
+    run = stage.start("run", "PLAN.md")
+    stage.until(lambda: len(list(stage.hall.glob("began-*"))) == 2)
+    run.kill()
+    assert stage.end(run).code == -signal.SIGKILL
+    assert stage.git("log", "--merges", "--format=%s", "musician/pair/_integration") == ""
+    assert len(list((stage.root / ".musician/trees/pair").glob("_integration*"))) == 2
+    (stage.hall / "go").touch()
+    stage.to_the_end()
+    assert (stage.merged("one.txt"), stage.merged("two.txt")) == ("one\n", "two\n")
     assert [each.name for each in (stage.root / ".musician/trees/pair").glob("_*")] == ["_integration"]
