@@ -64,3 +64,15 @@ def test_a_conductor_that_is_killed_with_two_undecided_has_taken_neither(stage: 
     stage.to_the_end()
     assert (stage.merged("one.txt"), stage.merged("two.txt")) == ("one\n", "two\n")
     assert [each.name for each in (stage.root / ".musician/trees/pair").glob("_*")] == ["_integration"]
+
+
+@pytest.mark.deep
+def test_more_than_stand_side_by_side_wait_for_a_tree(stage: Stage) -> None:
+    """D24.11: four have one; each of the others is merged when the first is decided."""
+    tasks = [task(number, f"echo {number} > {number}.txt") for number in range(1, 8)]
+    stage.write(plan(*tasks, test=MEETING.replace("-ge 2", "-ge 4")))
+    assert stage.conduct("--jobs", "7").code == 0, stage.told()
+    assert [stage.merged(f"{number}.txt") for number in range(1, 8)] == [f"{n}\n" for n in range(1, 8)]
+    taken = stage.git("log", "--merges", "--format=%H", "musician/pair/_integration").split()
+    assert set(taken) <= set((stage.hall / "green").read_text().split())
+    assert len(taken) == 7

@@ -115,17 +115,18 @@ class Merger:
         self, task: TaskSpec, commit: str | None, earlier: int, still_due: Callable[[], None]
     ) -> Trial | None:
         """None where what it stood on was not taken."""
-        if len(self.queue) == MOST_SIDE_BY_SIDE:
-            await self.queue[0].decided.wait()
-            return None
         async with self.lock:
-            below = self.queue[-1] if self.queue else None
-            number = min(set(range(1, MOST_SIDE_BY_SIDE + 1)) - {each.number for each in self.queue})
-            onto = None if below is None else below.commit
-            found = await run_sync(partial(self.trees.try_merge, task, commit, onto=onto, number=number))
-            if isinstance(found, merge.Merged):
-                own = _Undecided(commit=found.commit, number=number)
-                self.queue.append(own)
+            below, first = (self.queue[-1], self.queue[0]) if self.queue else (None, None)
+            free = set(range(1, MOST_SIDE_BY_SIDE + 1)) - {each.number for each in self.queue}
+            if free:
+                number, onto = min(free), None if below is None else below.commit
+                found = await run_sync(partial(self.trees.try_merge, task, commit, onto=onto, number=number))
+                if isinstance(found, merge.Merged):
+                    own = _Undecided(commit=found.commit, number=number)
+                    self.queue.append(own)
+        if first is not None and not free:
+            await first.decided.wait()
+            return None
         if not isinstance(found, merge.Merged):
             if below is not None:
                 await below.decided.wait()
