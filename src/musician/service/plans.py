@@ -1,6 +1,8 @@
 """A plan's life in the database: locked once, amended with care (DESIGN 7)."""
 
-from musician.plans.model import Plan, TaskSpec
+from collections.abc import Mapping
+
+from musician.plans.model import Plan
 from musician.protocol.errors import PlanChanged, UnknownPlan
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR, check_task_id
@@ -47,13 +49,7 @@ def lock_plan(
             base_branch=base_branch,
             base_commit=base_commit,
         )
-        tx.run(Plans.keep_settings, plan_id=plan.plan_id, text=settings)
-        for phase in plan.phases:
-            tx.run(Plans.add_phase, plan_id=plan.plan_id, number=phase.number, title=phase.title)
-            for position, task in enumerate(phase.tasks, start=1):
-                _open(tx, task, plan.plan_id, phase.number, position, instructions[task.task_id], retry_limit)
-        _oppose(tx, plan)
-        tx.ring(CONDUCTOR)
+        _take_up(tx, plan, instructions, retry_limit, settings)
         return True
 
 
@@ -84,31 +80,24 @@ def amend_plan(
             sha256=plan.sha256,
             text=plan.text,
         )
-        tx.run(Plans.keep_settings, plan_id=plan.plan_id, text=settings)
         for task_id in withdrawn:
             if tx.one(Tasks.task, task_id=task_id) is not None:
                 withdraw_in(tx, task_id, "withdrawn from the plan")
-        for phase in plan.phases:
-            tx.run(Plans.add_phase, plan_id=plan.plan_id, number=phase.number, title=phase.title)
-            for position, task in enumerate(phase.tasks, start=1):
-                path = instructions[task.task_id]
-                _place(tx, task, plan.plan_id, phase.number, position, path, retry_limit)
-        _oppose(tx, plan)
-        tx.ring(CONDUCTOR)
+        _take_up(tx, plan, instructions, retry_limit, settings)
 
 
 def open_task(store: Store, task_id: str, *, title: str, instruction_path: str, retry_limit: int = 5) -> None:
     """A task without a plan: ``watching``, with its instruction message."""
     with store.write() as tx:
-        _insert(
+        _place(
             tx,
             task_id,
+            retry_limit,
+            instruction_path,
             title=title,
             plan_id=None,
             phase=None,
             position=None,
-            instruction_path=instruction_path,
-            retry_limit=retry_limit,
         )
         tx.ring(CONDUCTOR)
 
@@ -138,65 +127,48 @@ def baseline_text(store: Store, commit_id: str, *, setup: str, command: str) -> 
         return tx.one(Plans.baseline, commit_id=commit_id, setup=setup, command=command)
 
 
-def _open(
-    tx: Tx, task: TaskSpec, plan_id: str, phase: int, position: int, path: str, retry_limit: int
-) -> None:
-    _insert(
-        tx,
-        task.task_id,
-        title=task.title,
-        plan_id=plan_id,
-        phase=phase,
-        position=position,
-        instruction_path=path,
-        retry_limit=retry_limit,
-    )
-    _depend(tx, task)
-
-
-def _insert(tx: Tx, task_id: str, *, instruction_path: str, **columns: Value) -> None:
-    check_task_id(task_id)
-    existing = tx.one(Tasks.task, task_id=task_id)
-    state = None if existing is None else existing.state
-    find(state, Event.OPEN, task_id=task_id, actor=Actor.CONDUCTOR)
-    say(tx, task_id, CONDUCTOR, MessageType.INSTRUCTION, instruction_path)
-    tx.run(Tasks.open_task, task_id=task_id, instruction_path=instruction_path, **columns)
-
-
-def _place(
-    tx: Tx, task: TaskSpec, plan_id: str, phase: int, position: int, path: str, retry_limit: int
-) -> None:
-    row = tx.one(Tasks.task, task_id=task.task_id)
-    if row is None:
-        _open(tx, task, plan_id, phase, position, path, retry_limit)
-        return
-    if row.plan_id != plan_id:  # another plan's: ids are unique per database (D8)
-        find(row.state, Event.OPEN, task_id=task.task_id, actor=Actor.CONDUCTOR)
-    if row.instruction_path != path and row.state is not State.COMPLETE:
-        say(tx, task.task_id, CONDUCTOR, MessageType.INSTRUCTION, path)
-    if row.is_withdrawn:
-        reopen_in(tx, row, "It is back in the plan.")
-    tx.run(
-        Tasks.place_task,
-        task_id=task.task_id,
-        plan_id=plan_id,
-        title=task.title,
-        phase=phase,
-        position=position,
-        instruction_path=path,
-    )
-    tx.run(Plans.forget_dependencies, task_id=task.task_id)
-    _depend(tx, task)
-
-
-def _depend(tx: Tx, task: TaskSpec) -> None:
-    for after in task.after:
-        tx.run(Plans.add_dependency, task_id=task.task_id, after=after)
-
-
-def _oppose(tx: Tx, plan: Plan) -> None:
+def _take_up(tx: Tx, plan: Plan, instructions: Mapping[str, str], retry_limit: int, settings: str) -> None:
+    """What a plan says of its tasks, of those it had before as well."""
+    tx.run(Plans.keep_settings, plan_id=plan.plan_id, text=settings)
+    for phase in plan.phases:
+        tx.run(Plans.add_phase, plan_id=plan.plan_id, number=phase.number, title=phase.title)
+        for position, task in enumerate(phase.tasks, start=1):
+            _place(
+                tx,
+                task.task_id,
+                retry_limit,
+                instructions[task.task_id],
+                title=task.title,
+                plan_id=plan.plan_id,
+                phase=phase.number,
+                position=position,
+            )
+            for after in task.after:
+                tx.run(Plans.add_dependency, task_id=task.task_id, after=after)
     for task in plan.tasks:
         tx.run(Plans.forget_conflicts, task_id=task.task_id)
     for task in plan.tasks:
         for other in plan.conflicts_of(task):
             tx.run(Plans.add_conflict, task_id=task.task_id, other=other)
+    tx.ring(CONDUCTOR)
+
+
+def _place(
+    tx: Tx, task_id: str, retry_limit: int, path: str, *, plan_id: str | None, **columns: Value
+) -> None:
+    """Where its plan wants a task, opened if it is new."""
+    check_task_id(task_id)
+    row = tx.one(Tasks.task, task_id=task_id)
+    own = row if row is not None and row.plan_id == plan_id and plan_id is not None else None
+    if own is None:  # ids are unique per database: another plan's task is none that could be opened (D8)
+        find(None if row is None else row.state, Event.OPEN, task_id=task_id, actor=Actor.CONDUCTOR)
+    if own is None or (own.instruction_path != path and own.state is not State.COMPLETE):
+        say(tx, task_id, CONDUCTOR, MessageType.INSTRUCTION, path)
+    columns |= {"task_id": task_id, "plan_id": plan_id, "instruction_path": path}
+    if own is None:
+        tx.run(Tasks.open_task, retry_limit=retry_limit, **columns)
+        return
+    if own.is_withdrawn:
+        reopen_in(tx, own, "It is back in the plan.")
+    tx.run(Tasks.place_task, **columns)
+    tx.run(Plans.forget_dependencies, task_id=task_id)
