@@ -1,9 +1,9 @@
-"""What can go wrong, named after who must act.
+"""The errors of this project, named after who must act.
 
-Four families: :class:`CallerError` (the call was wrong: change it), :class:`SessionError` (the musician's
-session must do something else), :class:`ConductorError` (the conductor must), :class:`OperatorError` (the
-person who looks after the machine must). Code matches on types and fields, never on text; the text is one
-line that says what happened and the remedy.
+There are four families: :class:`CallerError` (the call was wrong), :class:`SessionError` (the musician's session must
+do something else), :class:`ConductorError` (the conductor must act), :class:`OperatorError` (the person who looks after
+the machine must act). Code matches on types and fields, never on text. The text is one line with what happened and the
+remedy.
 """
 
 from typing import ClassVar
@@ -12,7 +12,7 @@ from musician.protocol.refused import done_by, instead_for
 
 
 class MusicianError(Exception):
-    """Every error of this project. ``exit_code`` is what the command ends with (DESIGN 8)."""
+    """The base of all errors of this project. ``exit_code`` is that of the command (DESIGN 8)."""
 
     exit_code: ClassVar[int] = 1
 
@@ -41,7 +41,7 @@ class ConductorError(MusicianError):
 
 
 class OperatorError(MusicianError):
-    """The surroundings are not fit: database, repository, settings."""
+    """The database, the repository or the settings cannot be used."""
 
     exit_code = 2
 
@@ -144,7 +144,7 @@ class UnreadableMessage(CallerError):
 
 
 class StatementRefused(CallerError):
-    """Somebody's own SQL that is not run, or could not be; nothing of it was kept (B11, B12)."""
+    """A foreign SQL statement was refused or failed; nothing of it was kept (B11, B12)."""
 
     def __init__(self, *, reason: str) -> None:
         self.reason = reason
@@ -181,9 +181,9 @@ class IllegalEvent(SessionError):
 
 
 class ClaimBlocked(SessionError):
-    """Somebody else lives on the task, it is not claimable, or it has no instruction (D2, D4).
+    """The task has a live owner, is not claimable, or has no instruction (D2, D4).
 
-    ``owner`` is the session that has it, None if none has.
+    ``owner`` is the session that owns it, None if there is none.
     """
 
     exit_code = 5
@@ -202,7 +202,7 @@ class ClaimBlocked(SessionError):
 
 
 class ClaimLost(SessionError):
-    """The claim named by the call is not the task's current one: fenced off, ended, or never made (D2)."""
+    """The claim is not the task's current one: it was fenced, has ended, or was never made (D2)."""
 
     def __init__(self, *, task_id: str, session_id: str, epoch: int | None, current_epoch: int) -> None:
         self.task_id, self.session_id, self.epoch, self.current_epoch = (
@@ -219,7 +219,7 @@ class ClaimLost(SessionError):
 
 
 class WhichTask(SessionError):
-    """An act that names no task, of a session with no live claim or several. ``had`` are all it has ever claimed."""
+    """The call names no task, and the session has no live claim or several. ``had`` are all tasks it ever claimed."""
 
     def __init__(self, *, session_id: str, held: tuple[str, ...], had: tuple[str, ...]) -> None:
         self.session_id, self.held, self.had = session_id, held, had
@@ -234,7 +234,7 @@ class WhichTask(SessionError):
 
 
 class BeyondClaim(SessionError):
-    """A session's own SQL touched a row that is not its to touch; everything was rolled back (D6)."""
+    """A session's own SQL touched a row that it may not change; everything was rolled back (D6)."""
 
     def __init__(self, *, session_id: str, what: str) -> None:
         self.session_id, self.what = session_id, what
@@ -245,7 +245,7 @@ class BeyondClaim(SessionError):
 
 
 class EvidenceMissing(SessionError):
-    """A guard of the table is not met, for example no fresh verification stands behind a submission."""
+    """A guard of the table does not hold, for example because a submission has no fresh verification."""
 
     def __init__(self, *, task_id: str, missing: str, remedy: str) -> None:
         self.task_id, self.missing = task_id, missing
@@ -291,7 +291,7 @@ class NotConductor(SessionError):
 
 
 class ProposalDecided(ConductorError):
-    """A proposal is decided once; this one was."""
+    """The proposal has been decided already; each is decided once."""
 
     def __init__(self, *, proposal_id: int, status: str, act: str) -> None:
         self.proposal_id, self.status, self.act = proposal_id, status, act
@@ -313,7 +313,7 @@ class StaleVerdict(ConductorError):
 
 
 class StillPlayed(ConductorError):
-    """A task can be taken out of its plan once no session owns it."""
+    """The task cannot be taken out of its plan while a session owns it."""
 
     def __init__(self, *, task_id: str, session_id: str) -> None:
         self.task_id, self.session_id = task_id, session_id
@@ -388,7 +388,7 @@ class DatabaseUnusable(OperatorError):
 
 
 class TreeNotReady(OperatorError):
-    """The working tree cannot be used as it is; ``paths`` are what would be lost or stands in the way."""
+    """The working tree cannot be used as it is. ``paths`` would be lost, or are in the way."""
 
     def __init__(self, *, reason: str, paths: tuple[str, ...], remedy: str) -> None:
         self.reason, self.paths = reason, paths
@@ -416,7 +416,7 @@ class WrongSettings(OperatorError):
 
 
 class SettingsUnreadable(OperatorError):
-    """A settings file of another program's that is not what that program reads; ``line`` is 1-based, 0 for none."""
+    """A settings file of another program is invalid. ``line`` is 1-based, 0 if there is none."""
 
     def __init__(self, *, path: str, line: int, reason: str) -> None:
         self.path, self.line, self.reason = path, line, reason
@@ -425,7 +425,7 @@ class SettingsUnreadable(OperatorError):
 
 
 class UnexpectedInput(MusicianError):
-    """An engine was told something that cannot happen now: a defect of the program that drives it."""
+    """An engine got an input that is impossible now. This is a defect of the program that drives it."""
 
     exit_code = 70
 

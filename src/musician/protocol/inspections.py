@@ -1,8 +1,8 @@
 """The three scripts of the sources, with their labels and exit codes (D22).
 
-They look and say, and change nothing. What was wrong with the shell versions is ruled out here: a field may hold
-any character, an event is counted by the shape of its whole line and not by a word in it, a time in the future or an
-unreadable one is never healthy, and a missing count is 0 and not "0 and 0".
+They only read and report. The faults of the shell versions are avoided: a field may hold any character, an event is
+counted by the form of its whole line and not by a word in it, a future or unreadable time is never healthy, and a
+missing count is 0.
 """
 
 import re
@@ -17,7 +17,7 @@ CAUTION_FROM_PCT = 60
 CRITICAL_FROM_PCT = 75
 
 _CONTEXT = re.compile(r"\[ctx: (\d{1,2}|100)%\]\s*$", re.ASCII)
-"""A reading over 100 % cannot be, and is none (B28)."""
+"""A reading over 100 % is impossible and is ignored (B28)."""
 _STEP = re.compile(
     r"step (?P<number>\d+)(?: of (?P<of>\d+))? (?P<what>started|completed)(?: \[ctx: \d{1,3}%\])?", re.ASCII
 )
@@ -30,7 +30,7 @@ _SELF_CORRECTION = re.compile(
     r"(?!(?:false|no|none|0)\s*(?:\(.*\)\s*)?(?:\[ctx: \d{1,3}%\]\s*)?$).+",
     re.ASCII | re.IGNORECASE,
 )
-"""Its value decides: the sources' own form may say that there was none."""
+"""The value decides: in the sources' form the line may also say that there was none."""
 _DEVIATION = re.compile(
     r"[\[(](?P<severity>Low|Medium|High)\b[^\])]*[\])](?:\s*\[ctx: \d{1,3}%\])?\s*$", re.IGNORECASE
 )
@@ -40,14 +40,14 @@ _PENDING = re.compile(r"\b(?:pending|remaining)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspection:
-    """What is printed, line by line, and the exit code."""
+    """The lines to print, and the exit code."""
 
     lines: tuple[str, ...]
     exit_code: int
 
     @property
     def result(self) -> str:
-        """What stands in the last line: ``HEALTHY``, ``ISSUES FOUND (2)``, ``FILE MISSING`` …"""
+        """The result in the last line: ``HEALTHY``, ``ISSUES FOUND (2)``, ``FILE MISSING`` …"""
         return self.lines[-1].removeprefix("=== RESULT: ").removesuffix(" ===")
 
 
@@ -69,7 +69,7 @@ class RowFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TempFacts:
-    """What ``temp/`` holds for a task: texts, None where there is no file; ``others`` are other tasks' file names."""
+    """A task's files in ``temp/`` (None if a file is missing), and the names of ``others``, files of other tasks."""
 
     task_id: str
     status: str | None
@@ -80,7 +80,7 @@ class TempFacts:
 
 
 def validate(row: RowFacts | None, *, task_id: str, session_id: str | None, limits: Heartbeat) -> Inspection:
-    """Consistency of a task's row; exit code 0 healthy, 1 issues found. ``limits`` say how old a heartbeat may be."""
+    """Check a task's row; exit code 0 healthy, 1 issues found. ``limits`` say how old a heartbeat may be."""
     title = _validation_title(task_id)
     if row is None:
         missing = f"ERROR: No task found with task_id={task_id}"
@@ -110,13 +110,13 @@ def validate(row: RowFacts | None, *, task_id: str, session_id: str | None, limi
 
 
 def no_database(task_id: str, path: str) -> Inspection:
-    """What :func:`validate` finds where there is no database."""
+    """Return the result of :func:`validate` without a database."""
     lines = (_validation_title(task_id), f"ERROR: Database not found at {path}", "=== RESULT: DB MISSING ===")
     return Inspection(lines=lines, exit_code=1)
 
 
 def verify_temp(found: TempFacts) -> Inspection:
-    """Presence and shape of a task's files in ``temp/``; exit code 0 OK, 1 required files missing."""
+    """Check a task's files in ``temp/``; exit code 0 OK, 1 required files missing."""
     issues = 0
     lines = [f"=== temp/ File Verification: {found.task_id} ==="]
     entries = _entries(found.status)
@@ -150,7 +150,7 @@ def verify_temp(found: TempFacts) -> Inspection:
 
 
 def headroom(status: str | None, *, task_id: str, path: str) -> Inspection:
-    """Context used and left, by a status file's lines; exit code 0 healthy, 1 caution or no data, 2 critical."""
+    """Report the context used and left by a status file; exit code 0 healthy, 1 caution or no data, 2 critical."""
     title = f"=== Context Headroom: {task_id} ==="
     if status is None:
         missing = f"ERROR: Status file not found at {path}"
@@ -284,5 +284,5 @@ def _headroom_result(last_pct: int, *, corrected: bool) -> tuple[str, int]:
 
 
 def _tenths(value: float) -> float:
-    """One decimal, towards zero, as the sources' integer arithmetic has it."""
+    """Cut to one decimal towards zero, as the sources' integer arithmetic does."""
     return int(value * 10) / 10

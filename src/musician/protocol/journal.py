@@ -1,9 +1,8 @@
 """The journal: what a session did, in order, and the progress that follows from it.
 
-Theory. A session writes down each thing it did when it is done, and nothing it only means to do. Entries are never
-changed, so everything a successor must know (which items are played, which checkpoints stand approved, which
-deviations are open) is a fold over them: :meth:`Progress.after`. The same entries are the lines of
-``temp/<task>-status`` in the sources' form.
+Theory. A session records each thing after it is done, and never an intention. Entries do not change, so everything that
+a successor must know (finished items, approved checkpoints, open deviations) is a fold over them:
+:meth:`Progress.after`. The same entries are the lines of ``temp/<task>-status`` in the sources' form.
 
 Items are named as people name them: ``step 2``, ``step 2 agent 1``, ``checkpoint 1``.
 """
@@ -16,22 +15,22 @@ from musician.protocol.rules.deviations import Deviation, Severity
 from musician.protocol.values import dataclass, replace
 
 JUDGED_BY_PERSON = "a person has judged"
-"""The note that is written with a person's verdict: what came before is ruled, and makes nothing rough (D17)."""
+"""The note written with a person's verdict. Everything before it is settled and does not count as rough (D17)."""
 
 AWAITS_ANSWER = "waits for the conductor's answer"
-"""The note from which on nothing of the session plays before its question is answered."""
+"""The note after which the session plays nothing until its question is answered."""
 
 RESOLVED_BY_HAND = "resolved by hand"
-"""The rework that was found in the tree, and no session has played."""
+"""The text of a rework that was found in the tree and that no session has played."""
 
 PROVIDER_REFUSES = "refused by its provider: "
-"""How the reason of a session begins whose agent gets nothing more before a person has acted."""
+"""The beginning of the exit reason of a session whose provider refuses until a person acts."""
 
 REWORK_BEGINS = "reworks what cannot be merged"
-"""The note from which on what lies in the tree of such a task is its session's, and nobody's resolution by hand."""
+"""The note after which changes in the task's tree are its session's, and not a person's resolution by hand."""
 
 CONDUCTOR_TIMEOUT = "conductor timeout"
-"""The note that a session has waited too long, and waits on (D11)."""
+"""The note that a wait has timed out and goes on (D11)."""
 
 
 class EntryKind(StrEnum):
@@ -42,7 +41,7 @@ class EntryKind(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     UNPLAYABLE = "unplayable"
-    """As the plan stands; only a changed plan helps."""
+    """The piece cannot be played with the present plan; only a changed plan helps."""
     LAUNCHED = "launched"
     RETRIED = "retried"
     ABSORBED = "absorbed"
@@ -54,14 +53,14 @@ class EntryKind(StrEnum):
     QUESTION = "question"
     PAUSED = "paused"
     LIMITED = "limited"
-    """Its agent's provider gives nothing for a while; nothing has failed."""
+    """The agent's provider has a usage limit for now. Nothing has failed."""
     CONTEXT = "context"
     GRANTED = "granted"
     """The conductor's answer to a context warning; how far it goes is in ``musician/agreement``."""
     VERIFIED = "verified"
     NOT_VERIFIED = "not verified"
     FINDING = "finding"
-    """Of the submission that follows: a reviewer must accept it (D26)."""
+    """A finding in the submission that follows; a reviewer must accept it (D26)."""
     SUBMITTED = "submitted"
     APPROVED = "approved"
     SENT_BACK = "sent back"
@@ -70,11 +69,11 @@ class EntryKind(StrEnum):
     SET_ASIDE = "set aside"
     RECONCILED = "reconciled"
     UNDONE = "undone"
-    """Done or approved once, and no more."""
+    """The item was done or approved, and is not any more."""
     REFUSED = "refused"
     LET_GO = "let go"
     CORRECTION = "correction"
-    """A step the conductor has put before all others; ``text`` is what it asks for."""
+    """A correction step of the conductor's, which comes before all others; ``text`` says what it is."""
     SKIPPED = "skipped"
     HANDOFF = "handoff"
     NOTE = "note"
@@ -83,7 +82,7 @@ class EntryKind(StrEnum):
 
     @classmethod
     def _missing_(cls, _value: object) -> "EntryKind":
-        """A word of a newer program's, or of nobody's, is a note: whoever reads it goes on (D39)."""
+        """Read an unknown kind, perhaps of a newer program, as a note, so that nothing fails over it (D39)."""
         return cls.NOTE
 
 
@@ -104,12 +103,12 @@ WORK = frozenset(
         EntryKind.SKIPPED,
     }
 )
-"""By these the work goes on; what was submitted before is not all of it any more (D28)."""
+"""The kinds that continue the work. After one of them an earlier submission is no longer complete (D28)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One line of the journal; ``commit_id`` is where git keeps a completed item."""
+    """One entry of the journal. ``commit_id`` is the commit of a completed item."""
 
     kind: EntryKind
     item: str = ""
@@ -125,38 +124,38 @@ class Entry:
 
 
 Written = tuple[tuple[str, Entry], ...]
-"""What a verb has written into journals of its own accord, by task. Whoever calls it has the status files say it, too:
-a line that only one of the two has is a mismatch that a successor must look into (D25)."""
+"""The entries that a verb has written into journals, by task. The caller must append them to the status files too: a
+line that only one of the two has is a mismatch that a successor must examine (D25)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """What the journal adds up to. ``completed`` keeps the order in which items were played."""
+    """The progress that follows from a journal. ``completed`` keeps the order in which items were played."""
 
     completed: tuple[str, ...] = ()
     approved: frozenset[str] = frozenset()
     skipped: frozenset[str] = frozenset()
     corrections: tuple[Correction, ...] = ()
-    """The conductor's, not played yet, in their order (D17)."""
+    """The conductor's corrections that are not played yet, in their order (D17)."""
     heard_corrections: frozenset[str] = frozenset()
-    """All there ever were, by item."""
+    """The items of all corrections there ever were."""
     deviations: tuple[Deviation, ...] = ()
     accepted: frozenset[str] = frozenset()
-    """Findings that a reviewer has let pass."""
+    """The findings that a reviewer has accepted."""
     self_corrections: tuple[str, ...] = ()
     agent_costs_pct: tuple[float, ...] = ()
-    """What each of the session's subagents has cost it."""
+    """The context that each of the session's subagents has cost."""
     launched_at_pct: float | None = None
 
     def after(self, entries: Iterable[Entry]) -> "Progress":
-        """This progress and some more entries."""
+        """Return the progress after further entries."""
         progress = self
         for entry in entries:
             progress = _fold(progress, entry)
         return progress
 
     def is_done(self, item: str) -> bool:
-        """A step that is left out is so with its pieces."""
+        """Whether an item is done or skipped. A skipped step includes its pieces."""
         left_out = not self.skipped.isdisjoint((item, item.partition(" agent ")[0]))
         return left_out or item in self.completed or item in self.approved
 
@@ -204,7 +203,7 @@ def _fold(progress: Progress, entry: Entry) -> Progress:
 
 
 def _with_cost(progress: Progress, used_pct: float | None) -> Progress:
-    """What runs beside it, and returns later, is counted from here on."""
+    """Add a subagent's cost. The cost of those that run beside it is counted from this reading on."""
     before, costs = progress.launched_at_pct, progress.agent_costs_pct
     if used_pct is not None and before is not None and used_pct >= before:
         costs = (*costs, used_pct - before)
@@ -274,9 +273,9 @@ _PHRASES = {
 
 
 def status_line(entry: Entry) -> str:
-    """The entry as a line of ``temp/<task>-status``: ``step 1 completed [ctx: 18%]``.
+    """Return the entry as a line of ``temp/<task>-status``: ``step 1 completed [ctx: 18%]``.
 
-    The takeover message alone keeps its lines (sources "Verbose Resumption Status").
+    Only the resumption status keeps its several lines (sources "Verbose Resumption Status").
     """
     if entry.kind is EntryKind.RESUMED:
         return entry.text
@@ -286,10 +285,10 @@ def status_line(entry: Entry) -> str:
 
 
 def deviation_in(entry: Entry) -> Deviation | None:
-    """What the entry says of the plan's not being followed, for ``temp/<task>-deviations`` too; None for most.
+    """Return the deviation that an entry records, for ``temp/<task>-deviations`` too; None for most entries.
 
-    A rejection is one, ruled as it comes, and so is what the conductor has an item left out by; what a musician leaves
-    out itself has a severity, and waits to be ruled (D29).
+    A rejection is a deviation that is ruled on already, and so is an item that the conductor has skipped. An item that
+    the musician itself skips has a severity and waits to be ruled on (D29).
     """
     if entry.kind is EntryKind.SKIPPED and not is_correction(entry.item):
         return Deviation(

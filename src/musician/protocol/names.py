@@ -9,7 +9,7 @@ from collections.abc import Collection
 from musician.protocol.errors import BadId, NoSession
 
 CONDUCTOR = "task-00"
-"""The conductor's own row, and the sender of everything it says."""
+"""The conductor's own row, and the sender of all its messages."""
 
 FALLBACK_PREFIX = "fallback-"
 
@@ -26,7 +26,7 @@ _ABSENT_SESSIONS = frozenset({"", "null", "none", "undefined"})
 
 
 def check_task_id(task_id: str) -> str:
-    """Give ``task_id`` back if it may name a task of a plan; raise :class:`BadId` otherwise."""
+    """Return ``task_id`` if it may name a task of a plan; raise :class:`BadId` otherwise."""
     _check(task_id, kind="task")
     if is_reserved(task_id):
         raise BadId(kind="task", value=task_id, reason=f"{CONDUCTOR} and {FALLBACK_PREFIX}… are reserved")
@@ -34,7 +34,7 @@ def check_task_id(task_id: str) -> str:
 
 
 def check_session_id(session_id: str | None) -> str:
-    """Give ``session_id`` back if it may own a claim.
+    """Return ``session_id`` if it may own a claim.
 
     A missing, empty or "null" id owns nothing: :class:`NoSession`.
     """
@@ -49,12 +49,12 @@ def is_reserved(task_id: str) -> bool:
 
 
 def fallback_id(session_id: str) -> str:
-    """The row a blocked session leaves behind so that it may end."""
+    """Return the id of the row that a blocked session writes so that it may end."""
     return FALLBACK_PREFIX + session_id
 
 
 def parse_launch_reference(text: str) -> str:
-    """The task that a launch prompt means: ``#3`` and ``3`` are ``task-03``, anything else is an id."""
+    """Return the task of a launch prompt: ``#3`` and ``3`` are ``task-03``, anything else is an id."""
     number = text.strip().removeprefix("#")
     if number.isascii() and number.isdigit():
         return check_task_id(f"task-{int(number):02d}")
@@ -62,17 +62,17 @@ def parse_launch_reference(text: str) -> str:
 
 
 def launch_words(text: str) -> list[str]:
-    """What in a call for a musician may name its task."""
+    """Return the words of a launch prompt that may name the task."""
     named = _CONTEXT_BLOCK.search(text)
     return [named[1]] if named else [word.strip(_PUNCTUATION) for word in text.split()]
 
 
 def parse_launch_prompt(text: str, known: Collection[str] = ()) -> str:
-    """The task that is meant by what follows a call for a musician, in the sources' forms or a person's own words.
+    """Return the task that a launch prompt names, in the sources' forms or in a person's own words.
 
-    The context block of the sources' standard prompt says so; or the first word does; or one word does among others, as
-    in "Read task #3 from messages". A word stands for a task if it is one of the ``known``, looks like ``task-03`` or
-    ``#3``, or, where there is nothing of the kind, is a number. :class:`BadId` where no task is named, or several are.
+    It is in the context block of the sources' standard prompt, or it is the first word, or one word among others, as in
+    "Read task #3 from messages". A word names a task if it is one of the ``known`` ids, looks like ``task-03`` or
+    ``#3``, or, if there is no such word, is a number. Raises :class:`BadId` if no task is named, or several are.
     """
     words = launch_words(text)
     if len(words) == 1:

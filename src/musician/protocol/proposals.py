@@ -1,12 +1,12 @@
 """Proposals: what a musician found worth keeping, for the conductor to judge (sources "Proposal System", D21).
 
-Theory. A musician sees one task. It cannot know whether what it found is new or captured elsewhere, so it proposes,
-at any time and rather too much than too little, and applies nothing: MEMORY.md, CLAUDE.md and the knowledge base are
-not its to touch. The conductor sees everything and decides on each proposal once. A proposal says WHY and not only
-WHAT; what failed is worth as much as what worked.
+Theory. A musician sees only its own task and cannot know whether a finding is new. So it may propose at any time,
+rather too much than too little, but applies nothing: it may not write MEMORY.md, CLAUDE.md or the knowledge base. The
+conductor sees everything and decides on each proposal once. A proposal says WHY and not only WHAT; failures are worth
+as much as successes.
 
-A proposal is a Markdown file, ``YYYY-MM-DD-brief-description.md``, with its facts in front matter. What is written by
-:meth:`Proposal.render` is read back exactly, whatever the texts hold; what people write is read leniently.
+A proposal is a Markdown file, ``YYYY-MM-DD-brief-description.md``, with its facts in front matter. The output of
+:meth:`Proposal.render` is read back exactly, whatever the texts contain; files written by people are read leniently.
 """
 
 import json
@@ -24,13 +24,13 @@ from musician.protocol.values import dataclass, replace
 
 MOST_TITLE_CHARS = 200
 MOST_TEXT_CHARS = 1_000_000
-"""Of WHY and WHAT together; a longer one is a file given by mistake."""
+"""The length of WHY and WHAT together. A longer text is a file that was passed by mistake."""
 
 MOST_SLUG_CHARS = 60
 
 
 class ProposalType(StrEnum):
-    """What kind of thing is proposed, and with it where it belongs (sources "Proposal System")."""
+    """The type of a proposal, which decides where it belongs (sources "Proposal System")."""
 
     PATTERN = "PATTERN"
     """A reusable pattern discovered during implementation."""
@@ -49,7 +49,7 @@ class ProposalType(StrEnum):
 
 
 def parse_type(text: str) -> ProposalType:
-    """A type as people write it (``anti-pattern``); :class:`BadField` for what is none."""
+    """Parse a type as people write it (``anti-pattern``). Raises :class:`BadField` for an unknown one."""
     try:
         return ProposalType(re.sub(r"[\s-]+", "_", text.strip()).upper())
     except ValueError:
@@ -94,17 +94,17 @@ TABLE = (
     Rule(source=Status.OPEN, act=Act.MERGE, actors=_CONDUCTOR_ALONE, target=Status.MERGED),
     Rule(source=Status.OPEN, act=Act.REJECT, actors=_CONDUCTOR_ALONE, target=Status.REJECTED),
 )
-"""Who may do what: musicians propose, the conductor decides, once (D21). What is not here is refused."""
+"""Who may do what: musicians propose, and the conductor decides once (D21). Anything else is refused."""
 
 
 def check_may(act: Act, actor: Actor, *, session_id: str) -> None:
-    """:class:`NotConductor` if this act is not for a musician, whoever's proposal it is (D21)."""
+    """Raise :class:`NotConductor` if this act is not allowed for a musician, on any proposal (D21)."""
     if not any(rule.act is act and actor in rule.actors for rule in TABLE):
         raise NotConductor(session_id=session_id, act=act)
 
 
 def next_status(status: Status, act: Act, *, proposal_id: int) -> Status:
-    """What an act makes of a proposal; :class:`ProposalDecided` if it is decided already."""
+    """Return the status after an act. Raises :class:`ProposalDecided` if the proposal is decided already."""
     for rule in TABLE:
         if rule.source is status and rule.act is act:
             return rule.target
@@ -113,7 +113,7 @@ def next_status(status: Status, act: Act, *, proposal_id: int) -> Status:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What somebody proposes. ``title`` is one line; ``why`` may be "", ``body`` not."""
+    """A proposal before it is stored. ``title`` is one line; ``why`` may be "", ``body`` may not."""
 
     type: ProposalType
     title: str
@@ -136,9 +136,9 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal(Draft):
-    """A draft with who made it and what became of it. ``date`` is the database's, ``YYYY-MM-DD``.
+    """A draft with its author and its status. ``date`` is the database's, ``YYYY-MM-DD``.
 
-    ``outcome``: where it landed (accepted), the file that carries its text now (merged), why not (rejected).
+    ``outcome`` says where it landed (accepted), which file has its text now (merged), or why not (rejected).
     """
 
     task_id: str
@@ -195,9 +195,9 @@ class Proposal(Draft):
 
 
 def read_draft(text: str) -> Draft | None:
-    """What a proposal's file proposes; None if the text has no front matter and so is no such file.
+    """Read the draft in a proposal's file; None if the text has no front matter, and so is no such file.
 
-    Who and when are not asked for: the program knows them.
+    Author and date are not needed, because the program knows them.
     """
     if not _FENCE.match(text.removeprefix(_BOM)):
         return None
@@ -206,7 +206,7 @@ def read_draft(text: str) -> Draft | None:
 
 
 def slug(title: str) -> str:
-    """A title as part of a file name: small letters, digits and single hyphens, never empty, never a path (B43)."""
+    """Turn a title into a part of a file name: lower-case letters, digits and single hyphens, never empty (B43)."""
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
     words = re.findall(r"[a-z0-9]+", plain.lower().replace("'", ""))
     made = ""

@@ -1,6 +1,6 @@
-"""What a person reads when the table refuses an event: what was tried, and the command to give instead.
+"""The texts for a person when the table refuses an event: what was tried, and the command to use instead.
 
-By the names of states and events alone, for the errors stand below the table.
+They are found by the names of states and events, because the errors must not import the table.
 """
 
 from types import MappingProxyType
@@ -61,12 +61,12 @@ _OWNERS: Final = MappingProxyType(
 
 
 def done_by(event: str) -> str:
-    """What the event does to a task, after "cannot be"."""
+    """Describe an event so that it fits after "cannot be"."""
     return _DONE.get(event, "changed like this")
 
 
 def instead_for(task_id: str, state: str | None, *, is_owner: bool) -> str:
-    """What to do with a task in this state, None for a task that is not there."""
+    """Say what to do with a task in this state; ``state`` is None for a task that does not exist."""
     if is_owner:
         instead = _OWNERS.get(state or "", "write nothing more and end")
     else:

@@ -1,12 +1,12 @@
-"""Every number a user may change, its bounds, and how the numbers must stand to each other.
+"""The settings: every number a user may change, its bounds, and the relations between the numbers.
 
-A :class:`Settings` that exists is usable: each value is of its type and within its bounds, and the
-relations the rules rest on hold (a heartbeat is refreshed before it counts as stale, a handoff is
-prepared before the exit is due). What reads the file is elsewhere; here a mapping, as a TOML reader gives
-it, becomes settings or one :class:`WrongSettings` that names ``section.key``. Units stand last in the
-names: ``_s`` seconds, ``_pct`` percent of a whole, ``_lines`` lines of code; a bare name is a count.
+A :class:`Settings` object is always valid: each value has its type and is within its bounds, and the relations that the
+rules rely on hold (a heartbeat is refreshed before it counts as stale, a handoff is prepared before the exit is due).
+This module does not read the file: it turns a mapping, as a TOML reader returns it, into settings, or raises one
+:class:`WrongSettings` that names ``section.key``. Names end with their unit: ``_s`` seconds, ``_pct`` percent,
+``_lines`` lines of code; a name without a unit is a count.
 
-A section of the file is a class here, and its class docstring says which decisions its numbers come from.
+Each section of the file is a class, and its docstring names the decisions that its numbers come from.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,7 +25,7 @@ _MOST_TOKENS = 1_000_000_000
 
 
 class _Bounds(NamedTuple):
-    """What one setting may be; ``least`` and ``most`` are allowed themselves."""
+    """The bounds of one setting. ``least`` and ``most`` are allowed values."""
 
     unit: str
     least: float

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class State(StrEnum):
-    """What a row of ``orchestration_tasks`` says in its ``state`` column."""
+    """The values of the column ``state`` in ``orchestration_tasks``."""
 
     WATCHING = "watching"
     WORKING = "working"

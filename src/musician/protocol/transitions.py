@@ -1,14 +1,14 @@
-"""Legality: which state follows which, who may do it, what it needs (DESIGN 3).
+"""The state machine: which state follows which, who may change it, and on what condition (DESIGN 3).
 
-Theory. A task is a row in one of ten states; something happens to it only as an :class:`Event` done by an
-:class:`Actor`. ``TABLE`` is the one place where legality is written. The diagram in the documentation, the
-database's own guards and the exhaustive tests are derived from it, so a rule is changed here and nowhere else.
+Theory. A task is a row in one of ten states, and it changes only by an :class:`Event` of an :class:`Actor`. ``TABLE``
+is the only place where legality is written. The diagram in the documentation, the database's guards and the exhaustive
+tests are derived from it, so a rule is changed only here.
 
-It knows no rows, sessions or clocks: a :class:`Guard` only *names* what must hold besides; the service checks it
-with what the database says, inside the transaction that makes the change. An event without a row changes nothing
-and raises :class:`IllegalEvent`, which says what is allowed, and to a person what to do instead.
+The table knows no rows, sessions or clocks. A :class:`Guard` only *names* a further condition; the service checks it
+against the database, inside the transaction that makes the change. An event without a row changes nothing and raises
+:class:`IllegalEvent`, which says what is allowed, and tells a person what to do instead.
 
-The conductor's own row ``task-00`` is not a task: ``CONDUCTOR_TABLE`` is its life (D13).
+The conductor's own row ``task-00`` is not a task; its states are in ``CONDUCTOR_TABLE`` (D13).
 """
 
 from enum import StrEnum
@@ -48,7 +48,7 @@ class Event(StrEnum):
 
 
 class Guard(StrEnum):
-    """What must hold besides the state; the text is what a refusal says."""
+    """A condition beside the state. Its value is the text of a refusal."""
 
     ID_FREE = "the id is valid and free"
     FALLBACK_ID = "the id is fallback-<session>"
@@ -63,7 +63,7 @@ class Guard(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transition:
-    """One row of the table. ``messages``: one of these is written in the same transaction, first (D5)."""
+    """One row of the table. One of the ``messages`` is written first, in the same transaction (D5)."""
 
     source: State | None
     event: Event
@@ -169,7 +169,7 @@ _CONDUCTOR_INDEX = {(row.source, row.event): row for row in CONDUCTOR_TABLE}
 
 
 def find(source: State | None, event: Event, *, task_id: str, actor: Actor) -> Transition:
-    """The row for an event in a state; :class:`IllegalEvent` if the table has none for this actor."""
+    """Return the row for an event in a state. Raises :class:`IllegalEvent` if there is none for this actor."""
     row = _INDEX.get((source, event))
     if row is None or row.actor is not actor:
         raise IllegalEvent(
@@ -179,30 +179,30 @@ def find(source: State | None, event: Event, *, task_id: str, actor: Actor) -> T
 
 
 def allowed_from(source: State | None) -> tuple[str, ...]:
-    """What is possible in a state, as "event by actor", in the table's order."""
+    """Return what is possible in a state, as "event by actor", in the table's order."""
     return tuple(f"{row.event} by {row.actor}" for row in TABLE if row.source is source)
 
 
 def targets(source: State | None, *, conductor: bool = False) -> frozenset[State]:
-    """Every state that may follow ``source``, whoever acts: what the database lets a raw writer do (D6)."""
+    """Return all states that may follow ``source`` by any actor: the database allows a raw writer these (D6)."""
     index = _CONDUCTOR_INDEX if conductor else _INDEX
     return frozenset(row.target for (state, _), row in index.items() if state is source)
 
 
 def is_failure(message_type: str | None, came_from: State | None) -> bool:
-    """Whether a report is of work that failed, and not of a wait that timed out."""
+    """Whether a report is about work that failed, and not about a wait that timed out."""
     return message_type == MessageType.ERROR and came_from is State.WORKING
 
 
 def open_verdicts(
     state: State, *, message_type: str | None, came_from: State | None, is_in_conflict: bool = False
 ) -> tuple[State, ...]:
-    """The verdicts that are accepted of a person in ``state``, which was reached from ``came_from`` by such a message.
+    """Return the verdicts that a person may give in ``state``, reached from ``came_from`` with such a message.
 
-    What has no message yet cannot be judged (D5), and a failure has submitted nothing that an approval could cover.
-    What ``is_in_conflict`` with what is merged already would be complete by one, and merged by nobody (D24). A
-    context warning is approved as proposed (D15), and one who only waited too long goes on waiting (D11). Of a task
-    that was left a fix opens it again.
+    Without a message nothing can be judged yet (D5). A failure cannot be approved, because nothing was submitted; nor
+    can work that ``is_in_conflict`` with what is merged, because it would be complete but never merged (D24). Approving
+    a context warning accepts its proposal (D15); approving a wait that timed out lets the session wait on (D11). A fix
+    for an exited task opens it again.
     """
     return tuple(
         row.target

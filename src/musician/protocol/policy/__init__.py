@@ -1,9 +1,9 @@
-"""What a musician never does of its own accord, and how it is recognised (D21). Where do we …
+"""The policy: the acts that a musician may do only with a grant, and how they are recognised (D21). Where do we …
 
-- list it, with what is said instead? ``forbidden``
-- judge a tool call? ``tool_calls``; a server's tool by its name: ``servers``; the many that need no judging:
+- list these acts, with the reasons of their refusal? ``forbidden``
+- judge a tool call? ``tool_calls``; a server's tool by its name: ``servers``; the many calls that need no judging:
   ``prescreen``
-- see which programs a shell command runs? ``shell``
-- see what a program would do? ``programs``, by its ``verbs``; what git would: ``gitline``
-- tell whose a path is? ``places``
+- find the programs that a shell command runs? ``shell``
+- find what a program would do? ``programs``, by its ``verbs``; what git would do: ``gitline``
+- say whether a path may be written? ``places``
 """

@@ -1,4 +1,4 @@
-"""What a musician never does of its own accord, and what is said to it instead (D21)."""
+"""The acts that a musician may do only with a grant, and the reasons of their refusal (D21)."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -8,7 +8,7 @@ from musician.protocol.values import dataclass
 
 
 class Act(StrEnum):
-    """One kind of act; the value is what ``musician send --grant`` calls it."""
+    """One kind of act. Its value is its name in ``musician send --grant``."""
 
     PUSH = "push"
     BRANCH = "branch"
@@ -22,10 +22,10 @@ class Act(StrEnum):
 
 
 GRANTABLE = tuple(act for act in Act if act not in (Act.BOOKKEEPING, Act.CONDUCT))
-"""What the conductor can grant in a message; the books stay the program's, and the conductor's verbs its own."""
+"""The acts that the conductor can grant in a message. Bookkeeping and conducting are never granted."""
 
 UNTOLD = (Act.PUSH, Act.BRANCH, Act.DISCARD)
-"""What a git command that nobody can read may do; all three must be granted."""
+"""The acts that an unreadable git command may do; it needs a grant for all three."""
 
 REASONS: Mapping[Act, str] = MappingProxyType(
     {
@@ -57,14 +57,14 @@ _REMEDIES: Mapping[Act, str] = MappingProxyType(
 
 
 def worded_grants(grants: Iterable[Act], revokes: Iterable[Act]) -> str:
-    """What a message that grants or revokes says of that, after its own text; "" where it does neither."""
+    """Return the lines that a message with grants or revocations ends with; "" if it has neither."""
     said = (("Granted", sorted(grants)), ("No longer granted", sorted(revokes)))
     return "".join(f"\n\n{what}: {', '.join(acts)}" for what, acts in said if acts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """``what`` was tried, in the caller's own words where they are short; ``untold``: it could not be read."""
+    """A refused act. ``what`` quotes the call if it is short; ``untold`` is true if the call could not be read."""
 
     act: Act
     what: str

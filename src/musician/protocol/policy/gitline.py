@@ -1,9 +1,9 @@
-"""What one git command line would do of what a musician may not (D21, D43).
+"""Finds the forbidden acts in one git command line (D21, D43).
 
-One table of git's subcommands says what each may do, by its options and words, abbreviated ones included. It knows no
-repository, so that what git decides by looking (is this word a branch or a file?) counts as the worse of the two, where
-a plainer way to write it exists. Reading is never refused. Texts that git would run as commands are given back as
-scripts.
+A table of git's subcommands says what each may do, by its options and words, including abbreviated options. The
+repository is not known here. So if git would look into it to decide (is this word a branch or a file?), the worse case
+is assumed, provided there is a plainer way to write the command. Reading is never refused. Texts that git would run as
+commands are returned as scripts.
 """
 
 import re

@@ -1,8 +1,8 @@
-"""Whose a path is: what writing or deleting it would be (D21, D43).
+"""Finds the forbidden acts in writing or deleting a path (D21, D43).
 
-Theory. A musician writes in its own tree and in temporary folders. In its own tree some files are everybody's (memory,
-the client's settings) or the program's (books, guards). Outside of it nothing is its own; what lies where nobody can
-tell is not held against it. It opens no file: the caller gives what resolves symlinks.
+Theory. A musician may write in its own tree and in temporary folders. In its own tree some files belong to everybody
+(memory, the client's settings) or to the program (records, guards). Nothing outside of the tree is its own; a path that
+cannot be determined is allowed. No file is opened here: the caller passes the function that resolves symlinks.
 """
 
 import re

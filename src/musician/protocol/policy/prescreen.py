@@ -1,9 +1,9 @@
-"""Whether a tool call can be let through at a glance, before anything is imported to judge it (D21, DESIGN 9, P4).
+"""Recognises tool calls that are certainly allowed, before any module that judges them is imported (D21, DESIGN 9).
 
-Most calls of a musician are builds, tests and edits. Where a text has nothing that a shell would expand or unquote, a
-forbidden act shows in it by its own letters: a call without any of them needs no reader. And in the own tree a text
-without a way out of it writes nowhere else. Says "no" whenever in doubt; :mod:`musician.protocol.policy.tool_calls`
-decides then. Imports nothing, because a hook pays for every module.
+Most calls of a musician are builds, tests and edits. If a command has nothing that a shell would expand or unquote, a
+forbidden act is visible in its letters, and a command without any such word need not be parsed. And a command without a
+path out of the own tree writes nowhere else. In doubt the answer is "no", and
+:mod:`musician.protocol.policy.tool_calls` decides. Nothing is imported here, because a hook pays for every module.
 """
 
 TYPE_CHECKING = False

@@ -1,14 +1,14 @@
-"""What one program that a shell command runs would do of what a musician may not (D21, D43).
+"""Finds the forbidden acts of one program that a shell command runs (D21, D43).
 
-Theory. A few rules, each for a kind of program:
+Theory. There are a few rules, each for a kind of program:
 
-- programs to which words are only data (``echo``, ``grep``, a test runner) do what their redirections do;
-- git, SQLite's shell, this program and the client's have a command line of their own, which is read;
-- programs that write or delete what they are given are judged by where that lies;
-- an interpreter's inline text is looked through for paths that it must not write; what it does through git, git's own
-  hooks refuse;
-- every other program may run another: from the first word on that names a program known here, and each of its words
-  that is a text, is judged as a command. So no program is known as a wrapper, and none is missing.
+- A program whose words are only data (``echo``, ``grep``, a test runner) is judged by its redirections.
+- The command lines of git, SQLite's shell, this program and the client are parsed.
+- A program that writes or deletes its arguments is judged by their paths.
+- An interpreter's inline text is searched for paths that it must not write. Git's own hooks refuse what it does through
+  git.
+- Any other program may run another one. The words from the first known program name on, and each word that is a text of
+  its own, are judged as commands. So no list of wrappers is needed.
 """
 
 import re

@@ -1,8 +1,8 @@
-"""What a server's tool would do of what a musician may not, by its name and the fields of its input (D21).
+"""Finds the forbidden acts of an MCP server's tool, by its name and the fields of its input (D21).
 
-Theory. Nobody knows all servers, and their tools are spelled in every case with every prefix. A name is taken apart
-into words; a tool whose first verb looks is let through; of a knowledge base's every other tool changes it, of a
-forge's every other publishes, and git's are read as git's own command lines.
+Theory. There is no list of all servers, and the names of their tools have any case and prefix. So a name is split into
+words. A tool whose first verb only reads is allowed. Any other tool of a knowledge base changes it, any other tool of a
+forge publishes, and the tools of git are read as git command lines.
 """
 
 import re

@@ -1,16 +1,16 @@
-"""Which programs a shell command runs, with which arguments, and which files its redirections write.
+"""Finds the programs that a shell command runs, with their arguments, and the files that its redirections write.
 
-Theory. A text is read once, from left to right, as POSIX shells and Bash read it, and played while it is read, taking
-every branch: variables that it sets are known from there on, and so is what a few programs print. What only a real
-shell can know becomes :data:`UNKNOWN` within a word. Rules:
+Theory. A text is read once from left to right, as POSIX shells and Bash read it, and interpreted at the same time, with
+every branch taken. Variables that it sets are known afterwards, and so is the output of a few programs. Anything that
+only a real shell can know becomes :data:`UNKNOWN` within a word. Rules:
 
-- Nothing that would be run is left out: substitutions, here-documents that are expanded, what a ``case`` may reach.
-- What is only data is no command: quoted text, comments, the body of a here-document, which is standard input.
-- A command before a fault is still read, because a shell runs it.
-- What would take a real parser (arithmetic, arrays) is read as if it were commands: that leaves nothing out either.
-- Length, nesting, width and results are bounded; beyond that :class:`TooMuch`.
+- Everything that would be run is found: substitutions, here-documents that are expanded, all branches of a ``case``.
+- Data is no command: quoted text, comments, the body of a here-document, which is standard input.
+- Commands before a syntax error are found too, because a shell runs them.
+- Syntax that would need a real parser (arithmetic, arrays) is read as if it were commands, so nothing is missed.
+- Length, nesting, width and results are bounded; beyond the bounds :class:`TooMuch` is raised.
 
-It judges nothing and looks into no program's arguments: that is the policy's part.
+Programs and their arguments are not judged here; the other modules of the policy do that.
 """
 
 import re

@@ -1,13 +1,13 @@
-"""Whether a musician's session may call a tool with this input (D21, D43).
+"""Decides whether a musician's session may call a tool with a given input (D21, D43).
 
-Theory. A tool call is judged by what it would do, not by how it is spelled: shell commands are read as a shell reads
-them (:mod:`musician.protocol.policy.shell`), programs by a few rules (:mod:`musician.protocol.policy.programs`), git
-command lines as git does (:mod:`musician.protocol.policy.gitline`), and paths by whose they are
-(:mod:`musician.protocol.policy.places`). Reading text keeps honest models from accidents; it is no wall. What a program
-does through git is refused by git's own hooks. It knows no files and no database: the caller says where things are, and
-which acts the conductor granted.
+Theory. A tool call is judged by what it would do and not by its spelling. Shell commands are read as a shell reads them
+(:mod:`musician.protocol.policy.shell`), programs by a few rules (:mod:`musician.protocol.policy.programs`), git command
+lines as git does (:mod:`musician.protocol.policy.gitline`), and paths by their place
+(:mod:`musician.protocol.policy.places`). Reading text keeps honest models from accidents, but it is not a security
+boundary; git's own hooks refuse what a program does through git. Files and the database are not known here: the caller
+says where things are, and which acts the conductor has granted.
 
-Reading is never refused. What is too much to be read is refused, and so is what the reader fails on: it never raises.
+Reading is never refused. A call that is too large to read, or on which the reader fails, is refused; nothing is raised.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

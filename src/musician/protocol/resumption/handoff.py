@@ -1,12 +1,11 @@
-"""HANDOFF documents: what they say, and how far they can be believed (D20, sources "HANDOFF Document Structure").
+"""HANDOFF documents: their contents, and how far they can be believed (D20, sources "HANDOFF Document Structure").
 
-Theory. A HANDOFF is one session's word to the next. It is believed only as far as it can be checked: it must be of this
-task, of the session that ended last, and whole. Everything else is named for what it is and never called a clean exit.
-What git and the database say beats what the file says anyway.
+Theory. A HANDOFF is the message of one session to the next. It is believed only as far as it can be checked: it must be
+whole, and of this task's last session. Any other is classified as what it is and never counts as a clean exit. Git and
+the database outweigh the file in any case.
 
-:class:`Handoff` renders to the sources' structure; :func:`read` reads any text leniently, since agents and people write
-HANDOFFs too; :func:`classify` says what a found text is. The judgement of the session that left it is
-:func:`assess_ending`.
+:class:`Handoff` renders to the sources' structure. :func:`read` reads any text leniently, because agents and people
+write HANDOFFs too. :func:`classify` says what a text is, and :func:`assess_ending` judges the session that left it.
 """
 
 import re

@@ -1,16 +1,16 @@
-"""Where what was left does not agree with itself, and what to do about it (D20, sources "State Reconciliation").
+"""Mismatches in what the last session left, and what to do about each (D20, sources "State Reconciliation").
 
-Theory. A successor has four witnesses: git and the database, which this program alone writes, and the status file and
-the HANDOFF, which anybody may. Where they differ git and the database stand; the question is only how far the
-difference can be trusted to mean nothing. Each kind of mismatch is of one class, and :data:`CLASSES` is the table:
+Theory. A successor has four sources: git and the database, which only this program writes, and the status file and the
+HANDOFF, which anybody may write. If they differ, git and the database count; the question is only whether the
+difference is harmless. Each kind of mismatch belongs to one class, by the table :data:`CLASSES`:
 
 - *benign*: it has a clear explanation (a kill between two writes, scratch space that was cleared) and is corrected.
-- *suspicious*: something was done, or undone, that nobody wrote down. A verification decides how far: done, partly, or
-  not at all (:func:`decide`); the log is corrected, and what was found is a Low deviation.
-- *contradictory*: no verification can tell what is meant. The conductor is asked before anything is played.
+- *suspicious*: something was done or undone without a record. A verification decides whether the item is done, partly
+  done or not done (:func:`decide`). The log is corrected, and the finding is a Low deviation.
+- *contradictory*: no verification can decide what is right. The conductor is asked before anything is played.
 
-A row that is ``complete`` cannot be claimed, so that the sources' first contradiction is met here from the other side:
-files that call a task complete which is not.
+A row that is ``complete`` cannot be claimed. So the sources' first contradiction is found here the other way round: the
+files call a task complete that is not.
 """
 
 from collections.abc import Iterable, Mapping
