@@ -74,13 +74,15 @@ SCRIPTED = {
 
 ACP = SCRIPTED | {"work": [["usage", 40_000, 100_000], *SCRIPTED["work"]]}
 
+GIVEN = "say when its model is given what is said to it"
+
 CANNOT: dict[str, set[str]] = {
     "claude": {"say how long a limit holds", "keep the moment before it is killed"},
-    "acp": {"say how long a limit holds"},
+    "acp": {"say how long a limit holds", GIVEN},
     "shell": {"steer", "ask leave", "use tools", "go on by its token", "tell of its provider"},
-    "scripted": set(),
-    "codex": {"say how long a limit holds"},
-    "opencode": {"say how long a limit holds", "tell of a limit"},
+    "scripted": {GIVEN},
+    "codex": {"say how long a limit holds", GIVEN},
+    "opencode": {"say how long a limit holds", "tell of a limit", GIVEN},
 }
 
 
@@ -328,6 +330,31 @@ def test_what_is_said_to_it_while_it_plays_is_heard_by_the_piece(theatre: Theatr
     theatre.needs("steer")
     assert anyio.run(story) == [False, True, False]
     assert "heard: use the other one" in theatre.text
+
+
+def test_what_its_model_was_never_given_is_not_heard(theatre: Theatre) -> None:
+    """It was said while a command ran, and the agent was killed before that ended."""
+    theatre.needs("steer")
+    theatre.needs(GIVEN)
+
+    async def story() -> list[bool]:
+        heard: list[bool] = []
+
+        async def steer(session: AgentSession) -> None:
+            heard.append(await session.steer("use the other one"))
+
+        async with theatre.session() as session:
+            with anyio.fail_after(HANG_S):
+                async with anyio.create_task_group() as group:
+                    group.start_soon(theatre.play, session, "wait")
+                    await theatre.until_said("begun")
+                    await theatre.until_made("child")
+                    group.start_soon(steer, session)
+                    await anyio.wait_all_tasks_blocked()
+                    theatre.kill_agent()
+        return heard
+
+    assert anyio.run(story) == [False]
 
 
 def test_what_cannot_be_steered_says_so(theatre: Theatre) -> None:

@@ -43,6 +43,7 @@ _SEALED = (
 )
 _FLAGS = (
     *("--output-format", "stream-json", "--input-format", "stream-json", "--verbose"),
+    "--replay-user-messages",
     *("--permission-mode", "default", "--disallowedTools", "AskUserQuestion"),
 )
 

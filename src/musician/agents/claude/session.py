@@ -5,6 +5,7 @@ reaches the running turn with its next tool result, or is a further turn of the 
 piece is over when the client says that it is idle, and not with the first result.
 """
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -67,6 +68,7 @@ class ClaudeSession:
             ended = PieceEnded(item=piece.item, ending=PieceEnding.LOST, detail=why)
         finally:
             self._playing = None
+            playing.leave()
         if ended is None:
             return out_of_time(piece)
         if ended.ending is PieceEnding.STOPPED:
@@ -74,11 +76,9 @@ class ClaudeSession:
         return ended
 
     async def steer(self, text: str) -> bool:
+        """True once the model is given it: with the next tool's result, or in a further turn of the piece."""
         playing = self._playing
-        if playing is None or playing.is_over:
-            return False
-        await self.client.query(text)
-        return True
+        return playing is not None and not playing.is_over and await playing.steer(text)
 
     async def interrupt(self) -> None:
         playing = self._playing
@@ -128,6 +128,28 @@ class _Performance:
         self._told_pct: float | None = None
         self.is_interrupted = False
         self.is_over = False
+        self._untaken: list[tuple[str, asyncio.Future[bool]]] = []
+        """What was said to the piece and its model was not given."""
+
+    async def steer(self, text: str) -> bool:
+        taken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._untaken.append((text, taken))
+        await self._session.client.query(text)
+        return await taken
+
+    def leave(self) -> None:
+        """Nothing more is taken."""
+        for _, taken in self._untaken:
+            if not taken.done():
+                taken.set_result(False)
+
+    def _is_taken(self, text: str) -> None:
+        """The client says each message again when it gives it to its model."""
+        found = next((each for each in self._untaken if each[0] == text), None)
+        if found is not None:
+            self._untaken.remove(found)
+            if not found[1].done():
+                found[1].set_result(True)
 
     async def play(self) -> PieceEnded:
         client = self._session.client
@@ -158,6 +180,8 @@ class _Performance:
                 await self._hear(message)
             case AssistantMessage():  # a subagent's: its words are for its caller
                 await self._tell_tools(message)
+            case UserMessage(content=str(text)):
+                self._is_taken(text)
             case UserMessage():
                 await self._tell_answers(message)
             case RateLimitEvent():
