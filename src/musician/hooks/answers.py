@@ -1,4 +1,4 @@
-"""What a hook may answer. None, or one of these; :func:`render` makes the one document of it (B06)."""
+"""The answers of hooks. A hook returns None or one of these; :func:`render` makes the single document (B06)."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

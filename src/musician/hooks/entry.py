@@ -142,7 +142,7 @@ def _here() -> str:
 
 
 def _look(event: "HookEvent", context: "HookContext") -> None:
-    """What the session owns; :class:`LookupError` where it did own something, and the database has lost it."""
+    """Return what the session owns. Raises :class:`LookupError` if the database has lost its claim."""
     session_id = event.session_id or ""
     if context.exists:
         context.look(session_id, event.agent_id)

@@ -1,4 +1,4 @@
-"""What the session's shell commands find in their environment, by the file the client reads such things from."""
+"""Sets the environment of the session's shell commands, through the file that the client reads it from."""
 
 import os
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What the client says about an event: JSON on standard input and a few variables of the environment.
+"""Reads an event from the client: JSON on standard input, and a few environment variables.
 
 Whatever it says, it becomes an event, never an error: an absent session and ids that are no ids own nothing (B18, D8).
 Garbage is an event of the session that the environment names, and ``is_readable`` says so: whoever guards an act by
@@ -95,7 +95,7 @@ class HookEvent:
         return parts[1] if key and len(parts) > 2 else b""
 
     def text(self, key: str) -> str:
-        """What the client says under a key, "" where it says nothing or no text."""
+        """Return the client's text for a key, "" if there is none or it is not a text."""
         value = self.raw.get(key)
         return value if isinstance(value, str) else ""
 

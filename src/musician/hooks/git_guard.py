@@ -78,7 +78,7 @@ def _own(context: "HookContext") -> "frozenset[str] | None":
 
 
 def _changes(lines: "TextIO", own: "frozenset[str] | None") -> "dict[str, Act]":
-    """What is made, moved or lost that is not the session's to change; git puts zeros in place of a commit."""
+    """Return the refs that the session may not create, move or delete, with the act. Git puts zeros in place of a missing commit."""
     from musician.protocol.policy.forbidden import Act
 
     found = {}
@@ -121,7 +121,7 @@ def _is_packed(name: str, commit: str) -> bool:
 
 
 def _git(*arguments: str) -> str:
-    """What git prints; "" where it fails."""
+    """Return git's output; "" if it fails."""
     import subprocess
 
     argv = ["git", *arguments]

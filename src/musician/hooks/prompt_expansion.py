@@ -123,7 +123,7 @@ def _resumption(root: "Root", taken: "TakenUp") -> str:
 
 
 def _unheard(context: HookContext, claim: "Claim") -> "tuple[MessageRow, ...]":
-    """What the conductor said besides the instruction, which is handed over here and so need not be read again."""
+    """Return the conductor's messages other than the instruction, which is delivered here already."""
     from musician import service
     from musician.protocol.messages.kinds import MessageType
 

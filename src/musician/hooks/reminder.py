@@ -58,7 +58,7 @@ def standing(context: HookContext, session_id: str) -> str:
 
 
 def lost(context: HookContext) -> str:
-    """What a session has claimed and does not hold any more; "" if nothing."""
+    """Return a text about tasks that the session has claimed and does not own any more; "" if there are none."""
     gone = [held.task_id for held in context.held if not held.is_live]
     if not gone:
         return ""

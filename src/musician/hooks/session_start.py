@@ -56,7 +56,7 @@ def _what_the_person_does(event: "HookEvent", context: "HookContext") -> "Answer
 
 
 def _bounded(context: "HookContext") -> "dict[str, str]":
-    """What keeps git in a task's tree from the repository around it, should the tree's own link be gone (D31)."""
+    """Return the variables that confine git to a task's tree, even if the link of the tree is gone (D31)."""
     if context.tree is None:
         return {}
     ceilings = [
@@ -67,7 +67,7 @@ def _bounded(context: "HookContext") -> "dict[str, str]":
 
 
 def _guarded(context: "HookContext") -> "dict[str, str]":
-    """What has git ask before it pushes, should this session become a musician's."""
+    """Return the variables that make git ask before it pushes, in case this session becomes a musician's."""
     if not os.environ.get("CLAUDE_ENV_FILE"):
         return {}
     from musician.hooks.git_hooks import prepare

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def note_down(context: "HookContext", written: "Written") -> None:
-    """What cannot be written there is in the database all the same."""
+    """Append to the status file. An error is ignored, because the database has the entry."""
     if context.tree is None:
         return
 

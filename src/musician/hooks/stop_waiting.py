@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def wait_for_conductor(context: "HookContext", claim: Claim) -> Decision:
-    """What to do once there is something to do: never :class:`Wait`. :class:`ClaimLost` once it is a successor's."""
+    """Wait until there is something to do, and return that. Raises :class:`ClaimLost` if a successor owns the task."""
     store, settings = context.store, context.settings
     since_s = time.monotonic()
     with raising_on_signals(_ended_by), Parent() as client, store.listen(claim.task_id) as ear:

@@ -131,7 +131,7 @@ def _weighed(
 
 
 def _asked(event: "HookEvent", context: "HookContext", used_pct: float) -> "list[str]":
-    """What the engine asks of the session now, with the tools that do it; nothing of one that waits already."""
+    """Return what the engine requires of the session now, with the tools for it; nothing if it waits already."""
     from musician.hooks.reminder import claim_of
     from musician.protocol.rules.budget import Stance, evaluate
     from musician.runtime.manual.manual_session import ManualSession

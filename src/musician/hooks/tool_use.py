@@ -65,7 +65,7 @@ def answer(event: "HookEvent", context: "HookContext") -> "Answer | None":
 
 
 def trouble(event: "HookEvent", context: "HookContext", problem: str) -> "Answer | None":
-    """What a musician's session may do cannot be known: only what changes nothing passes, and the way to mend it."""
+    """Answer if the rules cannot be read: only calls that change nothing pass, and those that mend the trouble."""
     if not (context.played or context.outlived or context.is_marked(event.session_id or "")):
         return None
     tool = event.text("tool_name")
@@ -112,7 +112,7 @@ def _kept_from_a_subagent(
 
 
 def _interrupted(event: "HookEvent", context: "HookContext", tool: str, verb: str) -> "Answer | None":
-    """Whatever is tried, until the message is acknowledged; a tool search finds the tool that reads it."""
+    """Refuse all calls until the urgent message is acknowledged, but the inbox, and the search that finds it."""
     if verb == "inbox" or tool == "ToolSearch":
         return None
     for held in context.played:

@@ -1,4 +1,4 @@
-"""Operating-system processes: who is who, who is alive, who is ended.
+"""Operating-system processes: identifying, starting, watching and ending them.
 
 Where do we …
 

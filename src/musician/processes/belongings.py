@@ -1,4 +1,4 @@
-"""What agents' sessions have started and left running, found by what it carries: its environment, its folder (D41).
+"""Finds what agents' sessions have left running, by its environment and its working folder (D41).
 
 No tree of processes leads to it: a client that is killed takes nothing along, and a program may have left its group and
 session. But what an agent runs has the session's id in its environment, with a word that only an agent's commands
@@ -27,7 +27,7 @@ _DEEPEST_SCRIPT = 3
 
 
 def find_belongings(session_ids: Collection[str], tree: Path) -> tuple[psutil.Process, ...]:
-    """What commands of these sessions run here, those that we started in ``tree``."""
+    """Return the running commands of these sessions, among them those that we started in ``tree``."""
 
     def belongs(process: psutil.Process) -> bool:
         return _belongs(process.environ(), session_ids, str(tree)) and not _is_a_plugins(
@@ -38,7 +38,7 @@ def find_belongings(session_ids: Collection[str], tree: Path) -> tuple[psutil.Pr
 
 
 def find_standing_in(folder: Path) -> tuple[psutil.Process, ...]:
-    """What has its working folder in one."""
+    """Return the processes that have their working folder inside one of these."""
     return _others(lambda process: Path(process.cwd()).is_relative_to(folder))
 
 

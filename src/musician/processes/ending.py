@@ -1,4 +1,4 @@
-"""Ending trees of processes: the one that was recorded, and nothing else.
+"""Ends a recorded tree of processes, and nothing else.
 
 What is known of an old tree is one recorded identity (D23). A number is signalled only while it is certain
 whose it is: the leader's start time must match; and where the leader is gone, its group and session are still
@@ -55,7 +55,7 @@ def end_tree(identity: ProcessIdentity, *, grace_s: float) -> bool:
 
 
 def members_of(identity: ProcessIdentity) -> frozenset[psutil.Process]:
-    """What runs of a recorded tree now: its process, its group, its session and all below them."""
+    """Return the running processes of a recorded tree: its process, its group, its session and all below them."""
     return frozenset(_living(_with_descendants(set(_recorded(identity)))))
 
 
@@ -70,7 +70,7 @@ def end_newcomers(identity: ProcessIdentity, known: frozenset[psutil.Process], *
 
 @contextlib.contextmanager
 def adopting_orphans(grace_s: float) -> Iterator[None]:
-    """Whatever is orphaned below this process meanwhile becomes its child; what is below it in the end is ended.
+    """Adopt orphans below this process for the duration of the block, and end all that is below it at the end.
 
     Afterwards this process adopts nobody, unless it did so before: it may be a program that uses ours as a library.
     """
@@ -167,6 +167,6 @@ def signal_all(processes: Iterable[psutil.Process], send: Callable[[psutil.Proce
 
 
 def never_signalled() -> frozenset[int]:
-    """What is never signalled."""
+    """Return the pids that are never signalled."""
     own = psutil.Process()
     return frozenset({0, 1, own.pid, *(ancestor.pid for ancestor in own.parents())})

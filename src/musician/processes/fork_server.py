@@ -50,7 +50,7 @@ class Forked:
 
     @property
     def returncode(self) -> int | None:
-        """What it has told as its exit code, 128 + SIGKILL if it ended without; None before that."""
+        """The exit code it has reported, 128 + SIGKILL if it ended without one; None before its end."""
         if self._code is None:
             with contextlib.suppress(BlockingIOError):
                 said = os.read(self._status, 1)

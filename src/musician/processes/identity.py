@@ -1,4 +1,4 @@
-"""Naming a process so that no other can be taken for it.
+"""Identifies a process so that no other can be mistaken for it.
 
 A pid is reused; a pid with its start time, on one boot of one machine, is not (D23). Everything that signals
 a process recorded earlier compares the whole identity first.

@@ -1,4 +1,4 @@
-"""Where leashes come from: a fork server of them, which is started when the first is asked for."""
+"""The source of leashes: a fork server, which is started when the first leash is needed."""
 
 import sys
 from collections.abc import Mapping, Sequence

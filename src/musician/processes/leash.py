@@ -181,7 +181,7 @@ def _listen() -> int:
 
 
 def _heeded() -> list[signal.Signals]:
-    """What is ignored from the start stays so, for the program too: ``nohup`` means all of it."""
+    """Return the signals to handle. Those ignored from the start stay ignored, for the program too (``nohup``)."""
     return [each for each in _END_SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
 
 
@@ -222,7 +222,7 @@ def _become(
 
 
 def _own_environment() -> dict[bytes, bytes]:
-    """What we were started with: the interpreter adds LC_CTYPE to its own under the C locale."""
+    """Return the environment we were started with: under the C locale the interpreter adds LC_CTYPE to its own."""
     try:
         with open("/proc/self/environ", "rb") as file:
             pairs = [entry.partition(b"=") for entry in file.read().split(b"\0") if entry]

@@ -1,4 +1,4 @@
-"""The life lock of a session: held while its process lives, gone the instant it does not.
+"""The life lock of a session: held while its process lives, and released the instant it dies.
 
 Liveness on one host is a lock on ``<locks>/<task>.lock``, not a pid somebody wrote down (D2). The kernel
 drops it with the process, SIGKILL included. The file is never deleted: a lock on a deleted file guards
@@ -36,7 +36,7 @@ _FLOCK = "hhqqi0q"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldBy:
-    """Who wrote the lock file last; None for what cannot be read from it."""
+    """The last writer of a lock file. A field is None if it cannot be read."""
 
     session_id: str | None
     identity: ProcessIdentity | None
@@ -104,7 +104,7 @@ def is_held(path: Path) -> bool:
 
 
 def holder(path: Path) -> HeldBy:
-    """What the file says about its last holder, who need not live. For people; decide nothing by it."""
+    """Return what the file says about its last holder, which may be dead. It is for people; decide nothing by it."""
     try:
         with path.open("rb") as file:
             content = json.loads(file.read(_MAX_CONTENT_BYTES))

@@ -65,11 +65,11 @@ class Machine:
         return end_belongings(sessions, tree, grace_s=grace_s)
 
     def running_of(self, session_id: str, tree: Path) -> tuple[str, ...]:
-        """What a session still has at work. Blocks."""
+        """Return what a session still has running. Blocks."""
         return tuple(described(each) for each in find_belongings({session_id}, tree))
 
     def standing_in(self, tree: Path) -> tuple[str, ...]:
-        """What else stands in a tree, and may change it. Blocks."""
+        """Return the other processes that stand in a tree and may change it. Blocks."""
         return tuple(described(each) for each in find_standing_in(tree))
 
     def hold(self, path: Path, *, session_id: str) -> LifeLock | HeldBy:

@@ -1,4 +1,4 @@
-"""What a program wrote: kept in a log that cannot fill the disk, and quoted in one line.
+"""Handles the output of programs: a log that cannot fill the disk, and quotations on one line.
 
 Output is bytes of a program nobody vouches for. It may be endless, binary, or made to look like something
 else on a terminal. The log keeps the bytes as they came, up to a bound, and says where it stopped; a

@@ -1,4 +1,4 @@
-"""The process that started this one, for who is not to outlive it: its end is heard, where the system tells it."""
+"""Notices the end of the process that started this one, for programs that must not outlive it."""
 
 import os
 from contextlib import suppress

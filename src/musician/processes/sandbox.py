@@ -1,4 +1,4 @@
-"""What a program sees of this machine: the whole of it to read, and its own tree to write (D36).
+"""Confines programs: they may read this machine, except logins, and write only their own tree (D36).
 
 A wall, where reading what a program is about to do is none: bubblewrap (``bwrap``) gives it file systems, processes
 and, if wanted, a network of its own. Everything that ``spawn`` starts within :func:`confining` is behind it, so nobody
@@ -80,7 +80,7 @@ _around: ContextVar[Sandbox | None] = ContextVar("sandbox", default=None)
 
 @contextmanager
 def confining(sandbox: Sandbox | None) -> Iterator[None]:
-    """Whatever is started in this block, in tasks that begin in it too, is behind ``sandbox``; behind none for None."""
+    """Confine all programs that start in this block, and in tasks that begin in it, by ``sandbox``; None for no sandbox."""
     before = _around.set(sandbox)
     try:
         yield

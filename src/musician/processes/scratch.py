@@ -1,4 +1,4 @@
-"""Scratch folders, and what becomes of those whose process was killed.
+"""Scratch folders, and the removal of those whose process was killed.
 
 A process that is killed cannot tidy up after itself. So each folder says whose it is, and the next run removes the
 folders whose owner is known to be dead: exactly that process ran on this host and does not any more. Whatever does not

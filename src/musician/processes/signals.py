@@ -1,4 +1,4 @@
-"""Being asked to stop: SIGTERM, SIGINT and SIGHUP mean the same, and are honoured at once (B32).
+"""Handles requests to stop: SIGTERM, SIGINT and SIGHUP mean the same, and take effect at once (B32).
 
 The first one is an event: whoever waits in :func:`stop_requested` wakes, whatever else sleeps, and winds the
 program down. Its echoes (launchers pass a signal on that the terminal or ``timeout`` has sent to all) are the

@@ -1,4 +1,4 @@
-"""Running a program that cannot outlive us.
+"""Runs programs that cannot outlive us.
 
 Every program an agent or a verification executes goes through here: on a leash, in a session of its own, its
 identity recorded before its first instruction (D23), its output streamed as it comes. :func:`run_program` plays

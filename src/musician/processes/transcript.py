@@ -87,7 +87,7 @@ class Transcript:
         os.close(self._file)
 
     def say(self, data: bytes) -> None:
-        """What an agent said; written line by line, so that no secret is met in two halves."""
+        """Write what an agent said, line by line, so that no secret is split into two halves."""
         text = self._open + self._decoder.decode(data)
         lines, mark, self._open = text.rpartition("\n")
         if is_cut(lines) and len(text) <= MOST_TEXT_CHARS:

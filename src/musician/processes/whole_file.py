@@ -1,4 +1,4 @@
-"""Writing a file so that a reader, or a crash, meets the old one or the new one, never a part (B29).
+"""Writes a file so that a reader, or a crash, finds the old one or the new one, never a part (B29).
 
 It is written beside its place and renamed there. A link is replaced and not followed: whoever may lay one into a
 folder must not choose what we write to.

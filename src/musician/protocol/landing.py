@@ -44,7 +44,7 @@ _DEVICES = frozenset(
 
 
 def remark(kind: ProposalType) -> str:
-    """What a person has to do besides committing it; "" if nothing."""
+    """Return what a person has to do besides committing; "" if nothing."""
     return _REMARKS.get(kind, "")
 
 

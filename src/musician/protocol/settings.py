@@ -132,7 +132,7 @@ class Delegation(_Part):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits(_Part):
-    """What ends in a human's hands if it goes on (D1, D3, D18)."""
+    """The limits after which a person must decide (D1, D3, D18)."""
 
     section: ClassVar[str] = "limits"
     error_retries: Annotated[int, _count(1, "error reports of a task, all its sessions together")] = 5

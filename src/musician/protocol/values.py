@@ -159,7 +159,7 @@ def _set_state(self: object, state: list[object]) -> None:
 
 
 class _StandardFields:
-    """What the standard library's functions look for, made when they do."""
+    """The attributes that the standard library's functions look for, made on first use."""
 
     of: type
 

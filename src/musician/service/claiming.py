@@ -124,7 +124,7 @@ def _why_blocked(
 
 
 def _why_not_yet(tx: Tx, row: TaskRow) -> str:
-    """What comes first by the plan's order; "" if nothing does."""
+    """Return what must be finished first by the plan's order; "" if nothing."""
     first = tx.one(Plans.comes_first, task_id=row.task_id)
     if first is None:
         return ""

@@ -1,4 +1,4 @@
-"""What a session's agent is bound to: its conversation, which another may go on with, and its provider's limits.
+"""Stores an agent's conversation, which a later session may continue, and the usage limits of its provider.
 
 A limit belongs to the task: whoever has it next waits for the end of it, too. It is no failure of the work, and the
 database's clock says when it is over (D10).

@@ -1,4 +1,4 @@
-"""Terminal writes: the last thing a session does on a task (D1, sources "Terminal Write Atomicity")."""
+"""Terminal writes: the last writes of a session on its task (D1, sources "Terminal Write Atomicity")."""
 
 from typing import TYPE_CHECKING
 

@@ -60,7 +60,7 @@ class Page:
 
 
 def changes_since(store: Store, seq: int, *, most: int = MOST_CHANGES, until: int = _END) -> Page:
-    """What happened after ``seq``, oldest first; a page that goes no further than ``seq`` says that this is all."""
+    """Return the changes after ``seq``, oldest first. A page that ends at ``seq`` means that there are no more."""
     with store.read() as tx:
         return page_in(tx, seq, most=most, until=until)
 

@@ -1,4 +1,4 @@
-"""What the gate before a session's end has to know, and what it writes down (B01)."""
+"""Reads what the gate before a session's end needs, and records its decisions (B01)."""
 
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, EntryKind, Written
@@ -39,7 +39,7 @@ class Stops:
 
 
 def duty_of(store: Store, claim: Claim) -> Duty:
-    """What a live claim of a session owes, or waits for."""
+    """Return what a live claim of a session has to do, or waits for."""
     of = {"task_id": claim.task_id}
     with store.read() as tx:
         row = load_task(tx, claim.task_id)

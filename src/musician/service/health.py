@@ -1,4 +1,4 @@
-"""Whether the database's clock is believable, for whoever looks after the machine."""
+"""Checks the database's integrity and whether its clock is plausible, for ``doctor``."""
 
 from musician.store.port import Store
 from musician.store.queries.health import Health

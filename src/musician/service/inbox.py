@@ -52,7 +52,7 @@ def _refuse_complete(state: State, task_id: str) -> None:
 
 
 def unread(store: Store, task_id: str, *, most: int = MOST_UNREAD) -> tuple[MessageRow, ...]:
-    """What the conductor said after the last acknowledged message, oldest first."""
+    """Return the conductor's messages after the last acknowledged one, oldest first."""
     with store.read() as tx:
         load_task(tx, task_id)
         return tuple(tx.all(Messages.unread, task_id=task_id, most=most))

@@ -1,4 +1,4 @@
-"""One look of a session's watcher: everything it needs to know, from one snapshot (D11)."""
+"""Reads everything that a session's watcher needs, from one snapshot (D11)."""
 
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, Progress

@@ -1,4 +1,4 @@
-"""What a reviewing agent said of a submission, kept before anything comes of it: it is asked once (D18.6)."""
+"""Stores the opinion of a reviewing agent before it is acted on, because the agent is asked only once (D18.6)."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What only a person can decide: a record beside an unchanged state (D18)."""
+"""Questions that only a person can decide: records beside an unchanged state (D18)."""
 
 from musician.protocol.names import CONDUCTOR
 from musician.store.port import Store

@@ -1,4 +1,4 @@
-"""What a musician may do only because the conductor granted it, and what is written down when it was refused (D21)."""
+"""The grants of the conductor, and the records of acts that were refused without one (D21)."""
 
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, EntryKind, Written

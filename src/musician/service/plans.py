@@ -122,13 +122,13 @@ def keep_baseline(store: Store, commit_id: str, *, setup: str, command: str, res
 
 
 def baseline_text(store: Store, commit_id: str, *, setup: str, command: str) -> str | None:
-    """What :func:`keep_baseline` kept; None where that was never run."""
+    """Return what :func:`keep_baseline` stored; None if it was never run."""
     with store.read() as tx:
         return tx.one(Plans.baseline, commit_id=commit_id, setup=setup, command=command)
 
 
 def _take_up(tx: Tx, plan: Plan, instructions: Mapping[str, str], retry_limit: int, settings: str) -> None:
-    """What a plan says of its tasks, of those it had before as well."""
+    """Store what a plan says of its tasks, including those that exist already."""
     tx.run(Plans.keep_settings, plan_id=plan.plan_id, text=settings)
     for phase in plan.phases:
         tx.run(Plans.add_phase, plan_id=plan.plan_id, number=phase.number, title=phase.title)

@@ -72,7 +72,7 @@ def execute(store: Store, session_id: str | None, statements: str) -> int:
 
 
 def _beyond(change: RowChange, session: str, owned: set[str]) -> str:
-    """What of a change is not the session's to do, "" if nothing; a claim adds to ``owned``."""
+    """Return which part of a change the session may not make, "" if none. A claim adds to ``owned``."""
     before, after = change.before, change.after
     if change.by_trigger:
         added = change.table == _HISTORY and before is None and after is not None

@@ -1,4 +1,4 @@
-"""What a client's process holds goes along to the next id of its session, with a new epoch (B05)."""
+"""Moves the claims of a client's process to the next id of its session, with a new epoch (B05)."""
 
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost

@@ -1,4 +1,4 @@
-"""What every verb does inside its transaction: find the row, check the claim, write the message, change the state."""
+"""The steps that verbs share in a transaction: find the row, check the claim, write the message, change the state."""
 
 from typing import TYPE_CHECKING
 

@@ -28,6 +28,6 @@ def keep_in(tx: Tx, settings: "Settings") -> None:
 
 
 def kept_settings(store: Store) -> Mapping[str, object]:
-    """What the guards go by now."""
+    """Return the settings that the guards use now."""
     with store.read() as tx:
         return {kept.name: kept.value for kept in tx.all(KeptSettings.settings)}

@@ -1,4 +1,4 @@
-"""Which proposals say nearly the same (sources "Proposal System": the conductor deduplicates).
+"""Finds proposals that say nearly the same (sources "Proposal System": the conductor deduplicates).
 
 A hint for a person, never a decision. Two are alike if their titles are nearly the same letters, in any order of the
 words, or if their whole texts are nearly the same words. The library is imported when it is first needed: most

@@ -1,4 +1,4 @@
-"""How smoothly submissions came about: each one's score, and a phase's (D14)."""
+"""Scores how smoothly submissions came about, for each one and for a phase (D14)."""
 
 from musician.protocol.rules.review import Smoothness, summed_up
 from musician.protocol.values import dataclass

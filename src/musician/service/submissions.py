@@ -1,4 +1,4 @@
-"""What an owner tells its conductor: submissions, reports, questions (DESIGN 3, D5, D14)."""
+"""The messages of an owner to its conductor: submissions, reports, questions (DESIGN 3, D5, D14)."""
 
 from typing import TYPE_CHECKING
 

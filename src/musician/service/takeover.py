@@ -1,4 +1,4 @@
-"""Getting a task to its next session: reopening, and taking over from the dead (D1, D23).
+"""Gives a task to its next session: reopens it, or takes it over from a dead session (D1, D23).
 
 Taking over is four steps, each restartable: :func:`fence` (every later write of the old claim is refused), ending
 its processes, saving what it left (both the runtime's), and :func:`take_over`.

@@ -1,4 +1,4 @@
-"""What the conductor says to a task: verdicts, exit requests, granted retries (D3, D7)."""
+"""The messages of the conductor to a task: verdicts, exit requests, granted retries (D3, D7)."""
 
 from musician.protocol.claim import Claim
 from musician.protocol.errors import BadField, EvidenceMissing, StaleVerdict
@@ -119,7 +119,7 @@ def _in_conflict(task_id: str) -> EvidenceMissing:
 
 
 def _latest(tx: Tx, task_id: str) -> HistoryRow:
-    """What a task that waits for a verdict waits with: the message of its latest change."""
+    """Return the message of the latest change of a task that waits for a verdict."""
     latest = latest_change(tx, task_id)
     if latest is None or latest.message_id is None:
         raise EvidenceMissing(

@@ -1,4 +1,4 @@
-"""Looking at the database: whole answers from one snapshot."""
+"""Reads the database: each answer comes from one snapshot."""
 
 import json
 from collections.abc import Iterable
@@ -75,7 +75,7 @@ class TaskView:
 
     @property
     def open_verdicts(self) -> tuple[State, ...]:
-        """What a person may answer now; nothing where the history cannot be read (D39)."""
+        """The verdicts that a person may give now; none if the history cannot be read (D39)."""
         if not self.history:
             return ()
         last = self.history[-1]

@@ -1,4 +1,4 @@
-"""Writing down what a session did: journal, verification, processes."""
+"""Records what a session did: journal, verification, processes."""
 
 from collections.abc import Sequence
 
@@ -51,7 +51,7 @@ def begin_piece(store: Store, claim: Claim, item: str, beginning: Beginning) -> 
 
 
 def beginning_of(store: Store, claim: Claim, item: str) -> Beginning | None:
-    """What stood then; None where nobody wrote it down."""
+    """Return what was recorded at the beginning; None if nothing was."""
     with store.read() as tx:
         found = tx.one(Work.beginning_of_piece, task_id=claim.task_id, claim_epoch=claim.epoch, item=item)
     return None if found is None else Beginning(tip=found.tip, outside=found.outside)

@@ -1,4 +1,4 @@
-"""What a database is called: by a URL, ``sqlite:///PATH``, and where a person gives one by a plain path as well.
+"""Parses the name of a database: a URL such as ``sqlite:///PATH``, or a plain path if a person gives it.
 
 A path in a URL is relative to the current folder after three slashes, absolute after four, and ``%`` writes what would
 mean something else in a URL. Light: a hook reads names, too.

@@ -1,4 +1,4 @@
-"""What a store can do, whatever database is behind it.
+"""The port of a store, for any database.
 
 Theory. A store gives transactions over *named queries*: a typed constant each (``queries/``), which every backend
 brings in its own dialect, described where it is written. A reader sees one snapshot. A writer holds the write lock
@@ -24,7 +24,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a statement of somebody else's read. ``more``: there is more than the caller wanted at most."""
+    """The result of a foreign statement. ``more`` is true if there are more rows than the caller wanted."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
@@ -80,7 +80,7 @@ class Store(Protocol):
 
     @property
     def name(self) -> str:
-        """What a person is shown, and the database's own shell opens: of a file, its path."""
+        """The name that is shown to people and that the database's own shell opens; for a file, its path."""
         ...
 
     @property
@@ -104,7 +104,7 @@ class Store(Protocol):
         ...
 
     def broken(self) -> tuple[str, ...]:
-        """What stands in it that its guards would not have let in, the guards themselves among it; a line each."""
+        """Return the rows that the guards would not have allowed, and guards that are wrong themselves, a line each."""
         ...
 
     def mend(self) -> tuple[str, ...]:

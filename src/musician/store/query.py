@@ -61,7 +61,7 @@ class Query(_Named, Generic[R]):
         self._converted = tuple(self._columns & _CONVERTED.keys())
 
     def read(self, row: Row) -> R:
-        """What the database answered, typed. A column that is not known is a newer program's, and no harm (D40)."""
+        """Return a row as a typed value. Unknown columns come from a newer program and are ignored (D40)."""
         if not self._columns:
             (value,) = row.values()
             return cast("Callable[[Any], R]", self._kind)(_text(value))

@@ -68,7 +68,7 @@ def piece_ended(turn: Turn, given: i.PieceEnded) -> None:
 
 
 def _ask_first(turn: Turn, given: i.PieceEnded) -> None:
-    """What ends in a question and has changed nothing is not done: it is played again with the answer, once.
+    """Ask first if a piece ends in a question and has changed nothing: it is played again, once, with the answer.
 
     A model may ask in words what it should have told by the tag; nobody else would read them.
     """

@@ -92,7 +92,7 @@ def _recommendation(pieces: int | None) -> str:
 
 
 def error_report(state: "MusicianState", *, item: str, detail: str, report: str = "") -> ErrorReport:
-    """What failed, and which of the task's retries it was; ``report`` is the session's own, beside the program's."""
+    """Write an error report: what failed, and which retry it was. ``report`` is the session's own report."""
     return ErrorReport(
         retry=Nth(number=max(1, state.errors), of=max(state.retry_limit, state.errors, 1)),
         context_usage_pct=state.used_pct,
@@ -121,7 +121,7 @@ def question(state: "MusicianState", text: str) -> str:
 
 
 def question_asked(message: str) -> str:
-    """What a message that :func:`question` wrote asks, without the line for the conductor's books."""
+    """Return the question in a message of :func:`question`, without the line for the conductor's records."""
     return _USAGE_AT_THE_END.sub("", message)
 
 
@@ -150,7 +150,7 @@ def leaving(state: "MusicianState") -> ExitClaim:
 
 
 def cost_pct(state: "MusicianState") -> float:
-    """What one more piece is expected to cost this session (REF-3)."""
+    """Return the expected cost of one more piece in this session (REF-3)."""
     return average_agent_cost(
         state.progress.agent_costs_pct, self_corrected=state.self_corrected, settings=state.settings
     )
@@ -184,5 +184,5 @@ _CONTEXT_ADVICE = {
 
 
 def context_advice(stance: Stance) -> str:
-    """What the context budget wants of a session, in words; "" where it may go on as it does (D15)."""
+    """Return what the context budget requires of a session, in words; "" if it may simply go on (D15)."""
     return _CONTEXT_ADVICE[stance]

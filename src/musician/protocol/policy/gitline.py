@@ -46,7 +46,7 @@ class GitLine:
 
 
 def read_git_line(arguments: Sequence[str], aliases: Mapping[str, str]) -> GitLine:
-    """What ``git`` with these arguments would do. ``aliases``: configured ones by their lower-case name."""
+    """Return what ``git`` would do with these arguments. ``aliases`` are the configured ones, by lower-case name."""
     line = GitLine()
     known = dict(aliases)
     rest = list(arguments)
@@ -86,7 +86,7 @@ def _read_verb(name: str, rest: list[str], line: GitLine) -> None:
 
 
 def _after_globals(arguments: list[str], known: dict[str, str], line: GitLine) -> list[str]:
-    """What is left from the subcommand on; what stands before it is noted."""
+    """Return the words from the subcommand on, and note the global options before it."""
     at = 0
     while at < len(arguments) and arguments[at].startswith("-"):
         option, _, value = arguments[at].partition("=")

@@ -57,12 +57,12 @@ def within(path: str, folder: str) -> bool:
 
 
 def writing(path: str, where: Surroundings) -> Act | None:
-    """What writing an absolute path would be."""
+    """Return the act that writing an absolute path would be."""
     return _writing(_real(path, where), (path, _real(path, where)), where)
 
 
 def deleting(path: str, where: Surroundings) -> Act | None:
-    """What deleting, moving away or emptying it would be: all that lies in it is lost with it."""
+    """Return the act that deleting, moving or emptying a path would be, including everything inside it."""
     emptied = path.removesuffix("/*").removesuffix("/.*") or "/"
     # a link is deleted itself, not what it points at
     target = join(_real(dirname(emptied), where), basename(emptied))

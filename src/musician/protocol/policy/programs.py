@@ -102,7 +102,7 @@ def as_module(run: Run) -> Run | None:
 
 
 def passed_on(run: Run) -> tuple[Run | None, tuple[str, ...]]:
-    """What a program that is not known may run: the command that begins in its words, and the texts before that."""
+    """Return what an unknown program may run: the command that begins among its words, and the texts before that."""
     program, arguments = run.program, run.arguments
     is_open = not is_known(program) or program in _SHELLS | {"claude", "env", "find", "xargs"}
     if not is_open or program in _DECLARING or (program == "command" and arguments[:1] in (("-v",), ("-V",))):
@@ -134,7 +134,7 @@ def _fed_with(arguments: Sequence[str], given: str) -> tuple[str, ...]:
 
 
 def acts_of(run: Run, where: Surroundings) -> Iterator[Act]:
-    """What it does by its own rules, redirections and what it runs aside."""
+    """Yield the acts of the program itself, without its redirections and the programs it runs."""
     if run.program in _ENDING and any("musician" in word for word in run.arguments):
         yield Act.CONDUCT
     if run.program in _WORDS:
@@ -199,7 +199,7 @@ def _edited(arguments: Sequence[str]) -> list[str]:
 
 
 def _targets(words: Sequence[str], arguments: Sequence[str]) -> list[str]:
-    """What a copy becomes: in a folder the file keeps its name; a file is recognised by its suffix."""
+    """Return the paths that a copy creates. In a folder a file keeps its name; a file is recognised by its suffix."""
     options = dict(pairwise(arguments))
     target = options.get("-t", options.get("--target-directory", words[-1]))
     is_file = "." in basename(target).lstrip(".")

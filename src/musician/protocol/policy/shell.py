@@ -101,7 +101,7 @@ def name_of(field: str) -> str:
 
 
 def found_by(arguments: Sequence[str]) -> str:
-    """What ``find`` finds: all of a folder, or something within."""
+    """Return what ``find`` finds: a whole folder, or something inside it."""
     start = next((word for word in arguments if not word.startswith("-")), ".")
     return join(start, UNKNOWN) if any(map(_NARROWING.match, arguments)) else start
 
@@ -290,7 +290,7 @@ class _Shell:
         return _braced(text) if split else [text]
 
     def _matched(self, pattern: re.Pattern[str]) -> str:
-        """What matches here, or one character; its group where it has one."""
+        """Take what matches here, or one character. Return its group if it has one."""
         match = pattern.match(self.text, self.at)
         start, self.at = self.at, match.end() if match else self.at + 1
         return match[1] if match and match.re.groups else self.text[start : self.at]
@@ -308,7 +308,7 @@ class _Shell:
         return "".join(parts)
 
     def _dollar(self) -> str:
-        """What begins with ``$`` or a backquote, as far as it is known."""
+        """Return the expansion of ``$`` or a backquote, as far as it is known."""
         if self._take("`"):
             inner = self._inner(re.sub(r"\\([$`\\])", r"\1", self._matched(_BACKQUOTED)))
             inner.commands(closed=False)
@@ -338,7 +338,7 @@ class _Shell:
         self.known |= {"PWD": folder, "pwd": folder}
 
     def _play(self, run: Run) -> None:
-        """What a command prints, and what it changes for those after it."""
+        """Return what a command prints, and apply what it changes for later commands."""
         program, arguments = run.program, list(run.arguments)
         plain = [argument for argument in arguments if argument[:1] != "-"]
         self.printed = self.known.get(" ".join((program, *arguments)), UNKNOWN)

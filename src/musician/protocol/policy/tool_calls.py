@@ -95,7 +95,7 @@ class _Judgement:
         self.depth -= 1
 
     def known(self, cwd: str) -> Mapping[str, str]:
-        """What is known of the environment, and of what git prints in it."""
+        """Return what is known of the environment, and of git's output in it."""
         git_dir = f"{self.where.root}/.git"
         return {
             **self.where.variables,
@@ -157,7 +157,7 @@ class _Judgement:
 
 
 def _acts_of_client(name: str, given: Mapping[str, object]) -> Iterator[Act]:
-    """What a tool of the client's does whatever its input is, or by a plain field of it."""
+    """Return the acts of a client's tool that follow from its name, or from a plain field of its input."""
     if name in _ASKING:
         yield Act.ASK_USER
     if name in _ELSEWHERE or (name in ("Agent", "Task") and given.get("isolation")):

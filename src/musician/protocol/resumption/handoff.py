@@ -113,7 +113,7 @@ class Handoff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """What a text says of itself; None for what it does not say. ``is_whole``: it has its last section."""
+    """The facts in a HANDOFF; None for those it does not have. ``is_whole`` is true if it has its last section."""
 
     task_id: str | None
     session_id: str | None
@@ -138,7 +138,7 @@ def read(text: str) -> Read:
 
 
 def classify(text: str | None, *, task_id: str, last_session_id: str | None) -> HandoffKind:
-    """What was found for ``task_id``, whose last ended session is ``last_session_id`` (case B29).
+    """Classify a HANDOFF of ``task_id``, whose last ended session is ``last_session_id`` (case B29).
 
     Foreign outweighs stale, stale outweighs torn: the first that applies says best what to do with it.
     """

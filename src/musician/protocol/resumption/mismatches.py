@@ -71,7 +71,7 @@ CLASSES: Mapping[MismatchKind, Class] = MappingProxyType(
 
 
 class Decision(StrEnum):
-    """What a verification makes of a suspicious mismatch."""
+    """The decision on a suspicious mismatch after a verification."""
 
     DONE = "done"
     PARTLY = "partly"
@@ -145,7 +145,7 @@ def find_mismatches(
 def decide(
     mismatch: Mismatch, *, verification: Verification | None, has_commits: bool, has_unfinished: bool
 ) -> Decision:
-    """What becomes of a suspicious mismatch.
+    """Decide on a suspicious mismatch.
 
     ``verification`` is that of the checkpoint the items lie before, None if nothing could be run. ``has_commits``:
     the branch holds work beyond the last step that is written down (for lost steps: some of what is lost is there);
@@ -187,7 +187,7 @@ def _of_deviations(known: Known) -> Iterable[Mismatch]:
 
 
 def _ahead(known: Known, told: FileClaims, where: str) -> Iterable[Mismatch]:
-    """What a file tells done or approved, and nobody else knows of."""
+    """Yield items that only a file calls done or approved."""
     steps = tuple(item for item in known.items if item in told.completed - known.done - known.changed)
     if steps:
         yield _mismatch(MismatchKind.STEPS_AHEAD, f"{where}: {', '.join(steps)}", items=steps)

@@ -1,4 +1,4 @@
-"""What a database itself holds every writer to, as data; each database has a renderer (``sqlite/guards.py``).
+"""The guards of the database, which bind every writer, as data. Each database has a renderer (``sqlite/guards.py``).
 
 Theory. Whoever has the file can write it: the ``sqlite3`` shell, another program, an agent with raw SQL. What must
 hold for them too (D6) is therefore said in triggers, and these are derived from ``protocol.transitions`` instead of

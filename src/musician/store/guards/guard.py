@@ -1,4 +1,4 @@
-"""What a guard is, whatever database keeps it: what it watches, when it acts, and what it does then.
+"""The definition of a guard for any database: what it watches, when it acts, and what it does then.
 
 ``on`` and ``when``, and what a guard writes, are standard SQL about the rows ``OLD`` and ``NEW``. Databases have no
 standard words for a few things. For these, each gives functions of its own, or its renderer writes out what they mean:

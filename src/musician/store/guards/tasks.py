@@ -1,4 +1,4 @@
-"""What holds of a task's own row: how it begins, how it changes, whose it is, and when it is complete.
+"""The guards of a task's own row: its creation, its changes, its owner, and its completion.
 
 - legality: one guard per state, whose message names what may follow;
 - the claim: a blocked one changes 0 rows and raises nothing, as the sources' ``rows_affected`` check needs, and so does

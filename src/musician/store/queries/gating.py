@@ -1,4 +1,4 @@
-"""What the gate before a session's end knows and counts (B01)."""
+"""Queries of the gate before a session's end (B01)."""
 
 from musician.store.query import Command, Query
 

@@ -1,4 +1,4 @@
-"""What the conductor has granted of what a musician never does by itself, and how a claim has ended (D21)."""
+"""Queries for the conductor's grants, and for how a claim has ended (D21)."""
 
 from musician.store.query import Command, Query
 from musician.store.rows.messages import MessageRow

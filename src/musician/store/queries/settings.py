@@ -1,4 +1,4 @@
-"""What the database's own guards must know (D40)."""
+"""Queries for the settings that the database's guards use (D40)."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What sessions did: journal, rulings, verification, documents."""
+"""Queries for what sessions did: journal, rulings, verification, documents."""
 
 from typing import NamedTuple
 

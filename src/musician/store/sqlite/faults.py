@@ -114,12 +114,12 @@ def gate_fault(error: OSError | GateTimeout, path: Path) -> DatabaseUnusable:
 
 
 def held_by(pid: int | None) -> str:
-    """Who is in the way."""
+    """Return the process that holds the database."""
     return "another process holds it" if pid is None else f"process {pid} holds it"
 
 
 def letting_go(pid: int | None) -> str:
-    """What makes whoever is in the way let go; a process that is stopped hears of no signal but two."""
+    """Return the command that ends a process holding the database. A stopped process reacts only to two signals."""
     if pid is None:
         return "try again; if it stays so, end that process"
     stat = b""

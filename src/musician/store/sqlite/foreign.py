@@ -132,7 +132,7 @@ def alter(
 
 @dataclass(slots=True, kw_only=True)
 class _Watch:
-    """What is allowed while somebody else's statement is compiled and run; ``reason`` is why it was stopped."""
+    """The limits while a foreign statement is compiled and run; ``reason`` says why it was stopped."""
 
     verb: str
     quick: Set[str]

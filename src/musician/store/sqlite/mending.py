@@ -1,4 +1,4 @@
-"""What can stand broken in a database and go unnoticed, and putting it right.
+"""Finds damage in a database that would go unnoticed, and mends it.
 
 Theory. Guards keep everybody from writing what nobody can go on from; but whoever has the file can drop them, and older
 programs had fewer. What they let in stays: it is found here, object by object and row by row, and mended in one

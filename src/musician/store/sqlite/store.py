@@ -367,7 +367,7 @@ class SqliteTx:
 
 
 class _FaultsOf:
-    """What SQLite raises in this block, in the user's words. Never put around a caller's code.
+    """Translates SQLite's errors in this block into ours. Never put it around a caller's code.
 
     A class, because several are entered for every verb and a generator would take three times as long.
     """

@@ -34,7 +34,7 @@ GUARDS = "8c117f9d8a06835d"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What a database says of itself."""
+    """The version and guards that a database records of itself."""
 
     version: int
     guards: str
