@@ -78,7 +78,7 @@ def _own(context: "HookContext") -> "frozenset[str] | None":
 
 
 def _changes(lines: "TextIO", own: "frozenset[str] | None") -> "dict[str, Act]":
-    """Return the refs that the session may not create, move or delete, with the act. Git puts zeros in place of a missing commit."""
+    """Return the refs that the session may not create, move or delete, with the act; zeros stand for no commit."""
     from musician.protocol.policy.forbidden import Act
 
     found = {}

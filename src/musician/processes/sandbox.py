@@ -80,7 +80,7 @@ _around: ContextVar[Sandbox | None] = ContextVar("sandbox", default=None)
 
 @contextmanager
 def confining(sandbox: Sandbox | None) -> Iterator[None]:
-    """Confine all programs that start in this block, and in tasks that begin in it, by ``sandbox``; None for no sandbox."""
+    """Confine the programs that start in this block, and in tasks that begin in it, by ``sandbox`` (None: not)."""
     before = _around.set(sandbox)
     try:
         yield
