@@ -17,6 +17,7 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 _SHOWING = (
     *("git", "gh", "glab", "hub", "jj", "tea", "sqlite", "litecli", "musician", "claude"),
     *("publish", "push", "upload", "yank", "deploy"),
+    *("release", "kubectl", "helm", "terraform", "tofu", "pulumi"),
     *("rm", "unlink", "shred", "mv", "trash", "delete", "rsync", " -i", " - ", "-o/", "--ignore-env"),
     *("memory", "temp", "head", "refs", "cd", "pushd", ".."),
 )

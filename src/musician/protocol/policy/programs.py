@@ -110,7 +110,10 @@ def passed_on(run: Run) -> tuple[Run | None, tuple[str, ...]]:
     if program in _FEEDING:
         arguments = _fed_with(arguments, run.given)
     elif program == "find":
-        arguments = tuple(word.replace("{}", found_by(arguments)) for word in arguments)
+        found = found_by(arguments)
+        arguments = tuple(
+            word.replace("{}", path) for word in arguments for path in (found if "{}" in word else found[:1])
+        )
     texts: list[str] = []
     for at, word in enumerate(arguments):
         name = name_of(word.removeprefix("-S") if program == "env" else word)
@@ -216,7 +219,7 @@ def _deleted(run: Run, where: Surroundings) -> Iterator[Act]:
     elif run.program == "rsync" and any(word.startswith("--del") for word in run.arguments):
         gone = words[-1:]
     elif run.program == "find" and "-delete" in run.arguments:
-        gone = [found_by(run.arguments)]
+        gone = [*found_by(run.arguments)]
     for path in gone:
         path = "./*" if path in ("*", ".*") else path
         act = deleting(resolved(path, run.cwd), where)

@@ -56,6 +56,9 @@ _NARROWING = re.compile(
 )
 
 
+_EXPRESSION = re.compile(r"-(?![HLP]$|O\d$|D$)|[!(]")
+
+
 class TooMuch(ValueError):
     """Longer, deeper or wider than anybody would read."""
 
@@ -100,10 +103,22 @@ def name_of(field: str) -> str:
     return UNKNOWN if UNKNOWN in name else name.removesuffix(".exe")
 
 
-def found_by(arguments: Sequence[str]) -> str:
-    """Return what ``find`` finds: a whole folder, or something inside it."""
-    start = next((word for word in arguments if not word.startswith("-")), ".")
-    return join(start, UNKNOWN) if any(map(_NARROWING.match, arguments)) else start
+def found_by(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Return what ``find`` finds: all of its folders, or something within them."""
+    expression = next((at for at, word in enumerate(arguments) if _EXPRESSION.match(word)), len(arguments))
+    folders = [word for word in arguments[:expression] if not word.startswith("-")] or ["."]
+    padded = ("", *arguments, "", "")
+    is_narrow = any(
+        _NARROWING.match(word) and before not in ("!", "-not") and value != "*" and after != "-prune"
+        for before, word, value, after in zip(padded, padded[1:], padded[2:], padded[3:], strict=False)
+    )
+    return tuple(join(folder, UNKNOWN) if is_narrow else folder for folder in folders)
+
+
+def _tracked_by(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Return what ``git ls-files`` and ``rg --files`` list: all of the folders given, or something by a pattern."""
+    given = [word for word in arguments if not word.startswith("-")]
+    return tuple(UNKNOWN if _GLOB.search(word) else word for word in given) or (".",)
 
 
 @dataclass(slots=True)
@@ -356,9 +371,15 @@ class _Shell:
         elif program == "printf":
             self.printed = " ".join(arguments[len(arguments) > 1 :]).replace("\\n", "\n")
         elif program == "find":
-            self.printed = found_by(arguments)
+            self.printed = "\n".join(found_by(arguments))
+        elif program == "git" and arguments[:1] == ["ls-files"]:
+            self.printed = "\n".join(_tracked_by(arguments[1:]))
+        elif program == "git" and arguments[:1] == ["ls-tree"]:
+            self.printed = "\n".join(_tracked_by(plain[2:]))
+        elif program == "rg" and "--files" in arguments:
+            self.printed = "\n".join(_tracked_by(arguments))
         elif program == "ls":
-            self.printed = "\n".join(plain) or UNKNOWN
+            self.printed = "\n".join(plain) or "./*"
         elif program == "grep":
             self.printed = "\n".join(f"{line}/{UNKNOWN}" for line in run.given.splitlines())
         elif program == "mktemp":

@@ -8,8 +8,8 @@ from musician.protocol.policy.places import Surroundings
 from musician.protocol.policy.shell import UNKNOWN, Run
 
 PUBLISHERS = listed("""
-    buildah bun bunx cargo conda docker dotnet flit gem gradle hatch helm jj lerna mvn npm npx nuget pdm pnpm podman
-    poetry twine uv yarn
+    buildah bun bunx cargo conda docker dotnet flit gem gradle hatch helm jj kubectl lerna mvn npm npx nuget pdm pnpm
+    podman poetry terraform twine uv yarn
     """)
 _PUBLISHING = frozenset({"deprecate", "dist-tag", "publish", "unpublish", "push", "upload", "yank"})
 _DEPLOYING = frozenset(
@@ -17,6 +17,23 @@ _DEPLOYING = frozenset(
 )
 _OTHERS_WORDS = frozenset({"exec", "run", "search", "test", "x"})
 """After these come words that are not the program's own."""
+
+_ROLLING_OUT = """
+cargo: release
+goreleaser: release
+helm: install rollback uninstall upgrade
+kubectl: apply create delete edit patch replace scale set
+rollout: pause restart resume undo
+pulumi: destroy up
+terraform: apply destroy import
+tofu: apply destroy import
+"""
+"""Verbs that publish, or change what runs for others."""
+_RELEASERS = frozenset({"release-it", "semantic-release"})
+"""Programs that publish without a verb."""
+_SCRIPTS = frozenset({"deploy", "publish", "release"})
+"""Scripts of a package that say by their names that they publish."""
+_SCRIPTED = frozenset({"bun", "npm", "pnpm", "yarn"})
 
 _LOOKING = listed("""
     browse checks clone completion diff download help issues list log logs search show status version view watch
@@ -54,12 +71,26 @@ config: add remove set
 def publishes(program: str, arguments: Sequence[str]) -> bool:
     """Whether a program publishes by its verb: whatever it is, a first word like these means the same."""
     words = _words(arguments)
+    if _releases(program, words) and not any(word.startswith("--dry-run") for word in arguments):
+        return True
     if program in (UNKNOWN, "git") or (words[:1] and words[0] in _OTHERS_WORDS):
         return False
     most = 2 if program in PUBLISHERS else 1
     is_sent = program in PUBLISHERS and "--push" in arguments
     is_sent |= program in ("gradle", "gradlew") and any(word.startswith("publish") for word in words)
     return is_sent or bool(_PUBLISHING & set(words[:most])) or (program in _DEPLOYING and "deploy" in words)
+
+
+def _releases(program: str, words: Sequence[str]) -> bool:
+    """Whether it does so by a word that says this of this program alone."""
+    if program in _SCRIPTED and words[:1] in (["run"], ["run-script"]):
+        return not _SCRIPTS.isdisjoint(words[1:2])
+    if program in ("npx", "bunx") or (program in _SCRIPTED and words[:1] in (["exec"], ["dlx"], ["x"])):
+        return not _RELEASERS.isdisjoint(word.partition("@")[0] for word in words[:2])
+    if program == "yarn" and words[:1] in (["release"], ["deploy"]):
+        return True
+    pairs = ([program, *words[:1]], [program, *words[1:2]], words[:2], words[1:3])
+    return program in _RELEASERS or any(_is_listed(pair, _ROLLING_OUT) for pair in pairs)
 
 
 def forge(arguments: Sequence[str]) -> bool:
