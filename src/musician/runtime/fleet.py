@@ -8,12 +8,13 @@ conductor, looks by itself now and then, and ends when every task of every plan 
 import math
 from collections.abc import Awaitable, Callable, Iterator
 from enum import StrEnum
-from functools import partial
+from functools import lru_cache, partial
 
 import anyio
 import anyio.to_thread
 
 from musician import service
+from musician.plans.model import Plan
 from musician.plans.plan import parse_plan
 from musician.processes.machine import Machine
 from musician.protocol.conductor.acts import Launch
@@ -36,6 +37,9 @@ from musician.trees.root import Root
 
 LOOK_EVERY_S = 5.0
 """At the latest: who has died, for one, stands in no row."""
+
+_MOST_PLANS = 16
+"""Kept at a time, so that a look need not read them again."""
 
 INTERRUPTED = "interrupted"
 """How the reason of a session begins that a signal ended."""
@@ -113,11 +117,7 @@ def claimable(root: Root, store: Store, settings: Settings, world: World) -> tup
 
 
 def _of_plan(root: Root, store: Store, row: PlanRow, settings: Settings, world: World) -> Iterator[str]:
-    def read_file(path: str) -> str | None:
-        place = root.path / path
-        return place.read_text(encoding="utf-8-sig") if place.is_file() else None
-
-    plan = parse_plan(row.text, path=row.path, read_file=read_file)
+    plan = _locked_plan(root, row.path, row.text, row.sha256)
     views = service.everything(store, row.plan_id)
     gatherer = Gatherer(
         root=root,
@@ -131,6 +131,17 @@ def _of_plan(root: Root, store: Store, row: PlanRow, settings: Settings, world: 
     for act in decide(gatherer.gather(standings_of(views, programs_of(plan)))):
         if isinstance(act, Launch):
             yield act.task_id
+
+
+@lru_cache(maxsize=_MOST_PLANS)
+def _locked_plan(root: Root, path: str, text: str, sha256: str) -> Plan:  # noqa: ARG001  # what is the same
+    """As it was first read since it was locked; the conductor, too, goes on with what it has read."""
+
+    def read_file(path: str) -> str | None:
+        place = root.path / path
+        return place.read_text(encoding="utf-8-sig") if place.is_file() else None
+
+    return parse_plan(text, path=path, read_file=read_file)
 
 
 async def _play_first(

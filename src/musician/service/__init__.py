@@ -97,7 +97,7 @@ else:
             "takeover": "fence hand_over reopen take_over withdraw",
             "verdicts": "grant_retries judge request_exit",
             "views": (
-                "TaskView all_plans clock_s conductor_row count_plans current_plans everything has_tasks "
+                "PlanViews TaskView all_plans clock_s conductor_row count_plans current_plans everything has_tasks "
                 "history_of messages_of names_like now open_tasks siblings task_row task_view tasks_of"
             ),
             "work": (

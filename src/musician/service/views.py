@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Iterable
+from functools import partial
 
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
 from musician.protocol.transitions import is_failure, open_verdicts
-from musician.protocol.values import dataclass
+from musician.protocol.values import dataclass, replace
 from musician.service.pausing import pause_in
 from musician.service.rowwork import load_task
 from musician.store.port import Store, Tx
@@ -167,9 +168,7 @@ def everything(store: Store, plan_id: str) -> tuple[TaskView, ...]:
 def view_in(tx: Tx, row: TaskRow) -> TaskView:
     """The view of a row within a transaction of the caller's."""
     of = {"task_id": row.task_id}
-    moment = tx.only(History.moment, **of)
-    client = tx.one(Clients.client, session_id=row.session_id)
-    return TaskView(
+    view = TaskView(
         row=row,
         history=tuple(tx.all(History.history_of_task, **of)),
         sessions=tuple(tx.all(Sessions.sessions_of_task, **of)),
@@ -182,13 +181,44 @@ def view_in(tx: Tx, row: TaskRow) -> TaskView:
         reports={each.id: each for each in tx.all(History.reports, **of)},
         unread=tx.only(Messages.count_unread, **of),
         question=tx.one(Messages.open_question, **of),
-        client=client,
+        client=tx.one(Clients.client, session_id=row.session_id),
+        pause=pause_in(tx, row.task_id),
+    )
+    return _at_this_moment(tx, row, view)
+
+
+def _at_this_moment(tx: Tx, row: TaskRow, view: TaskView) -> TaskView:
+    """The view with all that time alone changes, the ages in its row among it."""
+    moment = tx.only(History.moment, task_id=row.task_id)
+    return replace(
+        view,
+        row=row,
         at=moment.now,
         seq=moment.seq,
         quiet_s=moment.quiet_s,
-        pause=pause_in(tx, row.task_id),
         limited_until=moment.limited_until or "",
     )
+
+
+class PlanViews:
+    """As :func:`everything`, for one who looks again and again: what nobody has changed is not read again."""
+
+    def __init__(self, store: Store, plan_id: str | None) -> None:
+        self._store, self._plan_id = store, plan_id
+        self._version: object = None
+        self._views: tuple[TaskView, ...] = ()
+
+    def now(self) -> tuple[TaskView, ...]:
+        """By one thread at a time."""
+        with self._store.read() as tx:
+            rows = tx.all(Tasks.tasks_of_plan, plan_id=self._plan_id)
+            version = tx.version()
+            if version == self._version:
+                self._views = tuple(map(partial(_at_this_moment, tx), rows, self._views))
+            else:
+                self._views = tuple(view_in(tx, row) for row in rows)
+            self._version = version
+        return self._views
 
 
 def history_of(store: Store, task_id: str) -> tuple[HistoryRow, ...]:

@@ -62,6 +62,10 @@ class Tx(Protocol):
         """Execute one INSERT; the new row's id."""
         ...
 
+    def version(self) -> object:
+        """Of what this transaction sees. Equal to another's of this store: nothing was committed in between."""
+        ...
+
     def ring(self, task_id: str) -> None:
         """Wake the task's waiters once the transaction is committed."""
         ...

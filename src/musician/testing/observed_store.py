@@ -78,6 +78,9 @@ class _ObservedTx:
         self._watcher(command.name)
         return self._tx.insert(command, **parameters)
 
+    def version(self) -> object:
+        return self._tx.version()
+
     def ring(self, task_id: str) -> None:
         self._tx.ring(task_id)
 

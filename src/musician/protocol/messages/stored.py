@@ -5,6 +5,7 @@ this is the only place where such texts are parsed.
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 
 from musician.protocol import plain_json
@@ -35,12 +36,16 @@ _KINDS: Mapping[str, type[Said]] = MappingProxyType(
     }
 )
 
+_MOST_KEPT = 256
+"""Of what was read; who conducts looks at the same messages again and again."""
+
 
 def fields_of(message: Said) -> str:
     """Return the JSON that is stored beside the message's text."""
     return plain_json.to_json(message)
 
 
+@lru_cache(maxsize=_MOST_KEPT)
 def read_message(message_type: str | None, text: str, fields: str | None) -> Said | None:
     """Read a message by its fields, or else by its text; None if neither can be read.
 

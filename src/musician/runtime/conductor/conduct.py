@@ -139,6 +139,7 @@ class _Run:
         self._trees = world.plan_trees(root, plan, row.base_commit)
         self._agent, self._on_look, self._conducting = agent, on_look, conducting
         self._ticks = Ticks(settings=settings, own_clock_s=world.machine.clock_s)
+        self._views = service.PlanViews(store, plan.plan_id)
         self._programs = programs_of(plan)
         self._memory = Memory(ticks=self._ticks)
         self._gatherer = Gatherer(
@@ -249,7 +250,7 @@ class _Run:
         )
 
     async def _look(self) -> Orchestra:
-        views = await run_sync(service.everything, self._store, self._plan.plan_id)
+        views = await run_sync(self._views.now)
         standings = standings_of(views, self._programs)
         self._on_look(standings)
         self._ticks.looked(await run_sync(service.clock_s, self._store))

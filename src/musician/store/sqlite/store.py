@@ -322,6 +322,10 @@ class SqliteTx:
             self._execute(command.name, parameters)
             return self._connection.last_insert_rowid()
 
+    def version(self) -> object:
+        with self._faults:  # SQLite counts the commits of all others, and apart from these our own changes
+            return self._connection.pragma("data_version"), self._connection.total_changes()
+
     def ring(self, task_id: str) -> None:
         self.rung.add(task_id)
 
