@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks import gate, hooks, launch, mcp, scale, service, startup, task, verification, wakeup
+from benchmarks import fleet, gate, hooks, launch, mcp, scale, service, startup, task, verification, wakeup
 from benchmarks.figures import Figure, as_document, as_table
 
 __all__ = ["BENCHMARKS", "main"]
@@ -27,6 +27,7 @@ BENCHMARKS: dict[str, tuple[Measure, Measure]] = {
     "hooks": (partial(hooks.measure, hooks.Size()), partial(hooks.measure, hooks.TINY)),
     "startup": (partial(startup.measure, startup.Size()), partial(startup.measure, startup.TINY)),
     "launch": (partial(launch.measure, launch.Size()), partial(launch.measure, launch.TINY)),
+    "fleet": (partial(fleet.measure, fleet.Size()), partial(fleet.measure, fleet.TINY)),
     "mcp": (partial(mcp.measure, mcp.Size()), partial(mcp.measure, mcp.TINY)),
 }
 """In full, and tiny."""

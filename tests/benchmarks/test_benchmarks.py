@@ -21,6 +21,7 @@ EXPECTED = {
     "hooks": {"P4"},
     "startup": {"start"},
     "launch": set(),
+    "fleet": set(),
     "mcp": set(),
 }
 """The goals each benchmark says something about."""

@@ -106,7 +106,8 @@ class ScriptedAcp:
             reason = next(line for line in text.splitlines() if line.startswith(_REASON))
             self.answer(reason.removeprefix(_REASON))
         else:
-            self.acts.told.put({"play": text.partition(":")[0]})
+            heads = (line.partition(": ")[0] for line in text.splitlines())  # a briefing may go before it
+            self.acts.told.put({"play": next((item for item in heads if item in self.acts.script), "")})
         while True:
             match await self.acts.said.get():
                 case {"said": str(said)}:

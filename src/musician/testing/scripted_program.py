@@ -68,7 +68,7 @@ class ScriptedProgram:
             memory.write(f"{item}\n")
         playings = self.script.get(item, [[]])
         before = self.folder / f"{item}.playings"
-        number = int(before.read_text()) if before.exists() else 0
+        number = int(before.read_text() or 0) if before.exists() else 0
         before.write_text(str(number + 1))
         self.steers.clear()
         self.is_deaf = False
