@@ -138,6 +138,9 @@ def test_a_plan_is_played_by_the_real_client_to_its_end(tmp_path: Path) -> None:
     store = open_store(project / ".musician" / "comms.db")
     view = service.task_view(store, "task-01")
     store.close()
+    assert {(row.item, row.claim_epoch) for row in view.usage} >= {("step 1", 1)}
+    assert all(row.model and row.input_tokens and row.cost_usd for row in view.usage)
+    assert re.search(r"Used by this plan so far: \S+ tokens in, \S+ out, \$[\d.]+ \(claude", told)
     assert view.row.state is State.COMPLETE
     assert "Your program was ended in the middle" in model.told
     assert "% of its context used: died" in model.told

@@ -35,6 +35,7 @@ from musician.protocol.musician.inputs import (
     QuestionTold,
 )
 from musician.protocol.rules.deviations import Severity
+from musician.protocol.spending import Usage
 from musician.testing import ClientHome, ScriptedModel
 from musician.testing import scripted_agent as scripted
 from musician.testing.acp_homes import agent_home, find_agents, path_of
@@ -159,6 +160,8 @@ class Theatre:
 
 
 REAL = ("codex", "opencode")
+TELLS_NO_USAGE = ("shell", "scripted")
+HAS_A_PRICE = ("claude", "opencode")
 
 
 @pytest.fixture(params=["shell", "scripted", "acp", "claude", *REAL])
@@ -399,6 +402,26 @@ def test_its_tools_are_told(theatre: Theatre) -> None:
     assert [each.failed for each in answered] == [False]
     theatre.needs("say what a tool answered")
     assert "Linux" in answered[0].text or "Darwin" in answered[0].text
+
+
+def test_each_piece_tells_what_was_used_since_the_one_before(theatre: Theatre) -> None:
+    """Each in tokens of its own; a price is the agent's own, and nothing is told of a shell."""
+
+    async def story() -> list[PieceEnded]:
+        async with theatre.session() as session:
+            return [await theatre.play(session, item) for item in ("environment", "environment")]
+
+    assert [each.ending for each in anyio.run(story)] == [PieceEnding.DONE] * 2
+    used = [event for event in theatre.events if isinstance(event, Usage)]
+    if theatre.name in TELLS_NO_USAGE:
+        assert not used
+        return
+    first, second = used
+    assert first.is_estimated == second.is_estimated == (theatre.name == "acp")
+    assert 0 < second.input_tokens < 2 * first.input_tokens, "not the total so far"
+    assert {each.cost_usd is not None for each in used} == {theatre.name in HAS_A_PRICE}
+    if theatre.name in HAS_A_PRICE:
+        assert second.cost_usd == pytest.approx(first.cost_usd)
 
 
 def test_what_its_provider_does_is_an_outcome(theatre: Theatre) -> None:

@@ -10,6 +10,8 @@ import apsw
 import pytest
 
 from musician import service
+from musician.protocol.claim import Claim
+from musician.protocol.spending import Usage
 from musician.store.opening import open_store
 from musician.store.queries.plans import Plans
 from musician.testing.waiting import HANG_S
@@ -33,6 +35,23 @@ def test_status_shows_every_task_and_where_the_database_is(claimed: Path, call: 
     assert lines[2].split()[:3] == ["TASK", "STATE", "PHASE"]
     assert lines[3].split()[:5] == ["task-01", "working", "1", "musician-task-01", "ok"]
     assert lines[4].split()[:5] == ["task-02", "watching", "1", "-", "-"]
+
+
+def test_what_was_used_is_shown_per_task_session_phase_and_plan(claimed: Path, call: Call) -> None:
+    with closing(open_store(claimed / ".musician" / "comms.db")) as store:
+        claim = Claim(task_id="task-01", session_id="s1", epoch=1)
+        used = Usage(model="opus", input_tokens=1000, output_tokens=100, cost_usd=0.5)
+        service.record_usage(store, claim, "step 1", used)
+        service.record_usage(store, claim, "step 2", Usage(input_tokens=500, is_estimated=True))
+    assert "used: about 1.5k tokens in, 100 out, at least $0.50 (opus)" in call("status").out
+    assert "about 1.5k tokens in" in call("status", "task-01").out
+    whole, task = call("status", "--json").json, call("status", "task-01", "--json").json
+    first, second = whole["tasks"]
+    assert first["spending"] == task["spending"] == whole["spending"] == whole["phases"][0]["spending"]
+    assert first["spending"] == task["sessions"][0]["spending"]
+    assert (first["spending"]["cost_usd"], first["spending"]["models"]["opus"]["tokens_in"]) == (0.5, 1000)
+    assert second["spending"] is None
+    assert "step 1: 1k tokens in, 100 out, $0.50 (opus)" in call("timeline").out
 
 
 def test_status_leaves_out_finished_plans_but_the_one_in_which_something_happened_last(
@@ -76,6 +95,7 @@ def test_the_keys_of_status_are_stable(claimed: Path, call: Call) -> None:
     assert set(found) == {
         *("database", "conductor", "plans", "plans_left_out", "phases", "tasks", "anomalies", "limits"),
         "needs_human",
+        "spending",
     }
     row = {
         *("task_id", "state", "session_id", "worked_by", "started_at", "last_heartbeat", "heartbeat_age_s"),
@@ -92,6 +112,7 @@ def test_the_keys_of_status_are_stable(claimed: Path, call: Call) -> None:
         "self_corrections",
         "sessions",
         "anomalies",
+        "spending",
     } <= set(one)
 
 

@@ -128,6 +128,7 @@ def test_json_is_one_document_and_nothing_else(with_plan: Call, program: Call) -
         "tasks",
         "phases",
         "needs_human",
+        "spending",
         "pruned",
         "unmerged",
         "branch",

@@ -21,6 +21,7 @@ from musician.protocol.names import CONDUCTOR
 from musician.protocol.policy.forbidden import Act, Refusal
 from musician.protocol.proposals import Draft, ProposalType
 from musician.protocol.settings import Settings
+from musician.protocol.spending import Usage
 from musician.protocol.states import State
 from musician.protocol.transitions import TABLE
 from musician.service import Beginning, Met, Stop, Subagent
@@ -145,6 +146,7 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
     "judge": lambda s: service.judge(s, SUBMITTED, State.REVIEW_APPROVED, "well done"),
     "keep_baseline": lambda s: service.keep_baseline(s, "c0", setup="", command="make", result="{}"),
     "keep_conversation": lambda s: service.keep_conversation(s, claim(WORKING), "token"),
+    "record_usage": lambda s: service.record_usage(s, claim(WORKING), "step 1", Usage(model="m", input_tokens=1)),
     "keep_opinion": lambda s: service.keep_opinion(s, SUBMITTED, latest_submission(s, SUBMITTED), OPINION),
     "keep_settings": lambda s: service.keep_settings(s, Settings()),
     "leave_handoff": lambda s: service.leave_handoff(s, claim(WORKING), path="h", handoff="so far"),

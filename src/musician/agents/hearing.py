@@ -20,6 +20,7 @@ from musician.agents.tags import Line, LineReader
 from musician.processes.output import one_line, printable
 from musician.processes.transcript import Kind, Transcript
 from musician.protocol.musician.inputs import ContextTold, QuestionTold
+from musician.protocol.spending import Usage
 
 MAX_TAIL_LINES = 20
 _MAX_TAIL_LINE_CHARS = 400
@@ -103,6 +104,7 @@ _KINDS: dict[type[object], Kind] = {
     ToolAnswered: Kind.TOOL_RESULT,
     Complained: Kind.REMARK,
     ContextTold: Kind.USAGE,
+    Usage: Kind.USAGE,
 }
 _ONLY_READ = ToolUsed | ToolAnswered | Complained
 

@@ -31,6 +31,7 @@ from musician.protocol.musician.inputs import (
     QuestionTold,
     SelfCorrectionTold,
 )
+from musician.protocol.spending import Usage
 from musician.protocol.values import dataclass
 
 
@@ -133,8 +134,18 @@ class GaveUp:
 
 
 AgentEvent = (
-    Told | Said | ToolUsed | ToolAnswered | Complained | ProposalMade | VerdictGiven | DeviationRuled | GaveUp
+    Told
+    | Said
+    | ToolUsed
+    | ToolAnswered
+    | Usage
+    | Complained
+    | ProposalMade
+    | VerdictGiven
+    | DeviationRuled
+    | GaveUp
 )
+"""Each :class:`Usage` is of what was used since the one before."""
 
 Tell = Callable[[AgentEvent], Awaitable[None]]
 

@@ -6,12 +6,13 @@ from musician.cli.render import fields
 from musician.cli.run_time import duration
 from musician.protocol.values import dataclass
 from musician.reporting.asks import answers_to, asked
+from musician.reporting.spending import say_usage, spending_document
 from musician.reporting.standing import Standing
 from musician.reporting.wording import say_complete, say_smoothness
 from musician.runtime.conductor.conduct import Ending, Outcome
 from musician.runtime.conductor.whole import Whole
 from musician.service import PhaseSmoothness
-from musician.store.rows import HumanRow
+from musician.store.rows import HumanRow, UsageRow
 from musician.trees.base import FastForward, Move
 from musician.trees.partial import PARTIALS_KEPT
 from musician.verification.findings import counted, named
@@ -44,8 +45,11 @@ class End:
             "plan": self.plan_id,
             "ending": self.outcome.ending,
             "tasks": [_task(each) for each in self.standings],
-            "phases": [fields(phase) for phase in self.phases],
+            "phases": [
+                fields(phase, spending=spending_document(self._used_in(phase))) for phase in self.phases
+            ],
             "needs_human": [_ask(ask, self.plan_id) for ask in self.asks],
+            "spending": spending_document(self._used),
             "pruned": list(self.outcome.pruned),
             "unmerged": list(self.outcome.unmerged),
             "branch": {
@@ -61,7 +65,9 @@ class End:
     @property
     def summary(self) -> str:
         """The text for people."""
-        return "\n".join(self._lines())
+        first, *rest = self._lines()
+        used = [f"Used by this plan so far: {say_usage(self._used)}."] if self._used else []
+        return "\n".join((first, *used, *rest))
 
     def _lines(self) -> Iterator[str]:
         match self.outcome.ending:
@@ -89,6 +95,13 @@ class End:
                 yield f"{self.plan_id} was interrupted: {self._tally()}. State saved; nothing is lost."
                 yield from self._asked()
                 yield f"Run the same command again to go on: {self.again}"
+
+    @property
+    def _used(self) -> tuple[UsageRow, ...]:
+        return tuple(row for each in self.standings for row in each.view.usage)
+
+    def _used_in(self, phase: PhaseSmoothness) -> list[UsageRow]:
+        return [row for each in self.standings if each.phase == phase.number for row in each.view.usage]
 
     def _tally(self) -> str:
         sessions = sum(len(each.view.sessions) for each in self.standings)
@@ -160,6 +173,7 @@ def _task(each: Standing) -> dict[str, object]:
         "of": each.total,
         "context_pct": each.context_pct,
         "report_path": each.view.row.report_path,
+        "spending": spending_document(each.view.usage),
         "anomalies": [fields(found) for found in each.anomalies],
     }
 

@@ -14,8 +14,10 @@ from musician.processes.output import one_line
 from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.states import ACTIVE, State
 from musician.reporting.asks import asked
+from musician.reporting.spending import say_usage, spending_document
 from musician.reporting.standing import Standing
-from musician.store.rows import TaskRow
+from musician.service import PhaseSmoothness, TaskView
+from musician.store.rows import SessionRow, TaskRow, UsageRow
 
 if TYPE_CHECKING:
     from musician.protocol.conductor.anomalies import Anomaly
@@ -64,6 +66,7 @@ def _print_all(app: App, *, everything: bool) -> None:
     conductor = service.conductor_row(app.store)
     asks = service.open_asks(app.store)
     phases = [each for plan in plans for each in service.smoothness_by_phase(app.store, plan.plan_id)]
+    used = [each for plan in plans for each in service.usage_of_plan(app.store, plan.plan_id)]
     active = (row.task_id for row in tasks if row.state in ACTIVE)
     standings = {task_id: Standing(service.task_view(app.store, task_id)) for task_id in active}
     lives = {row.task_id: _life(app, row, standings.get(row.task_id)) for row in tasks}
@@ -78,9 +81,19 @@ def _print_all(app: App, *, everything: bool) -> None:
             "plans": [
                 {name: value for name, value in fields(plan).items() if name != "text"} for plan in plans
             ],
-            "phases": [fields(phase) for phase in phases],
+            "phases": [
+                fields(phase, spending=spending_document(_used_by(used, tasks, phase))) for phase in phases
+            ],
             "plans_left_out": left_out,
-            "tasks": [fields(row, heartbeat=lives[row.task_id]) for row in tasks],
+            "tasks": [
+                fields(
+                    row,
+                    heartbeat=lives[row.task_id],
+                    spending=spending_document(each for each in used if each.task_id == row.task_id),
+                )
+                for row in tasks
+            ],
+            "spending": spending_document(used),
             "anomalies": [fields(found, task_id=task_id) for task_id, found in anomalies],
             "limits": [{"task_id": task_id, "until": until} for task_id, until in limits],
             "needs_human": [fields(ask) for ask in asks],
@@ -98,6 +111,8 @@ def _print_all(app: App, *, everything: bool) -> None:
     table(("TASK", "STATE", "PHASE", "WORKED BY", "HEARTBEAT", "TITLE"), rows)
     if left_out:
         lines(f"finished plans left out: {left_out} (--all shows them too)")
+    if used:
+        lines(f"used: {say_usage(used)}")
     for task_id, found in anomalies:
         lines(f"{task_id}: {_anomaly(found)}")
     for task_id, until in limits:
@@ -151,6 +166,7 @@ def _print_one(app: App, task_id: str) -> None:
         "approved": ", ".join(sorted(progress.approved)),
         "deviations": len(progress.deviations),
         "unread": view.unread,
+        **({"used": say_usage(view.usage)} if view.usage else {}),
     }
     lines(pairs(facts))
     for found in standing.anomalies:
@@ -183,11 +199,23 @@ def _document(app: App, standing: Standing) -> dict[str, object]:
         "approved": sorted(progress.approved),
         "deviations": [fields(deviation) for deviation in progress.deviations],
         "self_corrections": list(progress.self_corrections),
-        "sessions": [fields(session) for session in view.sessions],
+        "sessions": [
+            fields(session, spending=spending_document(_used_in(view, session))) for session in view.sessions
+        ],
         "anomalies": [fields(found) for found in standing.anomalies],
+        "spending": spending_document(view.usage),
         "limited_until": view.limited_until or None,
         "needs_human": [fields(ask) for ask in standing.asks],
     }
+
+
+def _used_by(used: list[UsageRow], tasks: list[TaskRow], phase: PhaseSmoothness) -> list[UsageRow]:
+    of = {row.task_id for row in tasks if (row.plan_id, row.phase) == (phase.plan_id, phase.number)}
+    return [each for each in used if each.task_id in of]
+
+
+def _used_in(view: TaskView, session: SessionRow) -> list[UsageRow]:
+    return [each for each in view.usage if each.claim_epoch == session.claim_epoch]
 
 
 def _state(row: TaskRow) -> str:

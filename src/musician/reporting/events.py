@@ -22,7 +22,7 @@ from musician.reporting.standing import Standing
 from musician.reporting.wording import say_anomaly, say_change, say_noted
 from musician.service import PlanChange, Source
 from musician.store.port import Store
-from musician.store.rows import HistoryRow, HumanRow, JournalRow, MessageRow
+from musician.store.rows import HistoryRow, HumanRow, JournalRow, MessageRow, UsageRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ class Reporter:
             case HumanRow() as ask:
                 yield from [self._asked(ask)] if change.source is Source.ASKED else self._settled(ask)
                 return
-            case MessageRow():  # reported with the state change it was written with
+            case MessageRow() | UsageRow():  # a message is reported with the state change it was written with
                 return
             case _:
                 assert_never(change.row)

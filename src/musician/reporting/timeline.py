@@ -5,10 +5,11 @@ from typing import assert_never
 from musician.protocol.journal import status_line
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.values import dataclass
+from musician.reporting.spending import say_usage
 from musician.service.following import PlanChange, Source, newest_changes
 from musician.service.work import as_entry
 from musician.store.port import Store
-from musician.store.rows import HistoryRow, HumanRow, JournalRow, MessageRow
+from musician.store.rows import HistoryRow, HumanRow, JournalRow, MessageRow, UsageRow
 
 MOST_HAPPENINGS = 1000
 """How many of the newest are listed by default."""
@@ -54,6 +55,8 @@ def _happening(change: PlanChange) -> Happening:
             text = "" if row.message_id is None else f"message {row.message_id}"
         case JournalRow() as row:
             at, who, what, text = row.at, row.session_id, row.kind, status_line(as_entry(row))
+        case UsageRow() as row:
+            at, who, what, text = row.at, row.session_id, "used", f"{row.item}: {say_usage((row,))}"
         case HumanRow() as row if change.source is Source.ASKED:
             at, who, what, text = row.at, CONDUCTOR, "needs a person", f"{row.kind}: {row.text}"
         case HumanRow() as row:

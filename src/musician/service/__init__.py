@@ -21,7 +21,7 @@ waiters are rung after the commit. Where do we …
 - keep what a reviewing agent said? ``opinions``
 - have a phase stand still, and go on? ``pausing``; wait for a provider's limit, keep a conversation? ``conversations``
 - tell the database's guards what they must know of the settings? ``settling``
-- see how smoothly it goes? ``smoothness``
+- see how smoothly it goes? ``smoothness``; write down what it used? ``spending``
 - look? ``views``; a watcher's look: ``observation``
 - run a session's own SQL? ``rawwork``
 
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from musician.service.rebinding import *
     from musician.service.settling import *
     from musician.service.smoothness import *
+    from musician.service.spending import *
     from musician.service.subagents import *
     from musician.service.submissions import *
     from musician.service.takeover import *
@@ -92,6 +93,7 @@ else:
             "rebinding": "rebind",
             "settling": "guarded keep_settings kept_settings",
             "smoothness": "PhaseSmoothness smoothness_by_phase",
+            "spending": "record_usage usage_of_plan",
             "subagents": "Subagent begin_subagent end_subagent end_subagents_but running_subagents",
             "submissions": "announce ask report resume submit",
             "takeover": "fence hand_over reopen take_over withdraw",

@@ -19,13 +19,20 @@ MOST_CHANGES = 1000
 
 _END = 2**63 - 1
 
-_CHANGED = (Changes.changed_messages, Changes.changed_states, Changes.changed_journals, Changes.changed_asks)
+_CHANGED = (
+    Changes.changed_messages,
+    Changes.changed_states,
+    Changes.changed_journals,
+    Changes.changed_usage,
+    Changes.changed_asks,
+)
 
 
 class Source(StrEnum):
     MESSAGE = "message"
     STATE = "state"
     JOURNAL = "journal"
+    USAGE = "usage"
     ASKED = "asked"
     SETTLED = "settled"
 

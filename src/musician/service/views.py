@@ -31,6 +31,7 @@ from musician.store.rows import (
     SessionRow,
     SubmissionRow,
     TaskRow,
+    UsageRow,
     VerificationRow,
 )
 
@@ -56,6 +57,8 @@ class TaskView:
     """Its newest one to the conductor, which no later word of the conductor's has answered."""
     opinions: tuple[OpinionRow, ...] = ()
     """What a reviewing agent said of its submissions."""
+    usage: tuple[UsageRow, ...] = ()
+    """What its agents have used, reviewers among them."""
     client: ClientRow | None = None
     """What runs the owner's session, where somebody opened that by hand."""
     at: str = ""
@@ -177,6 +180,7 @@ def view_in(tx: Tx, row: TaskRow) -> TaskView:
         submissions=tuple(tx.all(History.judged_submissions, **of)),
         verifications=tuple(tx.all(Work.verifications_of_task, **of)),
         opinions=tuple(tx.all(Work.opinions_of_task, **of)),
+        usage=tuple(tx.all(Sessions.usage_of_task, **of)),
         asks=tuple(tx.all(Plans.needs_human_of_task, **of)),
         reports={each.id: each for each in tx.all(History.reports, **of)},
         unread=tx.only(Messages.count_unread, **of),

@@ -34,6 +34,11 @@ class ContextGauge:
                 self._chars += sum(len(str(part)) for part in parts)
         return None
 
+    @property
+    def tokens(self) -> int:
+        """An estimate of what stands in the conversation."""
+        return self._chars // CHARS_A_TOKEN
+
     def estimated(self) -> ContextTold:
-        used_pct = 100 * self._chars / CHARS_A_TOKEN / ASSUMED_WINDOW_TOKENS
+        used_pct = 100 * self.tokens / ASSUMED_WINDOW_TOKENS
         return ContextTold(used_pct=min(100.0, used_pct))

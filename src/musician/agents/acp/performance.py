@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 from acp.exceptions import RequestError
 
+from musician.agents.acp.bill import Bill
 from musician.agents.acp.connection import Answer, Wire
 from musician.agents.acp.context import ContextGauge
 from musician.agents.acp.failures import of_refused_request
@@ -56,9 +57,10 @@ class Performance:
         session_id: str,
         may: Callable[[ToolCall], Awaitable[str]],
         gauge: ContextGauge,
+        bill: Bill,
     ) -> None:
         self._piece, self._tell, self._wire, self._id = piece, tell, wire, session_id
-        self._may, self._gauge = may, gauge
+        self._may, self._gauge, self._bill = may, gauge, bill
         self._hearing = Hearing(unmeasured(tell))
         self._turn = Turn()
         self._calls: dict[str, dict[str, Any]] = {}
@@ -151,6 +153,7 @@ class Performance:
                 if told is not None:
                     await self._tell(told)
             case dict() as result:
+                self._bill.answered(result)
                 self._turn.answered(result)
 
     async def _hear(self, update: Mapping[str, Any]) -> None:
@@ -205,6 +208,7 @@ class Performance:
     # -- how it ended ---------------------------------------------------------------------------------------------
 
     async def _judged(self) -> PieceEnded:
+        await self._tell(self._bill.since(self._gauge.tokens))
         if not self._gauge.is_measured:
             told = self._gauge.estimated()
             await self._tell(Complained(text=f"context is estimated: {told.used_pct:.0f} %"))

@@ -13,6 +13,7 @@ import anyio.to_thread
 from acp.exceptions import RequestError
 
 from musician.agents.acp import permission
+from musician.agents.acp.bill import Bill
 from musician.agents.acp.connection import Document, Wire
 from musician.agents.acp.context import ContextGauge
 from musician.agents.acp.performance import Asked, Performance
@@ -36,7 +37,7 @@ class AcpSession:
         self.wire: Wire
         self.identity: ProcessIdentity
         self._profile, self._stage, self._last_words = profile, stage, last_words
-        self._gauge = ContextGauge()
+        self._gauge, self._bill = ContextGauge(), Bill()
         self._playing: Performance | None = None
 
     async def heard(self, method: str, params: Document) -> Any:
@@ -44,6 +45,7 @@ class AcpSession:
         match method, params:
             case "session/update", {"sessionId": self.token, "update": dict() as update}:
                 told = self._gauge.measured(update)
+                self._bill.updated(update, plays=self._playing is not None)
                 if self._playing is not None:
                     self._playing.arrived((update, told))
             case "session/update", _:
@@ -65,7 +67,13 @@ class AcpSession:
     async def play(self, piece: Piece, tell: Tell) -> PieceEnded:
         known = await anyio.to_thread.run_sync(members_of, self.identity)
         playing = self._playing = Performance(
-            piece, tell, wire=self.wire, session_id=self.token, may=self._stage.may, gauge=self._gauge
+            piece,
+            tell,
+            wire=self.wire,
+            session_id=self.token,
+            may=self._stage.may,
+            gauge=self._gauge,
+            bill=self._bill,
         )
         ended = None
         try:

@@ -27,6 +27,7 @@ from claude_agent_sdk import (
     UserMessage,
 )
 
+from musician.agents.claude.bill import Bill
 from musician.agents.claude.endings import Provider, ending_of
 from musician.agents.hearing import Hearing
 from musician.agents.hosted import end_what_came, out_of_time, unmeasured
@@ -54,6 +55,7 @@ class ClaudeSession:
         self.token = token
         self._stage, self._identity, self.last_words = stage, identity, last_words
         self._window_tokens = 0
+        self.bill = Bill()
         self._playing: _Performance | None = None
 
     async def play(self, piece: Piece, tell: Tell) -> PieceEnded:
@@ -164,6 +166,8 @@ class _Performance:
         if self._result is None or not self.is_over:
             detail = await self._session.last_words()
             return PieceEnded(item=self._piece.item, ending=PieceEnding.LOST, detail=detail)
+        for usage in self._session.bill.since(self._result):
+            await self._tell(usage)
         await self._measure(await self._session.measured())
         return ending_of(
             self._piece,

@@ -17,17 +17,19 @@ from musician.protocol.conductor.orchestra import is_merge_trouble
 from musician.protocol.errors import ConductorError, MusicianError, SessionError, StaleVerdict
 from musician.protocol.rules.review import Evidence, Verification
 from musician.protocol.settings import Settings
+from musician.protocol.spending import Usage
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.runtime.conductor.facts import Memory, submitted_commit
 from musician.runtime.conductor.merging import Merger
-from musician.runtime.conductor.reviewing import ask_reviewer
+from musician.runtime.conductor.reviewing import REVIEWER, ask_reviewer
 from musician.runtime.owners import last_epoch, lives
 from musician.runtime.plantrees import PlanTrees
 from musician.runtime.resuming.resumption import checkpoint_number
 from musician.runtime.takeover import take_over
 from musician.runtime.verifying import verify_by_hand, verify_unseen
 from musician.runtime.world import Musician, World
+from musician.service import TaskView
 from musician.store.port import Store
 from musician.trees.branches import branch_of
 from musician.trees.root import Root
@@ -191,6 +193,11 @@ class Performer:
             text = f"complete, but its merge is {trial.outcome}: {trial.detail}"
             await run_sync(partial(self._ask, act.task_id, "merge", 0, text))
 
+    async def _record_usage(self, view: TaskView, message_id: int, usage: Usage) -> None:
+        reviewer = Claim(task_id=view.row.task_id, session_id=REVIEWER, epoch=last_epoch(view))
+        item = f"review of message {message_id}"
+        await run_sync(partial(service.record_usage, self.store, reviewer, item, usage))
+
     async def _ask_reviewer(self, act: acts.AskReviewer) -> None:
         task = self.plan.task(act.task_id)
         view = await run_sync(partial(service.task_view, self.store, act.task_id))
@@ -201,6 +208,7 @@ class Performer:
             act.message_id,
             trees=self.trees,
             agent=self.agent or task.agent,
+            bill=partial(self._record_usage, view, act.message_id),
             world=self.world,
             settings=self.settings,
         )

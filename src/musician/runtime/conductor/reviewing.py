@@ -7,6 +7,7 @@ play, so that a model can take the shell agent's place.
 
 import json
 import os
+from collections.abc import Awaitable, Callable
 from dataclasses import field
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,7 @@ from musician.protocol.errors import MusicianError
 from musician.protocol.musician.inputs import PieceEnding
 from musician.protocol.rules.review import needs_a_judge
 from musician.protocol.settings import Settings
+from musician.protocol.spending import Usage
 from musician.protocol.values import dataclass
 from musician.runtime.permission import refusal_in
 from musician.runtime.plantrees import PlanTrees
@@ -36,11 +38,17 @@ from musician.service.work import open_rows
 from musician.store.rows import VerificationRow
 from musician.trees.root import Root
 
+REVIEWER = "reviewer"
+"""Whose session it is, where one is named."""
+Bill = Callable[[Usage], Awaitable[None]]
+"""What a reviewer has used is written down."""
+
 _MOST_TROUBLE_CHARS = 500
 
 
 @dataclass(slots=True)
 class _Heard:
+    bill: Bill
     verdicts: list[tuple[Judgement, str]] = field(default_factory=list)
     ruled: set[int] = field(default_factory=set)
 
@@ -50,6 +58,8 @@ class _Heard:
                 self.verdicts.append((Judgement(judgement), text))
             case port.DeviationRuled(number=number):
                 self.ruled.add(number)
+            case Usage():
+                await self.bill(event)
 
 
 async def ask_reviewer(
@@ -60,6 +70,7 @@ async def ask_reviewer(
     *,
     trees: PlanTrees,
     agent: str,
+    bill: Bill,
     world: World,
     settings: Settings,
 ) -> Opinion:
@@ -69,7 +80,7 @@ async def ask_reviewer(
     if found is None:
         return form_opinion((), trouble="nothing of it is verified")
     shown = _shown(view)
-    heard = _Heard()
+    heard = _Heard(bill)
     try:
         folder = await run_sync(partial(ScratchFolder, "review"))
         try:
@@ -108,7 +119,7 @@ async def ask_reviewer(
 
 async def _may(root: Root, tree: Path, call: port.ToolCall) -> str:
     """A reviewer may what a musician may, in a tree that is thrown away."""
-    refusal = await run_sync(partial(refusal_in, root, tree, call, session="reviewer"))
+    refusal = await run_sync(partial(refusal_in, root, tree, call, session=REVIEWER))
     return "" if refusal is None else str(refusal)
 
 

@@ -34,6 +34,7 @@ from musician.protocol.musician.program import Play
 from musician.protocol.musician.state import Mode, MusicianState
 from musician.protocol.rules.delegation import Extent
 from musician.protocol.settings import Settings
+from musician.protocol.spending import Usage
 from musician.protocol.states import State
 from musician.protocol.values import dataclass, replace
 from musician.runtime.baselines import Baselines
@@ -465,6 +466,9 @@ class Session:
         if isinstance(event, port.ProposalMade):  # kept at once: the engine has nothing to decide
             desk = Desk(root=self.task_files.root, store=self.store)
             await run_sync(partial(keep_made, desk, self.claim, self.tree.path, event))
+        elif isinstance(event, Usage):
+            item = self.transcript.piece
+            await run_sync(partial(service.record_usage, self.store, self.claim, item, event))
         elif isinstance(event, port.Told):
             await self._send.send(event)
 

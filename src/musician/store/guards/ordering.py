@@ -26,6 +26,7 @@ def ordering_guards() -> Iterator[Guard]:
         ("message", "INSERT ON orchestration_messages", "TRUE", "id"),
         ("state", "INSERT ON history", "TRUE", "id"),
         ("journal", "INSERT ON journal", "TRUE", "id"),
+        ("usage", "INSERT ON usage", "TRUE", "id"),
         ("asked", "INSERT ON needs_human", "TRUE", "id"),
         ("settled", "UPDATE OF resolved_at ON needs_human", _SETTLES, "id"),
         ("asked_again", "UPDATE OF resolved_at ON needs_human", _ASKS_AGAIN, "id"),

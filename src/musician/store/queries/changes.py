@@ -5,10 +5,10 @@ from typing import NamedTuple
 from musician.store.query import Command, Query, Row
 from musician.store.rows.documents import HumanRow
 from musician.store.rows.messages import MessageRow
-from musician.store.rows.sessions import JournalRow
+from musician.store.rows.sessions import JournalRow, UsageRow
 from musician.store.rows.tasks import HistoryRow
 
-ChangedRow = MessageRow | HistoryRow | JournalRow | HumanRow
+ChangedRow = MessageRow | HistoryRow | JournalRow | UsageRow | HumanRow
 
 
 class PlaceRow(NamedTuple):
@@ -45,5 +45,6 @@ class Changes:
     changed_messages = _Changed(MessageRow)
     changed_states = _Changed(HistoryRow)
     changed_journals = _Changed(JournalRow)
+    changed_usage = _Changed(UsageRow)
     changed_asks = _Changed(HumanRow)
     order_the_rest = Command()

@@ -1,7 +1,7 @@
 """Sessions (one row per claim) and their processes."""
 
 from musician.store.query import Command, Query
-from musician.store.rows.sessions import ConversationRow, ProcessRow, SessionRow
+from musician.store.rows.sessions import ConversationRow, ProcessRow, SessionRow, UsageRow
 
 
 class Sessions:
@@ -14,6 +14,12 @@ class Sessions:
     end_session = Command("exit_reason context_pct task_id claim_epoch")
     end_older_sessions = Command("exit_reason task_id claim_epoch")
     measure_context = Command("context_pct task_id claim_epoch")
+    add_usage = Command(
+        "task_id claim_epoch session_id item model input_tokens cache_read_tokens cache_write_tokens output_tokens"
+        " cost_usd is_estimated"
+    )
+    usage_of_plan = Query(UsageRow, "plan_id")
+    usage_of_task = Query(UsageRow, "task_id")
     keep_conversation = Command("task_id claim_epoch token")
     limit = Command("task_id claim_epoch wait_s")
     forget_limits = Command("task_id claim_epoch")

@@ -22,7 +22,7 @@ else:
             "clients": "ClientRow",
             "messages": "MessageRow",
             "documents": "DocumentRow HumanRow PlanRow ProposalRow",
-            "sessions": "ConversationRow JournalRow ProcessRow SessionRow",
+            "sessions": "ConversationRow JournalRow ProcessRow SessionRow UsageRow",
             "submissions": "OpinionRow ReportRow SubmissionRow VerificationRow",
             "tasks": "HistoryRow TaskRow",
         },

@@ -46,3 +46,21 @@ class JournalRow(NamedTuple):
     commit_id: str | None
     at: str
     ruled_by: int | None
+
+
+class UsageRow(NamedTuple):
+    """What one model has used in one piece. ``cost_usd`` is None where nobody says a price."""
+
+    id: int
+    task_id: str
+    claim_epoch: int
+    session_id: str
+    item: str
+    model: str
+    input_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    is_estimated: bool
+    at: str

@@ -40,6 +40,26 @@ CREATE TABLE conversations (
     PRIMARY KEY (task_id, claim_epoch)
 ) WITHOUT ROWID;
 
+-- What the agents of a task have used, and what it costs, as they say it themselves: a row for each model of a piece. A
+-- reviewer's stands with the claim whose submission it judged.
+CREATE TABLE usage (
+    id                 INTEGER PRIMARY KEY,
+    task_id            TEXT NOT NULL,
+    claim_epoch        INTEGER NOT NULL,
+    session_id         TEXT NOT NULL,
+    item               TEXT NOT NULL,
+    model              TEXT NOT NULL,     -- "" where it is not said
+    input_tokens       INTEGER NOT NULL,  -- without what was read from a cache, or written to one
+    cache_read_tokens  INTEGER NOT NULL,
+    cache_write_tokens INTEGER NOT NULL,
+    output_tokens      INTEGER NOT NULL,
+    cost_usd           REAL,              -- NULL where nobody says a price
+    is_estimated       INTEGER NOT NULL,
+    at                 TEXT NOT NULL DEFAULT (datetime('now'))
+);
+
+CREATE INDEX usage_by_task ON usage (task_id, id);
+
 -- What stood when a piece that is played by hand was begun: where its tree was, and the user's main tree (D43).
 CREATE TABLE beginnings (
     task_id     TEXT NOT NULL,
@@ -94,7 +114,7 @@ CREATE TABLE plan_settings (
 CREATE TABLE changes (
     seq     INTEGER PRIMARY KEY CHECK (seq > 0),
     task_id TEXT NOT NULL,
-    source  TEXT NOT NULL CHECK (source IN ('message', 'state', 'journal', 'asked', 'settled', 'claim')),
+    source  TEXT NOT NULL CHECK (source IN ('message', 'state', 'journal', 'asked', 'settled', 'claim', 'usage')),
     id      INTEGER NOT NULL  -- of the row, in its own table; a claim's epoch
 );
 

@@ -17,7 +17,7 @@ SELECT coalesce(min(seq) - 1, 0) AS seq FROM (SELECT seq FROM changes ORDER BY s
 -- a list. What sessions note of their own work counts for who wants :journals.
 SELECT coalesce(max(seq), :seq) AS seq,
        coalesce(max((:task_ids IS NULL OR task_id IN (SELECT value FROM json_each(:task_ids)))
-                    AND (:journals OR source <> 'journal')), 0) AS has_moved
+                    AND (:journals OR source NOT IN ('journal', 'usage'))), 0) AS has_moved
 FROM changes WHERE seq > :seq;
 
 -- name: changed_messages
@@ -35,6 +35,10 @@ SELECT c.seq, c.source, j.*, r.message_id AS ruled_by FROM changes c JOIN journa
 LEFT JOIN rulings r ON r.journal_id = j.id
 WHERE c.seq > :seq AND c.seq <= :until AND c.source = 'journal';
 
+-- name: changed_usage
+SELECT c.seq, c.source, u.* FROM changes c JOIN usage u ON u.id = c.id
+WHERE c.seq > :seq AND c.seq <= :until AND c.source = 'usage';
+
 -- name: changed_asks
 SELECT c.seq, c.source, n.* FROM changes c JOIN needs_human n ON n.id = c.id
 WHERE c.seq > :seq AND c.seq <= :until AND c.source IN ('asked', 'settled');
@@ -48,6 +52,7 @@ WITH found AS (
     SELECT 'message' AS source, id, task_id, timestamp AS at, id AS message_id, 0 AS rank FROM orchestration_messages
     UNION ALL SELECT 'state', id, task_id, at, coalesce(message_id, 0), 1 FROM history
     UNION ALL SELECT 'journal', id, task_id, at, 9223372036854775807, 2 FROM journal
+    UNION ALL SELECT 'usage', id, task_id, at, 9223372036854775807, 2 FROM usage
     UNION ALL SELECT 'asked', id, task_id, at, 9223372036854775807, 3 FROM needs_human
     UNION ALL SELECT 'settled', id, task_id, resolved_at, 9223372036854775807, 4 FROM needs_human
               WHERE resolved_at IS NOT NULL

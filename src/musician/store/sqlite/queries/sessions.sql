@@ -36,6 +36,18 @@ WHERE task_id = :task_id AND claim_epoch < :claim_epoch AND ended_at IS NULL;
 -- name: measure_context
 UPDATE sessions SET context_pct = :context_pct WHERE task_id = :task_id AND claim_epoch = :claim_epoch;
 
+-- name: add_usage
+INSERT INTO usage (task_id, claim_epoch, session_id, item, model, input_tokens, cache_read_tokens, cache_write_tokens,
+                   output_tokens, cost_usd, is_estimated)
+VALUES (:task_id, :claim_epoch, :session_id, :item, :model, :input_tokens, :cache_read_tokens, :cache_write_tokens,
+        :output_tokens, :cost_usd, :is_estimated);
+
+-- name: usage_of_plan
+SELECT u.* FROM orchestration_tasks t JOIN usage u ON u.task_id = t.task_id WHERE t.plan_id = :plan_id ORDER BY u.id;
+
+-- name: usage_of_task
+SELECT * FROM usage WHERE task_id = :task_id ORDER BY id;
+
 -- name: keep_conversation
 INSERT INTO conversations (task_id, claim_epoch, token) VALUES (:task_id, :claim_epoch, :token)
 ON CONFLICT (task_id, claim_epoch) DO UPDATE SET token = excluded.token;

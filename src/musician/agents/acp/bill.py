@@ -1,0 +1,64 @@
+"""What an agent's session has used: the tokens of each turn, and the cost of the session so far, as far as it says.
+
+The agents that were seen report the tokens of a turn with its end, codex of all its calls and opencode of its last; the
+cost is a total that goes on with the session, and is reported anew when that is loaded. What is not reported at all is
+estimated from the text, and marked: each call gives the whole conversation to the model again, so it is too little.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from musician.protocol.spending import Usage
+from musician.protocol.values import replace
+
+
+class Bill:
+    def __init__(self) -> None:
+        self._cost_usd: float | None = None
+        self._told_usd = 0.0
+        self._turns: list[Usage] = []
+        self._told_tokens = 0
+
+    def updated(self, update: Mapping[str, Any], *, plays: bool) -> None:
+        """``plays``: it is not the history of a session that is being loaded."""
+        match update:
+            case {
+                "sessionUpdate": "usage_update",
+                "cost": {"amount": int() | float() as total, "currency": "USD"},
+            }:
+                self._cost_usd = float(total)
+                if not plays:
+                    self._told_usd = self._cost_usd
+
+    def answered(self, result: Mapping[str, Any]) -> None:
+        """A turn has ended."""
+        match result.get("usage"):
+            case {"inputTokens": int(given), "outputTokens": int(said), **more}:
+                usage = Usage(
+                    input_tokens=given,
+                    output_tokens=said,
+                    cache_read_tokens=_count(more.get("cachedReadTokens")),
+                    cache_write_tokens=_count(more.get("cachedWriteTokens")),
+                )
+                self._turns.append(usage)
+
+    def since(self, tokens: int) -> Usage:
+        """What came since the last time. ``tokens`` is the estimate of all that stands in the conversation."""
+        turns, self._turns = self._turns, []
+        estimate, self._told_tokens = max(0, tokens - self._told_tokens), tokens
+        cost_usd = None if self._cost_usd is None else max(0.0, self._cost_usd - self._told_usd)
+        self._told_usd = self._cost_usd or 0.0
+        if not turns:
+            return Usage(input_tokens=estimate, cost_usd=cost_usd, is_estimated=True)
+        return replace(
+            turns[0],
+            input_tokens=sum(each.input_tokens for each in turns),
+            output_tokens=sum(each.output_tokens for each in turns),
+            cache_read_tokens=sum(each.cache_read_tokens for each in turns),
+            cache_write_tokens=sum(each.cache_write_tokens for each in turns),
+            cost_usd=cost_usd,
+        )
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and value > 0 else 0

@@ -1,0 +1,42 @@
+"""What a client's conversation has used, from the totals that it reports with each result.
+
+The totals are of the client's process and count its subagents, too. What is told is what came since the last result.
+"""
+
+from collections.abc import Iterator
+
+from claude_agent_sdk import ResultMessage
+
+from musician.protocol.spending import Usage
+
+
+class Bill:
+    def __init__(self) -> None:
+        self._known: dict[str, Usage] = {}
+
+    def since(self, result: ResultMessage) -> Iterator[Usage]:
+        """For each model that was used since the result before."""
+        for model, total in (result.model_usage or {}).items():
+            now = Usage(
+                model=model,
+                input_tokens=total["inputTokens"],
+                cache_read_tokens=total["cacheReadInputTokens"],
+                cache_write_tokens=total["cacheCreationInputTokens"],
+                output_tokens=total["outputTokens"],
+                cost_usd=total["costUSD"],
+            )
+            new = _difference(now, self._known.get(model, Usage()))
+            self._known[model] = now
+            if new != Usage(model=model, cost_usd=new.cost_usd):
+                yield new
+
+
+def _difference(now: Usage, before: Usage) -> Usage:
+    return Usage(
+        model=now.model,
+        input_tokens=now.input_tokens - before.input_tokens,
+        cache_read_tokens=now.cache_read_tokens - before.cache_read_tokens,
+        cache_write_tokens=now.cache_write_tokens - before.cache_write_tokens,
+        output_tokens=now.output_tokens - before.output_tokens,
+        cost_usd=(now.cost_usd or 0.0) - (before.cost_usd or 0.0),
+    )
