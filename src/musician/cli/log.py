@@ -44,15 +44,18 @@ _MESSAGES = {
 
 @command("log")
 @task_argument
-@click.option("-f", "--follow", "live", is_flag=True, help="Go on as it happens, to the end of the task.")
+@click.option("-f", "--follow", "live", is_flag=True, help="Keep showing new events until the task ends.")
 @click.option(
-    "--session", "session_id", metavar="ID", help="One session only; else all, one after the other."
+    "--session",
+    "session_id",
+    metavar="ID",
+    help="Show one session only. Without it, all are shown one after the other.",
 )
 @click.pass_obj
 def log(app: App, task_id: str, *, live: bool, session_id: str | None) -> None:
-    """What the sessions of TASK said and did.
+    """Show what the sessions of TASK said and did.
 
-    With --json: each event as it was written, one a line.
+    With --json, prints each event as it was written, one to a line.
     """
     page = _Page()
     for session, event in follow(app.store, app.root, task_id, session_id=session_id, live=live):
