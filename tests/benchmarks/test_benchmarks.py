@@ -37,7 +37,9 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.deep) if name == "fleet" else name for name in EXPECTED]
+)
 def test_a_benchmark_prints_a_table_and_writes_the_same_figures_as_json(name: str, tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
     ran = _run("--tiny", "--json", str(file), name)
