@@ -284,6 +284,19 @@ class Stage:
             return psutil.Process(pid).status() == psutil.STATUS_STOPPED
         return False
 
+    def suspend(self, process: psutil.Process) -> None:
+        """Stop it where it keeps nobody from writing: one that stands still in the middle of a write holds up all."""
+
+        def stands_aside() -> bool:
+            process.suspend()
+            self.until(lambda: self.stopped(process.pid))
+            if self.store.holder()[1] != process.pid:
+                return True
+            process.resume()
+            return False
+
+        self.until(stands_aside)
+
     def musician(self, task_id: str) -> psutil.Process:
         """The process that plays a task; as recorded."""
         view = self.view(task_id)

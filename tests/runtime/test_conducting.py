@@ -191,7 +191,7 @@ def test_a_musician_that_stopped_is_fenced_ended_and_succeeded(stage: "Stage") -
     run = stage.start("run", "PLAN.md")
     agent = stage.wait_at("step")
     musician = stage.musician("task-01")
-    musician.suspend()
+    stage.suspend(musician)
     assert stage.end(run).code == 0, stage.told()
     stage.check_whole()
     assert not psutil.pid_exists(agent)

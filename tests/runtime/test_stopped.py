@@ -263,7 +263,7 @@ def test_a_musician_that_does_not_answer_is_ended_by_force(stage: "Stage") -> No
     begin(stage, in_step=stage.gate("step"))
     conductor = stage.start("run", "PLAN.md")
     stage.wait_at("step")
-    stage.musician("task-01").suspend()
+    stage.suspend(stage.musician("task-01"))
     stop(stage, conductor, signal.SIGINT)
     check_end(stage)
     assert [each.exit_reason for each in stage.view("task-01").sessions] == ["died", "complete"]
@@ -275,7 +275,7 @@ def test_a_second_ctrl_c_does_not_wait_for_anybody(stage: "Stage") -> None:
     conductor = stage.start("run", "PLAN.md")
     stage.wait_at("step")
     musician = stage.musician("task-01")
-    musician.suspend()
+    stage.suspend(musician)
     stage.until(lambda: _struck(conductor))
     assert conductor.returncode == -signal.SIGINT
     assert musician.status() == psutil.STATUS_STOPPED

@@ -227,7 +227,7 @@ def test_a_fenced_musician_ends_without_another_word(stage: "Stage") -> None:
     zombie = stage.start("work", TASK, "--session", "zombie")
     stage.wait_at("step")
     process = stage.musician(TASK)
-    process.suspend()
+    stage.suspend(process)
     service.fence(stage.store, TASK, epoch=1)
     service.take_over(stage.store, TASK, "go on", reason="died")
     taken = service.claim(stage.store, TASK, "successor", settings=Settings())
