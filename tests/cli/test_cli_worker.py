@@ -59,7 +59,7 @@ def test_a_task_whose_provider_gives_nothing_is_left_alone(repository: Path, cal
     with closing(SqliteStore.open(root.database)) as store:
         assert claimable(root, store, Settings(), WORLD) == ("task-07",)
         claim = service.claim(store, "task-07", "s1", settings=Settings()).claim
-        service.limit(store, claim, 3600)
+        service.limit(store, claim, said_s=3600, own_s=1)
         service.exit_task(store, claim, farewell("stopped", path="h"), handoff="h")
         service.hand_over(store, "task-07", "go on")
         assert claimable(root, store, Settings(), WORLD) == ()

@@ -313,7 +313,7 @@ def test_nobody_is_called_stale_right_after_the_machine_slept(stage: "Stage") ->
     for slept_s in (0, 3600):
         memory.ticks.waited(memory.ticks.now_s() - slept_s, at_most_s=2)
         standings = standings_of(service.everything(stage.store, "band"), programs_of(plan))
-        seen += [facts.owner for facts in gatherer.gather(standings).tasks]
+        seen += [facts.owner for facts in gatherer.gather(standings, {}).tasks]
     assert seen == [Owner.STALE, Owner.LIVE]
 
 

@@ -18,9 +18,10 @@ from musician.protocol.musician.inputs import PieceEnding
 from musician.protocol.policy.forbidden import Act
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.runtime.fleet import claimable
 from musician.runtime.musician import engaged
 from musician.runtime.musician.work import play_task
-from musician.runtime.world import World
+from musician.runtime.world import WORLD, World
 from musician.store.rows import JournalRow
 from musician.testing.scripted_agent import (
     HANG,
@@ -64,6 +65,14 @@ echo one >> one.txt
 Write two.
 ```bash run
 echo two >> one.txt
+```
+"""
+
+TWO = f"""{PLAN}
+### task-02: Another
+#### Step 1: Begin
+```bash run
+echo other > other.txt
 ```
 """
 
@@ -258,11 +267,13 @@ def test_what_a_provider_refuses_goes_to_a_person_and_is_no_error(theatre: Theat
     reason = f"{PROVIDER_REFUSES}the login has expired"
     assert (ended.kind, ended.reason) == (r.EndKind.EXITED, reason)
     assert theatre.stage.view("task-01").error_count == 0
-    assert theatre.stage.conduct().code == 1
-    view = theatre.stage.view("task-01")
-    assert [(each.kind, each.text) for each in view.open_asks] == [("trouble", reason)]
-    assert len(view.sessions) == 1
-    assert view.error_count == 0
+    (ask,) = theatre.stage.view("task-01").asks
+    assert (ask.kind, ask.text) == ("provider", "shell: the login has expired")
+    assert (
+        "needs a person: task-01, provider: shell: the login has expired" in theatre.stage.run("status").out
+    )
+    assert theatre.stage.conduct().code == 0, "a new run asks again"
+    assert theatre.stage.view("task-01").error_count == 0
 
 
 @pytest.mark.parametrize(("used", "goes_on"), [("40%", True), ("60%", False)])
@@ -298,3 +309,17 @@ def test_an_agent_that_asks_leave_is_answered_by_the_policy(theatre: Theatre) ->
     assert [row.text for row in theatre.journal if row.kind == EntryKind.REFUSED] == [
         "git push origin main (push: a musician does not publish anything)"
     ]
+
+
+def test_a_login_that_has_expired_is_asked_for_once_and_a_person_lets_every_task_go_on(
+    theatre: Theatre,
+) -> None:
+    """Nothing more is launched with the agent meanwhile, and nobody else is asked."""
+    (theatre.stage.root / "PLAN.md").write_text(TWO)
+    theatre.stage.run("plan", "amend", "PLAN.md")
+    theatre.play({"step 1": [end(PieceEnding.REFUSED, "the login has expired")]}, partial(anyio.sleep, 0))
+    found = claimable(find_root(theatre.stage.root), theatre.stage.store, Settings(), WORLD)
+    assert found == (), "task-02 is the same agent's"
+    theatre.send("logged in")
+    assert not theatre.stage.view("task-01").open_asks
+    assert claimable(find_root(theatre.stage.root), theatre.stage.store, Settings(), WORLD) == ("task-02",)

@@ -175,7 +175,7 @@ def told_of(record: r.Record) -> Iterator[str]:
         case r.Resume():
             yield "resume"
         case r.Limit():
-            yield f"limited for {record.wait_s:g} s"
+            yield f"limited for {record.said_s:g} s"
         case r.Acknowledge(message_id=message_id):
             yield f"ack     message {message_id}"
             return

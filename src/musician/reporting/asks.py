@@ -82,6 +82,13 @@ ANSWERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
             ("musician doctor", "check the surroundings"),
             ('musician send {task} "mended"', "let it try again"),
         ),
+        "provider": (
+            (
+                "musician run PLAN.md",
+                "once you have logged in again, or paid: it goes on, every task of that agent",
+            ),
+            ('musician send {task} "go on"', "the same, to a run that is at work"),
+        ),
         "stopped": (
             ("musician status {task}", "see where it stands"),
             ('musician send {task} "go on"', "let a fresh session go on"),

@@ -82,7 +82,9 @@ async def work_on(
     idle_since_s = anyio.current_time()
     with store.listen() as ear:
         while True:
-            candidates = await anyio.to_thread.run_sync(partial(claimable, root, store, settings, world))
+            candidates = await anyio.to_thread.run_sync(
+                partial(claimable, root, store, settings, world, agent)
+            )
             found = await _play_first(candidates, play, world.machine)
             if found is not None:
                 played.append(found)
@@ -99,13 +101,15 @@ async def work_on(
                 return Parting.INTERRUPTED, tuple(played)
 
 
-def claimable(root: Root, store: Store, settings: Settings, world: World) -> tuple[str, ...]:
+def claimable(
+    root: Root, store: Store, settings: Settings, world: World, agent: str | None = None
+) -> tuple[str, ...]:
     """The tasks that a session may claim now, those of plans first. Blocks."""
     found = [
         task_id
         for plan in service.current_plans(store)
         if plan.finished_at is None
-        for task_id in _of_plan(root, store, plan, settings, world)
+        for task_id in _of_plan(root, store, plan, settings, world, agent)
     ]
     open_states = (State.WATCHING, State.FIX_PROPOSED)
     alone = [
@@ -116,7 +120,9 @@ def claimable(root: Root, store: Store, settings: Settings, world: World) -> tup
     return (*found, *(task_id for task_id in alone if service.limited_for_s(store, task_id) <= 0))
 
 
-def _of_plan(root: Root, store: Store, row: PlanRow, settings: Settings, world: World) -> Iterator[str]:
+def _of_plan(
+    root: Root, store: Store, row: PlanRow, settings: Settings, world: World, agent: str | None
+) -> Iterator[str]:
     plan = _locked_plan(root, row.path, row.text, row.sha256)
     views = service.everything(store, row.plan_id)
     gatherer = Gatherer(
@@ -127,8 +133,10 @@ def _of_plan(root: Root, store: Store, row: PlanRow, settings: Settings, world: 
         memory=Memory(ticks=Ticks(settings=settings, own_clock_s=world.machine.clock_s)),
         settings=settings,
         jobs=len(views),
+        agent=agent,
     )
-    for act in decide(gatherer.gather(standings_of(views, programs_of(plan)))):
+    closed = service.closed_providers(store)
+    for act in decide(gatherer.gather(standings_of(views, programs_of(plan)), closed)):
         if isinstance(act, Launch):
             yield act.task_id
 

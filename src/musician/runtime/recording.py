@@ -45,8 +45,13 @@ class Recorder:
                 return message_id
             case r.Resume(entries=entries):
                 service.resume(self.store, self.claim, *entries)
-            case r.Limit(wait_s=wait_s, entries=entries):
-                service.limit(self.store, self.claim, wait_s, *entries)
+            case r.Limit():
+                said_s, own_s = record.said_s, record.own_s
+                service.limit(self.store, self.claim, *record.entries, said_s=said_s, own_s=own_s)
+            case r.Refuse(detail=detail, entries=entries):
+                service.refuse(self.store, self.claim, detail, *entries)
+            case r.Lift(entries=entries):
+                service.lift(self.store, self.claim, *entries)
             case r.Acknowledge(message_id=message_id):
                 service.acknowledge(self.store, self.claim, message_id)
             case r.ExitClaim():

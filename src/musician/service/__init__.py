@@ -19,7 +19,8 @@ waiters are rung after the commit. Where do we …
 - record what a person must decide? ``people``
 - propose what is worth keeping, and decide on it? ``proposals``; near-duplicates: ``similarity``
 - keep what a reviewing agent said? ``opinions``
-- have a phase stand still, and go on? ``pausing``; wait for a provider's limit, keep a conversation? ``conversations``
+- have a phase stand still, and go on? ``pausing``
+- keep a conversation? ``conversations``; wait for a provider's limit? ``limits``
 - tell the database's guards what they must know of the settings? ``settling``
 - see how smoothly it goes? ``smoothness``; write down what it used? ``spending``
 - look? ``views``; a watcher's look: ``observation``
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from musician.service.following import *
     from musician.service.gating import *
     from musician.service.inbox import *
+    from musician.service.limits import *
     from musician.service.observation import *
     from musician.service.opinions import *
     from musician.service.pausing import *
@@ -74,11 +76,12 @@ else:
             "conducting": (
                 "Conducting beat_conductor finish_conducting interrupt_conducting start_conducting"
             ),
-            "conversations": "conversation_before keep_conversation limit limited_for_s",
+            "conversations": "conversation_before keep_conversation",
             "endings": "approved_work complete exit_task leave_handoff moved_by_others overtaken",
             "following": "Page PlanChange Source changes_since every_change newest_seq",
             "gating": "Stop Stops allow_stop count_stop duty_of",
             "inbox": "acknowledge deliver future_messages send undelivered unread",
+            "limits": "closed_providers lift limit limited_for_s refuse",
             "observation": "Observation observe",
             "opinions": "as_opinion keep_opinion",
             "pausing": "go_on pause",

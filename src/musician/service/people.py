@@ -2,6 +2,7 @@
 
 from musician.protocol.names import CONDUCTOR
 from musician.store.port import Store
+from musician.store.queries.limits import Limits
 from musician.store.queries.plans import Plans
 from musician.store.rows import HumanRow
 
@@ -29,7 +30,9 @@ def resolve_asks(store: Store, task_id: str, resolution: str) -> int:
 def retry_troubles(store: Store, plan_id: str) -> int:
     """A run begins: what failed for its surroundings' sake is tried once more; how many records that settles.
 
-    The disk may have room again, and nobody but a new attempt can tell; if not, it is asked anew.
+    The disk may have room again, a login may be valid, and nobody but a new attempt can tell; if not, it is asked anew.
     """
     with store.write() as tx:
-        return tx.run(Plans.retry_troubles, plan_id=plan_id, resolution="tried again by the next run")
+        again = "tried again by the next run"
+        troubles = tx.run(Plans.retry_troubles, plan_id=plan_id, resolution=again)
+        return troubles + tx.run(Limits.retry_refused, resolution=again)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from musician.protocol.names import CONDUCTOR
+from musician.protocol.rules.breaker import Limit
 from musician.protocol.states import State
 from musician.protocol.transitions import is_failure, open_verdicts
 from musician.protocol.values import dataclass, replace
@@ -12,7 +13,7 @@ from musician.service.pausing import pause_in
 from musician.service.rowwork import load_task
 from musician.store.port import Store, Tx
 from musician.store.queries.clients import Clients
-from musician.store.queries.history import History
+from musician.store.queries.history import History, MomentRow
 from musician.store.queries.messages import Messages
 from musician.store.queries.plans import Plans
 from musician.store.queries.sessions import Sessions
@@ -200,7 +201,7 @@ def _at_this_moment(tx: Tx, row: TaskRow, view: TaskView) -> TaskView:
         at=moment.now,
         seq=moment.seq,
         quiet_s=moment.quiet_s,
-        limited_until=moment.limited_until or "",
+        limited_until=_limited_until(moment),
     )
 
 
@@ -223,6 +224,13 @@ class PlanViews:
                 self._views = tuple(view_in(tx, row) for row in rows)
             self._version = version
         return self._views
+
+
+def _limited_until(moment: MomentRow) -> str:
+    if moment.met_at_s is None or moment.until_s is None:
+        return ""
+    limit = Limit(met_at_s=moment.met_at_s, until_s=moment.until_s)
+    return moment.limited_until or "" if limit.left_s(moment.now_s) > 0 else ""
 
 
 def history_of(store: Store, task_id: str) -> tuple[HistoryRow, ...]:

@@ -25,6 +25,7 @@ _CONVERTED: Mapping[str, Callable[[Any], Any]] = {
     "is_withdrawn": bool,
     "is_named": bool,
     "has_moved": bool,
+    "is_refused": bool,
 }
 """Columns whose values are more than SQL can say."""
 

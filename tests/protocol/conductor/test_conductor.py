@@ -51,17 +51,18 @@ def test_what_its_provider_limits_is_launched_once_that_is_over_and_is_waited_fo
     assert decide(task(is_limited=True)) == ()
     assert decide(task(is_limited=True), task("task-02")) == (acts.Launch(task_id="task-02"),)
     assert decide(task(is_limited=True, has_open_ask=True)) == (acts.Standstill(),)
+    done = task(state=State.COMPLETE, is_merged=True, is_limited=True)
+    assert decide(done, task("task-02", has_open_ask=True)) == (acts.Standstill(),)
 
 
-def test_what_a_provider_refuses_goes_to_a_person_at_the_first_and_is_reopened_when_that_is_settled() -> None:
+def test_what_a_provider_refuses_waits_for_a_person_with_all_of_its_agent_and_is_reopened_then() -> None:
     refused = task(
         state=State.EXITED, was_claimed=True, exit_reason=f"{PROVIDER_REFUSES}the login has expired"
     )
-    assert only(refused) == acts.AskHuman(
-        task_id="task-01", kind="trouble", subject_id=1, text=refused.exit_reason
-    )
-    settled = replace(refused, settled_asks=frozenset({("trouble", 1)}))
-    assert only(settled) == acts.Reopen(task_id="task-01")
+    assert decide(replace(refused, has_open_ask=True, is_refused=True)) == (acts.Standstill(),)
+    assert only(refused) == acts.Reopen(task_id="task-01")
+    others = task("task-02", is_refused=True)
+    assert decide(replace(refused, has_open_ask=True, is_refused=True), others) == (acts.Standstill(),)
 
 
 def test_phases_are_played_in_order() -> None:

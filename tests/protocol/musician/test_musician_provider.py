@@ -1,13 +1,8 @@
 """What an agent's provider does is no failure of the work: a limit is waited for, a refusal goes to a person."""
 
-import math
-
-import pytest
-
 from musician.protocol.journal import PROVIDER_REFUSES, EntryKind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
-from musician.protocol.musician.playing import LEAST_LIMIT_S, MOST_LIMIT_S
 from musician.protocol.musician.state import Mode
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
@@ -17,7 +12,7 @@ from tests.protocol.musician.story import Story, submitted
 def test_a_limit_costs_no_retry_and_what_was_played_is_due_again() -> None:
     story = Story().limited(90)
     assert story.names() == ["Limit", "AwaitLimit"]
-    assert story.only(r.Limit).wait_s == 90
+    assert (story.only(r.Limit).said_s, story.only(r.Limit).own_s) == (90, Settings().waiting.limit_s)
     assert story.kinds() == [EntryKind.LIMITED]
     assert (story.state.mode, story.state.errors) == (Mode.LIMITED, 0)
     assert story.tell(i.LimitLifted()).only(r.PlayPiece).play.item == "step 1"
@@ -34,22 +29,6 @@ def test_a_rework_that_was_limited_is_begun_anew_with_its_feedback() -> None:
     assert story.only(r.ReworkPiece).feedback == "too broad"
 
 
-@pytest.mark.parametrize(
-    ("said_s", "waits_s"),
-    [
-        (None, Settings().waiting.limit_s),
-        (-1.0, Settings().waiting.limit_s),
-        (math.nan, Settings().waiting.limit_s),
-        (0.0, LEAST_LIMIT_S),
-        (math.inf, MOST_LIMIT_S),
-    ],
-)
-def test_a_limit_that_does_not_say_how_long_or_says_nonsense_is_bounded(
-    said_s: float | None, waits_s: float
-) -> None:
-    assert Story().limited(said_s, "").only(r.Limit).wait_s == waits_s
-
-
 def test_what_the_conductor_says_meanwhile_is_heard_when_it_goes_on() -> None:
     story = Story().limited().note("use v2")
     assert story.names() == []
@@ -58,7 +37,7 @@ def test_what_the_conductor_says_meanwhile_is_heard_when_it_goes_on() -> None:
 
 def test_an_urgent_word_tries_again_at_once_and_lifts_what_is_stored() -> None:
     story = Story().limited().note("I have paid", urgent=True)
-    assert story.only(r.Limit).wait_s == 0
+    assert story.names()[0] == "Lift"
     assert story.only(r.PlayPiece).advice == "I have paid"
 
 
@@ -78,7 +57,7 @@ def test_who_is_to_stop_and_is_limited_waits_with_the_word() -> None:
 
 def test_a_refusal_ends_the_session_without_an_error_and_says_why() -> None:
     story = Story().refused("the login has expired")
-    assert story.names() == ["Write", "ExitClaim", "End"]
+    assert story.names() == ["Refuse", "ExitClaim", "End"]
     assert story.only(r.ExitClaim).reason == f"{PROVIDER_REFUSES}the login has expired"
     assert story.state.errors == 0
     assert Story().refused("").only(r.ExitClaim).reason.startswith(PROVIDER_REFUSES)

@@ -24,8 +24,8 @@ MAY_SCAN: Mapping[str, str] = {
     "ahead_of_clock_s": "everything is what `doctor` asks for",
 }
 
-SMALL = frozenset({"settings", "sqlite_sequence"})
-"""They hold a row for each thing that the program knows."""
+SMALL = frozenset({"settings", "sqlite_sequence", "limits"})
+"""They hold a row for each thing that the program knows, or each agent that a plan names."""
 
 _COMMENT = re.compile(r"--.*$", re.MULTILINE)
 _PARAMETER = re.compile(r":([a-z_]\w*)")

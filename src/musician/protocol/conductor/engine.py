@@ -43,7 +43,6 @@ from musician.protocol.conductor.orchestra import (
     is_withdrawn,
     waits_for_person,
 )
-from musician.protocol.journal import PROVIDER_REFUSES
 from musician.protocol.rules.budget import answer_by_rule
 from musician.protocol.rules.deviations import open_deviations
 from musician.protocol.rules.liveness import Owner
@@ -91,7 +90,7 @@ def _due_for(task: TaskFacts, orchestra: Orchestra) -> Act | None:
 
 def _goes_on(task: TaskFacts, orchestra: Orchestra) -> bool:
     """Whether the task makes progress by itself. A finished one does while its process runs: that frees a place."""
-    if task.is_limited and not task.has_open_ask:
+    if task.is_limited and not (task.is_refused or task.has_open_ask or is_finished(task)):
         return True
     has_session = task.is_running or (task.owner is not None and task.owner.lives)
     is_pausing = task.is_paused and task.is_told_to_pause
@@ -252,8 +251,7 @@ def _reopen_exited(task: TaskFacts, settings: Settings) -> Act | None:
 def _ask_if_unfit(task: TaskFacts) -> Act | None:
     """Ask a person at once if the next session would fail for the same reason as this one."""
     is_unfit = task.empty_sessions and task.exit_reason.startswith(NO_RETRY_HELPS)
-    is_refused = task.exit_reason.startswith(PROVIDER_REFUSES)
-    if not (is_unfit or is_refused) or ("trouble", task.epoch) in task.settled_asks:
+    if not is_unfit or ("trouble", task.epoch) in task.settled_asks:
         return None
     return AskHuman(task_id=task.task_id, kind="trouble", subject_id=task.epoch, text=task.exit_reason)
 
@@ -328,7 +326,9 @@ def _ready_to_play(orchestra: Orchestra, idle: Collection[TaskFacts]) -> Iterato
     played = [
         task
         for task in idle
-        if task.phase == phase and is_open(task) and not (task.has_open_ask or task.is_limited)
+        if task.phase == phase
+        and is_open(task)
+        and not (task.has_open_ask or task.is_limited or task.is_refused)
     ]
     at_work = {task.task_id for task in orchestra.tasks if is_at_work(task)}
     for task in played:

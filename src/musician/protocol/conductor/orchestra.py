@@ -129,6 +129,8 @@ class TaskFacts:
     was_claimed: bool = False
     is_limited: bool = False
     """Its agent's provider has a usage limit that is not over yet. The task is not played before."""
+    is_refused: bool = False
+    """Its agent's provider gives nothing before a person acts, who is asked beside one task for all."""
     exit_reason: str = ""
     failed_launches: int = 0
     """How many processes in a row were started for it and ended without a claim."""

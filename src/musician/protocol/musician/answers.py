@@ -36,7 +36,7 @@ def message(turn: Turn, given: i.MessageArrived) -> None:
             go_on(turn)
     elif given.urgent and turn.state.mode is Mode.LIMITED:  # the sender may know that the limit is over
         entry = turn.entry(EntryKind.NOTE, text="tries again, as the conductor says")
-        turn.records.append(r.Limit(wait_s=0.0, entries=(entry,)))
+        turn.records.append(r.Lift(entries=(entry,)))
         go_on(turn)
     elif given.urgent and turn.state.mode in BUSY:
         turn.stop_what_runs()

@@ -26,10 +26,6 @@ from musician.protocol.values import replace
 
 LOST = "it vanished and said nothing"
 
-LEAST_LIMIT_S = 1.0
-MOST_LIMIT_S = 31 * 86_400.0
-"""Of what a provider says, to be waited for."""
-
 MOST_REDS = 3
 """A checkpoint that is red this many times in a row is reported to the conductor as an error (D29)."""
 
@@ -79,11 +75,9 @@ def _ask_first(turn: Turn, given: i.PieceEnded) -> None:
 
 def _wait_for_provider(turn: Turn, given: i.PieceEnded) -> None:
     """Wait for a usage limit to end. This is no error and no retry; the piece is due again afterwards (D3)."""
-    said_s = given.wait_s
-    wait_s = said_s if said_s is not None and said_s >= 0 else turn.state.settings.waiting.limit_s
     entry = turn.entry(EntryKind.LIMITED, given.item, given.detail or "it says no more")
-    wait_s = min(max(wait_s, LEAST_LIMIT_S), MOST_LIMIT_S)
-    turn.records.append(r.Limit(wait_s=wait_s, entries=(entry,)))
+    own_s = turn.state.settings.waiting.limit_s
+    turn.records.append(r.Limit(said_s=given.wait_s, own_s=own_s, entries=(entry,)))
     turn.set(rework_item="")
     if turn.state.leave_reason:
         exit_claim(turn)
@@ -94,10 +88,12 @@ def _wait_for_provider(turn: Turn, given: i.PieceEnded) -> None:
 
 def _leave_to_person(turn: Turn, given: i.PieceEnded) -> None:
     """Exit: the work has not failed, but nothing can be played before a person acts."""
-    turn.write(turn.entry(EntryKind.NOTE, text=f"{given.item}: {PROVIDER_REFUSES}{given.detail}"))
+    detail = given.detail or "it says no more"
+    entry = turn.entry(EntryKind.NOTE, text=f"{given.item}: {PROVIDER_REFUSES}{detail}")
+    turn.records.append(r.Refuse(detail=detail, entries=(entry,)))
     turn.set(rework_item="")
     if not turn.state.leave_reason:
-        turn.set(leave_reason=f"{PROVIDER_REFUSES}{given.detail or 'it says no more'}")
+        turn.set(leave_reason=f"{PROVIDER_REFUSES}{detail}")
     exit_claim(turn)
 
 

@@ -88,13 +88,41 @@ class CompleteTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """Play nothing of the task for this time, in any session. 0 lifts the limit."""
+    """The agent's provider has a usage limit. ``said_s`` is how long it says, ``own_s`` is our own first pause."""
 
-    wait_s: float
+    said_s: float | None
+    own_s: float
     entries: tuple[Entry, ...]
 
 
-Record = Write | Submit | ReportProblem | Ask | Resume | Acknowledge | Limit | ExitClaim | CompleteTask
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refuse:
+    """The agent's provider gives nothing before a person has acted."""
+
+    detail: str
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lift:
+    """Somebody says that the provider gives again."""
+
+    entries: tuple[Entry, ...]
+
+
+Record = (
+    Write
+    | Submit
+    | ReportProblem
+    | Ask
+    | Resume
+    | Acknowledge
+    | Limit
+    | Refuse
+    | Lift
+    | ExitClaim
+    | CompleteTask
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

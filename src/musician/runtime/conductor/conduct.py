@@ -151,6 +151,7 @@ class _Run:
             settings=settings,
             jobs=jobs,
             review=review,
+            agent=agent,
         )
         self._on_base = on_base
         self._base: tuple[Baseline, ...] = ()
@@ -254,7 +255,8 @@ class _Run:
         standings = standings_of(views, self._programs)
         self._on_look(standings)
         self._ticks.looked(await run_sync(service.clock_s, self._store))
-        return await run_sync(self._gatherer.gather, standings)
+        closed = await run_sync(service.closed_providers, self._store)
+        return await run_sync(self._gatherer.gather, standings, closed)
 
     async def _wait(self) -> None:
         before_s = self._ticks.now_s()

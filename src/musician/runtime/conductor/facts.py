@@ -1,6 +1,6 @@
 """Gathering what the conductor decides by: the database, the life locks and git, at one moment."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 
 from musician import service
@@ -64,7 +64,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gatherer:
-    """Makes an :class:`Orchestra` from what was just read. ``review`` overrides every task's own."""
+    """Makes an :class:`Orchestra` from what was just read. ``review`` and ``agent`` override every task's own."""
 
     root: Root
     trees: PlanTrees
@@ -74,21 +74,25 @@ class Gatherer:
     settings: Settings
     jobs: int
     review: Review | None = None
+    agent: str | None = None
 
-    def gather(self, standings: Iterable[Standing]) -> Orchestra:
-        """Everything at one moment. Blocks."""
+    def gather(self, standings: Iterable[Standing], closed: Mapping[str, bool]) -> Orchestra:
+        """Everything at one moment; ``closed`` are the providers that give nothing. Blocks."""
         specs = {task.task_id: task for task in self.plan.tasks}
         tasks = tuple(
-            self._facts(each, each.program, specs[each.task_id])
+            self._facts(each, each.program, specs[each.task_id], closed)
             for each in standings
             if each.program is not None
         )
         return Orchestra(tasks=tasks, jobs=self.jobs, settings=self.settings)
 
-    def _facts(self, standing: Standing, program: Program, spec: TaskSpec) -> TaskFacts:
+    def _facts(
+        self, standing: Standing, program: Program, spec: TaskSpec, closed: Mapping[str, bool]
+    ) -> TaskFacts:
         view, row = standing.view, standing.view.row
         owner = self._owner(view)
         isolated = spec.isolation is Isolation.WORKTREE
+        needs_person = closed.get(self.agent or spec.agent)
         return TaskFacts(
             task_id=row.task_id,
             state=row.state,
@@ -115,7 +119,8 @@ class Gatherer:
             ),
             empty_sessions=_empty_sessions(view, self.memory),
             was_claimed=bool(view.sessions),
-            is_limited=bool(view.limited_until),
+            is_limited=needs_person is False,
+            is_refused=needs_person is True,
             failed_launches=self.memory.failed_launches.get(row.task_id, 0),
             exit_reason=(view.sessions[-1].exit_reason or "") if view.sessions else "",
         )

@@ -11,7 +11,10 @@ class MomentRow(NamedTuple):
     now: str
     seq: int
     quiet_s: float | None
+    met_at_s: float | None
+    until_s: float | None
     limited_until: str | None
+    now_s: float
 
 
 class SaidRow(NamedTuple):

@@ -30,14 +30,22 @@ CREATE TABLE subagents (
 
 CREATE INDEX subagents_running ON subagents (task_id, claim_epoch) WHERE ended_at IS NULL;
 
--- The conversation that a claim's agent has: the token by which it can be gone on with, and until when its provider gives
--- the task nothing.
+-- The conversation that a claim's agent has: the token by which it can be gone on with.
 CREATE TABLE conversations (
-    task_id       TEXT NOT NULL,
-    claim_epoch   INTEGER NOT NULL,
-    token         TEXT,
-    limited_until TEXT,
+    task_id     TEXT NOT NULL,
+    claim_epoch INTEGER NOT NULL,
+    token       TEXT NOT NULL,
     PRIMARY KEY (task_id, claim_epoch)
+) WITHOUT ROWID;
+
+-- Why an agent's provider gives nothing, by the agent's name: one breaker for the whole fleet. Seconds since 1970 by the
+-- database's clock; ask_id is what a person was asked where only a person can help.
+CREATE TABLE limits (
+    provider TEXT NOT NULL PRIMARY KEY,
+    met_at_s REAL NOT NULL DEFAULT 0,
+    until_s  REAL NOT NULL DEFAULT 0,
+    times    INTEGER NOT NULL DEFAULT 0,  -- in a row
+    ask_id   INTEGER
 ) WITHOUT ROWID;
 
 -- What the agents of a task have used, and what it costs, as they say it themselves: a row for each model of a piece. A

@@ -8,12 +8,13 @@ SELECT * FROM history WHERE task_id = :task_id ORDER BY id;
 -- state, an entry of the journal, a musician's message. And until when its agent's provider gives nothing, if it does.
 SELECT datetime('now') AS now, (SELECT coalesce(max(seq), 0) FROM changes) AS seq,
        unixepoch('now', 'subsec') - max(unixepoch(at)) AS quiet_s,
-       (SELECT max(limited_until) FROM conversations
-        WHERE task_id = :task_id AND limited_until > datetime('now')) AS limited_until
+       l.met_at_s, l.until_s, datetime(l.until_s, 'unixepoch') AS limited_until, unixepoch('now', 'subsec') AS now_s
 FROM (SELECT (SELECT at FROM history WHERE task_id = :task_id ORDER BY id DESC LIMIT 1) AS at
       UNION ALL SELECT (SELECT at FROM journal WHERE task_id = :task_id ORDER BY id DESC LIMIT 1)
       UNION ALL SELECT (SELECT timestamp FROM orchestration_messages
-                        WHERE task_id = :task_id AND from_session <> 'task-00' ORDER BY id DESC LIMIT 1));
+                        WHERE task_id = :task_id AND from_session <> 'task-00' ORDER BY id DESC LIMIT 1))
+LEFT JOIN limits l ON l.provider = (SELECT agent FROM sessions WHERE task_id = :task_id
+                                    ORDER BY claim_epoch DESC LIMIT 1);
 
 -- name: latest_change
 SELECT * FROM history WHERE task_id = :task_id ORDER BY id DESC LIMIT 1;

@@ -52,24 +52,11 @@ SELECT * FROM usage WHERE task_id = :task_id ORDER BY id;
 INSERT INTO conversations (task_id, claim_epoch, token) VALUES (:task_id, :claim_epoch, :token)
 ON CONFLICT (task_id, claim_epoch) DO UPDATE SET token = excluded.token;
 
--- name: limit
--- One limit at a time: what an earlier session met is over with it.
-INSERT INTO conversations (task_id, claim_epoch, limited_until)
-VALUES (:task_id, :claim_epoch, datetime('now', :wait_s || ' seconds'))
-ON CONFLICT (task_id, claim_epoch) DO UPDATE SET limited_until = excluded.limited_until;
-
--- name: forget_limits
-UPDATE conversations SET limited_until = NULL WHERE task_id = :task_id AND claim_epoch < :claim_epoch;
-
--- name: limited_for_s
-SELECT coalesce(max(unixepoch(limited_until)) - unixepoch('now', 'subsec'), 0.0) FROM conversations
-WHERE task_id = :task_id;
-
 -- name: conversation_before
 -- The newest of an earlier claim, with how that ended.
 SELECT c.token, s.agent, s.exit_reason, s.context_pct FROM conversations c
 JOIN sessions s ON s.task_id = c.task_id AND s.claim_epoch = c.claim_epoch
-WHERE c.task_id = :task_id AND c.claim_epoch < :claim_epoch AND c.token IS NOT NULL
+WHERE c.task_id = :task_id AND c.claim_epoch < :claim_epoch
 ORDER BY c.claim_epoch DESC LIMIT 1;
 
 -- name: record_process

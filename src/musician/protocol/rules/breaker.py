@@ -1,0 +1,48 @@
+"""How long nothing is asked of a provider that gives nothing: one breaker for each, whoever has met its limit.
+
+What a provider says is believed within bounds. Where it says nothing, or a time that cannot be meant (one that is over
+already, or years away), the pause is the program's own, and grows while the limit is met again and again. Times
+are the database's, in seconds since 1970, and are handed in.
+"""
+
+from musician.protocol.values import dataclass, replace
+
+MOST_SAID_S = 31 * 86_400.0
+"""A month's quota is the longest that is sold."""
+
+MOST_OWN_S = 3600.0
+"""What the program's own pause grows to."""
+
+AGAIN_WITHIN_S = 600.0
+"""Of a limit that is met so soon after its end it is taken that it never was over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """``times`` it was met in a row."""
+
+    met_at_s: float
+    until_s: float
+    times: int = 1
+
+    def left_s(self, now_s: float) -> float:
+        """How long it holds yet; 0 once it is over.
+
+        A clock that was set back behind its beginning has ended it: to ask once tells more than to wait for years.
+        """
+        return max(0.0, self.until_s - now_s) if now_s >= self.met_at_s else 0.0
+
+
+def met(before: Limit | None, *, now_s: float, said_s: float | None, own_s: float) -> Limit:
+    """The limit that holds from now on; ``said_s`` is how long its provider says, ``own_s`` the first pause of ours.
+
+    While one holds, others meet the same: that counts once, and only what their provider says may prolong it.
+    """
+    believed_s = said_s if said_s is not None and 0 < said_s <= MOST_SAID_S else None
+    if before is not None and before.left_s(now_s) > 0:
+        return replace(before, until_s=max(before.until_s, now_s + (believed_s or 0.0)))
+    is_again = before is not None and 0 <= now_s - before.until_s <= AGAIN_WITHIN_S
+    times = before.times + 1 if before is not None and is_again else 1
+    grown_s = own_s * 2.0 ** min(times - 1, 20)
+    wait_s = believed_s or min(grown_s, max(MOST_OWN_S, own_s))
+    return Limit(met_at_s=now_s, until_s=now_s + wait_s, times=times)

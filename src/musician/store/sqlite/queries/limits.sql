@@ -1,0 +1,33 @@
+-- Limits of the agents' providers: one breaker for each, the fleet's.
+
+-- name: provider_of
+-- Of the newest session of a task.
+SELECT coalesce(agent, '') FROM sessions WHERE task_id = :task_id ORDER BY claim_epoch DESC LIMIT 1;
+
+-- name: now_s
+SELECT unixepoch('now', 'subsec');
+
+-- name: limits
+-- With the time of the look. is_refused: a person was asked, and has not settled it.
+SELECT provider, met_at_s, until_s, times, unixepoch('now', 'subsec') AS now_s,
+       EXISTS (SELECT 1 FROM needs_human h WHERE h.id = ask_id AND h.resolved_at IS NULL) AS is_refused
+FROM limits WHERE :provider IS NULL OR provider = :provider;
+
+-- name: keep_limit
+INSERT INTO limits (provider, met_at_s, until_s, times) VALUES (:provider, :met_at_s, :until_s, :times)
+ON CONFLICT (provider) DO UPDATE
+SET met_at_s = excluded.met_at_s, until_s = excluded.until_s, times = excluded.times;
+
+-- name: refuse
+-- Until what a person was asked is settled.
+INSERT INTO limits (provider, ask_id)
+SELECT :provider, id FROM needs_human WHERE task_id = :task_id AND kind = :kind AND subject_id = :subject_id
+ON CONFLICT (provider) DO UPDATE SET ask_id = excluded.ask_id;
+
+-- name: retry_refused
+-- A new run asks every provider again, whatever plan it was met in.
+UPDATE needs_human SET resolved_at = datetime('now'), resolution = :resolution
+WHERE id IN (SELECT ask_id FROM limits) AND resolved_at IS NULL;
+
+-- name: lift
+DELETE FROM limits WHERE provider = :provider;

@@ -1,0 +1,59 @@
+"""One breaker a provider: how long nothing is asked of it."""
+
+import math
+
+import pytest
+
+from musician.protocol.rules.breaker import AGAIN_WITHIN_S, MOST_OWN_S, MOST_SAID_S, Limit, met
+
+NOW_S = 1_800_000_000.0
+OWN_S = 300.0
+
+
+def first(said_s: float | None = None) -> Limit:
+    return met(None, now_s=NOW_S, said_s=said_s, own_s=OWN_S)
+
+
+def test_what_a_provider_says_is_waited_for() -> None:
+    assert first(90.0) == Limit(met_at_s=NOW_S, until_s=NOW_S + 90, times=1)
+    assert first(90.0).left_s(NOW_S + 60) == 30
+    assert first(90.0).left_s(NOW_S + 91) == 0
+
+
+@pytest.mark.parametrize("said_s", [None, 0.0, -3600.0, math.nan, math.inf, 10 * 365 * 86_400.0])
+def test_a_reset_that_is_unknown_over_or_years_away_is_a_pause_of_our_own(said_s: float | None) -> None:
+    assert first(said_s).left_s(NOW_S) == OWN_S
+
+
+def test_a_month_is_believed() -> None:
+    assert first(MOST_SAID_S).left_s(NOW_S) == MOST_SAID_S
+
+
+def test_our_own_pause_grows_while_it_is_met_again_and_again_and_not_without_end() -> None:
+    limit, now_s, waits_s = None, NOW_S, []
+    for _ in range(6):
+        limit = met(limit, now_s=now_s, said_s=None, own_s=OWN_S)
+        waits_s.append(limit.left_s(now_s))
+        now_s = limit.until_s + 5
+    assert waits_s == [300, 600, 1200, 2400, MOST_OWN_S, MOST_OWN_S]
+    later = met(limit, now_s=now_s + AGAIN_WITHIN_S, said_s=None, own_s=OWN_S)
+    assert (later.times, later.left_s(now_s + AGAIN_WITHIN_S)) == (1, OWN_S)
+
+
+def test_a_first_pause_that_somebody_has_set_longer_is_kept() -> None:
+    assert met(None, now_s=NOW_S, said_s=None, own_s=7200.0).left_s(NOW_S) == 7200
+
+
+def test_what_three_meet_at_the_same_moment_is_one_limit() -> None:
+    limit = first()
+    for said_s in (None, 90.0, None):
+        limit = met(limit, now_s=NOW_S, said_s=said_s, own_s=OWN_S)
+    assert limit == first()
+    assert met(limit, now_s=NOW_S, said_s=5000.0, own_s=OWN_S).left_s(NOW_S) == 5000
+
+
+def test_a_clock_that_jumps_ends_a_limit_and_parks_nobody_for_years() -> None:
+    assert first(90.0).left_s(NOW_S - 365 * 86_400) == 0
+    assert first(90.0).left_s(NOW_S + 365 * 86_400) == 0
+    again = met(first(90.0), now_s=NOW_S - 86_400, said_s=None, own_s=OWN_S)
+    assert again == Limit(met_at_s=NOW_S - 86_400, until_s=NOW_S - 86_400 + OWN_S, times=1)

@@ -1,0 +1,65 @@
+"""A provider's limit is the fleet's: stored once, whoever meets it, and a person is asked once."""
+
+from musician import service
+from musician.protocol.journal import Entry, EntryKind
+from musician.protocol.settings import Settings
+from musician.store.port import Store
+from musician.store.queries.limits import Limits
+
+TASKS = ("task-01", "task-02", "task-03")
+
+
+def claims(store: Store, *agents: str) -> list[service.Taken]:
+    taken = []
+    for task_id, agent in zip(TASKS, agents, strict=False):
+        service.open_task(store, task_id, title="t", instruction_path="p.md")
+        taken.append(service.claim(store, task_id, f"of-{task_id}", settings=Settings()))
+        service.describe_session(store, taken[-1].claim, agent=agent)
+    return taken
+
+
+def test_a_limit_that_three_meet_at_once_is_one_and_every_task_of_the_agent_waits(store: Store) -> None:
+    taken = claims(store, "claude", "claude", "codex")
+    for each in taken[:2] * 2:
+        entry = Entry(kind=EntryKind.LIMITED, item="step 1", text="429")
+        service.limit(store, each.claim, entry, said_s=None, own_s=300.0)
+    assert service.closed_providers(store) == {"claude": False}
+    assert [0 < service.limited_for_s(store, task_id) <= 300 for task_id in TASKS] == [True, True, False]
+    assert service.task_view(store, "task-01").limited_until
+    assert not service.task_view(store, "task-03").limited_until
+    service.lift(store, taken[0].claim)
+    assert service.closed_providers(store) == {}
+
+
+def test_of_an_expired_login_one_person_is_asked_once_and_it_holds_until_that_is_settled(
+    store: Store,
+) -> None:
+    taken = claims(store, "claude", "claude", "codex")
+    for each in taken:
+        service.refuse(store, each.claim, "the login has expired")
+    asks = service.open_asks(store)
+    assert [(ask.task_id, ask.kind, ask.text) for ask in asks] == [
+        ("task-01", "provider", "claude: the login has expired"),
+        ("task-03", "provider", "codex: the login has expired"),
+    ]
+    assert service.closed_providers(store) == {"claude": True, "codex": True}
+    service.resolve_asks(store, "task-01", "logged in")
+    assert service.closed_providers(store) == {"codex": True}
+    service.refuse(store, taken[1].claim, "no credit")
+    assert [ask.task_id for ask in service.open_asks(store)] == ["task-03", "task-02"], "and once more, anew"
+
+
+def test_a_new_run_tries_what_was_refused_again_whatever_plan_it_was_met_in(store: Store) -> None:
+    service.refuse(store, claims(store, "claude")[0].claim, "no credit")
+    assert service.retry_troubles(store, "another") == 1
+    assert service.closed_providers(store) == {}
+
+
+def test_a_limit_outlives_a_clock_that_is_set(store: Store) -> None:
+    """What lies in the future when the clock goes back holds nobody."""
+    service.limit(store, claims(store, "claude")[0].claim, said_s=90.0, own_s=300.0)
+    with store.write() as tx:
+        now_s = tx.only(Limits.now_s) + 86_400
+        tx.run(Limits.keep_limit, provider="claude", met_at_s=now_s, until_s=now_s + 90, times=1)
+    assert service.closed_providers(store) == {}
+    assert service.limited_for_s(store, "task-01") == 0
