@@ -26,6 +26,7 @@ COMMANDS = {
     "messages": "messages",
     "timeline": "timeline",
     "log": "log",
+    "trace": "trace",
     "review": "review",
     "send": "send",
     "stop": "send",
