@@ -70,6 +70,7 @@ def test_the_whole_story_is_played_through_the_real_agent(agent: str, tmp_path: 
     before = _files(tmp_path / "user")
     ran = _demo(tmp_path, env, "--agent", agent, "--keep", "post", "--json")
     assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "nothing was paid" in " ".join(ran.stderr.split())
     told = {each["title"]: each["text"] for each in json.loads(ran.stdout)["episodes"]}
     story = [title for title in STORY if title != "parked" or agent != "opencode"]
     assert list(told) == story

@@ -114,6 +114,9 @@ def _play(folder: Path, agent: str | None, *, kept: bool, scripted: bool) -> tup
         code = _musician(
             "run", PLAN_NAME, "--jobs", str(JOBS), *(() if agent is None else ("--agent", agent))
         )
+    if scripted:
+        told = "The model was a script on this machine: tokens and price are made up, and nothing was paid."
+        lines("\n" + "\n".join(wrap(told, _width())))
     episodes = _episodes(folder)
     if code == 0:
         code = _typed("-m", "unittest", "-q", told=_last_words)
