@@ -144,7 +144,6 @@ def test_work_that_was_sent_back_and_never_approved_is_not_called_approved() -> 
         at=AT,
         message="m",
         verdict=State.REVIEW_FAILED,
-        verdict_message_id=2,
         verdict_text="1. no\n2. never",
     )
     view = _view(

@@ -95,9 +95,7 @@ def end_client(store: Store, session_id: str, *, reason: str) -> Written:
 def note_client_failure(store: Store, session_id: str, text: str) -> Written:
     """A turn of a session has failed in its client, so that no gate was asked."""
     said = " ".join(text.split())[:MOST_FAILURE_CHARS]
-    with store.write() as tx:
-        tx.run(Clients.note_client_failure, session_id=session_id, text=said)
-        return _tell(tx, session_id, f"the client's turn has failed: {said}")
+    return tell_conductor(store, session_id, f"the client's turn has failed: {said}")
 
 
 def warn_client(store: Store, session_id: str, pct: float) -> None:

@@ -10,7 +10,6 @@ class Clients:
         "session_id pid pgid started_at_s boot_id host attended hosted transcript_path source"
     )
     end_client = Command("end_reason session_id")
-    note_client_failure = Command("text session_id")
     warn_client = Command("pct session_id")
     clients_of_process = Query(ClientRow, "pid but")
     succeed_client = Command("successor session_id")

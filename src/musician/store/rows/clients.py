@@ -20,7 +20,6 @@ class ClientRow(NamedTuple):
     ended_at: str | None
     end_reason: str | None
     successor: str | None
-    last_failure: str | None
     warned_pct: float
     iterations: int
     progress_mark: int

@@ -19,7 +19,6 @@ class SubmissionRow(NamedTuple):
     at: str
     message: str | None
     verdict: State | None
-    verdict_message_id: int | None
     verdict_text: str | None
     commit_id: str | None = None
     tree_id: str | None = None

@@ -112,7 +112,7 @@ CREATE TABLE clients (
     ended_at        TEXT,
     end_reason      TEXT,
     successor       TEXT,
-    last_failure    TEXT,
+    last_failure    TEXT,                        -- of version 1; the journal and a message say it
     warned_pct      REAL NOT NULL DEFAULT 0,     -- the context threshold it was last told of (D15)
     iterations      INTEGER NOT NULL DEFAULT 0,  -- how often the gate kept it from stopping while nothing moved
     progress_mark   INTEGER NOT NULL DEFAULT 0,  -- what had moved then

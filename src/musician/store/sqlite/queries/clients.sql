@@ -17,9 +17,6 @@ SET pid = excluded.pid, pgid = excluded.pgid, started_at_s = excluded.started_at
 UPDATE clients SET ended_at = datetime('now'), end_reason = :end_reason
 WHERE session_id = :session_id AND ended_at IS NULL;
 
--- name: note_client_failure
-UPDATE clients SET last_failure = :text WHERE session_id = :session_id;
-
 -- name: warn_client
 UPDATE clients SET warned_pct = :pct WHERE session_id = :session_id;
 
