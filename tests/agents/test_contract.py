@@ -424,6 +424,27 @@ def test_each_piece_tells_what_was_used_since_the_one_before(theatre: Theatre) -
         assert second.cost_usd == pytest.approx(first.cost_usd)
 
 
+def test_what_a_conversation_had_used_before_it_is_gone_on_with_is_not_told_again(theatre: Theatre) -> None:
+    theatre.needs("go on by its token")
+
+    async def story() -> None:
+        token = ""
+        for _ in range(2):
+            async with theatre.session(token) as session:
+                await theatre.play(session, "environment")
+                token = session.token
+
+    anyio.run(story)
+    used = [event for event in theatre.events if isinstance(event, Usage)]
+    if theatre.name in TELLS_NO_USAGE:
+        assert not used
+        return
+    first, second = used
+    assert 0 < second.input_tokens < 2 * first.input_tokens
+    known = first.cost_usd if theatre.name == "claude" else None
+    assert second.cost_usd == (None if known is None else pytest.approx(known))
+
+
 def test_what_its_provider_does_is_an_outcome(theatre: Theatre) -> None:
     theatre.needs("tell of its provider")
 

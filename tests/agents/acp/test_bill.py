@@ -43,9 +43,20 @@ def test_the_cost_is_what_came_to_the_total() -> None:
 
 def test_what_a_loaded_session_has_cost_before_is_not_counted_again() -> None:
     bill = Bill()
+    bill.take_up()
     bill.updated(cost(3.0), plays=False)
     bill.updated(cost(3.25), plays=True)
     assert bill.since(0).cost_usd == pytest.approx(0.25)
+
+
+def test_a_loaded_session_that_does_not_say_what_it_had_cost_has_no_price_at_first() -> None:
+    bill = Bill()
+    bill.take_up()
+    bill.updated(cost(3.0), plays=True)
+    bill.answered(turn(10, 1))
+    assert bill.since(0) == Usage(input_tokens=10, output_tokens=1)
+    bill.updated(cost(3.5), plays=True)
+    assert bill.since(0).cost_usd == pytest.approx(0.5)
 
 
 def test_an_agent_that_says_nothing_or_nonsense_is_estimated_and_has_no_price() -> None:

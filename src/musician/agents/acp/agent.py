@@ -12,6 +12,7 @@ import anyio
 from acp.exceptions import RequestError
 from acp.meta import PROTOCOL_VERSION
 
+from musician.agents.acp.bill import Bill
 from musician.agents.acp.connection import Document, Wire, connected
 from musician.agents.acp.failures import UNDERSTOOD, of_refused_request
 from musician.agents.acp.profiles import Profile
@@ -92,9 +93,10 @@ async def _begun(session: AcpSession, wire: Wire, able: Document, stage: Stage) 
         case {"agentCapabilities": {"loadSession": True}} if stage.token:
             try:
                 session.token = stage.token
+                session.bill.take_up()
                 return await wire.request("session/load", sessionId=stage.token, **where)
             except RequestError:
-                session.token = ""
+                session.token, session.bill = "", Bill()
     begun = await wire.request("session/new", **where)
     session.token = str(begun.get("sessionId") or "")
     if not session.token:

@@ -1,7 +1,8 @@
 """What an agent's session has used: the tokens of each turn, and the cost of the session so far, as far as it says.
 
 The agents that were seen report the tokens of a turn with its end, codex of all its calls and opencode of its last; the
-cost is a total that goes on with the session, and is reported anew when that is loaded. What is not reported at all is
+cost is a total that goes on with the session. Where that was loaded and does not say what it had cost before, the first
+piece has no price. What is not reported at all is
 estimated from the text, and marked: each call gives the whole conversation to the model again, so it is too little.
 """
 
@@ -15,9 +16,14 @@ from musician.protocol.values import replace
 class Bill:
     def __init__(self) -> None:
         self._cost_usd: float | None = None
-        self._told_usd = 0.0
+        self._told_usd: float | None = 0.0
+        """None where it is not known what the session had cost before it was loaded."""
         self._turns: list[Usage] = []
         self._told_tokens = 0
+
+    def take_up(self) -> None:
+        """The session is gone on with."""
+        self._told_usd = None
 
     def updated(self, update: Mapping[str, Any], *, plays: bool) -> None:
         """``plays``: it is not the history of a session that is being loaded."""
@@ -46,8 +52,10 @@ class Bill:
         """What came since the last time. ``tokens`` is the estimate of all that stands in the conversation."""
         turns, self._turns = self._turns, []
         estimate, self._told_tokens = max(0, tokens - self._told_tokens), tokens
-        cost_usd = None if self._cost_usd is None else max(0.0, self._cost_usd - self._told_usd)
-        self._told_usd = self._cost_usd or 0.0
+        cost_usd = None
+        if self._cost_usd is not None:
+            cost_usd = None if self._told_usd is None else max(0.0, self._cost_usd - self._told_usd)
+            self._told_usd = self._cost_usd
         if not turns:
             return Usage(input_tokens=estimate, cost_usd=cost_usd, is_estimated=True)
         return replace(

@@ -37,7 +37,8 @@ class AcpSession:
         self.wire: Wire
         self.identity: ProcessIdentity
         self._profile, self._stage, self._last_words = profile, stage, last_words
-        self._gauge, self._bill = ContextGauge(), Bill()
+        self._gauge = ContextGauge()
+        self.bill = Bill()
         self._playing: Performance | None = None
 
     async def heard(self, method: str, params: Document) -> Any:
@@ -45,7 +46,7 @@ class AcpSession:
         match method, params:
             case "session/update", {"sessionId": self.token, "update": dict() as update}:
                 told = self._gauge.measured(update)
-                self._bill.updated(update, plays=self._playing is not None)
+                self.bill.updated(update, plays=self._playing is not None)
                 if self._playing is not None:
                     self._playing.arrived((update, told))
             case "session/update", _:
@@ -73,7 +74,7 @@ class AcpSession:
             session_id=self.token,
             may=self._stage.may,
             gauge=self._gauge,
-            bill=self._bill,
+            bill=self.bill,
         )
         ended = None
         try:

@@ -62,6 +62,7 @@ class ClaudeAgent:
         if stage.token:
             async with self._opened(stage, stage.token, "--resume") as session:
                 if session is not None:
+                    await session.take_up()
                     yield session
                     return
         token = str(uuid.uuid4())

@@ -1,22 +1,25 @@
 """What a client's conversation has used, from the totals that it reports with each result.
 
-The totals are of the client's process and count its subagents, too. What is told is what came since the last result.
+The totals count its subagents, too, and go on with a conversation that is gone on with, if its client had ended by
+itself. What is told is what came since the last result, or since the conversation was taken up.
 """
 
-from collections.abc import Iterator
-
-from claude_agent_sdk import ResultMessage
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from musician.protocol.spending import Usage
+
+Totals = Mapping[str, Mapping[str, Any]]
+"""By model, in the client's own words."""
 
 
 class Bill:
     def __init__(self) -> None:
         self._known: dict[str, Usage] = {}
 
-    def since(self, result: ResultMessage) -> Iterator[Usage]:
-        """For each model that was used since the result before."""
-        for model, total in (result.model_usage or {}).items():
+    def since(self, totals: Totals) -> Iterator[Usage]:
+        """For each model that was used since the totals before."""
+        for model, total in totals.items():
             now = Usage(
                 model=model,
                 input_tokens=total["inputTokens"],

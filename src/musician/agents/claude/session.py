@@ -8,6 +8,7 @@ piece is over when the client says that it is idle, and not with the first resul
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -101,6 +102,14 @@ class ClaudeSession:
         answer = answer or {"permissionDecision": "allow"}
         return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **answer}}
 
+    async def take_up(self) -> None:
+        """What the conversation had used before it was gone on with is none of this session's."""
+        with anyio.move_on_after(_ANSWER_LIMIT_S), suppress(ClaudeSDKError, KeyError):
+            # The SDK has no name for this question yet; where it goes, the first result counts too much.
+            query: Any = self.client._query
+            used = await query._send_control_request({"subtype": "get_usage"})
+            tuple(self.bill.since(used["session"]["model_usage"]))
+
     async def measured(self) -> ContextTold:
         """How full the context is, by the client's own count (D15)."""
         with anyio.move_on_after(_ANSWER_LIMIT_S):
@@ -166,7 +175,7 @@ class _Performance:
         if self._result is None or not self.is_over:
             detail = await self._session.last_words()
             return PieceEnded(item=self._piece.item, ending=PieceEnding.LOST, detail=detail)
-        for usage in self._session.bill.since(self._result):
+        for usage in self._session.bill.since(self._result.model_usage or {}):
             await self._tell(usage)
         await self._measure(await self._session.measured())
         return ending_of(
