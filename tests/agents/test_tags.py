@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from musician.agents.port import AgentEvent, DeviationRuled, GaveUp, ProposalMade, VerdictGiven
+from musician.agents.port import (
+    AgentEvent,
+    DeviationRuled,
+    GaveUp,
+    LeftToPerson,
+    ProposalMade,
+    Replied,
+    VerdictGiven,
+)
 from musician.agents.tags import MAX_LINE_BYTES, MAX_TEXT_CHARS, Line, LineReader
 from musician.processes.output import printable
 from musician.protocol.musician.inputs import (
@@ -58,6 +66,8 @@ def only_event(text: str) -> AgentEvent | None:
         ("::verdict Reject: say why", VerdictGiven(judgement="reject", text="say why")),
         ("::verdict fix a  b", VerdictGiven(judgement="fix", text="a b")),
         ("::rule 2", DeviationRuled(number=2)),
+        ("::reply  use  a", Replied(text="use a")),
+        ("::ask-person it costs", LeftToPerson(text="it costs")),
         ("::partial no docs yet", PartialTold(text="no docs yet")),
         ("::failed no such library", GaveUp(text="no such library")),
         ("::partial café \x1b[31mred", PartialTold(text="café [31mred")),

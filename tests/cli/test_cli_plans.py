@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from musician.plans.plan import load_plan
-from musician.plans.tasks import without_reviewer
+from musician.plans.tasks import without_script
 from tests.surroundings import Call
 
 
@@ -145,19 +145,20 @@ def test_a_long_difference_is_cut_and_its_rest_counted(ready: Path, call: Call) 
     assert "plan amend" in told[-1]
 
 
+@pytest.mark.parametrize(("key", "script"), [("review", "reviewer"), ("answers", "answerer")])
 def test_a_review_by_the_shell_agent_without_a_script_is_refused_when_it_is_run_and_not_before(
-    repository: Path, call: Call
+    repository: Path, call: Call, key: str, script: str
 ) -> None:
     """D18.6: who plays is known then; a model needs no script."""
-    text = (repository / "PLAN.md").read_text().replace("plan: greeter", "plan: greeter\nreview: agent")
+    text = (repository / "PLAN.md").read_text().replace("plan: greeter", f"plan: greeter\n{key}: agent")
     (repository / "PLAN.md").write_text(text)
     commit(repository)
     call("init")
     found = call("plan", "check", "PLAN.md")
-    assert "task-01 with `review: agent` and no `reviewer`" in found.out
+    assert f"task-01 with `{key}: agent` and no `{script}`" in found.out
     assert "greeter: no problem" in found.out
     assert len(call("plan", "check", "PLAN.md", "--json").json["warnings"]) == 2
-    assert "task-01 with `review: agent`" in call("run", "PLAN.md", expect=2).err
+    assert f"task-01 with `{key}: agent`" in call("run", "PLAN.md", expect=2).err
     read = load_plan(repository / "PLAN.md", root=repository)
-    assert len(without_reviewer(read)) == 2
-    assert without_reviewer(read, "claude") == ()
+    assert len(without_script(read)) == 2
+    assert without_script(read, "claude") == ()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from musician.plans.instructions import read_instructions, render_instructions
 from musician.plans.model import (
     AgentPiece,
+    Answers,
     Changes,
     Checkpoint,
     Isolation,
@@ -153,7 +154,7 @@ def test_an_instruction_file_is_a_task_two_levels_up() -> None:
                 ),
                 (
                     "i.md:3: the key `instructions`; expected one of task, plan, title, files, danger, after, agent, "
-                    "review, reviewer, isolation, test, setup, copy, share, sandbox, network, "
+                    "review, reviewer, answers, answerer, isolation, test, setup, copy, share, sandbox, network, "
                     "sandbox-write, sandbox-read, labels, "
                     "pause-siblings-at, may-change, may-pass-before, changes"
                 ),
@@ -321,6 +322,8 @@ def tasks(draw: st.DrawFn) -> TaskSpec:
         agent=draw(st.sampled_from(["shell", "claude", "acp:x --y 'z: #'"])),
         review=draw(st.sampled_from(Review)),
         reviewer=draw(SHELL_TEXT),
+        answers=draw(st.sampled_from(Answers)),
+        answerer=draw(SHELL_TEXT),
         isolation=draw(st.sampled_from(Isolation)),
         test=draw(SHELL_TEXT),
         setup=draw(SHELL_TEXT | st.just("a\n---\n  ---\nb")),

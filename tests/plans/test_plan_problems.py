@@ -99,13 +99,15 @@ GOLDEN = {
         [
             (
                 "P.md:8: the key `reveiw`; expected `review` (the keys here are files, danger, after, agent, review, "
-                "reviewer, isolation, test, setup, copy, share, sandbox, network, sandbox-write, sandbox-read, labels, "
+                "reviewer, answers, answerer, isolation, test, setup, copy, share, sandbox, network, sandbox-write, "
+                "sandbox-read, labels, "
                 "pause-siblings-at, may-change, may-pass-before, changes, instructions)"
             ),
             "P.md:10: the key `files` a second time; expected it once (first in line 9)",
             (
                 "P.md:11: the key `zzz`; expected one of files, danger, after, agent, review, "
-                "reviewer, isolation, test, setup, copy, share, sandbox, network, sandbox-write, sandbox-read, labels, "
+                "reviewer, answers, answerer, isolation, test, setup, copy, share, sandbox, network, sandbox-write, "
+                "sandbox-read, labels, "
                 "pause-siblings-at, may-change, may-pass-before, changes, instructions"
             ),
         ],
@@ -152,7 +154,8 @@ GOLDEN = {
         [
             (
                 "P.md:8: the key `?`; expected one of files, danger, after, agent, review, "
-                "reviewer, isolation, test, setup, copy, share, sandbox, network, sandbox-write, sandbox-read, labels, "
+                "reviewer, answers, answerer, isolation, test, setup, copy, share, sandbox, network, sandbox-write, "
+                "sandbox-read, labels, "
                 "pause-siblings-at, may-change, may-pass-before, changes, instructions"
             ),
         ],

@@ -4,7 +4,7 @@ from musician.protocol.journal import EntryKind
 from musician.protocol.musician.program import CheckpointItem, Play, Program
 from musician.protocol.states import State
 from musician.protocol.values import replace
-from musician.runtime.musician.briefing import MOST_ABOUT_CHARS, MOST_LEFT_BYTES, briefing_of
+from musician.runtime.briefing import MOST_ABOUT_CHARS, MOST_LEFT_BYTES, briefing_of
 from musician.service import TaskView
 from musician.store.rows import JournalRow, SessionRow, TaskRow
 

@@ -159,3 +159,19 @@ def test_what_an_agent_has_said_outlives_the_conductor_and_it_is_not_asked_twice
     assert stage.states() == {"task-01": "complete", "task-02": "needs_review"}
     assert asks(stage) == {"task-02": "the reviewing agent gave no verdict: it said none"}
     assert (stage.hall / "judged").read_text() == "judged\n" * 2
+
+
+def test_a_removed_test_is_ruled_by_the_reviewing_agent_and_nobody_else_is_asked(stage: "Stage") -> None:
+    """D18.6: a finding goes to the agent first; what it leaves, to a person."""
+    one = "import unittest\n\n\nclass Old(unittest.TestCase):\n    def test_kept(self):\n        pass\n"
+    both = f"{one}\n    def test_gone(self):\n        pass\n"
+    approves = 'grep -q "removed test" "$MUSICIAN_DEVIATIONS"\necho "::verdict approve it was a double"'
+    stage.write(
+        HEAD.replace('"true"', "python3 -m unittest -q")
+        + task(1, f'{approves}\necho "::rule 1"', run="sed -i /gone/,\\$d test_one.py")
+        + task(2, approves, run="sed -i /gone/,\\$d test_two.py"),
+        **{"test_one.py": both, "test_two.py": both, ".gitignore": "__pycache__\n"},
+    )
+    assert stage.conduct("--jobs", "2").code == 1, stage.told()
+    assert stage.states() == {"task-01": "complete", "task-02": "needs_review"}, (stage.told(), asks(stage))
+    assert asks(stage)["task-02"].startswith("the reviewing agent approves and leaves unruled: ")

@@ -8,7 +8,7 @@ import pytest
 
 from musician import service
 from musician.protocol.claim import Claim
-from musician.protocol.errors import UnknownTask
+from musician.protocol.errors import StaleVerdict, UnknownTask
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
@@ -61,6 +61,17 @@ def test_a_body_comes_out_byte_for_byte(store: Store, claim: Claim, body: str) -
     [message] = service.unread(store, "task-03")
     assert (message.id, message.message, message.from_session) == (message_id, body, "task-00")
     assert service.task_row(store, "task-03").state is State.WORKING
+
+
+def test_an_answer_to_a_question_that_is_not_open_any_more_is_not_sent(store: Store, claim: Claim) -> None:
+    first = service.ask(store, claim, "which?")
+    newer = service.ask(store, claim, "which, please?")
+    with pytest.raises(StaleVerdict):
+        service.send(store, "task-03", "that", question_id=first)
+    service.send(store, "task-03", "that", question_id=newer)
+    with pytest.raises(StaleVerdict):
+        service.send(store, "task-03", "this", question_id=newer)
+    assert [message.message for message in service.unread(store, "task-03")] == ["that"]
 
 
 @pytest.mark.parametrize("task_id", ["zzz' OR task_id='task-03", "task-03' --", "task_03", "task-0%"])

@@ -41,6 +41,8 @@ class PieceKind(StrEnum):
     REWORK = "rework"
     REVIEW = "review"
     """Judge what somebody else has submitted; the tree is a scratch one (D18.6)."""
+    ANSWER = "answer"
+    """Answer what somebody else asks or reports; the tree is a scratch one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +124,20 @@ class DeviationRuled:
     number: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replied:
+    """What an answering agent answers."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftToPerson:
+    """An answering agent leaves the answer to a person; ``text`` says why."""
+
+    text: str
+
+
 Told = ContextTold | DeviationTold | SelfCorrectionTold | QuestionTold | PartialTold | AnswerTold
 """What the engine is told is passed on unchanged."""
 
@@ -143,6 +159,8 @@ AgentEvent = (
     | ProposalMade
     | VerdictGiven
     | DeviationRuled
+    | Replied
+    | LeftToPerson
     | GaveUp
 )
 """Each :class:`Usage` is of what was used since the one before."""

@@ -36,6 +36,7 @@ _KILLED = {
 _MISSING = {
     PieceKind.REWORK: "the plan has no `rework` block for it",
     PieceKind.REVIEW: "the plan names no `reviewer`",
+    PieceKind.ANSWER: "the plan names no `answerer`",
 }
 
 

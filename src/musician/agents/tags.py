@@ -1,6 +1,6 @@
 """Reading what an agent tells in its output: lines that start with ``::context 58%`` and the like.
 
-A line is a tag when it starts, after spaces or tabs, with one of the ten names::
+A line is a tag when it starts, after spaces or tabs, with one of the twelve names::
 
     ::context 58%                 measured context usage, also 58.5% or tokens of the window: 120000/200000
     ::deviation Medium text       Low, Medium or High, and what was done otherwise than planned
@@ -13,6 +13,8 @@ A line is a tag when it starts, after spaces or tabs, with one of the ten names:
                                   end the text is in that file of the working tree
     ::verdict approve text        of a reviewing agent: approve, or reject or fix with a point, once for each point
     ::rule 2                      of a reviewing agent: deviation 2 of those it was shown is accepted
+    ::reply text                  of an answering agent: what it answers
+    ::ask-person text             of an answering agent: a person must answer, and why
 
 Everything else, ``::group::`` of other tools included, is output. The reader knows bytes and lines; it does
 not know who wrote them and decides nothing: a context reading that cannot be (over 100 %, a window of 0, more
@@ -24,7 +26,15 @@ cut into chunks changes nothing.
 
 import re
 
-from musician.agents.port import AgentEvent, DeviationRuled, GaveUp, ProposalMade, VerdictGiven
+from musician.agents.port import (
+    AgentEvent,
+    DeviationRuled,
+    GaveUp,
+    LeftToPerson,
+    ProposalMade,
+    Replied,
+    VerdictGiven,
+)
 from musician.processes.output import one_line
 from musician.protocol.conductor.opinion import Judgement
 from musician.protocol.errors import BadField, UnknownSeverity
@@ -48,7 +58,8 @@ MAX_TEXT_CHARS = 2000
 """What is kept of a tag's text."""
 
 _TAG = re.compile(
-    r"[ \t]*::(context|deviation|self-correction|question|partial|failed|answer|proposal|verdict|rule)(?![\w-]):?(.*)",
+    r"[ \t]*::(context|deviation|self-correction|question|partial|failed|answer|proposal|verdict|rule|reply|ask-person)"
+    r"(?![\w-]):?(.*)",
     re.DOTALL,
 )
 _PERCENT = re.compile(r"(-?\d+(?:\.\d+)?)\s*%", re.ASCII)
@@ -109,6 +120,7 @@ _UNSAID: dict[str, AgentEvent] = {
     "self-correction": SelfCorrectionTold(text="it does not say what was wrong"),
     "partial": PartialTold(text="it does not say what is missing"),
     "failed": GaveUp(text="it does not say why"),
+    "ask-person": LeftToPerson(text="it does not say why"),
 }
 """What an agent owns up to by the tag alone."""
 
@@ -155,6 +167,10 @@ def _event(name: str, text: str) -> AgentEvent:
             return _verdict(text)
         case "rule":
             return _rule(text)
+        case "reply":
+            return Replied(text=text)
+        case "ask-person":
+            return LeftToPerson(text=text)
         case _:
             return PartialTold(text=text)
 

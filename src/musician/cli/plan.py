@@ -10,7 +10,7 @@ from musician.cli.options import command
 from musician.cli.render import show, table
 from musician.plans.model import Plan
 from musician.plans.plan import load_plan
-from musician.plans.tasks import without_reviewer
+from musician.plans.tasks import without_script
 from musician.protocol.errors import DatabaseUnusable, InvalidPlan
 from musician.runtime.locking import amend_plan_file, check_ids, lock_plan_file
 
@@ -48,7 +48,7 @@ def check(app: App, path: Path) -> None:
         if app.json:
             show(app, {"plan": str(path), "valid": False, "problems": list(error.problems)})
         raise
-    warnings = without_reviewer(read)
+    warnings = without_script(read)
     document = {"plan": read.plan_id, "valid": True, "problems": [], "warnings": list(warnings)}
     show(app, {**document, **_contents(read)})
     if not app.json:

@@ -16,7 +16,7 @@ from musician.plans.body import Body, read_body, read_prose
 from musician.plans.headings import PLAN_STEP_LEVEL, quote
 from musician.plans.keys import Keys, read_file_keys
 from musician.plans.markdown import Block, Heading, read_document, split_at
-from musician.plans.model import AgentPiece, Changes, Checkpoint, Network, Sandboxing, Step, TaskSpec
+from musician.plans.model import AgentPiece, Answers, Changes, Checkpoint, Network, Sandboxing, Step, TaskSpec
 from musician.plans.problems import Problems, Report
 from musician.plans.tasks import check_characters, check_pauses, check_steps, resolve_task
 from musician.protocol.values import dataclass
@@ -136,7 +136,7 @@ def _front_matter(task: TaskSpec, plan_id: str) -> Iterator[str]:
         values: tuple[str, ...] = getattr(task, key.replace("-", "_"))
         if values:
             yield f"{key}: [{', '.join(map(_quoted, values))}]"
-    for key in ("agent", "review", "reviewer", "isolation", "test", "setup"):
+    for key in ("agent", "review", "reviewer", "answerer", "isolation", "test", "setup"):
         value: str | None = getattr(task, key)
         if value:
             yield f"{key}: {_quoted(str(value))}"
@@ -144,6 +144,8 @@ def _front_matter(task: TaskSpec, plan_id: str) -> Iterator[str]:
         yield f"pause-siblings-at: [{', '.join(map(str, task.pause_siblings_at))}]"
     if task.may_pass_before:
         yield "may-pass-before: yes"
+    if task.answers is not Answers.HUMAN:
+        yield f"answers: {task.answers}"
     if task.sandbox is not Sandboxing.OFF:
         yield f'sandbox: "{task.sandbox}"'
     if task.network is not Network.FULL:

@@ -19,6 +19,7 @@ from musician.plans.markdown import Document, Fence
 from musician.plans.model import (
     MAX_COMMAND_BYTES,
     MAX_TITLE_CHARACTERS,
+    Answers,
     Changes,
     Isolation,
     Network,
@@ -53,6 +54,8 @@ class Keys:
     agent: str | None = None
     review: Review | None = None
     reviewer: str | None = None
+    answers: Answers | None = None
+    answerer: str | None = None
     isolation: Isolation | None = None
     test: str | None = None
     setup: str | None = None
@@ -224,6 +227,8 @@ _SHARED_CHECKS: dict[str, _Check] = {
     "agent": _agent,
     "review": _one_of(Review),
     "reviewer": _text,
+    "answers": _one_of(Answers),
+    "answerer": _text,
     "isolation": _one_of(Isolation),
     "test": _command,
     "setup": _command,

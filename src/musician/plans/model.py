@@ -25,6 +25,13 @@ class Review(StrEnum):
     AGENT = "agent"
 
 
+class Answers(StrEnum):
+    """Who answers a question, or an error report that the rules do not decide."""
+
+    HUMAN = "human"
+    AGENT = "agent"
+
+
 class Isolation(StrEnum):
     """Where a task is played (D24)."""
 
@@ -125,6 +132,9 @@ class TaskSpec:
     pause_siblings_at: tuple[int, ...] = ()
     reviewer: str | None = None
     """The script that the shell agent runs to judge a submission, if an agent reviews (D18.6)."""
+    answers: Answers = Answers.HUMAN
+    answerer: str | None = None
+    """The script that the shell agent runs to answer, if an agent answers."""
     copy: tuple[str, ...] = ()
     """Untracked paths of the project that are copied into the task's tree (D33)."""
     share: tuple[str, ...] = ()

@@ -10,7 +10,6 @@ from musician.plans.model import (
     Checkpoint,
     Network,
     Plan,
-    Review,
     Sandboxing,
     Step,
     TaskSpec,
@@ -59,16 +58,23 @@ def check_pauses(keys: Keys, items: Sequence[Step | Checkpoint], report: Report)
             )
 
 
-def without_reviewer(plan: Plan, agent: str | None = None) -> tuple[str, ...]:
-    """Each task that the shell agent is to review and that has no script for it (D18.6); ``agent`` plays all of them.
+_SCRIPTS = (("review", "reviewer", "judges"), ("answers", "answerer", "answers"))
+"""A key that may be ``agent``, the key of the script that the shell agent then runs, and what it does by that."""
+
+
+def without_script(plan: Plan, agent: str | None = None) -> tuple[str, ...]:
+    """Each task where the shell agent is to review or answer and has no script for it; ``agent`` plays all of them.
 
     No problem of the grammar: who plays is known when the plan is run.
     """
     return tuple(
-        f"{task.source_path}:{task.line}: {task.task_id} with `review: agent` and no `reviewer`; expected the script"
-        " the shell agent judges by, `reviewer: |`, in the task's keys or the plan's, or an agent that is a model"
+        f"{task.source_path}:{task.line}: {task.task_id} with `{key}: agent` and no `{script}`; expected the script"
+        f" the shell agent {does} by, `{script}: |`, in the task's keys or the plan's, or an agent that is a model"
         for task in plan.tasks
-        if task.review is Review.AGENT and (agent or task.agent) == "shell" and task.reviewer is None
+        for key, script, does in _SCRIPTS
+        if getattr(task, key) == "agent"
+        and (agent or task.agent) == "shell"
+        and getattr(task, script) is None
     )
 
 

@@ -63,8 +63,11 @@ class PlanTrees(Protocol):
 
     def drop_trial(self, number: int) -> None: ...
 
-    def lay_out(self, task_id: str, tree_id: str, *, at: Path) -> str:
-        """Put what was submitted where nothing of the task's own is touched; the commit that its work began at."""
+    def lay_out(self, task_id: str, tree_id: str | None, *, at: Path) -> str:
+        """Put what was submitted where nothing of the task's own is touched; the commit that its work began at.
+
+        None: what is committed so far.
+        """
         ...
 
     def without_work(self) -> tuple[str, ...]:
@@ -144,13 +147,13 @@ class GitPlanTrees:
     def drop_trial(self, number: int) -> None:
         merge.drop_trial(self.root, self.plan.plan_id, number)
 
-    def lay_out(self, task_id: str, tree_id: str, *, at: Path) -> str:
+    def lay_out(self, task_id: str, tree_id: str | None, *, at: Path) -> str:
         tip = self._git.commit_id(self._branch(task_id)) or self._git.head()
         Git(at.parent, finds=True).run(
             "clone", "--quiet", "--shared", "--no-checkout", str(self.root.path), str(at)
         )
         git, commit = Git(at), tip
-        if tree_of(self.root.path, tip) != tree_id:
+        if tree_id is not None and tree_of(self.root.path, tip) != tree_id:
             # Not committed (an isolation that is shared), or moved on.
             commit = git.text("commit-tree", tree_id, "-p", tip, "-m", "As submitted")
         git.run("checkout", "--quiet", "--detach", commit)

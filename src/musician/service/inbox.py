@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from musician.protocol.claim import Claim
-from musician.protocol.errors import IllegalEvent
+from musician.protocol.errors import IllegalEvent, StaleVerdict
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.policy.forbidden import Act, worded_grants
@@ -28,14 +28,19 @@ def send(
     urgent: bool = False,
     grants: Collection[Act] = (),
     revokes: Collection[Act] = (),
+    question_id: int | None = None,
 ) -> int:
     """Say something to a task as its conductor; the message's id. Urgent: its running piece is stopped.
 
     ``grants`` are acts that the task's sessions may do from now on, until they are revoked (D21); the message says so.
+    ``question_id`` is what it answers: :class:`StaleVerdict` if that is not the open question any more.
     :class:`IllegalEvent` on a complete task, for nobody would ever read it (D1).
     """
     with store.write() as tx:
         _refuse_complete(load_played(tx, task_id).state, task_id)
+        question = None if question_id is None else tx.one(Messages.open_question, task_id=task_id)
+        if question_id != (question and question.id):
+            raise StaleVerdict(task_id=task_id, judged=question_id, latest=question and question.id)
         kind = MessageType.EMERGENCY if urgent else MessageType.NOTE
         tx.run(Plans.resolve_human, task_id=task_id, resolution=f"answered: {text}"[:500])
         message_id = say(tx, task_id, CONDUCTOR, kind, text + worded_grants(grants, revokes))

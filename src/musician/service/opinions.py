@@ -1,4 +1,4 @@
-"""Stores the opinion of a reviewing agent before it is acted on, because the agent is asked only once (D18.6)."""
+"""Stores the opinion of a reviewing or answering agent before it is acted on: it is asked only once (D18.6)."""
 
 import json
 
@@ -10,7 +10,7 @@ from musician.store.rows import OpinionRow
 
 
 def keep_opinion(store: Store, task_id: str, submission_id: int, opinion: Opinion) -> None:
-    """Keep what was said of the submission with this message; a second opinion on one changes nothing."""
+    """Keep what was said of the message: a submission, a question or a report. A second opinion changes nothing."""
     with store.write() as tx:
         load_played(tx, task_id)
         tx.run(

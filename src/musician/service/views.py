@@ -57,7 +57,7 @@ class TaskView:
     question: MessageRow | None = None
     """Its newest one to the conductor, which no later word of the conductor's has answered."""
     opinions: tuple[OpinionRow, ...] = ()
-    """What a reviewing agent said of its submissions."""
+    """What a reviewing agent said of its submissions, and an answering one to its questions and reports."""
     usage: tuple[UsageRow, ...] = ()
     """What its agents have used, reviewers among them."""
     client: ClientRow | None = None

@@ -47,8 +47,8 @@ def reviewing(found: orchestra.Submitted | None = None, **more: object) -> orche
 
 
 def reporting(*, is_context: bool = False, is_repeat: bool = False, **report: object) -> orchestra.TaskFacts:
-    common = {"message_id": 8, "text": "gone", "is_context": is_context, "is_repeat": is_repeat}
-    found = orchestra.OpenReport(**common, **report)  # type: ignore[arg-type]
+    common = {"message_id": 8, "text": "gone", "is_context": is_context, "is_repeat": is_repeat, **report}
+    found = orchestra.OpenReport(**common)  # type: ignore[arg-type]
     return task(state=State.ERROR, owner=Owner.LIVE, report=found, was_claimed=True)
 
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from musician.protocol.conductor import acts, orchestra
+from musician.protocol.conductor import engine as c
+from musician.protocol.conductor.opinion import Judgement, Opinion
 from musician.protocol.conductor.orchestra import NO_RETRY_HELPS, is_merge_trouble
 from musician.protocol.journal import PROVIDER_REFUSES
 from musician.protocol.rules.deviations import Deviation, Severity
@@ -305,6 +307,49 @@ def test_an_error_without_its_report_is_waited_for() -> None:
 def test_a_question_is_a_persons_to_answer_whatever_else_is_due() -> None:
     act = only(replace(reporting(), question=(9, "which?")))
     assert act == acts.AskHuman(task_id="task-01", kind="question", subject_id=9, text="which?")
+
+
+ANSWER = Opinion(judgement=Judgement.FIX, text="that one")
+NO_ANSWER = Opinion(judgement=None, text="it crashed")
+
+
+def test_an_agent_answers_a_question_before_a_person_is_asked() -> None:
+    asking = task(question=(9, "which?"), is_answered_by_agent=True)
+    assert only(asking) == acts.AskAnswerer(task_id="task-01", message_id=9, text="which?")
+    text = f"{c.BY_AGENT}that one"
+    answered = replace(asking, answers=((9, ANSWER),))
+    assert only(answered) == acts.Answer(task_id="task-01", message_id=9, text=text)
+    assert decide(replace(answered, has_open_ask=True)) == (acts.Standstill(),), "a person is at it"
+    playing = replace(kept("task-01"), question=(9, "which?"), is_answered_by_agent=True, is_playing=True)
+    assert decide(playing) == (), "what it asks about is not committed yet"
+    assert isinstance(only(replace(playing, is_running=False)), acts.AskAnswerer)
+    assert isinstance(only(replace(playing, is_answered_by_agent=False)), acts.AskHuman)
+
+
+def test_an_agent_answers_an_error_that_is_a_persons_business_and_no_plan_that_lacks_something() -> None:
+    repeated = replace(reporting(is_repeat=True), is_answered_by_agent=True)
+    asked = only(repeated)
+    assert isinstance(asked, acts.AskAnswerer)
+    assert (asked.message_id, asked.text) == (8, "the same error twice: gone; see musician log task-01")
+    assert only(replace(repeated, answers=((8, ANSWER),))) == acts.Judge(
+        task_id="task-01", message_id=8, verdict=State.FIX_PROPOSED, text=f"{c.BY_AGENT}that one"
+    )
+    assert isinstance(only(replace(reporting(), is_answered_by_agent=True)), acts.Judge), "the rules decide"
+    stuck = replace(reporting(is_unplayable=True), is_answered_by_agent=True, answers=((8, ANSWER),))
+    assert isinstance(only(stuck), acts.AskHuman)
+
+
+@pytest.mark.parametrize(
+    ("answers", "why"),
+    [(((9, NO_ANSWER),), "it crashed"), (((1, ANSWER), (2, NO_ANSWER)), "it has been asked 2 times already")],
+)
+def test_a_person_is_asked_where_the_agent_gives_no_answer_or_was_asked_too_often(
+    answers: tuple[tuple[int, Opinion], ...], why: str
+) -> None:
+    for asking in (task(question=(9, "which?")), reporting(is_repeat=True, message_id=9)):
+        act = only(replace(asking, is_answered_by_agent=True, answers=answers))
+        assert isinstance(act, acts.AskHuman)
+        assert act.text.endswith(f"\nThe plan's agent gave no answer: {why}")
 
 
 def test_an_open_task_with_a_question_is_asked_about_and_not_launched() -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from musician.protocol.conductor import engine as c
 from musician.protocol.conductor.acts import Finish, Launch, Standstill
+from musician.protocol.conductor.opinion import Judgement, Opinion
 from musician.protocol.conductor.orchestra import (
     OpenReport,
     Orchestra,
@@ -53,6 +54,8 @@ REPORTS = st.builds(
     used_pct=st.none() | st.floats(0, 100),
     projected_pct=st.none() | st.floats(0, 150),
 )
+ANSWERED = Opinion(judgement=Judgement.FIX, text="that")
+NO_ANSWER = Opinion(judgement=None, text="it crashed")
 FACTS = st.builds(
     TaskFacts,
     task_id=st.just(""),
@@ -68,6 +71,10 @@ FACTS = st.builds(
     submitted=st.none() | SUBMITTED,
     report=st.none() | REPORTS,
     question=st.none() | st.just((9, "which?")),
+    is_answered_by_agent=st.booleans(),
+    answers=st.sampled_from(
+        [(), ((9, ANSWERED),), ((8, NO_ANSWER), (9, ANSWERED)), ((1, ANSWERED), (2, NO_ANSWER))]
+    ),
     has_open_ask=st.booleans(),
     settled_asks=st.frozensets(st.sampled_from([("retries", 1), ("progress", 1), ("launch", 3)]), max_size=2),
     empty_sessions=st.integers(0, 4),

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from musician.protocol.conductor import engine as c
 from musician.protocol.conductor.acts import (
     Act,
+    Answer,
+    AskAnswerer,
     AskHuman,
     AskReviewer,
     Finish,
@@ -125,6 +127,14 @@ class Simulation:
                 assert task.submitted is not None
                 opinion = OPINIONS[task.submitted.message_id % len(OPINIONS)]
                 self.put(name, submitted=replace(task.submitted, opinion=opinion))
+            case AskAnswerer():
+                assert len(task.answers) < c.MOST_ANSWERS
+                opinion = OPINIONS[1 + act.message_id % 3]
+                self.put(name, answers=(*task.answers, (act.message_id, opinion)))
+            case Answer():
+                assert task.question is not None
+                assert task.question[0] == act.message_id
+                self.put(name, question=None)
             case TryMerge():
                 assert task.submitted is not None
                 outcome = TrialOutcome.CONFLICT if self.next_is(name, "conflict") else TrialOutcome.GREEN
@@ -336,6 +346,7 @@ def simulations(draw: st.DrawFn) -> Simulation:
                 after=after,
                 conflicts=frozenset(same_phase),
                 reviewer=draw(st.sampled_from(Reviewer)),
+                is_answered_by_agent=draw(st.booleans()),
             )
         )
     happenings = {name: draw(st.lists(st.sampled_from(HAPPENINGS), max_size=6)) for name in names}

@@ -12,6 +12,7 @@ from musician.protocol.conductor.opinion import (
     Judgement,
     Opinion,
     before_asking,
+    form_answer,
     form_opinion,
     judge_by_opinion,
 )
@@ -163,3 +164,22 @@ def test_an_approval_means_that_it_said_so_clearly_and_left_nothing_grave_open(
     can_be = all(1 <= number <= len(deviations) for number in ruled)
     expected = said_so and not trouble and not left and can_be
     assert (verdict.kind is VerdictKind.APPROVE) is expected
+
+
+# -- an answering agent -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("replies", "for_a_person", "trouble", "opinion"),
+    [
+        (["a"], [], "", Opinion(judgement=FIX, text="a")),
+        (["a", "", "b"], [], "", Opinion(judgement=FIX, text="a\nb")),
+        ([], [], "", Opinion(judgement=None, text="it said nothing")),
+        (["a"], ["it costs money", "much"], "", Opinion(judgement=None, text="it costs money; much")),
+        (["a"], [], "it crashed", Opinion(judgement=None, text="it crashed")),
+    ],
+)
+def test_replies_together_are_one_answer_and_any_doubt_is_a_persons(
+    replies: list[str], for_a_person: list[str], trouble: str, opinion: Opinion
+) -> None:
+    assert form_answer(replies, for_a_person=for_a_person, trouble=trouble) == opinion

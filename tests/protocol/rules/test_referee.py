@@ -1,14 +1,18 @@
 """Findings of the base's referee: what may change, and what needs a judge (D26)."""
 
+from typing import Any
+
 import pytest
 
 from musician.protocol.conductor import acts, orchestra
 from musician.protocol.conductor import engine as c
 from musician.protocol.conductor.opinion import Judgement, Opinion, before_asking, judge_by_opinion
 from musician.protocol.journal import Entry, EntryKind, Progress
+from musician.protocol.rules.deviations import Deviation, Severity
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.rules.referee import Finding, FindingKind, may_change
 from musician.protocol.rules.review import (
+    ROUGHEST,
     Evidence,
     Submission,
     SubmittedWork,
@@ -80,8 +84,10 @@ def test_a_reviewing_agent_rules_each_by_its_number() -> None:
     assert "leaves unruled: another" in left.reasons[0]
 
 
-def judged(opinion: Opinion | None, reviewer: orchestra.Reviewer) -> acts.Act:
-    waiting = orchestra.Submitted(message_id=7, submission=SUBMITTED, finding_ids=(21, 22), opinion=opinion)
+def judged(
+    opinion: Opinion | None, reviewer: orchestra.Reviewer, submission: Submission = SUBMITTED
+) -> acts.Act:
+    waiting = orchestra.Submitted(message_id=7, submission=submission, finding_ids=(21, 22), opinion=opinion)
     task = orchestra.TaskFacts(
         task_id="task-01",
         state=State.NEEDS_REVIEW,
@@ -106,6 +112,25 @@ def test_an_approval_rules_all_findings_and_a_rejection_those_it_names() -> None
     )
     assert isinstance(act, acts.Judge)
     assert (act.verdict, act.rules) == (State.REVIEW_FAILED, (22,))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"smoothness": ROUGHEST},
+        {"work": SubmittedWork(tree_id="t", deviations=(Deviation(severity=Severity.HIGH, text="x"),))},
+    ],
+)
+def test_what_the_rules_may_not_decide_goes_to_the_reviewing_agent_before_it_goes_to_a_person(
+    more: dict[str, Any],
+) -> None:
+    """D18.6: findings, a rough submission, a grave deviation; the rules alone would ask a person about each."""
+    found = replace(SUBMITTED, **more)
+    assert isinstance(judged(None, orchestra.Reviewer.RULES, found), acts.AskHuman)
+    assert isinstance(judged(None, orchestra.Reviewer.AGENT, found), acts.AskReviewer)
+    unclear = judged(Opinion(judgement=None, text="it said none"), orchestra.Reviewer.AGENT, found)
+    assert isinstance(unclear, acts.AskHuman)
 
 
 def test_a_person_who_reviews_is_told_of_them() -> None:

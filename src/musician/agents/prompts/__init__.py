@@ -12,7 +12,7 @@ from pathlib import Path
 from musician.agents.port import Piece, PieceKind
 
 _FILES = {PieceKind.STEP: "step.md", PieceKind.AGENT: "agent.md", PieceKind.REWORK: "rework.md"}
-"""A review's prose says by itself how it is answered."""
+"""The prose of a review, or of a question, says by itself how it is answered."""
 
 
 def prompt_of(piece: Piece) -> str:
@@ -21,7 +21,7 @@ def prompt_of(piece: Piece) -> str:
     words = [piece.prose, *(_suggested(script) for script in piece.scripts if script)]
     begins = [piece.briefing, common_rules()] if piece.briefing else []
     match piece.kind:
-        case PieceKind.REVIEW:
+        case PieceKind.REVIEW | PieceKind.ANSWER:
             return _joined(head, *words)
         case PieceKind.AGENT:
             return _joined(*begins, _for_subagent(head, piece, _joined(*words, piece.feedback)))

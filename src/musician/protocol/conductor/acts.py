@@ -67,6 +67,24 @@ class AskReviewer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AskAnswerer:
+    """Have the answering agent say what it would answer to a question or an error report, before a person is asked."""
+
+    task_id: str
+    message_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """Answer a question that is still open."""
+
+    task_id: str
+    message_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TryMerge:
     """Merge on trial into the plan's branch and verify there, before the completion is approved (D24)."""
 
@@ -124,6 +142,8 @@ Act = (
     | RequestExit
     | VerifyFully
     | AskReviewer
+    | AskAnswerer
+    | Answer
     | TryMerge
     | Merge
     | AskHuman

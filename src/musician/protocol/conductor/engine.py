@@ -12,6 +12,8 @@ from collections.abc import Callable, Collection, Iterator
 
 from musician.protocol.conductor.acts import (
     Act,
+    Answer,
+    AskAnswerer,
     AskHuman,
     AskReviewer,
     Equip,
@@ -49,6 +51,7 @@ from musician.protocol.rules.liveness import Owner
 from musician.protocol.rules.review import Verdict, VerdictKind, judge_by_rule, needs_a_judge
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, CLAIMABLE, State
+from musician.protocol.values import replace
 
 WITHDRAWN = (
     "it was withdrawn, and the plan has it still: put it back with `musician handoff`, or take it out of the plan"
@@ -58,6 +61,12 @@ WITHDRAWN = (
 
 MOST_FAILED_LAUNCHES = 3
 """After this many launches in a row without a claim, a person is asked before each further one."""
+
+MOST_ANSWERS = 2
+"""So often the answering agent is asked about one task; then a person is."""
+
+BY_AGENT = "The plan's agent answers: "
+"""The beginning of what the conductor says in the answering agent's words."""
 
 
 def decide(orchestra: Orchestra) -> tuple[Act, ...]:
@@ -109,8 +118,30 @@ def _merge_complete(task: TaskFacts, _: Settings) -> Act | None:
 def _ask_question(task: TaskFacts, _: Settings) -> Act | None:
     if task.question is None:
         return None
+    if task.is_answered_by_agent and task.is_playing and task.is_running:
+        return None  # where its session stops for the answer, the work that it asks about is committed
     message_id, text = task.question
-    return AskHuman(task_id=task.task_id, kind="question", subject_id=message_id, text=text)
+    ask = AskHuman(task_id=task.task_id, kind="question", subject_id=message_id, text=text)
+    by_agent = _by_agent(task, ask)
+    if isinstance(by_agent, str):
+        return Answer(task_id=task.task_id, message_id=message_id, text=by_agent)
+    return by_agent
+
+
+def _by_agent(task: TaskFacts, ask: AskHuman) -> str | AskAnswerer | AskHuman:
+    """What the answering agent answers to the message that a person would be asked about; otherwise who is asked."""
+    if not task.is_answered_by_agent:
+        return ask
+    opinion = dict(task.answers).get(ask.subject_id)
+    if opinion is None and len(task.answers) < MOST_ANSWERS:
+        return AskAnswerer(task_id=task.task_id, message_id=ask.subject_id, text=ask.text)
+    if opinion is None:
+        why = f"it has been asked {MOST_ANSWERS} times already"
+    elif opinion.judgement is None:
+        why = opinion.text
+    else:
+        return BY_AGENT + opinion.text
+    return replace(ask, text=f"{ask.text}\nThe plan's agent gave no answer: {why}")
 
 
 def _answer_submission(task: TaskFacts, settings: Settings) -> Act | None:
@@ -213,13 +244,14 @@ def _answer_report(task: TaskFacts, settings: Settings) -> Act | None:
     kind = "conflict" if report.trouble else "error"
     if is_hopeless and (kind, report.message_id) not in task.settled_asks:
         text = report.text if report.is_unplayable else _twice(task, report)
-        return AskHuman(task_id=task.task_id, kind=kind, subject_id=report.message_id, text=text)
-    return Judge(
-        task_id=task.task_id,
-        message_id=report.message_id,
-        verdict=State.FIX_PROPOSED,
-        text="Play it once more from the last finished state.",
-    )
+        ask = AskHuman(task_id=task.task_id, kind=kind, subject_id=report.message_id, text=text)
+        by_agent = ask if report.is_unplayable else _by_agent(task, ask)  # a plan is mended by a person
+        return _fix(task, report, by_agent) if isinstance(by_agent, str) else by_agent
+    return _fix(task, report, "Play it once more from the last finished state.")
+
+
+def _fix(task: TaskFacts, report: OpenReport, text: str) -> Judge:
+    return Judge(task_id=task.task_id, message_id=report.message_id, verdict=State.FIX_PROPOSED, text=text)
 
 
 def _twice(task: TaskFacts, report: OpenReport) -> str:

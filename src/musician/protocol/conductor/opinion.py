@@ -1,10 +1,13 @@
-"""The opinion of a reviewing agent on a submission, and how far it counts (D18.6).
+"""The opinion of a reviewing agent on a submission, or of an answering one, and how far it counts (D18.6).
 
 Theory. The agent replaces the rules' judgement but not their limits. Before it is asked, the rules apply: work that
 fails its verification is sent back, work that cannot be verified or comes for the fifth time goes to a person, and a
 full verification is run if it is needed. The agent's opinion then counts for this one submission (D7). Silence is never
 approval: no verdict, two different ones, one without a reason, a crash and a timeout all go to a person, and so does an
 approval that leaves a Medium or High deviation or a finding (D26) open.
+
+An answering agent is asked what a person would be asked about a question or an error report. Its opinion is the text
+that goes back to the musician (FIX), or none, and then the person is asked after all.
 """
 
 from collections.abc import Collection, Iterable
@@ -65,6 +68,18 @@ def form_opinion(
         return Opinion(judgement=None, text=problem)
     text = texts[0] if len(texts) == 1 else "\n".join(f"{n}. {each}" for n, each in enumerate(texts, start=1))
     return Opinion(judgement=kinds[0], text=text, ruled=frozenset(ruled))
+
+
+def form_answer(replies: Iterable[str], *, for_a_person: Iterable[str] = (), trouble: str = "") -> Opinion:
+    """Form an opinion from the agent's replies, which together are one answer.
+
+    ``for_a_person`` are its reasons for leaving the answer to a person, which outweigh every reply.
+    """
+    texts = [text for text in replies if text]
+    problem = trouble or "; ".join(for_a_person) or ("" if texts else "it said nothing")
+    if problem:
+        return Opinion(judgement=None, text=problem)
+    return Opinion(judgement=Judgement.FIX, text="\n".join(texts))
 
 
 def before_asking(submission: Submission, settings: Settings) -> Verdict | None:

@@ -121,6 +121,10 @@ class TaskFacts:
     report: OpenReport | None = None
     question: tuple[int, str] | None = None
     """The unanswered question of its musician: message id and text."""
+    is_answered_by_agent: bool = False
+    """An agent answers questions and error reports that the rules do not decide, before a person is asked."""
+    answers: tuple[tuple[int, Opinion], ...] = ()
+    """What the answering agent has said so far, and to which message."""
     has_open_ask: bool = False
     settled_asks: frozenset[tuple[str, int]] = frozenset()
     """The questions that a person has settled: kind and subject."""

@@ -4,5 +4,5 @@
 - gather what is decided by? ``facts``; what a self-correction costs: ``estimate``
 - do what was decided? ``performing``
 - merge finished tasks? ``merging``
-- ask a reviewing agent? ``reviewing``
+- ask a reviewing agent? ``reviewing``; an answering one: ``answering``; in a scratch clone, both: ``aside``
 """

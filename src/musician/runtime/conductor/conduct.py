@@ -16,7 +16,7 @@ from anyio.to_thread import run_sync
 
 from musician import service
 from musician.plans.model import Plan, Require, Review
-from musician.plans.tasks import without_reviewer
+from musician.plans.tasks import without_script
 from musician.protocol.conductor import engine as c
 from musician.protocol.conductor.acts import Finish, Standstill
 from musician.protocol.conductor.orchestra import Orchestra
@@ -95,7 +95,7 @@ async def conduct(
     """
     for task in plan.tasks if jobs else ():
         world.agent(agent or task.agent)
-    if problems := without_reviewer(plan, agent):
+    if problems := without_script(plan, agent):
         raise InvalidPlan(problems=problems)
     machine = world.machine
     session_id = machine.new_id("conductor")

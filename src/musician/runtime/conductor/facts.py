@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 
 from musician import service
-from musician.plans.model import Changes, Isolation, Plan, Review, TaskSpec
+from musician.plans.model import Answers, Changes, Isolation, Plan, Review, TaskSpec
 from musician.processes.machine import Machine
 from musician.protocol.conductor.opinion import Opinion
 from musician.protocol.conductor.orchestra import OpenReport, Orchestra, Reviewer, Submitted, TaskFacts, Trial
@@ -113,6 +113,8 @@ class Gatherer:
             submitted=self._submitted(standing, program, spec) if row.state is State.NEEDS_REVIEW else None,
             report=_report(view) if row.state is State.ERROR else None,
             question=view.question and (view.question.id, question_asked(view.question.message)),
+            is_answered_by_agent=spec.answers is Answers.AGENT,
+            answers=_answers(view),
             has_open_ask=bool(standing.asks),
             settled_asks=frozenset(
                 (ask.kind, ask.subject_id) for ask in view.asks if ask.resolved_at is not None
@@ -214,6 +216,16 @@ def _verification_of(view: TaskView, submission: SubmissionRow) -> VerificationR
 def _opinion_on(view: TaskView, submission: SubmissionRow) -> Opinion | None:
     found = next((row for row in view.opinions if row.submission_id == submission.message_id), None)
     return None if found is None else service.as_opinion(found)
+
+
+def _answers(view: TaskView) -> tuple[tuple[int, Opinion], ...]:
+    """The opinions on messages that are no submissions."""
+    submitted = {each.message_id for each in view.submissions}
+    return tuple(
+        (row.submission_id, service.as_opinion(row))
+        for row in view.opinions
+        if row.submission_id not in submitted
+    )
 
 
 def _evidence(row: VerificationRow | None, submission: SubmissionRow) -> Evidence | None:

@@ -10,7 +10,7 @@ import anyio.abc
 from anyio.to_thread import run_sync
 
 from musician import service
-from musician.plans.model import Plan
+from musician.plans.model import Plan, TaskSpec
 from musician.protocol.claim import Claim
 from musician.protocol.conductor import acts, orchestra
 from musician.protocol.conductor.orchestra import is_merge_trouble
@@ -20,9 +20,11 @@ from musician.protocol.settings import Settings
 from musician.protocol.spending import Usage
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
+from musician.runtime.conductor.answering import ask_answerer
+from musician.runtime.conductor.aside import REVIEWER, Aside
 from musician.runtime.conductor.facts import Memory, submitted_commit
 from musician.runtime.conductor.merging import Merger
-from musician.runtime.conductor.reviewing import REVIEWER, ask_reviewer
+from musician.runtime.conductor.reviewing import ask_reviewer
 from musician.runtime.owners import last_epoch, lives
 from musician.runtime.plantrees import PlanTrees
 from musician.runtime.resuming.resumption import checkpoint_number
@@ -76,6 +78,8 @@ class Performer:
                 self._in_background(task_id, partial(self._merge, act))
             case acts.AskReviewer():
                 self._in_background(task_id, partial(self._ask_reviewer, act))
+            case acts.AskAnswerer():
+                self._in_background(task_id, partial(self._ask_answerer, act))
             case acts.VerifyFully():
                 self._in_background(task_id, partial(self._verify_fully, act))
             case acts.TakeOver():
@@ -96,6 +100,8 @@ class Performer:
                     submission_id=act.message_id,
                     rules=act.rules,
                 )
+            case acts.Answer():
+                call = partial(service.send, self.store, act.task_id, act.text, question_id=act.message_id)
             case acts.Pause():
                 call = partial(service.pause, self.store, act.task_id, act.text)
             case acts.GoOn():
@@ -193,26 +199,32 @@ class Performer:
             text = f"complete, but its merge is {trial.outcome}: {trial.detail}"
             await run_sync(partial(self._ask, act.task_id, "merge", 0, text))
 
-    async def _record_usage(self, view: TaskView, message_id: int, usage: Usage) -> None:
-        reviewer = Claim(task_id=view.row.task_id, session_id=REVIEWER, epoch=last_epoch(view))
-        item = f"review of message {message_id}"
-        await run_sync(partial(service.record_usage, self.store, reviewer, item, usage))
-
     async def _ask_reviewer(self, act: acts.AskReviewer) -> None:
         task = self.plan.task(act.task_id)
         view = await run_sync(partial(service.task_view, self.store, act.task_id))
-        opinion = await ask_reviewer(
-            self.root,
-            task,
-            view,
-            act.message_id,
+        aside = self._aside(task, view, f"review of message {act.message_id}")
+        opinion = await ask_reviewer(aside, task, view, act.message_id, settings=self.settings)
+        await run_sync(partial(service.keep_opinion, self.store, act.task_id, act.message_id, opinion))
+
+    async def _ask_answerer(self, act: acts.AskAnswerer) -> None:
+        task = self.plan.task(act.task_id)
+        view = await run_sync(partial(service.task_view, self.store, act.task_id))
+        aside = self._aside(task, view, f"answer to message {act.message_id}")
+        opinion = await ask_answerer(aside, task, view, act, settings=self.settings)
+        await run_sync(partial(service.keep_opinion, self.store, act.task_id, act.message_id, opinion))
+
+    def _aside(self, task: TaskSpec, view: TaskView, item: str) -> Aside:
+        payer = Claim(task_id=task.task_id, session_id=REVIEWER, epoch=last_epoch(view))
+        return Aside(
+            root=self.root,
             trees=self.trees,
             agent=self.agent or task.agent,
-            bill=partial(self._record_usage, view, act.message_id),
+            bill=partial(self._record_usage, payer, item),
             world=self.world,
-            settings=self.settings,
         )
-        await run_sync(partial(service.keep_opinion, self.store, act.task_id, act.message_id, opinion))
+
+    async def _record_usage(self, payer: Claim, item: str, usage: Usage) -> None:
+        await run_sync(partial(service.record_usage, self.store, payer, item, usage))
 
     async def _verify_fully(self, act: acts.VerifyFully) -> None:
         """Everything up to the submitted checkpoint, by the conductor's own hand (D18)."""

@@ -38,8 +38,8 @@ from musician.protocol.spending import Usage
 from musician.protocol.states import State
 from musician.protocol.values import dataclass, replace
 from musician.runtime.baselines import Baselines
+from musician.runtime.briefing import briefing_of
 from musician.runtime.checkpoint import run_checkpoint
-from musician.runtime.musician.briefing import briefing_of
 from musician.runtime.musician.engaged import Engaged
 from musician.runtime.musician.watching import Watcher
 from musician.runtime.noticing import noticed

@@ -146,7 +146,7 @@ class Trees:
         self.repository.branches.setdefault(task.task_id, Branch())
         return Tree(repository=self.repository, claim=claim).path
 
-    def lay_out(self, task_id: str, tree_id: str, *, at: Path) -> str:  # the port's shape
+    def lay_out(self, task_id: str, tree_id: str | None, *, at: Path) -> str:  # the port's shape
         return BASE
 
     def try_merge(

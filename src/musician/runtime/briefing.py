@@ -34,14 +34,20 @@ def briefing_of(
     view: TaskView, program: Program, handoff: str | None, *, epoch: int, is_gone_on_with: bool
 ) -> str:
     """``epoch`` is the claim of the session that is briefed. ``is_gone_on_with``: the agent knows the rest."""
-    progress = Progress().after(service.as_entry(row) for row in view.journal)
-    where = _cut("\n".join((*_parts(view, program, progress), *_left(view, progress, handoff, epoch))))
-    if is_gone_on_with:
-        return gone_on_with(where)
+    where = where_it_stands(view, program, handoff, epoch=epoch)
+    return gone_on_with(where) if is_gone_on_with else begun_with(what_it_is_about(view, program), where)
+
+
+def what_it_is_about(view: TaskView, program: Program) -> str:
     about = printable(f"{program.task_id}: {program.title}\n\n{program.overview}".strip())
     if len(about) > MOST_ABOUT_CHARS:
         about = f"{about[:MOST_ABOUT_CHARS]}… (the rest is in {view.row.instruction_path})"
-    return begun_with(about, where)
+    return about
+
+
+def where_it_stands(view: TaskView, program: Program, handoff: str | None, *, epoch: int) -> str:
+    progress = Progress().after(service.as_entry(row) for row in view.journal)
+    return _cut("\n".join((*_parts(view, program, progress), *_left(view, progress, handoff, epoch))))
 
 
 def _parts(view: TaskView, program: Program, progress: Progress) -> Iterator[str]:

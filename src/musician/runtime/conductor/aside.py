@@ -1,0 +1,116 @@
+"""Asking an agent about a task: a fresh session in a scratch clone, bounded in time.
+
+The clone has the task's history and shares the repository's objects; whatever the agent does there is thrown away, and
+the task's own tree is never touched. The agent is one behind the same port as those that play, so that a model can
+take the shell agent's place.
+"""
+
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+import anyio
+from anyio.to_thread import run_sync
+
+from musician.agents import port
+from musician.agents.hearing import kept, plain
+from musician.plans.model import TaskSpec
+from musician.processes.output import one_line
+from musician.processes.redaction import Redactor
+from musician.processes.scratch import ScratchFolder
+from musician.processes.transcript import Kind, Transcript
+from musician.protocol.errors import MusicianError
+from musician.protocol.musician.inputs import PieceEnding
+from musician.protocol.spending import Usage
+from musician.protocol.values import dataclass
+from musician.runtime.permission import refusal_in
+from musician.runtime.plantrees import PlanTrees
+from musician.runtime.verifying import nobody_records, python_environment
+from musician.runtime.world import World
+from musician.trees.root import Root
+
+REVIEWER = "reviewer"
+"""Whose session it is, where one is named."""
+Bill = Callable[[Usage], Awaitable[None]]
+"""What the session has used is written down."""
+
+_MOST_TROUBLE_CHARS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aside:
+    """Where a session is asked, and by whose leave."""
+
+    root: Root
+    trees: PlanTrees
+    agent: str
+    bill: Bill
+    world: World
+
+    async def ask(
+        self,
+        task: TaskSpec,
+        piece: port.Piece,
+        tell: port.Tell,
+        *,
+        tree_id: str | None,
+        papers: Mapping[str, tuple[str, str]],
+        env: Mapping[str, str],
+        log: Path,
+    ) -> str:
+        """Have it play ``piece``; "" if that came to its end, otherwise what kept it from it.
+
+        ``papers`` are what it reads besides the tree: a file's name and text, by the variable that says where it is.
+        """
+        try:
+            folder = await run_sync(partial(ScratchFolder, "review"))
+            try:
+                place = Path(folder.name).resolve()
+                tree = place / "tree"
+                base = await run_sync(partial(self.trees.lay_out, task.task_id, tree_id, at=tree))
+                found = await run_sync(partial(_write, place, papers))
+                stage = port.Stage(
+                    tree=tree,
+                    env={
+                        **env,
+                        **found,
+                        "MUSICIAN_TASK": task.task_id,
+                        "MUSICIAN_BASE": base,
+                        "MUSICIAN_TREE": str(tree),
+                        **python_environment(),
+                    },
+                    on_process=nobody_records,
+                    may=partial(_may, self.root, tree),
+                )
+                with (
+                    Transcript(log, Redactor({**os.environ, **stage.env})) as transcript,
+                    self.world.sandboxed(self.root, task, stage.tree),
+                ):
+                    async with self.world.agent(self.agent).open(stage) as session:
+                        ended = await session.play(piece, kept(transcript, piece, partial(self._hear, tell)))
+                    transcript.write(Kind.ENDED, **plain(ended))
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await run_sync(folder.cleanup)
+        except (MusicianError, OSError) as error:
+            return one_line(str(error), _MOST_TROUBLE_CHARS)
+        return "" if ended.ending is PieceEnding.DONE else ended.detail or ended.ending
+
+    async def _hear(self, tell: port.Tell, event: port.AgentEvent) -> None:
+        if isinstance(event, Usage):
+            await self.bill(event)
+        else:
+            await tell(event)
+
+
+async def _may(root: Root, tree: Path, call: port.ToolCall) -> str:
+    """It may what a musician may, in a tree that is thrown away."""
+    refusal = await run_sync(partial(refusal_in, root, tree, call, session=REVIEWER))
+    return "" if refusal is None else str(refusal)
+
+
+def _write(place: Path, papers: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    for name, body in papers.values():
+        (place / name).write_text(body + "\n", encoding="utf-8", errors="replace")
+    return {variable: str(place / name) for variable, (name, _) in papers.items()}
