@@ -209,7 +209,9 @@ def test_its_events_come_in_order_and_before_the_end(theatre: Theatre) -> None:
     ended = anyio.run(story)
     assert (ended.item, ended.ending) == ("work", PieceEnding.DONE)
     assert ended.asked in ("", "which?")
-    told = [event for event in theatre.events if not isinstance(event, Said | ToolUsed | ToolAnswered)]
+    told = [
+        event for event in theatre.events if not isinstance(event, Said | ToolUsed | ToolAnswered | Usage)
+    ]
     assert ContextTold(used_pct=40.0) in told
     assert [event for event in told if not isinstance(event, ContextTold)] == [
         DeviationTold(severity=Severity.MEDIUM, text="other"),
