@@ -7,7 +7,9 @@ _WITHIN_S = 5.0
 
 
 def git_aliases(cwd: str) -> Mapping[str, str]:
-    """By name; none where there is no git. :class:`TimeoutError` where it does not say in time."""
+    """Return git's aliases by name; none if git is not installed. Raises :class:`TimeoutError` if git does
+    not answer in time.
+    """
     argv = ["git", "config", "--null", "--get-regexp", r"^alias\."]
     try:
         done = subprocess.run(

@@ -32,7 +32,9 @@ class Base:
 
 
 class Move(StrEnum):
-    """What became of the user's branch. NOT_POSSIBLE: he holds it back himself; FAILED: it should have moved."""
+    """What became of the user's branch. NOT_POSSIBLE: something of the user's prevents the move; FAILED: it
+    should have moved.
+    """
 
     MOVED = "moved"
     ALREADY = "already"
@@ -42,7 +44,9 @@ class Move(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FastForward:
-    """``reason`` is set where the branch was not moved, ``command`` where that can be done by hand then."""
+    """``reason`` is set if the branch was not moved; ``command`` is set if a person can still move it by
+    hand.
+    """
 
     move: Move
     reason: str | None = None
@@ -50,9 +54,10 @@ class FastForward:
 
 
 def check_base(root: Root) -> Base:
-    """The branch and commit a run starts from; :class:`TreeNotReady` naming every path that forbids it (D24).
+    """Return the branch and commit a run starts from. :class:`TreeNotReady` names every path that forbids it
+    (D24).
 
-    Changes that are not committed forbid it: the tasks would not see them, and the branch could not be moved over them.
+    Uncommitted changes forbid it: the tasks would not see them, and the branch could not be moved over them.
     """
     tree = root.users_tree
     check_lock(tree)
@@ -79,7 +84,9 @@ def check_base(root: Root) -> Base:
 
 
 def untracked(root: Root) -> tuple[str, ...]:
-    """What git does not track in the user's tree, but for the program's own that is not excluded or committed yet."""
+    """Return the untracked paths in the user's tree, without the program's own files that are not excluded or
+    committed yet.
+    """
     own = tuple(
         bytes(folder.relative_to(root.path)) + b"/"
         for folder in (root.musician_dir, root.temp_dir, root.reports_dir, root.proposals_dir)
@@ -141,7 +148,7 @@ def fast_forward(root: Root, base_branch: str | None, integration: str) -> FastF
 
 
 def _held_back(tree: Path, old: str, tip: str) -> str:
-    """What of the user's own in his tree a move must not touch; "" if there is nothing."""
+    """Return the reason why the user's files forbid a move of this tree; "" if there is none."""
     under_way = operation_under_way(tree_git_dir(tree))
     if under_way is not None:
         return f"a {under_way} is under way in the working tree"

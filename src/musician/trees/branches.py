@@ -30,17 +30,21 @@ def integration_branch(plan_id: str) -> str:
 
 
 def trial_name(plan_id: str, number: int) -> str:
-    """A tree for merges on trial; it is named as a branch is. The first has the name of the plan's."""
+    """Return the name of a tree for trial merges, in the form of a branch name. The first is named as the
+    plan's branch.
+    """
     return integration_branch(plan_id) + ("" if number == 1 else f"-{number}")
 
 
 def baseline_name(plan_id: str) -> str:
-    """The tree in which commits that tasks begin at are tested; it is named as a branch is, and has none."""
+    """Return the name of the tree in which the tasks' base commits are tested. It looks like a branch name;
+    no such branch exists.
+    """
     return f"musician/{_checked(plan_id)}/{BASELINE}"
 
 
 def start_branch(plan_id: str, task_id: str) -> str:
-    """Where a task that no plan's branch speaks for has started; it moves no more."""
+    """Return the ref of the commit at which a task without a plan's branch started. It never moves."""
     return f"musician/{_checked(plan_id)}/_{check_task_id(task_id)}"
 
 
@@ -49,12 +53,12 @@ def full_ref(branch: str) -> str:
 
 
 def partial_ref(branch: str, label: str) -> str:
-    """Where work that no finished step covers is kept: one ref per claim epoch (D24)."""
+    """Return the ref that keeps work which no finished step covers: one ref per claim epoch (D24)."""
     return f"refs/musician/partial/{branch.removeprefix('musician/')}/{label}"
 
 
 def create_branch(git: Git, branch: str, start: str) -> str:
-    """Make ``branch`` at ``start`` unless it is there already; the commit it is at.
+    """Create ``branch`` at ``start`` unless it exists; return the commit it is at.
 
     :class:`TreeNotReady` if ``start`` names no commit, or a branch of the user is in the way of the name.
     """

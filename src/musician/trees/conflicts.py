@@ -1,4 +1,4 @@
-"""What two sides of a merge disagree on: paths that somebody has, and the commits that touched them.
+"""What two sides of a merge disagree on: the paths in conflict, and the commits that touched them.
 
 Of a folder that one side has renamed, or a file where the other has a folder, git leaves paths that neither side knows
 (``x~theirs``). Since 2.38 it also tells, merging without a tree, which paths each conflict is about; from an older one
@@ -32,7 +32,7 @@ class Conflict:
 
 
 def find_conflict(git: Git, ours: str, theirs: str, unmerged: tuple[bytes, ...]) -> Conflict:
-    """What is behind the paths that a merge of two commits has left ``unmerged``."""
+    """Explain the paths that a merge of two commits has left ``unmerged``."""
     paths = _real_paths(git, ours, theirs, unmerged) or unmerged
     return Conflict(
         paths=tuple(shown(path) for path in paths),
@@ -43,7 +43,7 @@ def find_conflict(git: Git, ours: str, theirs: str, unmerged: tuple[bytes, ...])
 
 
 def _real_paths(git: Git, ours: str, theirs: str, unmerged: tuple[bytes, ...]) -> tuple[bytes, ...]:
-    """Those that one of the sides has, in the order in which they were found; nothing is said twice."""
+    """Return the paths that exist on one of the sides, each once, in the order in which they were found."""
     asked = list(unmerged)
     if any(not _is_in(git, path, ours, theirs) for path in unmerged):
         asked += _told(git, ours, theirs)
@@ -53,7 +53,9 @@ def _real_paths(git: Git, ours: str, theirs: str, unmerged: tuple[bytes, ...]) -
 
 
 def _told(git: Git, ours: str, theirs: str) -> Iterator[bytes]:
-    """The paths that git's own words on each conflict are about; none from a git that does not say them."""
+    """Yield the paths that git's own messages about each conflict name; nothing from a git that prints no
+    such messages.
+    """
     tried = ("merge-tree", "--write-tree", "-z", "--messages", ours, theirs)
     done = git.run(*tried, accept=(0, 1, 128, 129))
     if done.returncode != 1:
@@ -76,9 +78,9 @@ def _is_in(git: Git, path: bytes, *commits: str) -> bool:
 
 
 def _touched(git: Git, commits: str, paths: tuple[bytes, ...]) -> str:
-    """Which commits changed these paths: ``task-01 (1a2b3c4 subject); …``, newest first.
+    """Return which commits changed these paths, newest first: ``task-01 (1a2b3c4 subject); …``.
 
-    Where none has, those that changed the folders around them, from the inside out.
+    If none did, return those that changed the folders around them, from the innermost outwards.
     """
     asked = list(paths[:_PATHS_ASKED_MAX])
     while asked:

@@ -1,6 +1,6 @@
-"""Which repository a folder is in, told from its files alone: git takes longer to start than a hook may take.
+"""Finds the repository a folder is in by reading files only: starting git takes longer than a hook may take.
 
-Says nothing rather than something that git would not say. Light, for a hook asks here.
+In doubt it answers None rather than something that git would not say. Imports little, because hooks call it.
 """
 
 import os
@@ -9,9 +9,10 @@ _MOST_SETTINGS_BYTES = 100_000
 
 
 def find_tree(start: str) -> "tuple[str, str] | None":
-    """The main working tree of the repository around a folder (D25), and the tree one stands in.
+    """Return the main working tree of the repository around a folder (D25), and the working tree that holds
+    the folder.
 
-    None where that cannot be found without git.
+    None if they cannot be found without git.
     """
     here = os.path.realpath(start)
     while True:
@@ -31,19 +32,21 @@ def find_tree(start: str) -> "tuple[str, str] | None":
 
 
 def is_git_dir(folder: str) -> bool:
-    """Whether git keeps a repository here, or what looks like one."""
+    """Whether this folder is a git repository's folder, or looks like one."""
     return all(os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs"))
 
 
 def is_kept_from_cleaning(folder: str) -> bool:
-    """Whether it is our own folder, which only looks like a repository, so that git leaves it alone."""
+    """Whether this is our own folder, which looks like a repository only to keep ``git clean`` away."""
     return os.path.basename(folder) == ".musician" and not os.path.exists(
         os.path.join(folder, ".git", "config")
     )
 
 
 def git_dir(root: str) -> str:
-    """The common git folder of a main tree; its ``.git`` is a file in a submodule, and where it is kept elsewhere."""
+    """Return the common git folder of a main tree. ``.git`` is a file in a submodule, or if the git folder is
+    elsewhere.
+    """
     entry = os.path.join(root, ".git")
     said = _line(entry) if os.path.isfile(entry) else ""
     if not said.startswith("gitdir: ") or "\0" in said:
@@ -53,7 +56,7 @@ def git_dir(root: str) -> str:
 
 
 def _main_tree(here: str, entry: str) -> "str | None":
-    """Where the main tree is, seen from a tree whose ``.git`` is a file: a linked worktree, or a submodule."""
+    """Return the main tree, seen from a tree whose ``.git`` is a file: a linked worktree or a submodule."""
     said = _line(entry)
     if not said.startswith("gitdir: ") or "\0" in said:
         return None
@@ -71,13 +74,15 @@ def _main_tree(here: str, entry: str) -> "str | None":
 
 
 def _folder_around(common: str) -> "str | None":
-    """The folder that a bare repository lies in and whose ``.git`` names it: there is no main tree."""
+    """Return the folder around a bare repository, if its ``.git`` points to that repository: there is no main
+    tree.
+    """
     folder = os.path.dirname(common)
     return folder if os.path.realpath(git_dir(folder)) == common else None
 
 
 def _configured_tree(common: str) -> "str | None":
-    """Where a repository says its working tree is, as a submodule's does."""
+    """Return the working tree that the repository's configuration names, as in a submodule."""
     try:
         with open(os.path.join(common, "config"), encoding="utf-8", errors="surrogateescape") as file:
             lines = file.read(_MOST_SETTINGS_BYTES).splitlines()

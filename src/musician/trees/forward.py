@@ -6,7 +6,7 @@ Files, index and branch are three writes, and a full disk or a kill may come bet
   what was under way. The kernel's lock on that file says whether its writer lives.
 - Git brings the files forward, with an index of its own beside the real one, and moves the branch last. Before that
   everything can be taken back, after it only the index is left to be put in its place.
-- To take back is to touch nothing but files that hold exactly what the one or the other commit has, or the beginning
+- Taking back touches only files that hold exactly what one of the two commits has, or the beginning
   of that where a write was cut off. Anything else is somebody's, and stays.
 """
 
@@ -91,7 +91,7 @@ def settle(tree: Path) -> bool:
 
 
 def check_lock(tree: Path) -> None:
-    """In the user's tree a lock is reported, never removed: another git may be at work."""
+    """Raise if the user's tree is locked. The lock is never removed: another git may be at work."""
     lock = _lock_of(tree)
     if lock.exists():
         raise TreeNotReady(
@@ -102,7 +102,7 @@ def check_lock(tree: Path) -> None:
 
 
 def holds_nothing_else(tree: Path, new: str) -> bool:
-    """Whether index and files are what ``new`` has: a move that lacks nothing but its end."""
+    """Whether index and files already equal ``new``, so that only the end of the move is missing."""
     git = Git(tree)
     return git.succeeds("diff-index", "--cached", "--quiet", new) and git.succeeds(
         "diff", "--quiet", "--no-ext-diff", "--no-textconv"
@@ -111,7 +111,9 @@ def holds_nothing_else(tree: Path, new: str) -> bool:
 
 @contextmanager
 def _locked(tree: Path, move: _Move) -> Iterator[None]:
-    """Hold git's lock of the index. It appears with its text or not at all, so that no kill leaves one without."""
+    """Hold git's lock of the index. The lock file appears together with its text, so that no kill leaves it
+    empty.
+    """
     lock = _lock_of(tree)
     own = lock.with_name(_INDEX + ".text")
     with own.open("w") as file:
@@ -137,7 +139,7 @@ def _locked(tree: Path, move: _Move) -> Iterator[None]:
 
 
 def _put_right(tree: Path, move: _Move) -> None:
-    """Bring files, index and branch to agree, at the one commit or the other, and give the lock back."""
+    """Make files, index and branch agree on one of the two commits, and release the lock."""
     git, git_dir = Git(tree), tree_git_dir(tree)
     index = git_dir / _INDEX
     at = git.commit_id(full_ref(move.branch))
@@ -165,7 +167,9 @@ def _give_back(git_dir: Path) -> None:
 
 
 def _restore(git: Git, move: _Move, *, target: str) -> None:
-    """Give every file that the move has touched what ``target`` has, which is in the index of ``git``."""
+    """Restore every file that the move has touched to its content in ``target``, which the index of ``git``
+    holds.
+    """
     changes = [
         each
         for each in changed_between(git, move.old, move.new)
@@ -194,7 +198,7 @@ def _restore(git: Git, move: _Move, *, target: str) -> None:
 
 
 def _is_cut_off(git: Git, move: _Move, path: bytes) -> bool:
-    """Whether a file is the beginning of what the one or the other commit has there."""
+    """Whether a file holds only the beginning of its content in one of the two commits."""
     place = place_in(git.folder, path)
     if place.is_symlink() or not place.is_file():
         return False
@@ -211,7 +215,7 @@ def _side(mode: bytes, blob: str) -> Content:
 
 
 def _not_checked_out(git: Git) -> frozenset[bytes]:
-    """What a sparse checkout leaves out."""
+    """Return the paths that a sparse checkout leaves out."""
     return frozenset(record[2:] for record in git.records("ls-files", "-t", "-z") if record.startswith(b"S "))
 
 

@@ -76,7 +76,7 @@ _SETTING_ARGUMENTS = tuple(part for setting in _SETTINGS for part in ("-c", sett
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completed:
-    """What one git command answered."""
+    """The result of one git command."""
 
     returncode: int
     stdout: bytes
@@ -87,7 +87,8 @@ class Completed:
 class Git:
     """Git for the working tree whose top is ``folder``; ``index`` replaces the tree's own index file.
 
-    ``finds``: git looks from ``folder`` for a repository by itself, to tell where we are, or to make one.
+    With ``finds`` git searches for the repository from ``folder`` by itself: to tell where we are, or to make
+    one.
     """
 
     folder: Path
@@ -144,7 +145,7 @@ class Git:
         return self.run(*arguments, accept=(0, 1)).returncode == 0
 
     def commit_id(self, revision: str) -> str | None:
-        """The full id of the commit that ``revision`` names; None if it names none."""
+        """Return the full id of the commit that ``revision`` names; None if it names none."""
         by_file = self._by_file(revision)
         if by_file is not None:
             return by_file
@@ -155,7 +156,7 @@ class Git:
         return done.stdout.split()[-1].decode("ascii") if done.returncode == 0 else None
 
     def head(self) -> str:
-        """The full id of the commit that HEAD is at; :class:`GitFailed` if it is at none."""
+        """Return the full id of HEAD's commit; :class:`GitFailed` if there is none."""
         return self._by_file("HEAD") or self.text("rev-parse", "--verify", "HEAD")
 
     def holds(self, newer: str, older: str) -> bool:
@@ -185,9 +186,11 @@ class Git:
 
 
 def _read_ref(git_dir: Path, name: str) -> str | None:
-    """What the file of HEAD, of a branch or of a ref of ours says, which stands above all else that git keeps of it.
+    """Return the content of the loose file of HEAD, a branch or a ref of ours. It overrides all else that git
+    keeps of the ref.
 
-    None where there is no such file, or more to be looked at: refs can be packed, or in a table.
+    None if there is no such file, or if the file alone is not the answer: refs can be packed, or in a
+    reftable.
     """
     folder = git_dir if name == "HEAD" else common_dir_of(git_dir)
     if not (name == "HEAD" or name.startswith(("refs/heads/", "refs/musician/"))):
@@ -203,14 +206,15 @@ def _read_ref(git_dir: Path, name: str) -> str | None:
 
 @lru_cache(maxsize=64)
 def tree_of(folder: Path, commit: str) -> str:
-    """The id of the tree that a commit, named by its full id, holds; asked once, for it cannot change."""
+    """Return the id of a commit's tree. The commit is given by its full id, so the answer is cached."""
     return Git(folder).text("rev-parse", f"{commit}^{{tree}}")
 
 
 def git_dir_of(tree: Path) -> Path | None:
-    """Where ``.git`` of a working tree leads, existing or not; None if there is no ``.git`` to follow.
+    """Return the path that ``.git`` of a working tree points to, existing or not; None if there is no
+    ``.git`` to follow.
 
-    Reads the file rather than asking git, because a broken link is one of the things to be found out.
+    Reads the file instead of asking git, because broken links must be found too.
     """
     dot_git = tree / ".git"
     if dot_git.is_dir():
@@ -225,7 +229,9 @@ def git_dir_of(tree: Path) -> Path | None:
 
 
 def tree_git_dir(tree: Path) -> Path:
-    """The git folder of a working tree; :class:`TreeNotReady` if it has none, or one that belongs to another tree."""
+    """Return the git folder of a working tree; :class:`TreeNotReady` if it has none, or one that belongs to
+    another tree.
+    """
     found = git_dir_of(tree)
     if found is None or not found.is_dir():
         raise TreeNotReady(
@@ -244,9 +250,10 @@ def tree_git_dir(tree: Path) -> Path:
 
 
 def prove(tree: Path) -> None:
-    """:class:`TreeNotReady` unless git that is called in ``tree``, by whoever, works on that tree and on no other.
+    """Raise :class:`TreeNotReady` unless any git command run in ``tree`` works on that tree and on no other.
 
-    Our own calls name both. An agent's do not, and a configuration may send them to another tree.
+    Our own calls name git folder and tree. An agent's do not, and a configuration may send them to another
+    tree.
     """
     finding, own = Git(tree, finds=True), (tree.resolve(), tree_git_dir(tree))
     asked = ("--show-toplevel", "--absolute-git-dir")
@@ -263,7 +270,9 @@ def prove(tree: Path) -> None:
 
 
 def _owner_of(git_dir: Path) -> Path:
-    """The working tree that a git folder says is its, existing or not; the folder around it if it says nothing."""
+    """Return the working tree that a git folder names, existing or not; the folder around it if it names
+    none.
+    """
     try:
         recorded = os.fsdecode((git_dir / "gitdir").read_bytes().removesuffix(b"\n"))
     except OSError:

@@ -1,6 +1,7 @@
-"""The plan's own branch, held against what the program has made it (D24, D31).
+"""Checks that the plan's own branch is where the program left it (D24, D31).
 
-Whoever can write the repository can move a branch of ours. So where the program has brought the plan's branch is kept
+Anyone who can write to the repository can move our branches. So the commit to which the program moved the
+plan's branch is kept
 under a ref beside it, and both are moved in one transaction. Where they differ somebody else has moved the branch: it
 is brought back, and what it was moved to is kept.
 """
@@ -11,7 +12,9 @@ from musician.trees.root import Root
 
 
 def move_integration(git: Git, plan_id: str, commit: str, expected_old: str | None) -> None:
-    """Bring the plan's branch from ``expected_old`` (None: not there, or not written down yet) to ``commit``."""
+    """Move the plan's branch from ``expected_old`` (None: it does not exist, or is not recorded yet) to
+    ``commit``.
+    """
     branch = full_ref(integration_branch(plan_id))
     old = "0" * len(commit) if expected_old is None else expected_old
     lines = f"update {branch} {commit} {old}\nupdate {_beside(plan_id)} {commit}\n"
@@ -19,7 +22,8 @@ def move_integration(git: Git, plan_id: str, commit: str, expected_old: str | No
 
 
 def put_right(root: Root, plan_id: str, *, by_hand: bool = False) -> tuple[str, ...]:
-    """Bring the plan's branch back to where the program has left it; what was found, () if all was well.
+    """Move the plan's branch back to where the program left it; return what was found, () if nothing was
+    wrong.
 
     ``by_hand``: a person was asked to merge a task, so that a branch which has got nothing but merges of the plan's own
     tasks stays where it is.
@@ -48,7 +52,7 @@ def put_right(root: Root, plan_id: str, *, by_hand: bool = False) -> tuple[str, 
 
 
 def _has_only_merges(git: Git, plan_id: str, old: str, new: str) -> bool:
-    """Whether all that came between is on a task's branch, or brings two together."""
+    """Whether every commit in between is on a task's branch or is a merge."""
     tasks = full_ref(integration_branch(plan_id)).rpartition("/")[0]
     named = git.text("for-each-ref", "--format=%(refname)", tasks).splitlines()
     known = [f"^{name}" for name in named if name != full_ref(integration_branch(plan_id))]

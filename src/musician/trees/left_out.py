@@ -1,4 +1,4 @@
-"""What lies in a working tree and no commit of ours may hold (D31, D33).
+"""Paths in a working tree that no commit of ours may contain (D31, D33).
 
 - The link to ``temp``, and whatever the plan has put there for the task (``share:``, ``copy:``, ``.worktreeinclude``).
 - A link that leads out of the tree: in the user's tree it would take the place of what it leads to.
@@ -18,7 +18,7 @@ _GIVEN = "musician-given"
 
 
 def are_left_out(tree: Path, links: list[bytes]) -> list[bool]:
-    """For each path of a link in ``tree``, whether it is left out."""
+    """Return for each link in ``tree`` whether it is left out of commits."""
     if not links:
         return []
     out = [leads_out(tree, path) for path in links]
@@ -30,7 +30,7 @@ def are_left_out(tree: Path, links: list[bytes]) -> list[bool]:
 
 
 def leads_out(tree: Path, path: bytes) -> bool:
-    """Whether the link at ``path`` does not lead to something in the tree, wherever the tree lies."""
+    """Whether the link at ``path`` leads to something outside the tree, or would if the tree lay elsewhere."""
     place = os.path.join(os.fsencode(tree), path)
     target = os.readlink(place)
     if target.startswith(b"/"):
@@ -41,7 +41,7 @@ def leads_out(tree: Path, path: bytes) -> bool:
 
 
 def given_to(tree: Path) -> tuple[bytes, ...]:
-    """The paths that the plan has put into ``tree``."""
+    """Return the paths that the plan has put into ``tree``."""
     git_dir = git_dir_of(tree)
     try:
         return tuple(filter(None, (git_dir / _GIVEN).read_bytes().split(b"\0"))) if git_dir else ()
@@ -50,7 +50,7 @@ def given_to(tree: Path) -> tuple[bytes, ...]:
 
 
 def note_given(tree: Path, paths: tuple[bytes, ...]) -> None:
-    """Write down, before it is done, what is put into ``tree``."""
+    """Record what is about to be put into ``tree``."""
     git_dir = git_dir_of(tree)
     if git_dir is not None:
         new = git_dir / (_GIVEN + ".new")
@@ -59,9 +59,9 @@ def note_given(tree: Path, paths: tuple[bytes, ...]) -> None:
 
 
 def _named_as_folders(tree: Path, paths: list[bytes]) -> frozenset[bytes]:
-    """Which of these links an ignore rule would leave out if they were folders.
+    """Return those links that an ignore rule would match if they were folders.
 
-    Git answers nothing about what lies behind a link, so it is asked in a tree that has the ignore rules and no more.
+    Git does not look behind links, so it is asked in a tree that contains only the ignore rules.
     """
     git_dir = git_dir_of(tree)
     with TemporaryDirectory(prefix="musician-rules-") as folder:

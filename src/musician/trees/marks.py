@@ -1,4 +1,4 @@
-"""Whose session is a musician's, and whose is not, told without reading the database (D36).
+"""Tells whether a session is a musician's without reading the database (D36).
 
 One empty file a session in git's common folder, which outlives what ``git clean`` and a slip of the hand take away. It
 is made with the claim and says nothing of its state: the database does, as long as there is one. Imports nothing
@@ -20,7 +20,7 @@ _MOST_STRANGERS = 100
 
 
 def mark(git_dir: str, session_id: str) -> None:
-    """The session is a musician's from now on. What cannot be written is missed only once the database is."""
+    """Mark the session as a musician's. A mark that cannot be written matters only if the database is gone."""
     path = _path(git_dir, session_id)
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -30,7 +30,7 @@ def mark(git_dir: str, session_id: str) -> None:
 
 
 def forget(git_dir: str, session_id: str) -> None:
-    """The session has ended all its claims; nothing if it was not marked."""
+    """Remove the mark of a session that has ended all its claims; do nothing if it was not marked."""
     try:
         os.unlink(_path(git_dir, session_id))
     except OSError:
@@ -48,7 +48,9 @@ def any_marked(git_dir: str) -> bool:
 
 
 def last_written_ns(database: str) -> int | None:
-    """When a database was written last: by its journal, or the file where that is empty; None where it is gone."""
+    """Return when the database was last written, by the time of its journal, or of the file if that is empty;
+    None if it is gone.
+    """
     for path in (f"{database}-wal", database):
         try:
             found = os.stat(path)
@@ -60,9 +62,10 @@ def last_written_ns(database: str) -> int | None:
 
 
 def mark_stranger(git_dir: str, session_id: str, written_ns: int) -> None:
-    """The session owned nothing when the database had last been written at ``written_ns``.
+    """Note that the session owned nothing when the database was last written, at ``written_ns``.
 
-    Nothing where that is not long enough ago. The time is the database's own: a clock that is set means nothing.
+    Does nothing if that is too recent. The time is the database file's own, so setting the clock has no
+    effect.
     """
     if time.time_ns() - written_ns < _SETTLED_S * 1e9:
         return
@@ -80,7 +83,7 @@ def mark_stranger(git_dir: str, session_id: str, written_ns: int) -> None:
 
 
 def forget_stranger(git_dir: str, session_id: str) -> None:
-    """The session owns something, or has ended."""
+    """Remove the stranger's mark: the session owns something now, or has ended."""
     try:
         os.unlink(_path(git_dir, session_id, _STRANGERS))
     except OSError:

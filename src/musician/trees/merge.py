@@ -54,7 +54,7 @@ Trial = Merged | AlreadyMerged | Conflict
 
 
 def ensure_integration(root: Root, plan_id: str, base: str) -> str:
-    """The tip of the plan's branch, which is made at commit ``base`` if it is not there."""
+    """Return the tip of the plan's branch, which is created at commit ``base`` if it does not exist."""
     git, branch = Git(root.path), integration_branch(plan_id)
     tip = create_branch(git, branch, base)
     return str(git.commit_id(full_ref(branch))) if put_right(root, plan_id, by_hand=True) else tip
@@ -73,9 +73,11 @@ def trial_merge(
 ) -> Trial:
     """Merge the task's ``commit`` onto the tip of the plan's branch, in an integration tree, moving no branch.
 
-    Without one it is the task's branch as it is (a raw writer's submission names none). ``onto`` is another trial's
+    Without ``commit`` the tip of the task's branch is merged (a raw writer's submission names none). ``onto``
+    is another trial's
     commit, where this one goes on from there; each that is undecided has the tree of another ``number``.
-    After a :class:`Conflict` the tree is back at where it began. :class:`TreeNotReady` if the task has no branch.
+    After a :class:`Conflict` the tree is back where it began. :class:`TreeNotReady` if the task has no
+    branch.
     """
     branch = branch_of(plan_id, task_id)
     tip = ensure_integration(root, plan_id, base)
@@ -127,9 +129,10 @@ def accept_merge(root: Root, plan_id: str, commit: str, expected_old: str) -> No
 
 
 def take_up_plan_files(root: Root, plan_id: str, branch: str, files: frozenset[bytes]) -> None:
-    """Merge the user's ``branch`` into the plan's where all that is new there is the plan itself.
+    """Merge the user's ``branch`` into the plan's branch if only the plan's own files are new on it.
 
-    Who amends a plan commits it, and could not have his branch moved forward any more. Nothing that is verified
+    A user who commits an amended plan could no longer have the branch moved by fast-forward. Nothing that is
+    verified
     changes by that; whatever else the branch has got is for its owner to merge.
     """
     git = Git(root.path)
@@ -185,7 +188,9 @@ def take_in(worktree: Worktree, plan_id: str) -> Trial:
 
 
 def baseline_tree(root: Root, plan_id: str, commit: str) -> Path:
-    """A tree of the plan's that has ``commit``, to run tests in: for one at a time."""
+    """Return a tree of the plan's with ``commit`` checked out, to run tests in. One caller at a time may use
+    it.
+    """
     return _clean(root, baseline_name(plan_id), commit).path
 
 
@@ -195,7 +200,9 @@ def drop_baseline(root: Root, plan_id: str) -> None:
 
 
 def _clean(root: Root, branch: str, commit: str) -> Worktree:
-    """A tree of the program's own, clean and detached at ``commit``; what lay there unsaved is under a ref."""
+    """Return a tree of the program's own, clean and detached at ``commit``. Unsaved work found in it is kept
+    under a ref.
+    """
     tree = ensure_detached_tree(root, branch, commit)
     saved = save_partial(tree, task_id=branch.rpartition("/")[2], epoch=0)
     discard_to(tree, commit, saved=saved, detached=True)
@@ -203,7 +210,7 @@ def _clean(root: Root, branch: str, commit: str) -> Worktree:
 
 
 def _merge(git: Git, theirs: str, message: str, mode: str) -> tuple[bytes, ...]:
-    """The paths in conflict, empty if it went through; :class:`GitFailed` if it could not be tried."""
+    """Merge; return the paths in conflict, none if it succeeded. :class:`GitFailed` if it could not be tried."""
     command = ("merge", mode, "--quiet", "--no-stat", "--no-edit", "--no-verify", "-m", message, theirs)
     done = git.run(*command, accept=(0, 1))
     if done.returncode == 0:

@@ -1,4 +1,4 @@
-"""What a move of a working tree from one commit to another would overwrite that git does not track (D31).
+"""Untracked files that moving a working tree from one commit to another would overwrite (D31).
 
 To git an ignored file is nobody's: a merge replaces it, and an ignored folder too, by a link or a file of its name.
 Here it is somebody's only copy. Looked at are the paths that the newer commit has and the older has not, so a tree
@@ -42,12 +42,12 @@ class Changed:
 
 
 def changed_between(git: Git, old: str, new: str, *options: str) -> tuple[Changed, ...]:
-    """Every path that differs between two trees; a renamed one is one gone and one new."""
+    """Return every path that differs between two trees; a rename is one path gone and one new."""
     return parsed_changes(git.records("diff-tree", "-r", "-z", "--raw", "--no-renames", *options, old, new))
 
 
 def parsed_changes(records: list[bytes]) -> tuple[Changed, ...]:
-    """What git's raw format says of differences."""
+    """Parse git's raw diff format."""
     found = []
     for head, path in zip(records[::2], records[1::2], strict=True):
         old_mode, new_mode, old_id, new_id, _ = head.removeprefix(b":").split(b" ")
@@ -64,9 +64,9 @@ def parsed_changes(records: list[bytes]) -> tuple[Changed, ...]:
 
 
 def obstacles(tree: Path, changes: tuple[Changed, ...]) -> tuple[bytes, ...]:
-    """Paths in ``tree`` that are in the way of ``changes`` and that git does not track, sorted.
+    """Return the untracked paths in ``tree`` that are in the way of ``changes``, sorted.
 
-    A folder is named where all of it would go, or where it is a repository of its own.
+    A folder is named as a whole if all of it would go, or if it is a repository of its own.
     """
     gone = {change.path for change in changes if change.is_gone}
     arriving = [
@@ -98,7 +98,7 @@ def _at(tree: Path, change: Changed, gone: set[bytes]) -> Iterator[bytes]:
 
 
 def _keeps_something(tree: Path, folder: Path, gone: set[bytes]) -> bool:
-    """Whether something lies in there besides what the older commit has and the newer has not."""
+    """Whether the folder holds anything besides files that the older commit has and the newer has not."""
     top = os.fsencode(tree) + b"/"
     for inside, folders, files in os.walk(os.fsencode(folder)):
         links = [name for name in folders if os.path.islink(os.path.join(inside, name))]
@@ -108,7 +108,9 @@ def _keeps_something(tree: Path, folder: Path, gone: set[bytes]) -> bool:
 
 
 def contents(git: Git, paths: list[bytes]) -> dict[bytes, Content | None]:
-    """What lies at each path, as git would store it; None for what it would not, as a folder."""
+    """Return the content at each path as git would store it; None for what git does not store, such as a
+    folder.
+    """
     found: dict[bytes, Content | None] = {}
     files = []
     for path in paths:
@@ -128,7 +130,7 @@ def contents(git: Git, paths: list[bytes]) -> dict[bytes, Content | None]:
 
 
 def hidden_edits(tree: Path, changes: tuple[Changed, ...]) -> tuple[bytes, ...]:
-    """Paths among ``changes`` that the user has edited and has told git not to look at."""
+    """Return the paths among ``changes`` that the user has edited and has told git to ignore."""
     git = Git(tree)
     before = {each.path: each.old_id for each in changes}
     records = git.records("ls-files", "-v", "-z")

@@ -36,7 +36,9 @@ LEAVES = "leaves files that git sees\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetAside:
-    """``ref`` holds what was taken out, None if there was nothing; ``left`` are repositories in it, as they were."""
+    """``ref`` holds what was taken out, None if there was nothing; ``left`` are nested repositories, which
+    stay as they were.
+    """
 
     ref: str | None
     left: tuple[str, ...]
@@ -76,9 +78,10 @@ def set_aside_partial(worktree: Worktree, *, task_id: str, epoch: int, to: str |
 
 
 def uncommit(worktree: Worktree, *, task_id: str, epoch: int, to: str) -> str | None:
-    """What an agent has committed itself since ``to``, for an item that is not done, is unfinished work again.
+    """Turn commits that an agent made itself since ``to``, for an item that is not done, back into unfinished
+    work.
 
-    Its commits are kept by the ref that is returned; the files stay as they are. None if there is nothing of the kind.
+    Returns the ref that keeps these commits, None if there are none. The files stay as they are.
     To be called only while no process runs in the tree.
     """
     clear_stale_locks(worktree.root, worktree.path, worktree.branch)
@@ -92,7 +95,7 @@ def uncommit(worktree: Worktree, *, task_id: str, epoch: int, to: str) -> str | 
 
 
 def prune_partials(root: Root, plan_id: str) -> tuple[str, ...]:
-    """Drop what is older than each task's newest :data:`PARTIALS_KEPT`; the refs that are gone.
+    """Drop all but each task's newest :data:`PARTIALS_KEPT`; return the refs that were dropped.
 
     To be called once the plan is complete: what was set aside on the way is then in the finished work, or was not
     wanted in it.
@@ -154,20 +157,20 @@ def _keep(worktree: Worktree, status: Status, *, task_id: str, epoch: int) -> st
 
 
 def _age(ref: str) -> tuple[int, ...]:
-    """Greater for what was kept later: ``…/3-2`` is the second state of claim 3."""
+    """Return a sort key that grows with the time of keeping: ``…/3-2`` is the second state of claim 3."""
     label = ref.rpartition("/")[2]
     return tuple(int(part) for part in label.split("-") if part.isdecimal())
 
 
 def _forget_set_up(git_dir: Path) -> None:
-    """What a set-up left is taken out with all else: it must run again."""
+    """Note that the set-up must run again: what it left was taken out with everything else."""
     for mark in git_dir.glob(MARKS):
         if mark.read_bytes().startswith(LEAVES.encode()):
             mark.unlink()
 
 
 def _content(git: Git, commit: str) -> str:
-    """Tree and parents of a commit: all of a kept state but its time."""
+    """Return tree and parents of a commit, which identify a kept state apart from its time."""
     return git.text("log", "-1", "--format=%T %P", commit)
 
 

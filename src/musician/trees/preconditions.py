@@ -1,6 +1,6 @@
 """What must hold of a repository before any session begins in it, with git's own remedy where it does not (D31).
 
-Only looks. What is found here is found before anything is made, instead of by each session anew.
+Changes nothing. Problems are found here once, before anything is made, and not by each session again.
 """
 
 import os
@@ -19,7 +19,9 @@ _LEAST_FREE_BYTES = 1024 * 1024
 
 
 def check_repository(root: Root, branches: Iterable[str]) -> None:
-    """:class:`TreeNotReady` if no working tree of ours can be made and played in here; ``branches`` are to be made."""
+    """Raise :class:`TreeNotReady` if our working trees cannot be made and used in this repository.
+    ``branches`` will be made.
+    """
     check_layout(root)
     check_names(Git(root.path), branches)
     stuck = tuple(unwritable(root))
@@ -32,7 +34,7 @@ def check_repository(root: Root, branches: Iterable[str]) -> None:
 
 
 def check_layout(root: Root) -> None:
-    """That git in a linked tree would work on that tree, and that one stands in a working tree."""
+    """Check that we are in a working tree, and that git in a linked tree would work on that tree."""
     git, config = Git(root.path, finds=True), ("config", "--file", str(root.git_dir / "config"))
     shared = git.run(*config, "--get", "core.worktree", accept=(0, 1))
     extension = git.run(*config, "--type=bool", "--get", "extensions.worktreeConfig", accept=(0, 1))
@@ -59,9 +61,10 @@ def check_layout(root: Root) -> None:
 
 
 def broken_trees(root: Root) -> Iterator[tuple[str, str]]:
-    """What is wrong with the working trees here and is mended by nobody: what it is, and the command that mends it.
+    """Yield what is wrong with the working trees and is not repaired automatically: the problem, and the
+    command that repairs it.
 
-    A tree of ours that is gone, or has lost its link, is not told: the next session makes it whole.
+    A tree of ours that is gone, or has lost its link, is not reported: the next session repairs it.
     """
     for entry in entries(root):
         if not is_whole(entry):
@@ -83,7 +86,9 @@ def broken_trees(root: Root) -> Iterator[tuple[str, str]]:
 
 
 def unwritable(root: Root) -> Iterator[str]:
-    """The folders and files a run writes that this user cannot write; those that are not there are made later."""
+    """Yield the folders and files that a run writes and this user cannot. Missing ones are no problem: they
+    are made later.
+    """
     git_dir, own = root.git_dir, root.musician_dir
     folders = [
         git_dir,

@@ -1,4 +1,4 @@
-"""What a task's tree is given of the user's that git does not track: copies and links (D33).
+"""Copies and links of the user's untracked files that a task's tree is given (D33).
 
 ``copy:`` and ``share:`` name it in the plan. A ``.worktreeinclude`` at the top of the project, as other tools read it,
 is a list of patterns in the language of ``.gitignore``: what it matches *and* git ignores is copied. Git itself does
@@ -24,7 +24,7 @@ _MARK = "musician-copied-"
 
 
 def give(root: Root, tree: Path, *, copy: tuple[str, ...], share: tuple[str, ...]) -> None:
-    """Give ``tree`` what it lacks of these; :class:`TreeNotReady` if the file system refuses."""
+    """Copy or link into ``tree`` what it lacks of these; :class:`TreeNotReady` if the file system refuses."""
     source = root.users_tree
     if tree == source or not (copy or share or (source / INCLUDE_FILE).is_file()):
         return
@@ -57,14 +57,14 @@ def give(root: Root, tree: Path, *, copy: tuple[str, ...], share: tuple[str, ...
 
 
 def not_there(root: Root, *, copy: tuple[str, ...], share: tuple[str, ...]) -> Iterator[str]:
-    """What a plan wants to give, and the user does not have."""
+    """Yield the paths that a plan wants to give and the user does not have."""
     source = root.users_tree
     yield from (each for each in share if not (_is_inside(each) and os.path.lexists(source / each)))
     yield from (each for each in copy if not _listed(source, f"--exclude={each}"))
 
 
 def _matched(root: Root, source: Path, copy: tuple[str, ...]) -> Iterator[bytes]:
-    """Paths of files that are to be copied."""
+    """Yield the paths of the files to copy."""
     found = set(_listed(source, *(f"--exclude={each}" for each in copy))) if copy else set()
     if (source / INCLUDE_FILE).is_file():
         included = set(_listed(source, f"--exclude-from={source / INCLUDE_FILE}"))
@@ -87,7 +87,7 @@ def _has_room(tree: Path, path: bytes) -> bool:
 
 
 def _copy(here: Path, there: Path) -> None:
-    """Whole or not at all."""
+    """Copy a file, whole or not at all."""
     if here.is_symlink():
         there.symlink_to(os.readlink(here))
     elif here.is_file():

@@ -26,9 +26,10 @@ _PATIENCE_S = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
 
 @contextmanager
 def alone_with_trees(root: Root) -> Iterator[None]:
-    """While no other process of ours makes, mends or removes a working tree of this repository.
+    """Hold the lock under which our processes make, mend or remove working trees of this repository.
 
-    The kernel lets go with the holder's end. Not to be entered twice by one thread: it would wait for itself, until
+    The kernel releases the lock when its holder ends. One thread must not enter twice: it would wait for
+    itself, until
     :class:`TreeNotReady` says that it has waited for as long as a git command may take.
     """
     place = root.locks_dir / "trees"
@@ -55,10 +56,13 @@ def _locks(descriptor: int) -> bool:
 
 
 def run_patiently(root: Root, *arguments: str) -> Completed:
-    """Run a git command that reads how all trees are registered: one that is just being made is waited for.
+    """Run a git command that reads all trees' registrations, and wait for a registration that is just being
+    written.
 
-    Git gives up at an entry that somebody, the user or an agent, has half written. It has failed for another reason
-    only if all were whole, and the same ones, before it began and after: who looks afterwards alone finds whole what
+    Git fails on an entry that somebody, the user or an agent, has half written. It has failed for another
+    reason
+    only if the same entries were there, all whole, before it began and after: a look only afterwards would
+    find whole what
     was finished meanwhile.
     """
     before: dict[Path, bool] = {}
@@ -76,7 +80,7 @@ def run_patiently(root: Root, *arguments: str) -> Completed:
 
 
 def is_whole(entry: Path) -> bool:
-    """Whether a tree is registered whole: all that git reads of every tree is written."""
+    """Whether a tree's entry is complete: every file that git reads of it is written."""
     try:
         return all((entry / name).stat().st_size for name in ("commondir", "gitdir", "HEAD"))
     except OSError:
@@ -84,12 +88,12 @@ def is_whole(entry: Path) -> bool:
 
 
 def entries(root: Root) -> list[Path]:
-    """The folders in which git remembers linked trees, the user's too."""
+    """Return the folders in which git remembers linked trees, the user's too."""
     return sorted((root.git_dir / "worktrees").glob("*"))
 
 
 def entry_of(root: Root, tree: Path) -> Path | None:
-    """The folder in which git remembers ``tree``, whether the tree exists or not."""
+    """Return the folder in which git remembers ``tree``, whether the tree exists or not."""
     wanted = os.path.realpath(tree)
     for entry in sorted((root.git_dir / "worktrees").glob("*/gitdir")):
         recorded = _recorded_tree(entry.parent)
@@ -106,9 +110,10 @@ def drop_entry(root: Root, entry: Path) -> None:
 
 
 def checked_out_at(root: Root, branch: str) -> Path | None:
-    """The working tree (main or linked) in which ``branch`` is checked out; None if in none that exists.
+    """Return the working tree (main or linked) in which ``branch`` is checked out; None if in none that
+    exists.
 
-    For a branch of ours, what git remembers of a tree that is gone is dropped on the way; so is what a copied
+    For a branch of ours, entries of trees that are gone are dropped on the way; so is what a copied
     repository remembers of the original's trees.
     """
     answer = run_patiently(root, "for-each-ref", "--format=%(worktreepath)", full_ref(branch)).stdout
@@ -129,7 +134,7 @@ def checked_out_at(root: Root, branch: str) -> Path | None:
 
 
 def unlock_unfinished(entry: Path) -> None:
-    """End the lock with which ``git worktree add`` guards a tree it has not finished."""
+    """Remove the lock with which ``git worktree add`` guards a tree it has not finished."""
     lock = entry / "locked"
     if lock.is_file() and lock.read_bytes().strip() == b"initializing":
         lock.unlink()

@@ -1,6 +1,7 @@
 """Conflicts that somebody resolves by hand, by a merge or without one (D24).
 
-Whoever is told of a conflict may write the right contents by hand. Git knows only that both sides changed the same
+A conflict may be resolved by writing the right contents by hand. Git knows only that both sides changed the
+same
 lines, and finds the same conflict for ever. So the file of a task is taken as it is where it holds every line that the
 other side added, and none that the other side took away. What it then comes to is verified like any merge.
 
@@ -29,9 +30,10 @@ class Resolved(StrEnum):
 
 
 def stage_resolution(worktree: Worktree, kept: str) -> Resolved | None:
-    """What somebody has resolved in the tree since commit ``kept``; what git still calls unmerged of it is staged.
+    """Find, and stage, what somebody has resolved by hand in the tree since commit ``kept``.
 
-    None, and nothing is touched, where nothing was done, a conflict is left open, or the branch has lost ``kept``.
+    None, with nothing touched, if nothing was done, a conflict is still open, or the branch has lost
+    ``kept``.
     """
     git, status = Git(worktree.path), read_status(worktree.path)
     under_way = operation_under_way(tree_git_dir(worktree.path))
@@ -48,7 +50,7 @@ def stage_resolution(worktree: Worktree, kept: str) -> Resolved | None:
 
 
 def _is_open(git: Git, status: Status) -> bool:
-    """Whether a conflict is not resolved: by its markers, or because git could not even write some."""
+    """Whether a conflict is still open: the file has markers, or is one in which git could not write any."""
     if any(_is_marked(git, path) for path in status.changed + status.unmerged):
         return True
     for path in status.unmerged:
@@ -59,7 +61,9 @@ def _is_open(git: Git, status: Status) -> bool:
 
 
 def _is_marked(git: Git, path: bytes) -> bool:
-    """Whether a file has markers that neither side of the merge has: some files are about them."""
+    """Whether a file has conflict markers that neither side of the merge has: some files contain them
+    legitimately.
+    """
     place = Path(git.folder, os.fsdecode(path))
     if place.is_symlink() or not place.is_file():
         return False
@@ -70,7 +74,9 @@ def _is_marked(git: Git, path: bytes) -> bool:
 
 
 def settle_written_by_hand(git: Git, paths: tuple[bytes, ...]) -> tuple[bytes, ...]:
-    """Take the merged branch's side of each unmerged path that holds the other's; the paths that are left."""
+    """Take the merged branch's side of each unmerged path that already contains the other side's changes;
+    return the rest.
+    """
     left = []
     for path in paths:
         sides = [_lines(git, f":{stage}:{os.fsdecode(path)}") for stage in (1, 2, 3)]
@@ -83,7 +89,7 @@ def settle_written_by_hand(git: Git, paths: tuple[bytes, ...]) -> tuple[bytes, .
 
 
 def hunk_of(git: Git, base: str, side: str, paths: tuple[bytes, ...]) -> str:
-    """What one side changed in the paths, as git shows it; cut where it is long."""
+    """Return one side's diff of the paths, shortened if it is long."""
     asked = [os.fsdecode(path) for path in paths]
     command = ("--literal-pathspecs", "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--unified=2")
     found = git.run(*command, base, side, "--", *asked).stdout
@@ -103,7 +109,7 @@ def _holds(
 
 
 def _lines(git: Git, blob: str) -> "Counter[bytes] | None":
-    """None where that side has no such file, or it is no text."""
+    """Count a file's lines; None if that side has no such file, or it is not text."""
     done = git.run("cat-file", "blob", blob, accept=(0, 128))
     if done.returncode != 0 or b"\0" in done.stdout:
         return None

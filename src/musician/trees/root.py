@@ -1,4 +1,4 @@
-"""The one root: the main working tree, wherever in the repository one stands (D25, B35).
+"""The one root: the main working tree, from wherever in the repository a command is run (D25, B35).
 
 Knows where the program keeps its own things. Refuses to guess: a bare repository on its own, or one whose main tree
 cannot be found from a linked worktree, is an error and never a new place. Rule: everything that two processes must
@@ -42,7 +42,8 @@ NETWORK_FILESYSTEMS = frozenset({
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Root:
-    """``path`` is the real path of the main working tree; ``standing`` that of the tree one stands in.
+    """``path`` is the real path of the main working tree, ``standing`` that of the tree of the current
+    folder.
 
     A bare repository has no main tree. Where it lies in a folder whose ``.git`` names it, ``path`` is that folder.
     """
@@ -52,14 +53,16 @@ class Root:
 
     @property
     def users_tree(self) -> Path:
-        """Whose branch a run starts from and moves at its end: the tree one stands in, if it is the user's own."""
+        """The tree whose branch a run starts from and moves at its end: the current one, if it is the user's
+        own.
+        """
         if self.standing is None or self.standing.is_relative_to(self.trees_dir):
             return self.path
         return self.standing
 
     @property
     def git_dir(self) -> Path:
-        """What git calls the common dir: refs, objects and the exclude file of all working trees."""
+        """Git's common dir: refs, objects and the exclude file of all working trees."""
         found = git_dir_of(self.path)
         if found is None:
             raise NoRepository(path=str(self.path), reason="no longer a git repository")
@@ -90,11 +93,11 @@ class Root:
         return self.musician_dir / "logs"
 
     def transcript(self, task_id: str, epoch: int, session_id: str) -> Path:
-        """What a task's session said and did under one claim."""
+        """The transcript of what a task's session said and did under one claim."""
         return self.logs_dir / task_id / f"{epoch}.{session_id}.jsonl"
 
     def review_transcript(self, task_id: str, submission_id: int) -> Path:
-        """What an agent said and did that was asked about a submission."""
+        """The transcript of an agent that was asked to review a submission."""
         return self.logs_dir / task_id / f"review.{submission_id}.jsonl"
 
     def answer_transcript(self, task_id: str, message_id: int) -> Path:
@@ -102,7 +105,7 @@ class Root:
         return self.logs_dir / task_id / f"answer.{message_id}.jsonl"
 
     def checks_log(self, task_id: str) -> Path:
-        """What a task's tests and other checks print."""
+        """The log of what a task's tests and other checks print."""
         return self.logs_dir / task_id / "checks.log"
 
     @property
@@ -136,7 +139,7 @@ def find_root(start: Path) -> Root:
 
 
 def _told_by_files(start: Path) -> Root | None:
-    """None where git would look at more than the files: at owners, file systems and its own surroundings."""
+    """Find the root by files alone; None if git would also consider owners, file systems or its environment."""
     found = find_tree(str(start))
     if found is None or _BOUNDS & os.environ.keys():
         return None
@@ -148,7 +151,7 @@ def _told_by_files(start: Path) -> Root | None:
 
 
 def told_by_git(start: Path) -> Root:
-    """As :func:`find_root`, whatever the files say."""
+    """As :func:`find_root`, but always by asking git."""
     try:
         common = _answer(start, "--git-common-dir")
         own = _answer(start, "--absolute-git-dir")
@@ -189,7 +192,7 @@ def told_by_git(start: Path) -> Root:
 
 
 def _unusable(start: Path, error: GitFailed) -> NoRepository:
-    """What git says of a place that it does not open; its own remedy where it names one."""
+    """Return the error for a place that git does not open, with git's own remedy if it names one."""
     if "not a git repository" in error.stderr:
         return NoRepository(path=str(start), reason="not in a git repository")
     by_git = next((line.strip() for line in error.stderr.splitlines() if "safe.directory" in line), None)
@@ -200,7 +203,8 @@ def _unusable(start: Path, error: GitFailed) -> NoRepository:
 
 
 def choose_temp(root: Root) -> Path:
-    """Where ``temp`` has to be: elsewhere if the project has its own, for to exclude that would hide its files.
+    """Return the place of ``temp``: elsewhere if the project has its own, because excluding that would hide
+    its files.
 
     Once it is made there, it stays there.
     """
@@ -209,10 +213,11 @@ def choose_temp(root: Root) -> Path:
 
 
 def share_as_git_does(root: Root, folder: Path) -> None:
-    """Let into a folder of ours, just made or not, whom git lets work in the repository, and nobody else.
+    """Give exactly those users access to our folder whom git lets work in the repository.
 
-    Who can only read a lock can hold it. Where git shares the repository (``core.sharedRepository``), the folder and
-    what is made in it are the group's, and what an earlier version has made there too.
+    Even read access to a lock is enough to hold it. If git shares the repository (``core.sharedRepository``),
+    the folder and
+    what is made in it belong to the group, and so does what an earlier version has made there.
     """
     shared = _shared(root)
     if shared in _PRIVATE_TO_GIT:
@@ -230,7 +235,7 @@ def share_as_git_does(root: Root, folder: Path) -> None:
 
 
 def is_shared(root: Root) -> bool:
-    """Whether git lets others work in the repository."""
+    """Whether git shares the repository with other users."""
     return _shared(root) not in _PRIVATE_TO_GIT
 
 
@@ -284,7 +289,7 @@ def exclude_private(root: Root, *more: bytes) -> None:
 
 
 def _without(content: bytes, pattern: bytes) -> bytes:
-    """Without a line of ours: one below our heading, up to the next line that is none of ours."""
+    """Return the file without a line of ours: one below our heading, before the next line that is not ours."""
     kept, is_below = [], False
     for line in content.splitlines(keepends=True):
         is_below = line == _EXCLUDE_HEADING or (is_below and line.strip().startswith(b"/"))
@@ -294,7 +299,8 @@ def _without(content: bytes, pattern: bytes) -> bytes:
 
 
 def is_network_filesystem(path: Path, *, mounts: Iterable[tuple[str, str]] | None = None) -> str | None:
-    """The type of the network file system that ``path`` (existing or not) lies on; None if it is local (B35).
+    """Return the type of the network file system that ``path`` (existing or not) is on; None if it is local
+    (B35).
 
     ``mounts`` are (mount point, type), in the order they were mounted; by default this machine's.
     """
@@ -317,7 +323,7 @@ def _answer(folder: Path, question: str) -> Path:
 
 
 def _toplevel(folder: Path) -> Path | None:
-    """The top of the working tree around ``folder``; None where there is none."""
+    """Return the top of the working tree around ``folder``; None if there is none."""
     try:
         return _answer(folder, "--show-toplevel")
     except GitFailed:
@@ -325,7 +331,7 @@ def _toplevel(folder: Path) -> Path | None:
 
 
 def _configured_tree(common: Path) -> Path | None:
-    """Where a repository says its working tree is, as a submodule's does."""
+    """Return the working tree that the repository's configuration names, as in a submodule."""
     done = Git(common, finds=True).run(
         "config", "--file", str(common / "config"), "core.worktree", accept=(0, 1)
     )

@@ -1,4 +1,4 @@
-"""What all working trees of a repository share besides its commits: its configuration and its hooks (D31).
+"""The configuration and hooks that all working trees of a repository share besides its commits (D31).
 
 A step's `git config`, `git remote add` or a package's own hook set-up lands in the user's repository and stays there.
 So what it was when the plan was locked is written down in ``.musician/``; what is not so any more is
@@ -36,7 +36,7 @@ def _read(root: Root) -> _Shared:
 
 
 def trust_what_is_there(root: Root) -> None:
-    """From now on what is configured is the user's own: he has just locked a plan."""
+    """Record the present configuration as the user's own, at the lock of a plan."""
     shared = _read(root)
     file = root.musician_dir / TRUSTED
     new = file.with_name(TRUSTED + ".new")
@@ -45,7 +45,7 @@ def trust_what_is_there(root: Root) -> None:
 
 
 def since_the_lock(root: Root) -> tuple[str, ...]:
-    """What is not as it was when a plan was locked last, each with the command that takes it back."""
+    """Return what has changed since a plan was last locked, each with the command that takes it back."""
     try:
         read = json.loads((root.musician_dir / TRUSTED).read_text(encoding="utf-8"))
         before = _Shared(

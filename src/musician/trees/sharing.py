@@ -1,4 +1,4 @@
-"""Who else may write what we make: those whom git lets work in the repository (``core.sharedRepository``).
+"""Gives other users write access to what we make, if git shares the repository (``core.sharedRepository``).
 
 ``init`` gives our folder the mode that git's setting asks for; from then on that folder is the setting, and needs no
 git to be read. Every process that works in a repository follows it with its umask, so that no file of ours needs to be
@@ -10,7 +10,9 @@ import stat
 
 
 def follow(folder: str) -> None:
-    """Let what this process makes be its group's where ``folder`` is; nothing where there is no such folder."""
+    """Make files of this process writable by its group if ``folder`` is; do nothing if there is no such
+    folder.
+    """
     try:
         mode = os.stat(folder).st_mode
     except OSError:

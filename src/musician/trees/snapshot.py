@@ -21,12 +21,12 @@ _CHANGES: dict[bytes, Change] = {b"A": "created", b"D": "deleted"}
 
 
 def tree_id(tree: Path) -> str:
-    """The id of the tree object that equals the working tree now; HEAD's own tree if nothing differs."""
+    """Return the id of the tree object that equals the working tree now; HEAD's own tree if nothing differs."""
     return snapshot(tree, read_status(tree))
 
 
 def changed_files(tree: Path, since: str, now: str | None = None) -> tuple[tuple[str, Change], ...]:
-    """What differs between commit ``since`` and ``now``, by default the working tree; sorted by path.
+    """Return what differs between commit ``since`` and ``now``, by default the working tree, sorted by path.
 
     A renamed file is one deleted and one created. A path that is no UTF-8 is given with ``\\xNN`` for its bytes.
     """
@@ -39,13 +39,17 @@ def changed_files(tree: Path, since: str, now: str | None = None) -> tuple[tuple
 
 
 def changed_lines(tree: Path, since: str) -> dict[str, int]:
-    """How many lines were added and removed in each file since commit ``since``; 0 for one that is no text."""
+    """Return how many lines were added and removed in each file since commit ``since``; 0 for a file that is
+    not text.
+    """
     counts = line_counts(Git(tree), since, _tree_ish(tree))
     return {path: (added or 0) + (removed or 0) for path, added, removed in counts}
 
 
 def line_counts(git: Git, old: str, new: str) -> Iterator[tuple[str, int | None, int | None]]:
-    """Each file that differs, with the lines that were added and removed; None for what is no text."""
+    """Yield each file that differs, with its numbers of added and removed lines; None for files that are not
+    text.
+    """
     for record in git.records("diff-tree", "-r", "-z", "--no-renames", "--numstat", old, new):
         added, removed, path = record.split(b"\t", 2)
         yield shown(path), _lines(added), _lines(removed)
@@ -56,7 +60,7 @@ def _lines(count: bytes) -> int | None:
 
 
 def snapshot(tree: Path, status: Status) -> str:
-    """As :func:`tree_id`, for a status that was just read."""
+    """As :func:`tree_id`, from a status that was just read."""
     if status.head is not None and not status.is_dirty:
         return tree_of(tree, status.head)
     with _scratch_index(tree, status) as git:
@@ -65,7 +69,9 @@ def snapshot(tree: Path, status: Status) -> str:
 
 
 def _tree_ish(tree: Path) -> str:
-    """What names the working tree now: a commit's id is as good as its tree's where git compares."""
+    """Return an id of the working tree's content for git to compare: a commit's id will do as well as its
+    tree's.
+    """
     status = read_status(tree)
     return status.head if status.head is not None and not status.is_dirty else snapshot(tree, status)
 

@@ -1,6 +1,6 @@
 """What ``git status`` says of one working tree, as values.
 
-One call answers all that the rest asks: where HEAD is, what differs from it, and what is not tracked. Ignored
+One call answers all of it: where HEAD is, what differs from it, and what is not tracked. Ignored
 files are no part of it.
 """
 
@@ -45,17 +45,17 @@ class Status:
 
     @property
     def is_dirty(self) -> bool:
-        """Whether there is something a commit of this tree would hold and HEAD does not."""
+        """Whether a commit of this tree would differ from HEAD."""
         return bool(self.changed or self.deleted or self.unmerged or self.untracked)
 
     @property
     def unsaved(self) -> tuple[bytes, ...]:
-        """What would be gone if the folder were."""
+        """The paths that would be lost if the folder were deleted."""
         return self.changed + self.unmerged + self.untracked + self.nested + self.submodules
 
 
 def read_status(tree: Path) -> Status:
-    """The status of the tree whose top is ``tree``.
+    """Return the status of the tree whose top is ``tree``.
 
     An untracked symlink ``temp`` at the top is ours (D25) and never counts, whatever the ignore rules say; what else
     does not is in ``left_out.py``.
@@ -106,5 +106,5 @@ _DELETIONS = frozenset({b".D", b"D."})
 
 
 def operation_under_way(git_dir: Path) -> str | None:
-    """The merge, rebase or the like that was begun and not ended in the tree with this git folder."""
+    """Return the merge, rebase or the like that was begun and not ended in the tree with this git folder."""
     return next((name for mark, name in _OPERATIONS.items() if (git_dir / mark).exists()), None)

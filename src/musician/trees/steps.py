@@ -57,7 +57,8 @@ def commit_step(
     """Commit everything in the tree as ``item`` ("step 2", "step 2 agent 1", "rework 1.2").
 
     Makes no commit when nothing changed. What an agent has committed itself is
-    followed by an empty one, for it is ours that say what is done. A merge that was resolved but not committed is
+    followed by an empty one, because only our commits say what is done. A merge that was resolved but not
+    committed is
     concluded. ``after`` is the last commit known of the task: HEAD must contain it. :class:`TreeNotReady` when
     HEAD is elsewhere, a merge has conflicts left, another operation is under way, a repository is nested in the
     tree, or a submodule holds what no commit does. Links that lead out of the tree are not committed, staged or not
@@ -88,7 +89,8 @@ def commit_step(
 
 
 def _settle_staged(worktree: Worktree, before: str) -> tuple[bool, tuple[bytes, ...]]:
-    """Take out of the index what no commit of ours may hold, and see that what it names can be found by the user.
+    """Unstage what no commit of ours may hold, and make sure the user's repository has the submodule commits
+    it names.
 
     Looked at is all that is new since ``before``, by whomever it was staged or committed. Whether anything is left, and
     what was taken out.
@@ -123,7 +125,7 @@ def _settle_staged(worktree: Worktree, before: str) -> tuple[bool, tuple[bytes, 
 
 
 def finished_items(worktree: Worktree, since: str, task_id: str) -> tuple[FinishedItem, ...]:
-    """The items of the task committed by this program after ``since``, oldest first."""
+    """Return the items of the task committed by this program after ``since``, oldest first."""
     records = Git(worktree.path).records(
         "log", "-z", "--reverse", "--topo-order", f"--format={_ITEM_FIELDS}", f"{since}..HEAD"
     )
@@ -136,7 +138,9 @@ def finished_items(worktree: Worktree, since: str, task_id: str) -> tuple[Finish
 
 
 def last_kept(git: Git, since: str, branch: str) -> str:
-    """The newest commit of this program's on ``branch`` after ``since``, or that: what comes later is in no item."""
+    """Return the program's newest commit on ``branch`` after ``since``, else ``since``. Later commits belong
+    to no item.
+    """
     if git.commit_id(branch) == since:
         return since
     options = ("--first-parent", "--max-count=1", "--format=%H", "--fixed-strings")
@@ -145,7 +149,7 @@ def last_kept(git: Git, since: str, branch: str) -> str:
 
 
 def revert_item(worktree: Worktree, since: str, *, task_id: str, item: str) -> bool:
-    """Take back in the tree what the last commit of ``item`` brought, and all commits since the item before it.
+    """Revert in the tree the last commit of ``item`` and all commits between it and the item before.
 
     Nothing is committed yet; the history keeps what was done. False if no commit after ``since`` is the item's: it
     has changed nothing. :class:`TreeNotReady` when later work is in the way; the tree is as it was then.
@@ -174,7 +178,7 @@ def revert_item(worktree: Worktree, since: str, *, task_id: str, item: str) -> b
 
 
 def check_clean(worktree: Worktree) -> None:
-    """:class:`TreeNotReady` where the tree has uncommitted work, or a merge or the like under way."""
+    """Raise :class:`TreeNotReady` if the tree has uncommitted work, or a merge or the like under way."""
     status = read_status(worktree.path)
     if status.is_dirty or operation_under_way(tree_git_dir(worktree.path)):
         raise TreeNotReady(

@@ -17,7 +17,7 @@ _ANY_COMMIT = "git -c uploadpack.allowAnySHA1InWant=true upload-pack"
 
 
 def check_no_edits(submodules: tuple[bytes, ...]) -> None:
-    """:class:`TreeNotReady` where files in a submodule are in no commit: none of ours could hold them."""
+    """Raise :class:`TreeNotReady` if a submodule has uncommitted files: no commit of ours could hold them."""
     if submodules:
         raise TreeNotReady(
             reason="files inside a submodule are changed or new, and no commit of the project can hold them",
@@ -28,7 +28,9 @@ def check_no_edits(submodules: tuple[bytes, ...]) -> None:
 
 
 def keep_commit(root: Root, tree: Path, path: bytes, commit: str, *, branch: str) -> None:
-    """See to it that ``commit``, which the tree has at the submodule ``path``, is there for the user as well."""
+    """Make ``commit``, which the tree has at the submodule ``path``, available in the user's repository as
+    well.
+    """
     name = _name_of(tree, path)
     if name is None:
         raise TreeNotReady(
@@ -69,7 +71,7 @@ def bring_back(tree: Path) -> None:
 
 
 def _store_of_user(root: Root, path: bytes, name: str) -> Path | None:
-    """The repository that the user's checkout of a submodule uses."""
+    """Return the repository that the user's checkout of a submodule uses."""
     for place in (git_dir_of(root.path / os.fsdecode(path)), root.git_dir / "modules" / name):
         if place is not None and (place / "objects").is_dir():
             return place
@@ -77,7 +79,7 @@ def _store_of_user(root: Root, path: bytes, name: str) -> Path | None:
 
 
 def _name_of(tree: Path, path: bytes) -> str | None:
-    """A submodule's name by its path; None if it is none."""
+    """Return a submodule's name by its path; None if the path is not a submodule."""
     file = tree / ".gitmodules"
     if not file.is_file():
         return None
@@ -101,5 +103,5 @@ def _is_published(git_dir: Path, commit: str) -> bool:
 
 
 def _run(git_dir: Path, *arguments: str, accept: tuple[int, ...] = (0,)) -> Completed:
-    """Git on a submodule's repository alone: its ``core.worktree`` may lead to a checkout that is gone."""
+    """Run git on a submodule's repository alone: its ``core.worktree`` may point to a checkout that is gone."""
     return Git(git_dir, finds=True).run("--git-dir=.", "--work-tree=.", *arguments, accept=accept)

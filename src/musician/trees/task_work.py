@@ -38,14 +38,14 @@ class Work:
 
     @property
     def diff_command(self) -> str:
-        """What shows the whole of it, typed anywhere in the repository."""
+        """The command that shows the whole change, from anywhere in the repository."""
         return f"git diff {self.start[:_SHORT]} {self.commit[:_SHORT]}"
 
 
 def work_of(root: Root, plan_id: str | None, task_id: str) -> Work | None:
-    """What a task's branch holds; None where it has none.
+    """Return what a task's branch holds; None if it has none.
 
-    It has none before it is begun, where raw SQL plays it, and where it is played in the user's own tree.
+    It has none before it is begun, if it is played by raw SQL, and if it is played in the user's own tree.
     """
     git = Git(root.path)
     branch = branch_of(plan_id or NO_PLAN, task_id)
@@ -67,7 +67,9 @@ def work_of(root: Root, plan_id: str | None, task_id: str) -> Work | None:
 
 
 def _start_of(git: Git, plan_id: str | None, task_id: str, commit: str) -> str:
-    """Where the task's own work begins: what came in from the plan's branch is no work of its."""
+    """Return the commit at which the task's own work begins: what came in from the plan's branch is not its
+    own.
+    """
     onto = start_branch(NO_PLAN, task_id) if plan_id is None else integration_branch(plan_id)
     other = git.commit_id(full_ref(onto))
     if other is None:

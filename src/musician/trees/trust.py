@@ -20,7 +20,7 @@ _CONFIG_TIME_LIMIT_S = 60.0
 
 
 def distrusted(tree: Path, git_dir: Path | None) -> tuple[str, ...]:
-    """The options that switch off what was configured since; none where no plan was locked."""
+    """Return the options that switch off what was configured since the lock; none if no plan was locked."""
     if git_dir is None:
         return ()
     common = common_dir_of(git_dir)
@@ -33,14 +33,16 @@ def distrusted(tree: Path, git_dir: Path | None) -> tuple[str, ...]:
 
 
 def _places(tree: Path, common: Path) -> Iterator[Path]:
-    """Where our own folder may be, seen from a tree of ours, from the main tree, or from another of the user's."""
+    """Yield where our own folder may be, seen from a tree of ours, the main tree, or another tree of the
+    user's.
+    """
     yield from (each for each in tree.parents if each.name == _OUR_FOLDER)
     yield tree / _OUR_FOLDER
     yield common.parent / _OUR_FOLDER
 
 
 def common_dir_of(git_dir: Path) -> Path:
-    """The git folder that all trees of a repository share."""
+    """Return the git folder that all trees of a repository share."""
     try:
         said = os.fsdecode((git_dir / "commondir").read_bytes()).removesuffix("\n")
     except OSError:
@@ -49,7 +51,7 @@ def common_dir_of(git_dir: Path) -> Path:
 
 
 def configured(common: Path) -> Mapping[str, tuple[str, ...]]:
-    """All that the repository's own configuration says, includes followed."""
+    """Return all settings of the repository's own configuration, with includes."""
     return dict(_configured(common))
 
 
@@ -61,7 +63,7 @@ _known: dict[Path, tuple[dict[Path, _Stamp | None], _Settings]] = {}
 
 
 def _configured(common: Path) -> _Settings:
-    """Read once, and again when one of the files has changed."""
+    """Return the settings, read again only if one of the files has changed."""
     stamps, settings = _known.get(common, ({common / "config": None}, ()))
     now = {file: _stamp(file) for file in stamps}
     if now == stamps and common in _known:
@@ -76,7 +78,7 @@ def _configured(common: Path) -> _Settings:
 
 
 def _ask(common: Path) -> tuple[_Settings, set[Path]]:
-    """The settings, and the files that they stand in or would, if they were there."""
+    """Return the settings, and the files that hold them or could hold some."""
     import subprocess
 
     file = common / "config"

@@ -40,12 +40,12 @@ class Worktree:
 
 
 def place_of(root: Root, branch: str) -> Path:
-    """Where the tree of a branch of ours lies."""
+    """Return where the tree of a branch of ours is."""
     return root.trees_dir / branch.removeprefix("musician/")
 
 
 def ensure_worktree(root: Root, plan_id: str, task_id: str, start: str) -> Worktree:
-    """The working tree of a task, on its branch; both are made, from ``start``, where they are missing.
+    """Return the working tree of a task, on its branch; both are created from ``start`` if they are missing.
 
     Called only while no process runs in that tree. :class:`TreeNotReady` when something else stands in the place, or
     the branch is checked out elsewhere; :class:`BadId` before anything is touched.
@@ -74,7 +74,7 @@ def _ensure(root: Root, branch: str, start: str) -> Worktree:
 
 
 def ensure_detached_tree(root: Root, branch: str, commit: str) -> Worktree:
-    """The tree of a branch for trials; its HEAD is detached, so that a trial moves no branch."""
+    """Return a tree for trial merges; its HEAD is detached, so that a trial moves no branch."""
     path = place_of(root, branch)
     with _reporting(root.locks_dir), alone_with_trees(root):
         if not _mend(root, path):
@@ -83,7 +83,9 @@ def ensure_detached_tree(root: Root, branch: str, commit: str) -> Worktree:
 
 
 def remove_detached_tree(root: Root, branch: str) -> None:
-    """Remove a tree for trials with whatever they left: nobody works in it. Nothing to do if there is none."""
+    """Remove a tree for trial merges with all that is in it: nobody works there. Nothing to do if there is
+    none.
+    """
     path = place_of(root, branch)
     with _reporting(root.locks_dir), alone_with_trees(root):
         if os.path.lexists(path) and _mend(root, path):
@@ -94,7 +96,7 @@ def remove_detached_tree(root: Root, branch: str) -> None:
 
 
 def _mend(root: Root, path: Path) -> bool:
-    """Whether a usable tree of ours is at ``path``; if not, the place is free when this returns."""
+    """Return whether a usable tree of ours is at ``path``; if not, the place is free afterwards."""
     leads_to = git_dir_of(path)
     entry = entry_of(root, path)
     if leads_to is None and entry is not None and _holds_files(path):
@@ -114,9 +116,10 @@ def _mend(root: Root, path: Path) -> bool:
 
 
 def relink(worktree: Worktree) -> None:
-    """Put back a tree's link to its repository that whoever worked there has removed or bent; the files are its own.
+    """Restore a tree's link to its repository that somebody removed or changed while working there. Its files
+    are untouched.
 
-    :class:`TreeNotReady` where somebody has begun a repository in its place.
+    :class:`TreeNotReady` if somebody has made a repository in its place.
     """
     dot_git = worktree.path / ".git"
     entry = entry_of(worktree.root, worktree.path)
@@ -213,7 +216,7 @@ def _is_tracked(path: Path, name: str) -> bool:
 
 @contextmanager
 def _reporting(path: Path) -> Iterator[None]:
-    """Turn what the file system refuses into one clear line."""
+    """Turn errors of the file system into one clear line."""
     try:
         yield
     except OSError as error:
