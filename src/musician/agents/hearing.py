@@ -1,4 +1,4 @@
-"""What is heard of an agent that plays: the text it prints, its tags among it, and the transcript that keeps it."""
+"""Takes in what a playing agent prints: text, the tags in it, and the transcript that keeps all of it."""
 
 import re
 from collections import deque
@@ -29,9 +29,9 @@ _MAX_QUESTION_CHARS = 1000
 
 
 class Hearing:
-    """Text in, events out. ``last_words`` is the last line that says something and is no tag.
+    """Text in, events out. ``last_words`` is the last line that is neither blank nor a tag.
 
-    ``gave_up`` is why the piece cannot be done, "" where nothing says so.
+    ``gave_up`` is why the piece cannot be done, "" if nothing said so.
     """
 
     def __init__(self, tell: Tell) -> None:
@@ -50,14 +50,16 @@ class Hearing:
         await self._read(self._reader.feed(data))
 
     async def close(self) -> None:
-        """The text is at an end: what is wrong with it is said after it, within bounds."""
+        """End the text, and tell the complaints about it, within bounds."""
         await self._read(self._reader.close())
         complaints, self._complaints = self._complaints, []
         for complaint in complaints:
             await self._tell(Complained(text=complaint))
 
     def _note_question(self, line: Line) -> None:
-        """Text after a question takes it back, another tag does not; a paragraph ends with an empty line."""
+        """Track the open question: later text takes it back, another tag does not. A paragraph ends with an
+        empty line.
+        """
         if isinstance(line.event, QuestionTold):
             self._asked = line.event.text
         elif not line.is_tag and line.text.strip():
@@ -70,12 +72,14 @@ class Hearing:
             self._is_new_paragraph = True
 
     def tail(self) -> str:
-        """The last lines."""
+        """Return the last lines."""
         return printable("\n".join(self._tail))
 
     @property
     def asks(self) -> str:
-        """The question that the text ends with, by its tag or in words: its last line has a sentence that asks."""
+        """Return the question the text ends with: a ``::question`` tag, or a last line with a sentence that
+        asks.
+        """
         if self._asked or not any(map(_ASKS.search, self._paragraph[-1:])):
             return self._asked
         return one_line(" ".join(self._paragraph), _MAX_QUESTION_CHARS)
@@ -110,7 +114,9 @@ _ONLY_READ = ToolUsed | ToolAnswered | Complained
 
 
 def kept(transcript: Transcript, piece: Piece, tell: Tell) -> Tell:
-    """A ``tell`` that keeps everything in ``transcript``, and passes on what is not only to be read."""
+    """Return a ``tell`` that keeps every event in ``transcript``, and passes on those that are not only for
+    readers.
+    """
     transcript.piece = piece.item
     transcript.write(Kind.PROMPT, of=piece.kind, **plain(piece))
 
@@ -128,7 +134,9 @@ def kept(transcript: Transcript, piece: Piece, tell: Tell) -> Tell:
 
 
 def plain(event: Any) -> dict[str, Any]:
-    """An event's own fields, as far as they are words and numbers, or made of them, and no line has them already."""
+    """Return an event's fields that are text or numbers, or made of them, without those that every line has
+    already.
+    """
     named = {field.name: getattr(event, field.name) for field in fields(event)}
     return {name: value for name, value in named.items() if name not in ("item", "kind") and _is_plain(value)}
 

@@ -35,7 +35,9 @@ _KEPT_ERROR_BYTES = 4096
 
 
 async def messages(program: Spoken) -> AsyncIterator[dict[str, Any]]:
-    """What it says; what is no message is skipped, as a program may print to its output by mistake."""
+    """Yield the program's messages; other lines are skipped, because a program may print to its output by
+    mistake.
+    """
     rest = bytearray()
     while (chunk := await program.read()) and len(rest) <= MOST_MESSAGE_BYTES:
         *ended, open_line = chunk.split(b"\n")
@@ -56,7 +58,7 @@ def _object(line: bytes) -> dict[str, Any] | None:
 
 
 class Complaints:
-    """What it prints to its standard error; the end of it says why it is gone."""
+    """What the program prints to standard error; the last of it says why it is gone."""
 
     def __init__(self, program: Spoken) -> None:
         self._program = program
@@ -84,7 +86,8 @@ class Complaints:
 
 
 def own_folders(env: Mapping[str, str], *places: tuple[str, str, str]) -> dict[Path, View]:
-    """What an agent keeps, made if it is not there: (variable with the folder above, that below home, name).
+    """Return the folders that an agent keeps, created if missing: (variable with the folder above, that below
+    home, name).
 
     A sandbox opens no path that does not exist.
     """
@@ -96,7 +99,7 @@ def own_folders(env: Mapping[str, str], *places: tuple[str, str, str]) -> dict[P
 
 
 class NoSession:
-    """In place of one that could not be opened: whoever plays it learns why."""
+    """Stands in for a session that could not be opened: playing it tells why."""
 
     token = ""
 
@@ -110,11 +113,11 @@ class NoSession:
         return False
 
     async def interrupt(self) -> None:
-        """Nothing plays."""
+        """Do nothing: nothing plays."""
 
 
 def unmeasured(tell: Tell) -> Tell:
-    """For what a model says in words: it cannot measure its own context."""
+    """Return a ``tell`` that drops context readings, for a model's own words: it cannot measure its context."""
 
     async def told(event: AgentEvent) -> None:
         if not isinstance(event, ContextTold):
@@ -124,7 +127,7 @@ def unmeasured(tell: Tell) -> Tell:
 
 
 def report_of(piece: Piece, hearing: Hearing) -> str:
-    """What is kept of what it said: a subagent's report, and of everything else the last line."""
+    """Return what is kept of the text: all of a subagent's report, otherwise the last line."""
     return (
         hearing.tail() if piece.kind is PieceKind.AGENT else one_line(hearing.last_words, _MOST_REPORT_CHARS)
     )
@@ -136,6 +139,6 @@ def out_of_time(piece: Piece) -> PieceEnded:
 
 
 async def end_what_came(identity: ProcessIdentity, known: Iterable[psutil.Process]) -> None:
-    """An agent may leave the shells of a turn that was cut off running."""
+    """End what the agent has left running, such as the shells of a turn that was cut off."""
     spared = frozenset(known)
     await anyio.to_thread.run_sync(lambda: end_newcomers(identity, spared, grace_s=_ENDING_GRACE_S))

@@ -2,14 +2,14 @@
 
 The port knows nothing of tasks' states. A *piece* is one bounded thing to do in one working tree: a step, a
 subagent's piece, or the rework a failed checkpoint or a review asks for. What a session tells while it plays is a
-stream of events, and so is how a piece ended: as far as they concern the musician's engine they *are* its inputs.
+stream of events, ending with how the piece ended; those that concern the musician's engine *are* its inputs.
 
-Whoever implements it keeps this (``tests/agents/test_contract.py`` plays it with each):
+Every implementation keeps these rules (``tests/agents/test_contract.py`` checks each):
 
 - One piece plays at a time. Its events reach ``tell`` one after the other, all of them before ``play`` returns.
 - Interrupting ends the piece, not the session: ``play`` returns STOPPED, or how the piece ended if it was over.
   STOPPED is returned for nothing else, and an interrupt that comes between two pieces does nothing.
-- What a provider does is an outcome, never an error: LIMITED and REFUSED are no failures of the work.
+- A provider's failure is an outcome, never an error: LIMITED and REFUSED are no failures of the work.
 - After LOST, and after a call of ``play`` that was cancelled or raised, the session is over; another may be opened.
 - Leaving the session ends the agent and everything it started. Nothing is executed before ``on_process`` is done.
 """
@@ -50,8 +50,9 @@ class Piece:
     """One bounded thing to do.
 
     ``scripts`` are what the plan gives the shell agent (each run by ``bash -eu``, in order); ``prose`` is what a
-    model reads; ``feedback`` is why a rework is asked for, "" otherwise. What takes longer than its time is LOST.
-    ``briefing`` is what a conversation begins with; "" in the middle of one. ``files`` and ``tests`` are a subagent's
+    model reads; ``feedback`` is why a rework is asked for, "" otherwise. A piece that exceeds its time is
+    LOST.
+    ``briefing`` begins a new conversation; "" in the middle of one. ``files`` and ``tests`` are a subagent's
     scope, and the commands that will judge it.
     """
 
@@ -70,14 +71,16 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """What it printed or said, as it came; kept in the transcript."""
+    """Text that the agent printed or said, as it came; kept in the transcript."""
 
     data: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolUsed:
-    """``what`` it was used for, in one line; ``call`` is by what its answer names it, "" where it gets none."""
+    """A tool was used. ``what`` for, in one line; ``call`` is the id its answer refers to, "" if it gets no
+    answer.
+    """
 
     name: str
     what: str
@@ -94,7 +97,7 @@ class ToolAnswered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Complained:
-    """What is wrong with something that it told; for who reads."""
+    """Something that the agent told is wrong; only for readers of the transcript."""
 
     text: str
 
@@ -111,7 +114,9 @@ class ProposalMade:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictGiven:
-    """A reviewing agent's; of one that plays it means nothing. ``judgement``: approve, reject or fix."""
+    """A reviewing agent's verdict; from a playing agent it means nothing. ``judgement``: approve, reject or
+    fix.
+    """
 
     judgement: str
     text: str = ""
@@ -119,7 +124,7 @@ class VerdictGiven:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviationRuled:
-    """A reviewing agent accepts deviation ``number``, from 1, of those it was shown."""
+    """A reviewing agent accepts deviation ``number`` (from 1) of those it was shown."""
 
     number: int
 
@@ -144,7 +149,7 @@ Told = ContextTold | DeviationTold | SelfCorrectionTold | QuestionTold | Partial
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaveUp:
-    """It cannot do the piece; how a model says what a script says by its exit code."""
+    """The agent cannot do the piece: a model's way to say what a script says by its exit code."""
 
     text: str
 
@@ -170,7 +175,7 @@ Tell = Callable[[AgentEvent], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """What an agent asks leave for."""
+    """A tool call for which an agent asks permission."""
 
     name: str
     given: Mapping[str, object]
@@ -178,11 +183,11 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """Where a session plays: the tree, and the environment it adds.
+    """Where a session plays: the working tree, and additions to the environment.
 
-    ``token`` is that of the session to go on with; one that cannot be gone on with is forgotten, and a new one begun.
+    ``token`` names the session to resume; if that cannot be resumed, a new one is begun.
     ``on_process`` is awaited after a process exists and *before* it executes anything of the agent's (D23: the
-    identity is recorded first). ``may`` says why a tool call is refused, "" where it is not (D21).
+    identity is recorded first). ``may`` returns why a tool call is refused, "" if it is allowed (D21).
     """
 
     tree: Path
@@ -195,17 +200,17 @@ class Stage:
 class AgentSession(Protocol):
     @property
     def token(self) -> str:
-        """By which it can be gone on with after its process is gone; "" where it cannot."""
+        """The token with which the session can be resumed after its process is gone; "" if it cannot."""
         ...
 
     async def play(self, piece: Piece, tell: Tell) -> PieceEnded: ...
 
     async def steer(self, text: str) -> bool:
-        """Say something to the piece that plays; False where that will not hear it."""
+        """Say something to the playing piece; False if it will not hear it."""
         ...
 
     async def interrupt(self) -> None:
-        """Have the piece that plays end soon."""
+        """Make the playing piece end soon."""
         ...
 
 

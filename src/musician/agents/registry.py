@@ -1,4 +1,4 @@
-"""From the name a plan gives an agent to the agent (DESIGN 7: ``shell``, ``claude``, ``acp:<command>``)."""
+"""Makes an agent from its name in a plan (DESIGN 7: ``shell``, ``claude``, ``acp:<command>``)."""
 
 import shutil
 from importlib.util import find_spec
@@ -11,7 +11,7 @@ from musician.protocol.errors import AgentUnavailable
 
 
 def make_agent(spec: str) -> Agent:
-    """A new agent for one session; :class:`AgentUnavailable` for one this version cannot play with."""
+    """Return a new agent for one session; :class:`AgentUnavailable` if this version cannot play with it."""
     if spec == "shell":
         return ShellAgent()
     if spec == "claude":

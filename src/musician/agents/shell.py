@@ -5,7 +5,7 @@ be of any length and its error messages name a file and a line. The first that f
 agent knows nothing of tasks' states and believes nothing: what a script prints is passed on as it comes, tags in it
 too, and the exit code alone says whether the piece is done.
 
-A script that fails has said no (FAILED). One that was killed or ran out of time has not said anything (LOST). Where
+A script that fails is FAILED. One that was killed or ran out of time is LOST: it has not said anything. If
 the plan has no script there is nothing to run (UNPLAYABLE). A script hears nothing while it runs: it cannot be steered.
 """
 
@@ -49,7 +49,7 @@ class ShellAgent:
 
 
 class _ShellSession:
-    """It keeps nothing from piece to piece: there is nothing to close, nor to go on with."""
+    """Keeps nothing from piece to piece, so there is nothing to close or to resume."""
 
     token = ""
 
@@ -99,7 +99,7 @@ class _Performance:
     async def _run(
         self, number: int, script: str, env: dict[str, str], time_limit_s: float
     ) -> tuple[PieceEnding, str] | None:
-        """None if the script ended well, else what to make of it and what happened."""
+        """Run a script; return None if it succeeded, else how the piece ends and what happened."""
         if time_limit_s <= 0:
             return self._out_of_time
         path = self._folder / f"block-{number}.sh"
@@ -129,7 +129,7 @@ class _Performance:
 
 
 def _environment(piece: Piece, stage: Stage, folder: Path) -> dict[str, str]:
-    """The whole environment of a script: ours, the stage's, what is played, and the feedback."""
+    """Return the whole environment of a script: ours, the stage's, what is played, and the feedback."""
     feedback = piece.feedback.replace("\0", "").encode("utf-8", "replace")
     path = folder / "feedback.txt"
     path.write_bytes(feedback)

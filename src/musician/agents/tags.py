@@ -1,4 +1,4 @@
-"""Reading what an agent tells in its output: lines that start with ``::context 58%`` and the like.
+"""Reads the tags in an agent's output: lines that start with ``::context 58%`` and the like.
 
 A line is a tag when it starts, after spaces or tabs, with one of the twelve names::
 
@@ -19,8 +19,8 @@ A line is a tag when it starts, after spaces or tabs, with one of the twelve nam
 Everything else, ``::group::`` of other tools included, is output. The reader knows bytes and lines; it does
 not know who wrote them and decides nothing: a context reading that cannot be (over 100 %, a window of 0, more
 tokens than the window, negative) is reported as unknown and forces nothing (B28); a tag that cannot be
-understood is a complaint, which belongs in the log, and no event, unless the agent owns up to something: an
-admission is heard however it is put, and counts for the gravest where it does not say (D17). How the bytes are
+understood is a complaint, which belongs in the log, and no event, unless the agent admits something: an
+admission counts however it is put, and as the gravest kind if it does not say which (D17). How the bytes are
 cut into chunks changes nothing.
 """
 
@@ -68,7 +68,9 @@ _TOKENS = re.compile(r"(-?\d+)\s*/\s*(-?\d+)", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One line of output, without its end. ``complaint`` says what is wrong with what looks like a tag."""
+    """One line of output, without its end. ``complaint`` says what is wrong with a line that looks like a
+    tag.
+    """
 
     text: str
     event: AgentEvent | None = None
@@ -87,7 +89,7 @@ class LineReader:
         self._began = False
 
     def feed(self, data: bytes) -> list[Line]:
-        """The lines that ``data`` ended."""
+        """Return the lines that ``data`` completed."""
         *ended, rest = data.split(b"\n")
         lines = []
         for part in ended:
@@ -101,7 +103,7 @@ class LineReader:
         return lines
 
     def close(self) -> list[Line]:
-        """The line that was still open, if any."""
+        """Return the line that was still open, if any."""
         return [self._end()] if self._began else []
 
     def _keep(self, part: bytes) -> None:
@@ -126,7 +128,7 @@ _UNSAID: dict[str, AgentEvent] = {
 
 
 class _NotUnderstood(Exception):
-    """The reason, for a complaint; and what is heard all the same."""
+    """A tag that cannot be understood: the reason, for a complaint, and the event that still counts, if any."""
 
     def __init__(self, reason: str, *, heard: AgentEvent | None = None) -> None:
         super().__init__(reason)
@@ -176,7 +178,7 @@ def _event(name: str, text: str) -> AgentEvent:
 
 
 def _used_pct(text: str) -> float | None:
-    """Percent of the window, None for a reading that cannot be."""
+    """Return the used percentage of the window; None for an impossible reading."""
     if percent := _PERCENT.fullmatch(text):
         reading = float(percent[1])
         return reading if 0 <= reading <= 100 else None

@@ -1,4 +1,4 @@
-"""The demo: a small project whose tests fail, a plan that mends it, and what goes wrong on purpose meanwhile.
+"""The demo: a small project whose tests fail, a plan that mends it, and some failures on purpose on the way.
 
 ``project/`` is the user's code, not ours; ``PLAN.md`` tells the story with the shell agent alone. Where do we …
 

@@ -1,9 +1,10 @@
 """The demo's plan as a model would play it, for any agent that speaks to the scripted model server.
 
-A model is shown each step with what the plan suggests for it, so the plan *is* the script: what stands in a
-``bash run`` block is what the model runs, with its agent's own tool, and what a script would tell by ``echo ::…`` the
+A model is shown each step with what the plan suggests for it, so the plan *is* the script: the model runs
+what is in a
+``bash run`` block with its agent's own tool, and what a script would tell by ``echo ::…`` the
 model says in words, or is what its provider reports as usage. Two things happen to a model that no shell meets: an
-emergency in the middle of a long command, and a provider that gives nothing for a while.
+emergency in the middle of a long command, and a provider that does not answer for a while.
 """
 
 import re
@@ -45,7 +46,9 @@ class Instrument:
 
 
 def _codex_bash(command: str) -> ToolUse:
-    """Without asking leave it runs commands in a sandbox that can only read."""
+    """Return codex's shell call, which asks for permission: otherwise it runs commands in a read-only
+    sandbox.
+    """
     asks = {"sandbox_permissions": "require_escalated", "justification": "the plan says so"}
     return ToolUse(name="exec_command", input={"cmd": command, "yield_time_ms": 30_000, **asks})
 
@@ -100,5 +103,5 @@ class Player:
 
 
 def _last_prompt(text: str) -> str:
-    """One that got no answer stands before it, in the same message."""
+    """Return the last prompt of a message. A prompt that got no answer comes before it in the same message."""
     return text[[head.start() for head in _HEAD.finditer(text)][-1] :]

@@ -1,4 +1,4 @@
-"""What happened in a run, told to somebody who has never seen one.
+"""Tells what happened in a run to somebody who has never seen one.
 
 Everything is read from the tasks' views: their history's order, their sessions and journals. Nothing is told that the
 database does not say, so a run in which nothing went wrong has little to tell.
@@ -29,9 +29,10 @@ class Episode:
 def retell(
     views: Iterable[TaskView], urgent: Mapping[str, tuple[str, ...]] | None = None
 ) -> tuple[Episode, ...]:
-    """The episodes of a run: together, then each task's own in the plan's order, then the end.
+    """Return the episodes of a run: those of all together, then each task's in the plan's order, then the
+    end.
 
-    ``urgent`` is what was urgently said to each task.
+    ``urgent`` holds the urgent messages to each task.
     """
     views = tuple(views)
     said = urgent or {}
@@ -43,7 +44,7 @@ def retell(
 
 
 def _side_by_side(views: tuple[TaskView, ...]) -> Iterator[Episode]:
-    """The largest set of tasks that had a living session at one moment."""
+    """Tell of the largest set of tasks that had a living session at one moment."""
     spans = [
         (view.row.task_id, *_span(view, session.claim_epoch)) for view in views for session in view.sessions
     ]
@@ -58,7 +59,7 @@ def _side_by_side(views: tuple[TaskView, ...]) -> Iterator[Episode]:
 
 
 def _span(view: TaskView, epoch: int) -> tuple[int, int]:
-    """A session's first and last moment as history ids, which have the order of the commits."""
+    """Return a session's first and last moment as history ids, which are in commit order."""
     own = [row.id for row in view.history if row.claim_epoch == epoch]
     later = [row.id for row in view.history if row.claim_epoch > epoch]
     return min(own, default=0), min(later, default=max(own, default=0))
@@ -80,7 +81,9 @@ def _of_task(view: TaskView, urgent: tuple[str, ...]) -> Iterator[Episode]:
 
 
 def _interrupted(view: TaskView, text: str) -> Episode:
-    """An item that begins twice in one session, and neither failed nor waited in between, was stopped."""
+    """Tell where the urgent message arrived. An item begun twice in one session, with no failure or wait in
+    between, was stopped.
+    """
     open_items: set[tuple[int, str]] = set()
     where = "and was read before the next step"
     for row in view.journal:

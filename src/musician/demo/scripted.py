@@ -1,7 +1,8 @@
 """Surroundings in which a real agent plays the demo and meets nobody: its model is a script, on loopback.
 
 The agent gets a home, settings and a made-up key of its own below the demo's temporary folder. Nothing of the user's is
-read but the programs on the PATH. Here is also the user's second terminal, from which the emergency is sent.
+read but the programs on the PATH. The user's second terminal, from which the emergency is sent, is played
+here too.
 """
 
 import os
@@ -29,9 +30,11 @@ _CALLED_TASK = "task-01"
 
 @contextmanager
 def surroundings(agent: str, folder: Path, place: Path) -> Iterator[None]:
-    """The environment of this process is the agent's meanwhile. It plays in ``folder``, and lives in ``place``.
+    """Turn this process's environment into the agent's for a while. It plays in ``folder``; its home is in
+    ``place``.
 
-    :class:`AgentUnavailable` for one that has no scripted model, or is not installed, before anything is made.
+    :class:`AgentUnavailable`, before anything is made, for an agent without a scripted model, or one not
+    installed.
     """
     if agent not in INSTRUMENTS:
         raise AgentUnavailable(agent=agent, remedy=f"with --scripted they are {', '.join(INSTRUMENTS)}")
@@ -71,7 +74,7 @@ def _check(agent: str) -> None:
 
 
 class _Call:
-    """Once the command runs that would take too long, an emergency is sent, as a user would."""
+    """Sends the emergency, as a user would, once the command runs that would take too long."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

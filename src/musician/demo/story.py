@@ -1,4 +1,4 @@
-"""Making a fresh git repository of the bundled project.
+"""Makes a fresh git repository of the bundled project.
 
 Nothing of the surroundings gets in: no template, no hook, no ignore list of the user's. Nothing is run here.
 """
@@ -15,7 +15,8 @@ _IDENTITY = (("user.name", "Pigeon Post"), ("user.email", "desk@pigeonpost.inval
 
 
 def prepare(folder: Path) -> Path:
-    """Copy project and plan into ``folder``, new or empty, and commit them on branch ``main``; the plan's path.
+    """Copy project and plan into ``folder``, new or empty, commit them on branch ``main``, and return the
+    plan's path.
 
     :class:`BadField` if there is something in the way.
     """

@@ -1,7 +1,7 @@
 """Starting an agent that speaks the protocol, and agreeing with it on a session.
 
-An agent that cannot be agreed with (it is not there, has no login, speaks another version, has not the mode that
-makes it ask) is told of by the first piece, and by every other: then somebody waits for an answer.
+An agent that cannot be used (it is not installed, has no login, speaks another version, lacks the mode that
+makes it ask) is reported as the outcome of each piece, because there somebody waits for an answer.
 """
 
 import os
@@ -66,7 +66,7 @@ async def _agreed(
 
 
 class _Unfit(Exception):
-    """What the agent cannot, and must."""
+    """The agent lacks something that we require of it."""
 
 
 async def _agree(session: AcpSession, profile: Profile, stage: Stage) -> None:

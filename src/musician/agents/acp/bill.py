@@ -22,11 +22,11 @@ class Bill:
         self._told_tokens = 0
 
     def take_up(self) -> None:
-        """The session is gone on with."""
+        """Note that the session is a resumed one."""
         self._told_usd = None
 
     def updated(self, update: Mapping[str, Any], *, plays: bool) -> None:
-        """``plays``: it is not the history of a session that is being loaded."""
+        """Take in an update. ``plays`` is False for the history of a session that is being loaded."""
         match update:
             case {
                 "sessionUpdate": "usage_update",
@@ -37,7 +37,7 @@ class Bill:
                     self._told_usd = self._cost_usd
 
     def answered(self, result: Mapping[str, Any]) -> None:
-        """A turn has ended."""
+        """Take in the end of a turn."""
         match result.get("usage"):
             case {"inputTokens": int(given), "outputTokens": int(said), **more}:
                 usage = Usage(
@@ -49,7 +49,7 @@ class Bill:
                 self._turns.append(usage)
 
     def since(self, tokens: int) -> Usage:
-        """What came since the last time. ``tokens`` is the estimate of all that stands in the conversation."""
+        """Return the usage since the last call. ``tokens`` is the estimate of the whole conversation."""
         turns, self._turns = self._turns, []
         estimate, self._told_tokens = max(0, tokens - self._told_tokens), tokens
         cost_usd = None

@@ -37,22 +37,26 @@ class _Pipes:
             raise ConnectionError("it listens no more") from error
 
     async def receive(self) -> dict[str, Any] | None:
-        """The next message; None at the end."""
+        """Return the next message; None at the end."""
         return await anext(self._messages, None)
 
     async def close(self) -> None:
-        """The program is ended by who started it."""
+        """Do nothing: whoever started the program ends it."""
 
 
 class Wire:
-    """What is said to an agent. A request that is begun is answered, or refused, by a call of ``on_end``."""
+    """Our side of the conversation. Each request ends with one call of ``on_end``, whether answered or
+    refused.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._begun: set[asyncio.Task[Any]] = set()
 
     async def request(self, method: str, **params: Any) -> Document:
-        """The answer; RequestError if it is an error, ConnectionError if the agent is gone."""
+        """Send a request and return its answer; RequestError if that is an error, ConnectionError if the
+        agent is gone.
+        """
         answer = await self._connection.send_request(method, params)
         return answer if isinstance(answer, dict) else {}
 
@@ -62,7 +66,7 @@ class Wire:
         task.add_done_callback(partial(self._ended, on_end))
 
     async def notify(self, method: str, **params: Any) -> None:
-        """Nothing if the agent is gone: whoever waits for it is told so."""
+        """Send a notification; do nothing if the agent is gone, which whoever waits for it is told anyway."""
         with suppress(ConnectionError):
             await self._connection.send_notification(method, params)
 
@@ -78,7 +82,7 @@ Answer = Document | BaseException
 
 @asynccontextmanager
 async def connected(program: Spoken, heard: Heard) -> AsyncIterator[Wire]:
-    """A wire to a program that runs; ``heard`` is called for each message in the order in which they come."""
+    """Open a wire to a running program; ``heard`` is called for each message, in order."""
 
     async def handle(method: str, params: Any, is_notification: bool) -> Any:  # noqa: ARG001, FBT001 - the library's
         return await heard(method, params if isinstance(params, dict) else {})

@@ -1,6 +1,6 @@
 """How full the agent's window is: what it reports, else an estimate, which is marked as one in the log (D15).
 
-What a model says of its own context is nobody's measure, and is not heard where the program can know better.
+A model's own words about its context measure nothing, and are ignored if the program can know better.
 """
 
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ class ContextGauge:
         self._chars = 0
 
     def add(self, text: str) -> None:
-        """Something that stands in the conversation."""
+        """Count text that is now in the conversation."""
         self._chars += len(text)
 
     def measured(self, update: Mapping[str, Any]) -> ContextTold | None:
-        """What an update reports, if it does; every update adds to the estimate."""
+        """Return the reading that an update reports, if any; every update adds to the estimate."""
         match update:
             case {"sessionUpdate": "usage_update", "used": int(used), "size": int(size)}:
                 self.is_measured = True
@@ -36,7 +36,7 @@ class ContextGauge:
 
     @property
     def tokens(self) -> int:
-        """An estimate of what stands in the conversation."""
+        """An estimate of the tokens in the conversation."""
         return self._chars // CHARS_A_TOKEN
 
     def estimated(self) -> ContextTold:

@@ -1,6 +1,7 @@
-"""Why an agent's provider gives nothing, in the words of each adapter, and what that means for the work (D3).
+"""Why an agent's provider does not answer, as each adapter words it, and what that means for the work (D3).
 
-Codex's says it beside the end of its turn, if it was told that we understand; others refuse the prompt with an
+Codex's adapter reports it beside the end of its turn, if it was told that we understand; others refuse the
+prompt with an
 internal error whose data has a name. None of them says when a limit is over.
 """
 
@@ -45,7 +46,7 @@ class ProviderFailure:
 
 
 def told_beside(meta: object) -> ProviderFailure | None:
-    """Of ``_meta`` at the end of a turn, or of an update."""
+    """Read the failure from ``_meta`` of a turn's end, or of an update."""
     match meta:
         case {"jetbrains": {"air": {"sessionFailure": {"category": str(category), **rest}}}}:
             return ProviderFailure(
@@ -57,7 +58,7 @@ def told_beside(meta: object) -> ProviderFailure | None:
 
 
 def of_refused_request(error: RequestError) -> ProviderFailure:
-    """Of a prompt, or a session, that the agent did not answer but with an error."""
+    """Read the failure from the error with which the agent answered a prompt, or the opening of a session."""
     match error.data:
         case {"errorKind": str(name)} | {"errorName": str(name)}:
             ending = _ENDINGS.get(name, PieceEnding.LOST)

@@ -1,4 +1,6 @@
-"""One piece being played: prompts go out, what comes back is told, questions for leave are answered, in order."""
+"""One piece being played: sends prompts, tells what comes back, and answers requests for permission, in
+order.
+"""
 
 import asyncio
 import math
@@ -35,7 +37,7 @@ _UNFINISHED = {
 
 
 class Asked:
-    """For leave."""
+    """A request for permission."""
 
     def __init__(self, call: Mapping[str, Any]) -> None:
         self.call = call
@@ -77,7 +79,7 @@ class Performance:
         self._queue.put_nowait(what)
 
     def prompt(self, text: str) -> None:
-        """Say something; while the turn runs, to that."""
+        """Send a prompt; if a turn runs, to that turn."""
         self._gauge.add(text)
         self._turn.prompted()
         params = {"sessionId": self._id, "prompt": [{"type": "text", "text": text}]}
@@ -88,7 +90,7 @@ class Performance:
         await self._cancel()
 
     async def play(self) -> PieceEnded:
-        """ConnectionError if the agent is gone."""
+        """Play the piece to its end; ConnectionError if the agent is gone."""
         text = prompt_of(self._piece)
         for _ in range(MOST_REFUSED_ROUNDS):
             self.prompt(text)
@@ -104,20 +106,20 @@ class Performance:
         return self._ended(PieceEnding.FAILED, f"it goes on asking for what it may not do: {text}")
 
     def leave(self) -> None:
-        """Nothing plays any more: whoever still waits for leave does not get it."""
+        """End playing: requests for permission that are still open are refused."""
         while not self._queue.empty():
             each = self._queue.get_nowait()
             if isinstance(each, Asked):
                 each.is_answered.set()
 
     async def close(self) -> None:
-        """What it said last is heard to its end."""
+        """Take in the last of what it said."""
         await self._hearing.close()
 
     # -- what arrives ---------------------------------------------------------------------------------------------
 
     async def _until_it_rests(self) -> bool:
-        """False if its provider gives it nothing and it does not heed that we have given up."""
+        """Wait for the agent to rest; False if its provider does not answer and it ignores our cancelling."""
         while not self._turn.is_over:
             arrived = await self._next(LIMIT_PATIENCE_S if self._turn.tries_again else math.inf)
             if arrived is None:
@@ -168,7 +170,7 @@ class Performance:
                 await self._tell_tool(number, call)
 
     async def _tell_tool(self, number: str, call: Mapping[str, Any]) -> None:
-        """Once that it is used, and once how it ended."""
+        """Tell once that a tool is used, and once how the call ended."""
         status = call.get("status")
         if number not in self._used and status != "pending":  # some say the rest of it later
             self._used.add(number)
@@ -186,7 +188,7 @@ class Performance:
             await self._tell(ToolAnswered(call=number, text=answer_of(call), failed=status == "failed"))
 
     def _known(self, number: str, more: Mapping[str, Any]) -> dict[str, Any]:
-        """All that was said of a call, in updates or in its question."""
+        """Return all that is known of a call, from updates and from its request for permission."""
         call = self._calls.setdefault(number, {})
         call.update((name, value) for name, value in more.items() if value is not None)
         return call

@@ -1,7 +1,10 @@
-"""What an agent asks leave for, in the words of the policy; and the answer, in the agent's (D21).
+"""Translates an agent's requests for permission into the policy's terms, and the answers into the agent's
+(D21).
 
-The policy knows tools by the names of Claude Code. Options are chosen by their kind, never by their id, and leave is
-given for once: with "always" later calls would not be asked about. What cannot be read is refused (D36).
+The policy knows tools by their names in Claude Code. Options are chosen by their kind, never by their id, and
+permission is
+given once only: after "always" the agent would not ask about later calls. A request that cannot be read is
+refused (D36).
 """
 
 import shlex
@@ -24,26 +27,26 @@ _PATH_NAMES = ("file_path", "filePath", "filepath", "path")
 
 
 def tool_name(call: Mapping[str, Any]) -> str:
-    """What the policy, and a person who reads the log, knows the tool by."""
+    """Return the tool's name as the policy, and a person who reads the log, know it."""
     return _TOOLS.get(str(call.get("kind")), _title(call) or "a tool")
 
 
 def purpose(call: Mapping[str, Any]) -> str:
-    """What it is used for, in a line."""
+    """Return what the tool is used for, in one line."""
     return _command(call) or ", ".join(_paths(call)) or _title(call)
 
 
 def answer_of(call: Mapping[str, Any]) -> str:
-    """What the tool gave, as text."""
+    """Return the tool's result as text."""
     parts = [part.get("content") for part in call.get("content") or () if isinstance(part, dict)]
     texts = [str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part]
     return "\n".join(texts) or str(call.get("rawOutput") or "")
 
 
 def asked_for(call: Mapping[str, Any]) -> tuple[tuple[ToolCall, ...], str]:
-    """What has to be allowed, all of it; and why it is refused without asking, "" otherwise.
+    """Return the calls that must all be allowed, and a reason to refuse without asking the policy, else "".
 
-    ``call`` is all that was said of it, before and in the request.
+    ``call`` holds all that is known of it, from earlier updates and from the request.
     """
     kind = call.get("kind")
     if kind == "switch_mode":
@@ -60,7 +63,7 @@ def asked_for(call: Mapping[str, Any]) -> tuple[tuple[ToolCall, ...], str]:
 
 
 def answer(options: Iterable[object], *, is_allowed: bool) -> dict[str, Any]:
-    """The result of the request; cancelled where there is no option of the kind."""
+    """Return the result of the request; cancelled if there is no option of the kind."""
     wanted = "allow_once" if is_allowed else "reject_once"
     for option in options:
         match option:
@@ -87,7 +90,7 @@ def _command(call: Mapping[str, Any]) -> str:
 
 
 def _paths(call: Mapping[str, Any]) -> Iterator[str]:
-    """Every file that is named anywhere in it, once."""
+    """Yield every file that is named anywhere in the call, once."""
     given = call.get("rawInput")
     named = [given.get(name) for name in _PATH_NAMES] if isinstance(given, dict) else []
     changes = given.get("changes") if isinstance(given, dict) else None

@@ -1,6 +1,6 @@
 """The agents known by a short name: how each is started, and bound to ask before it acts (D21).
 
-Adapters start in modes that approve everything by themselves; the settings here are what undoes that. Of
+Adapters start in modes that approve everything by themselves; the settings here undo that. Of
 ``acp:<command>`` nothing is known: it is started as it is, and its user sees to its settings.
 """
 
@@ -22,7 +22,9 @@ _ASK_FIRST = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """``env`` is added to ours. ``mode``: the session is put into it, or not begun; "" leaves it alone."""
+    """``env`` is added to ours. ``mode`` is set for the session, which is not begun if that fails; "" leaves
+    it alone.
+    """
 
     command: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
@@ -63,7 +65,9 @@ _PREFIX = "acp:"
 
 
 def profile_of(spec: str) -> Profile | None:
-    """Of the agent a plan or a command names; None for one that does not speak this protocol."""
+    """Return the profile of an agent by its name in a plan or command; None if it does not speak this
+    protocol.
+    """
     if spec in KNOWN:
         return KNOWN[spec]
     if not spec.startswith(_PREFIX):

@@ -1,8 +1,10 @@
 """Pieces played in one session of an agent.
 
-Everything the agent sends while a piece plays goes through one queue: what it said before it asked for leave is told
-before the question is answered, and all of it before the piece has ended. What it sends while nothing plays is the
-history of a session that is gone on with, or idle talk, and nothing is allowed then.
+Everything the agent sends while a piece plays goes through one queue: what it said before it asked for
+permission is told
+before the request is answered, and all of it before the piece has ended. What it sends while nothing plays is
+the
+history of a resumed session, or idle talk, and every request is refused then.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -42,7 +44,7 @@ class AcpSession:
         self._playing: Performance | None = None
 
     async def heard(self, method: str, params: Document) -> Any:
-        """A message of the agent's, in the order in which they come."""
+        """Handle a message of the agent's; called in the order in which they come."""
         match method, params:
             case "session/update", {"sessionId": self.token, "update": dict() as update}:
                 told = self._gauge.measured(update)

@@ -1,8 +1,9 @@
 """One turn of the agent: a state, not a call that returns.
 
 Version 1 answers a prompt when the turn is over; drafts of version 2 answer at once and tell by updates whether the
-agent works, rests, or waits for us. Either way the turn is over when the agent rests and no prompt is unanswered. A
-limit of the provider's may be told while the agent still tries again; any work of it takes that back.
+agent works, rests, or waits for us. In both the turn is over when the agent rests and no prompt is
+unanswered. A
+provider's limit may be reported while the agent still retries; any sign of work cancels that report.
 """
 
 from collections.abc import Mapping
@@ -22,7 +23,9 @@ class TurnState(StrEnum):
 
 
 class Turn:
-    """Of one piece; it begins with the first prompt, and :meth:`prompted` again for each further one."""
+    """The turn of one piece; it begins with the first prompt, and :meth:`prompted` is called for each further
+    one.
+    """
 
     def __init__(self) -> None:
         self.state = TurnState.IDLE
@@ -38,7 +41,7 @@ class Turn:
 
     @property
     def tries_again(self) -> bool:
-        """Whether its provider gives it nothing, and it waits for that by itself."""
+        """Whether its provider does not answer and the agent retries by itself."""
         failure = self.failure
         return failure is not None and failure.ending is PieceEnding.LIMITED and not failure.is_over
 
@@ -47,7 +50,7 @@ class Turn:
         self._unanswered += 1
 
     def answered(self, result: Mapping[str, Any]) -> None:
-        """A prompt of ours was answered."""
+        """Note that a prompt was answered."""
         self._unanswered -= 1
         failure = told_beside(result.get("_meta"))
         if failure is not None:
@@ -58,7 +61,7 @@ class Turn:
             self._rests(result["stopReason"])
 
     def refused(self, failure: ProviderFailure) -> None:
-        """A prompt of ours was answered with an error."""
+        """Note that a prompt was answered with an error."""
         self._unanswered -= 1
         self.failure = failure
         self._rests("")

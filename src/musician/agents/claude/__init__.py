@@ -3,7 +3,7 @@
 Where do we …
 
 - find the client? ``client``; start it, and end it? ``agent``
-- speak with it? ``transport``
+- talk to it? ``transport``
 - play a piece, steer and interrupt it? ``session``
 - say how a turn ended, and what its provider did? ``endings``
 """

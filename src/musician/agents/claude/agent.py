@@ -1,8 +1,10 @@
 """Starting the client on a leash, and leaving nothing of it behind.
 
 The client is hosted: the engine prompts it piece by piece, so it is given no protocol, no tools of ours and no plugin,
-and nothing in it waits. Every tool call is judged in this process before it runs. Retrying, going on at a limit and
-running things in the background are off: one side owns each, and it is ours (D3, D41).
+and nothing in it waits. Every tool call is judged in this process before it runs. Retrying, waiting out a
+limit and
+running things in the background are switched off in the client: each has one owner, and that is this program
+(D3, D41).
 """
 
 import asyncio
@@ -71,7 +73,9 @@ class ClaudeAgent:
 
     @asynccontextmanager
     async def _opened(self, stage: Stage, token: str, flag: str) -> AsyncIterator[ClaudeSession | None]:
-        """None where the client ends instead of speaking: there is nothing to go on with by that token, above all."""
+        """Open a session; None if the client ends at once, mostly because the token's conversation does not
+        exist any more.
+        """
         env = {**(os.environ if self._env is None else self._env), **_HOSTED, **stage.env}
         env.pop("CLAUDECODE", None)  # else a client started from a client takes itself for a part of it
         argv = [os.fspath(self._client), *_FLAGS, f"{flag}={token}"]
@@ -94,14 +98,14 @@ class ClaudeAgent:
 
 
 def _kept(env: Mapping[str, str]) -> dict[Path, View]:
-    """Its folder; what its next session would run or believe of that is only read."""
+    """Return how a sandbox shows the client's folder: what its next session would run or trust is read-only."""
     folders = own_folders(env, ("CLAUDE_CONFIG_DIR", ".claude", ""))
     sealed = {folder / name: View.READABLE for folder in folders for name in _SEALED}
     return {Path(env.get("HOME") or Path.home(), ".claude.json"): View.WRITABLE, **folders, **sealed}
 
 
 async def _connected(client: ClaudeSDKClient, program: Spoken) -> bool:
-    """The SDK itself would wait a minute for a client that has ended."""
+    """Connect; False if the client has ended, for which the SDK itself would wait a minute."""
     ending = asyncio.ensure_future(program.wait())
     connecting = asyncio.ensure_future(client.connect())
     try:

@@ -1,7 +1,7 @@
 """What a client's conversation has used, from the totals that it reports with each result.
 
-The totals count its subagents, too, and go on with a conversation that is gone on with, if its client had ended by
-itself. What is told is what came since the last result, or since the conversation was taken up.
+The totals include its subagents, and continue when a conversation is resumed, if its client had ended by
+itself. Reported is the difference to the last result, or to the point where the conversation was resumed.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ class Bill:
         self._known: dict[str, Usage] = {}
 
     def since(self, totals: Totals) -> Iterator[Usage]:
-        """For each model that was used since the totals before."""
+        """Yield the usage of each model since the totals before."""
         for model, total in totals.items():
             now = Usage(
                 model=model,

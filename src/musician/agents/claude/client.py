@@ -1,4 +1,4 @@
-"""Which Claude Code client is played with; found without importing the SDK, which takes half a second."""
+"""Finds the Claude Code client to play with, without importing the SDK, which takes half a second."""
 
 import shutil
 from importlib.util import find_spec
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def bundled_client() -> Path | None:
-    """The one that comes with ``claude-agent-sdk``, and fits it."""
+    """Return the client that is bundled with ``claude-agent-sdk``, and so matches it."""
     spec = find_spec("claude_agent_sdk")
     for folder in (spec and spec.submodule_search_locations) or ():
         client = Path(folder, "_bundled", "claude")
@@ -16,7 +16,7 @@ def bundled_client() -> Path | None:
 
 
 def find_client() -> Path | None:
-    """The SDK's own; else the one on the PATH. None without the SDK, or with neither."""
+    """Return the SDK's own client, else the one on the PATH; None without the SDK, or with neither."""
     if find_spec("claude_agent_sdk") is None:
         return None
     on_path = shutil.which("claude")

@@ -1,4 +1,6 @@
-"""How a turn of the client ended, as the end of a piece. What its provider does is no failure of the work (D3)."""
+"""Translates the end of a client's turn into the end of a piece. A provider's failure is no failure of the
+work (D3).
+"""
 
 from claude_agent_sdk import AssistantMessage, RateLimitEvent, ResultMessage
 
@@ -34,7 +36,7 @@ class Provider:
         self._resets_at_s: int | None = None
 
     def failed(self, message: AssistantMessage, text: str) -> None:
-        """The client puts an error of the API into the conversation as if the model had said it."""
+        """Note an error of the API, which the client puts into the conversation as if the model had said it."""
         self._error, self._said = str(message.error), text
 
     def limited(self, event: RateLimitEvent) -> None:
@@ -42,7 +44,7 @@ class Provider:
             self._resets_at_s = event.rate_limit_info.resets_at
 
     def ending(self, result: ResultMessage) -> PieceEnding | None:
-        """None where it gave what was asked for."""
+        """Return how the provider ends the piece; None if it answered normally."""
         if not (self._error or result.api_error_status):
             return None
         status = result.api_error_status or 0
@@ -52,7 +54,9 @@ class Provider:
         return PieceEnding.LIMITED if status >= _FIRST_SERVER_ERROR else PieceEnding.FAILED
 
     def wait_s(self, now_s: float) -> float | None:
-        """``now_s`` is the time of day, in which the client says when a limit is over."""
+        """Return how long to wait for the limit. ``now_s`` is the wall-clock time, in which the client says
+        when it is over.
+        """
         return None if self._resets_at_s is None else max(0.0, self._resets_at_s - now_s)
 
     @property
@@ -69,7 +73,7 @@ def ending_of(
     is_interrupted: bool,
     now_s: float,
 ) -> PieceEnded:
-    """What to make of the last result of a piece."""
+    """Return the end of a piece from its last result."""
 
     def ended(ending: PieceEnding, detail: str = "", wait_s: float | None = None) -> PieceEnded:
         return PieceEnded(

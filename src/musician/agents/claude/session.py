@@ -79,7 +79,9 @@ class ClaudeSession:
         return ended
 
     async def steer(self, text: str) -> bool:
-        """True once the model is given it: with the next tool's result, or in a further turn of the piece."""
+        """Say something to the running piece; True once the model has it: with the next tool's result, or in
+        a further turn.
+        """
         playing = self._playing
         return playing is not None and not playing.is_over and await playing.steer(text)
 
@@ -90,7 +92,9 @@ class ClaudeSession:
             await self.client.interrupt()
 
     async def allow(self, given: Any, _id: str | None, _context: HookContext) -> dict[str, Any]:
-        """The client asks before every tool call, a subagent's too; whatever goes wrong here refuses (D21, D36)."""
+        """Answer the client, which asks before every tool call, a subagent's too; any error here refuses
+        (D21, D36).
+        """
         why = "nothing is played now"
         if self._playing is not None:
             try:
@@ -103,7 +107,7 @@ class ClaudeSession:
         return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **answer}}
 
     async def take_up(self) -> None:
-        """What the conversation had used before it was gone on with is none of this session's."""
+        """Leave out of the bill what the conversation had used before it was resumed."""
         with anyio.move_on_after(_ANSWER_LIMIT_S), suppress(ClaudeSDKError, KeyError):
             # The SDK has no name for this question yet; where it goes, the first result counts too much.
             query: Any = self.client._query
@@ -111,7 +115,7 @@ class ClaudeSession:
             tuple(self.bill.since(used["session"]["model_usage"]))
 
     async def measured(self) -> ContextTold:
-        """How full the context is, by the client's own count (D15)."""
+        """Return how full the context is, by the client's own count (D15)."""
         with anyio.move_on_after(_ANSWER_LIMIT_S):
             usage = await self.client.get_context_usage()
             self._window_tokens = int(usage["rawMaxTokens"])
@@ -119,7 +123,7 @@ class ClaudeSession:
         return ContextTold(used_pct=None)
 
     def used(self, tokens: int) -> ContextTold:
-        """None where the window is not known yet, or is smaller than what is in it."""
+        """Return how full the window is; None if its size is not known yet, or smaller than what is in it."""
         fits = 0 <= tokens <= self._window_tokens and self._window_tokens > 0
         return ContextTold(used_pct=100 * tokens / self._window_tokens if fits else None)
 
@@ -149,13 +153,13 @@ class _Performance:
         return await taken
 
     def leave(self) -> None:
-        """Nothing more is taken."""
+        """Accept nothing more."""
         for _, taken in self._untaken:
             if not taken.done():
                 taken.set_result(False)
 
     def _is_taken(self, text: str) -> None:
-        """The client says each message again when it gives it to its model."""
+        """Note that the model has a message: the client repeats each when it passes it on."""
         found = next((each for each in self._untaken if each[0] == text), None)
         if found is not None:
             self._untaken.remove(found)
@@ -230,7 +234,7 @@ class _Performance:
                 await self._tell(ToolAnswered(call=block.tool_use_id, text=text, failed=failed))
 
     async def _measure(self, told: ContextTold) -> None:
-        """What is in the window, whenever it has become another part of it."""
+        """Report how full the window is, whenever the percentage has changed."""
         pct = told.used_pct
         if pct is not None and (self._told_pct is None or round(pct) != round(self._told_pct)):
             self._told_pct = pct

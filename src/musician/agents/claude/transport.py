@@ -1,7 +1,7 @@
 """The SDK's messages over the pipes of a client on a leash.
 
-The SDK can start the client itself, but then the client runs before anybody has recorded its process (D23), and what
-it leaves is nobody's to end.
+The SDK can start the client itself, but then the client runs before its process is recorded (D23), and nobody
+would end what it leaves running.
 """
 
 from collections.abc import AsyncIterator
@@ -19,7 +19,7 @@ class LeashedTransport(Transport):
         self._program = program
 
     async def connect(self) -> None:
-        """It runs already."""
+        """Do nothing: the client runs already."""
 
     async def write(self, data: str) -> None:
         try:
@@ -31,7 +31,9 @@ class LeashedTransport(Transport):
         return messages(self._program)
 
     async def close(self) -> None:
-        """A client that hears nothing more writes its conversation to the end, and ends; else its starter ends it."""
+        """Close the client's input, at which it saves its conversation and exits; otherwise its starter ends
+        it.
+        """
         self._program.end_input()
         with anyio.move_on_after(END_LIMIT_S):
             await self._program.wait()
@@ -40,4 +42,4 @@ class LeashedTransport(Transport):
         return True
 
     async def end_input(self) -> None:
-        """Its input ends with it."""
+        """Do nothing: the input is closed with the transport."""

@@ -1,8 +1,8 @@
-"""What a model is told to do, from a piece: the plan's own words, and one short file for its kind.
+"""Turns a piece into a model's prompt: the plan's own words, and one short file for the kind of piece.
 
 The files are the program's whole instruction to a model that it drives: the engine prompts piece by piece, so nothing
 of the protocol has to be known. A conversation begins with a briefing and the rules, and neither is said twice in it.
-What each costs is bounded (``tests/agents/test_prompts.py``).
+The size of each is bounded (``tests/agents/test_prompts.py``).
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ _FILES = {PieceKind.STEP: "step.md", PieceKind.AGENT: "agent.md", PieceKind.REWO
 
 
 def prompt_of(piece: Piece) -> str:
-    """The whole prompt. Where nothing goes before it, its first line names the item."""
+    """Return the whole prompt. Its first line names the item, unless a briefing comes first."""
     head = f"{piece.item}: {piece.title}"
     words = [piece.prose, *(_suggested(script) for script in piece.scripts if script)]
     begins = [piece.briefing, common_rules()] if piece.briefing else []
@@ -34,7 +34,9 @@ def _suggested(script: str) -> str:
 
 
 def _for_subagent(head: str, piece: Piece, requirements: str) -> str:
-    """In the sources' five parts, and with nothing of the orchestra (sources "Subagent Prompt Structure")."""
+    """Return a subagent's prompt: the sources' five parts, and nothing about the orchestra (sources "Subagent
+    Prompt Structure").
+    """
     files, tests = (", ".join(f"`{each}`" for each in several) for several in (piece.files, piece.tests))
     return rules_of(PieceKind.AGENT).format(
         head=head,
@@ -49,27 +51,27 @@ def _joined(*parts: str) -> str:
 
 
 def rules_of(kind: PieceKind) -> str:
-    """What holds for every piece of a kind."""
+    """Return the rules for every piece of a kind."""
     return _text(_FILES[kind])
 
 
 def common_rules() -> str:
-    """What holds for every piece."""
+    """Return the rules for every piece."""
     return _text("common.md")
 
 
 def begun_with(about: str, where: str) -> str:
-    """A briefing: what the task is about, and where it stands."""
+    """Return a briefing: what the task is about, and where it stands."""
     return _text("briefing.md").format(about=about, where=where)
 
 
 def gone_on_with(where: str) -> str:
-    """For a conversation whose process was lost in the middle."""
+    """Return the opening for a conversation whose process was lost in the middle."""
     return _text("resumed.md").format(where=where)
 
 
 def after_refusal(reasons: Iterable[str]) -> str:
-    """For a protocol that has no room for the reason in the refusal itself."""
+    """Return the message with a refusal's reason, for a protocol whose refusals cannot carry one."""
     told = "\n".join(f"refused: {reason}" for reason in dict.fromkeys(reasons))
     return f"What you asked leave for is not allowed.\n{told}\nGo on with the piece without it."
 
