@@ -1,11 +1,14 @@
-"""What the command that verifies a task says of a commit, run once in this repository (D27).
+"""The result of a task's verifying command on a commit, run once in this repository (D27).
 
-A commit is tried in a tree of its own, set up as tasks' trees are, and what came out is kept by commit and commands:
-whoever asks next gets the answer, another process and a later run too. Who asks while somebody tries it waits for
-that, and tries it himself if that one is killed. A merge that was accepted was tried as it was verified. The tree
-goes with who has tried something in it; one that a killed process leaves is used, and removed, by the next.
+A commit is tried in a tree of its own, set up as tasks' trees are, and the result is kept by commit and
+commands:
+later askers get the answer, in other processes and later runs too. A process that asks while another tries it
+waits for
+that one, and tries it itself if that one is killed. An accepted merge counts as tried: it was verified. The
+tree
+is removed by the process that used it; one that a killed process leaves is used, and removed, by the next.
 
-What keeps a commit from being tried is no word on it: it excuses nothing, and is not kept.
+A commit that could not be tried has no result: that excuses nothing, and is not kept.
 """
 
 from collections.abc import Iterable, Iterator
@@ -37,7 +40,7 @@ from musician.verification.result import CommandResult
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baselines:
-    """What is known of commits that a task, or its merge, may begin at."""
+    """Known results of the commits that a task, or its merge, may begin at."""
 
     root: Root
     store: Store
@@ -49,18 +52,18 @@ class Baselines:
     """Whoever tries several commands clears up after the last."""
 
     def at(self, commit: str) -> Before:
-        """What a verification of a change that began at ``commit`` may excuse."""
+        """Return what a verification of a change that began at ``commit`` may excuse."""
         return _At(known=self, commit=commit)
 
     def covers(self, command: str) -> bool:
-        """Whether it is the task's by the way, and not what one of its checkpoints names."""
+        """Whether the command is the task's default, and not one that a checkpoint of it names."""
         named = {test for checkpoint in self.task.checkpoints for test in checkpoint.tests}
         return command == self.task.test and command not in named
 
     async def ended(self, commit: str, command: str, *, is_green_due: bool = False) -> Baseline:
-        """How a command ended on a commit; it is run if nobody has run it there.
+        """Return how a command ended on a commit; it is run if nobody has run it there.
 
-        Where ``is_green_due``, one that was not green is run again.
+        With ``is_green_due`` a command that was not green is run again.
         """
 
         def look() -> Baseline | None:
@@ -80,7 +83,7 @@ class Baselines:
                 await clear_tree(self.root, self.plan_id)
 
     def keep(self, commit: str, results: Iterable[CommandResult]) -> None:
-        """Results of a verification of ``commit``. Blocks."""
+        """Keep the results of a verification of ``commit``. Blocks."""
         for result in results:
             baseline = Baseline.of(Ran(result=result, record=None, heard=""))
             is_whole = baseline.failing in (None, len(baseline.failed))  # else names are missing
@@ -149,7 +152,7 @@ class _At:
 
 
 async def clear_tree(root: Root, plan_id: str | None) -> None:
-    """Remove the tree of a plan that commits were tried in, unless somebody tries one there now: he will."""
+    """Remove the plan's tree for trying commits, unless a process uses it now, which will remove it itself."""
     with anyio.CancelScope(shield=True):
         await run_sync(partial(_clear, root, plan_id))
 
@@ -164,7 +167,7 @@ def _clear(root: Root, plan_id: str | None) -> None:
 
 
 def left_behind(root: Root) -> Iterator[Path]:
-    """Such trees that nobody uses: whoever made them was killed. Blocks."""
+    """Yield such trees that nobody uses, because their makers were killed. Blocks."""
     for place in sorted(root.trees_dir.glob(f"*/{BASELINE}")):
         with locked_now(_lock(root, place.parent.name)) as is_free:
             if is_free:

@@ -1,7 +1,8 @@
-"""What a person should know before a plan's first task is claimed: once, and nothing of it holds the plan up.
+"""Notes for a person before a plan's first task is claimed: given once, and none of them holds the plan up.
 
-What git does not track is not in the tasks' trees (D31); the program's own commits run none of the user's hooks (D24);
-branches that are there already, from a database that is gone, are gone on from (D20).
+Untracked files are not in the tasks' trees (D31); the program's own commits run none of the user's hooks
+(D24);
+existing branches, left from a database that is gone, are continued (D20).
 """
 
 import os
@@ -36,7 +37,9 @@ _PASSED_BY = (
 
 
 def notes_at_the_start(root: Root, store: Store, plan: Plan) -> tuple[str, ...]:
-    """Whole sentences. What concerns trees is said once, before a task is claimed; changed settings each time."""
+    """Return the notes as whole sentences. Those about trees come once, before a task is claimed; changed
+    settings each time.
+    """
     changed = since_the_file_was_locked(root, store, plan.plan_id)
     views = service.everything(store, plan.plan_id)
     is_apart = any(task.isolation is Isolation.WORKTREE for task in plan.tasks)

@@ -1,7 +1,8 @@
 """A session ends whole: its subagents and background programs are part of it (D41).
 
-Before its work is judged they must have ended, for what they still do nobody would see. When it leaves, they are
-ended; and before its tree is cleaned or handed on, whatever a session that was killed has left running.
+They must have ended before its work is judged, because later changes would go unseen. When it leaves, they
+are
+ended; before its tree is cleaned or handed on, so is everything that a killed session has left running.
 """
 
 from pathlib import Path
@@ -19,7 +20,7 @@ _MOST_NAMED = 5
 
 
 def check_alone(store: Store, claim: Claim, tree: TaskTree, machine: Machine) -> None:
-    """:class:`EvidenceMissing` while anything that belongs to the session is still at work. Blocks."""
+    """Raise :class:`EvidenceMissing` if anything that belongs to the session is still at work. Blocks."""
     running = [
         *map(str, service.running_subagents(store, claim)),
         *machine.running_of(claim.session_id, tree.path),
@@ -35,8 +36,9 @@ def check_alone(store: Store, claim: Claim, tree: TaskTree, machine: Machine) ->
 def end_what_runs(
     store: Store, view: TaskView, tree: Path, settings: Settings, *, machine: Machine, but: str = ""
 ) -> str:
-    """End what the task's sessions have left running, all but one's; what was ended, or stands in the tree, for the
-    journal, "" if nothing. :class:`TreeNotReady` where something of it does not end. Blocks.
+    """End what the task's sessions, except one, have left running. Return what was ended, or stands in the
+    tree, for the
+    journal, "" if nothing. :class:`TreeNotReady` if some of it does not end. Blocks.
 
     A session that plays another task by now keeps what it runs.
     """

@@ -1,4 +1,4 @@
-"""Running a checkpoint's verification: the only way evidence comes about (D16)."""
+"""Runs a checkpoint's verification, the only source of evidence (D16)."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -27,7 +27,7 @@ from musician.verification.result import VerificationResult
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A verification, to be stored with what follows from it. ``is_old``: nothing has changed since it was made and
+    """A verification, to be stored with what follows from it. ``is_old``: nothing has changed since it was
     stored, and nothing was run again (D29).
     """
 
@@ -39,12 +39,12 @@ class Found:
 
     @property
     def tests(self) -> str:
-        """In one line."""
+        """The tests' result in one line."""
         return f"{'unchanged: ' if self.is_old else ''}{self.result.tests_line()}"
 
     @property
     def failing(self) -> str:
-        """All that holds it back, "" if nothing does."""
+        """Everything that holds the checkpoint back, "" if nothing does."""
         return self.result.to_mend() + (_UNCHANGED if self.is_old else "")  # what fails comes first
 
     @property
@@ -59,7 +59,7 @@ class Found:
         )
 
     def ended(self, changes: Sequence[tuple[str, str]]) -> VerificationEnded:
-        """As the engine is told of it; ``changes`` is what the task has changed so far."""
+        """Return the engine's input for it; ``changes`` is what the task has changed so far."""
         return VerificationEnded(
             outcome=self.outcome,
             verified=None if self.is_old else self.verified,
@@ -96,8 +96,8 @@ async def run_checkpoint(
 ) -> Found:
     """Verify ``check`` in ``tree``.
 
-    ``start`` is the commit the task began at; ``baselines`` say what failed there.
-    What subagents told since the last checkpoint is held against it (D19).
+    ``start`` is the commit the task began at; ``baselines`` know what failed there.
+    Subagents' claims since the last checkpoint are compared with the result (D19).
     """
     view = await anyio.to_thread.run_sync(partial(service.task_view, store, claim.task_id))
     now = await anyio.to_thread.run_sync(tree_id)
@@ -125,7 +125,7 @@ async def run_checkpoint(
 
 
 def _red_as_before(view: service.TaskView, check: CheckpointItem, tree_id: str) -> Found | None:
-    """What was found last, if that was red, of this checkpoint and this very tree, and nobody has answered it since."""
+    """Return the last result if it was red, of this checkpoint and this very tree, and unanswered since."""
     last = view.verifications[-1] if view.verifications else None
     if last is None or (last.checkpoint, last.tree_id) != (check.number, tree_id):
         return None
@@ -148,7 +148,7 @@ def _red_as_before(view: service.TaskView, check: CheckpointItem, tree_id: str) 
 
 
 def _claims_in(journal: Iterable[JournalRow]) -> dict[str, str]:
-    """What subagents told of their pieces since the last checkpoint was approved."""
+    """Return what subagents claimed of their pieces since the last checkpoint was approved."""
     claims: dict[str, str] = {}
     for row in journal:
         if row.kind == EntryKind.APPROVED:

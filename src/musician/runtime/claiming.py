@@ -1,7 +1,9 @@
-"""Claiming, for every surface: what only the machine can see is looked at before the database decides (D2, D4, D38).
+"""Claims a task, for every surface: checks what only this machine can see before the database decides (D2,
+D4, D38).
 
-A task whose owner is known dead is taken over first, whoever claims it; one whose process lives here is its owner's,
-whatever a clock says of its heartbeat; and nobody gets a task whose instruction cannot be read.
+A task whose owner is known dead is taken over first, whoever claims it; a task whose process lives here stays
+its owner's,
+however old its heartbeat looks; and a task whose instruction cannot be read is never given out.
 """
 
 from typing import NoReturn
@@ -32,7 +34,9 @@ def claim_task(
     out_of_turn: bool = False,
     world: World,
 ) -> Taken:
-    """:func:`musician.service.claim` with all that must hold besides. :class:`ClaimBlocked`. Blocks."""
+    """Claim a task by :func:`musician.service.claim`, after all other checks. :class:`ClaimBlocked` if one
+    fails. Blocks.
+    """
     check_task_id(task_id)
     session = check_session_id(session_id)
     inherit(root, store, task_id, session, settings, world)
@@ -44,7 +48,7 @@ def claim_task(
 
 
 def block(store: Store, view: TaskView, session_id: str, reason: str, *, quiet: bool) -> NoReturn:
-    """A claim is blocked before it was tried: written down, unless ``quiet``, and raised."""
+    """Raise :class:`ClaimBlocked` for a claim that was not tried; record it, unless ``quiet``."""
     if not quiet:
         service.block_claim(store, view.row.task_id, session_id, reason)
     raise ClaimBlocked(

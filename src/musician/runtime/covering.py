@@ -1,7 +1,8 @@
-"""Whether what stands approved is what is there: an approval covers one tree (D28).
+"""Whether the tree is still the one that was approved: an approval covers one tree (D28).
 
 Asked before a task is completed, whoever plays it. The journal's part is asked again in the transaction that completes.
-A tree without unsaved changes at the submitted commit is that tree, whatever its tests have left lying about.
+A tree without unsaved changes at the submitted commit counts as that tree, whatever files its tests have left
+behind.
 """
 
 from musician import service
@@ -12,7 +13,7 @@ from musician.store.rows import SubmissionRow
 
 
 def approved_as_it_is(store: Store, claim: Claim, tree: TaskTree) -> SubmissionRow:
-    """The completion that stands approved; :class:`EvidenceMissing` where anything has moved since. Blocks."""
+    """Return the approved completion; :class:`EvidenceMissing` if anything has changed since. Blocks."""
     found = service.approved_work(store, claim.task_id)
     moved = _moved(store, claim, tree, found)
     if moved:

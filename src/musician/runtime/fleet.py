@@ -1,7 +1,8 @@
 """A worker: a process that keeps claiming tasks, one after the other, beside a conductor (a fleet of them: D9).
 
-What may be played now it does not decide: it asks the conductor's own engine, and takes what that would launch.
-Claims are quiet, because a worker that comes too late is nothing to tell anybody. It wakes on what wakes the
+It does not decide which tasks may be played: it asks the conductor's engine, and takes what that would
+launch.
+Claims are quiet, because a worker that comes too late is not worth reporting. It wakes on what wakes the
 conductor, looks by itself now and then, and ends when every task of every plan is complete.
 """
 
@@ -63,7 +64,7 @@ async def work_on(
     owns_process: bool = False,
     world: World = WORLD,
 ) -> tuple[Parting, tuple[tuple[str, End], ...]]:
-    """Play one task after the other; why it ended, and each task it played with its end.
+    """Play one task after the other; return why it ended, and each task it played with its end.
 
     ``idle_limit_s``: end when there was nothing to claim for so long, instead of waiting for more. ``owns_process``
     as in :func:`~musician.runtime.musician.work.play_task`.
@@ -104,7 +105,7 @@ async def work_on(
 def claimable(
     root: Root, store: Store, settings: Settings, world: World, agent: str | None = None
 ) -> tuple[str, ...]:
-    """The tasks that a session may claim now, those of plans first. Blocks."""
+    """Return the tasks that a session may claim now, those of plans first. Blocks."""
     found = [
         task_id
         for plan in service.current_plans(store)
@@ -143,7 +144,7 @@ def _of_plan(
 
 @lru_cache(maxsize=_MOST_PLANS)
 def _locked_plan(root: Root, path: str, text: str, sha256: str) -> Plan:  # noqa: ARG001  # what is the same
-    """As it was first read since it was locked; the conductor, too, goes on with what it has read."""
+    """Return the plan as it was first read since its lock, as the conductor does."""
 
     def read_file(path: str) -> str | None:
         place = root.path / path
@@ -155,7 +156,7 @@ def _locked_plan(root: Root, path: str, text: str, sha256: str) -> Plan:  # noqa
 async def _play_first(
     candidates: tuple[str, ...], play: Callable[[str, str], Awaitable[End]], machine: Machine
 ) -> tuple[str, End] | None:
-    """Play the first task that can be had, by its id and a session's."""
+    """Play the first task that can be claimed; return its id and how the session ended."""
     for task_id in candidates:
         session_id = machine.new_id("worker")
         try:
@@ -168,12 +169,12 @@ async def _play_first(
 
 
 def _is_all_complete(store: Store) -> bool:
-    """Whether there were tasks and none is left; one that was withdrawn is none."""
+    """Whether there were tasks and none is left; withdrawn tasks do not count."""
     return service.has_tasks(store) and not service.open_tasks(store)
 
 
 async def _is_stopped_while_waiting(ear: Listener, pace_s: float, machine: Machine) -> bool:
-    """Wait for news, the next look, or a signal; whether it was a signal."""
+    """Wait for news, the next look, or a signal; return whether it was a signal."""
     stopped = False
 
     async with anyio.create_task_group() as group:

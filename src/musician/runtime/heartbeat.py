@@ -17,7 +17,7 @@ from musician.store.port import Store
 async def beating(store: Store, claim: Claim, settings: Settings) -> AsyncIterator[None]:
     """Refresh the claim's heartbeat at once and then again in good time; :class:`ClaimLost` when it is lost.
 
-    What is raised inside comes in a group of one (``runtime.tasks.raising_one``).
+    An error raised inside comes in a group of one (``runtime.tasks.raising_one``).
     """
 
     async def beat() -> None:

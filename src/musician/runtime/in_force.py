@@ -1,7 +1,9 @@
-"""Which settings a plan is played with: those of its lock, whatever becomes of the file meanwhile.
+"""The settings a plan is played with: those of its lock, whatever becomes of the file meanwhile.
 
-A step may write to the settings file, and a person may want to change something: the first must have no effect and be
-told, the second is `musician plan amend`, which takes the file up as it is then. A task without a plan goes by the
+A step may write to the settings file, and a person may want to change it: the first must have no effect and
+be
+reported, the second is done by `musician plan amend`, which reads the file anew. A task without a plan goes
+by the
 file.
 """
 
@@ -14,7 +16,7 @@ from musician.trees.root import Root
 
 
 def settings_file_text(root: Root) -> str:
-    """The settings file as it is now; "" where there is none that can be read."""
+    """Return the settings file's text as it is now; "" if it cannot be read."""
     try:
         return root.config.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -22,17 +24,17 @@ def settings_file_text(root: Root) -> str:
 
 
 def settings_of_plan(store: Store, plan_id: str, now: Settings) -> Settings:
-    """A locked plan's settings; ``now``'s, the file's, where nobody kept them. Blocks."""
+    """Return a locked plan's settings; ``now``, the file's, if none were kept. Blocks."""
     return _read(service.settings_text(store, plan_id=plan_id), now)
 
 
 def settings_of_task(store: Store, task_id: str, now: Settings) -> Settings:
-    """As of its plan; ``now``'s for a task without one. Blocks."""
+    """Return the settings of a task's plan; ``now`` for a task without one. Blocks."""
     return _read(service.settings_text(store, task_id=task_id), now)
 
 
 def since_the_file_was_locked(root: Root, store: Store, plan_id: str) -> tuple[str, ...]:
-    """That the file says something else now, in one sentence; () if it does not. Blocks."""
+    """Return a sentence that says that the file differs now; () if it does not. Blocks."""
     locked = service.settings_text(store, plan_id=plan_id)
     if locked is None or locked == settings_file_text(root):
         return ()

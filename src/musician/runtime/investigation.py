@@ -1,7 +1,8 @@
-"""What to look at first after a failure, from mechanical signs (sources "Suggested Investigation").
+"""Suggests where to look first after a failure, from mechanical signs (sources "Suggested Investigation").
 
-Knows what the verification found, or else the end of the agent's output, and what has changed since the last green
-point. It names signs and files and never a remedy; where the signs say nothing, it says that. Git failing here must
+Knows the verification's findings, or else the end of the agent's output, and what has changed since the last
+green
+point. It names signs and files and never a remedy; without signs, it says that. A failure of git here must
 not keep a failure from being reported.
 """
 
@@ -28,14 +29,14 @@ _MOST_SIGNAL_CHARS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Point:
-    """Where all was well last: a commit or a tree, and how people call it."""
+    """The last green point: a commit or a tree, and its name for people."""
 
     revision: str
     name: str
 
 
 def suggest(view: TaskView, *, item: str, tree: Path, start: str, output: str) -> str:
-    """One paragraph on the failure of ``item``; ``start`` is the commit the task began at. Blocks."""
+    """Return one paragraph on the failure of ``item``; ``start`` is the commit the task began at. Blocks."""
     point = _last_green(view, start)
     change = _change_since(tree, point)
     result = _verification_of(view, item)
@@ -60,7 +61,7 @@ def suggest(view: TaskView, *, item: str, tree: Path, start: str, output: str) -
 
 
 def _verification_of(view: TaskView, item: str) -> VerificationResult | None:
-    """The last one, if it is the item's that failed."""
+    """Return the last verification, if it belongs to the failed item."""
     row = view.verifications[-1] if view.verifications else None
     if row is None or item != f"checkpoint {row.checkpoint}":
         return None

@@ -1,4 +1,4 @@
-"""Starting the musicians of a conductor: from its fork server, or each by itself where that cannot be had."""
+"""Starts a conductor's musicians: from its fork server, or each by itself if there can be none."""
 
 import os
 import sys
@@ -19,7 +19,9 @@ _CAN_FORK = sys.platform == "linux" and hasattr(os, "pidfd_open")
 
 @contextmanager
 def fork_server_at_hand() -> Iterator[None]:
-    """It begins its imports now, beside what else is to be done before the first launch, and is gone afterwards."""
+    """Run a fork server: it starts importing now, in parallel to what comes before the first launch, and ends
+    with the block.
+    """
     if _CAN_FORK:
         with suppress(OSError):  # told by the first launch
             _server.warm()
@@ -32,7 +34,9 @@ def fork_server_at_hand() -> Iterator[None]:
 def start_musician(
     root: Root, store: Store, task_id: str, session_id: str, agent: str | None
 ) -> Running | RunningFork:
-    """A process that plays a task. OSError where there is no room for it. Blocks while the server starts."""
+    """Start a process that plays a task. OSError if the system has no room for it. Blocks while the server
+    starts.
+    """
     words = ["--db", store.url, "work", task_id, "--session", session_id, "--quiet"]
     if agent is not None:
         words += ["--agent", agent]

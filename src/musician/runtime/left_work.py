@@ -1,4 +1,4 @@
-"""What a session that is gone has left in its task's tree: set aside under a ref, before another works there (D23)."""
+"""Sets aside under a ref what a dead session left in its task's tree, before another works there (D23)."""
 
 from collections.abc import Callable
 
@@ -28,7 +28,7 @@ SaveWork = Callable[[Root, Store, TaskView, int], LeftWork]
 
 
 def save_work(root: Root, store: Store, view: TaskView, epoch: int) -> LeftWork:
-    """Set aside what a session that is gone had not finished. Blocks."""
+    """Set aside what a dead session had not finished. Blocks."""
     branch = branch_of(view.row.plan_id or NO_PLAN, view.row.task_id)
     place, saved = place_of(root, branch), None
     if (place / ".git").exists() and not is_anothers(view):

@@ -1,8 +1,9 @@
-"""Locking a plan's file: what is played from then on is what was locked (DESIGN 7).
+"""Locks a plan's file: from then on exactly the locked text is played (DESIGN 7).
 
 Every task's instructions are rendered whole, with the plan's defaults and overview, to
 ``.musician/instructions/<plan>/<task>.<digest>.md`` and kept in the database. The digest is of the text, so a file
-never changes: written again it is the same, and a task whose instructions were amended gets a new path and by that
+never changes: writing it again has no effect, and a task whose instructions were amended gets a new path and
+thereby
 a new instruction message, which supersedes the older (D4). The user's own tree is not touched.
 """
 
@@ -41,8 +42,8 @@ _DIGEST_LENGTH = 8
 class Amendment:
     """What an amended plan changed, as task ids in the plan's order; all empty if nothing.
 
-    ``back`` are tasks that had been withdrawn, and are opened again; ``too_late`` are tasks that say something else now
-    and are complete already: they are not played again.
+    ``back`` are withdrawn tasks that are opened again; ``too_late`` are tasks whose text has changed
+    although they are complete: they are not played again.
     """
 
     plan: Plan
@@ -54,7 +55,8 @@ class Amendment:
 
 
 def lock_plan_file(root: Root, store: Store, path: Path, settings: Settings) -> Plan:
-    """Read a plan and lock it, or find that it is locked as it is: safe to repeat after a kill at any moment.
+    """Read a plan and lock it, unless it is locked like this already: safe to repeat after a kill at any
+    moment.
 
     The first time the tree must be fit to start from (:class:`TreeNotReady`). A plan that was changed since it was
     locked is :class:`PlanChanged`, with the difference.
@@ -98,7 +100,7 @@ def amend_plan_file(
     """Take up a changed plan, keeping what is done.
 
     New tasks are opened, changed ones get their new instructions, and tasks that are gone from the plan are
-    withdrawn, with their end written, which takes that nobody plays them (:class:`StillPlayed`). :class:`UnknownPlan`
+    withdrawn, which requires that nobody plays them (:class:`StillPlayed`). :class:`UnknownPlan`
     if it was never locked; :class:`ConductorRunning` while a conductor is at work: it would go on with the older one.
     """
     plan = load_plan(path, root=root.path)
@@ -125,7 +127,7 @@ def amend_plan_file(
 
 
 def _free(root: Root, store: Store, task_id: str, settings: Settings, world: World) -> None:
-    """A session that is gone without a word owns nothing any more."""
+    """Free a task from a session that died without a word."""
     view = service.task_view(store, task_id)
     owner = owner_of(root, view, settings, world.machine)
     if owner is not None and not holds_claim(owner):
@@ -137,9 +139,9 @@ def _free(root: Root, store: Store, task_id: str, settings: Settings, world: Wor
 
 
 def check_ids(store: Store, plan: Plan) -> None:
-    """:class:`InvalidPlan` with every task whose id is another's already: ids are unique per database (D8).
+    """Raise :class:`InvalidPlan` with every task whose id is taken already: ids are unique per database (D8).
 
-    One that differs by case alone is the same: both become names of files, and some disks know no difference.
+    Ids that differ only in case are the same: ids become file names, and some file systems ignore case.
     """
     own = {task.task_id for task in plan.tasks}
     others = {
@@ -181,7 +183,7 @@ def _amendment(store: Store, plan: Plan, task_files: dict[str, tuple[str, str]])
 
 
 def add_task_file(root: Root, store: Store, task_id: str, path: Path, settings: Settings) -> str:
-    """Open a task that belongs to no plan, from its instruction file in the project; the file's path in it."""
+    """Open a task that belongs to no plan, from its instruction file; return the file's path in the project."""
     name, text = _read(root, path)
     task = read_instructions(text, path=name, task_id=task_id)
     service.open_task(
@@ -196,7 +198,7 @@ def add_task_file(root: Root, store: Store, task_id: str, path: Path, settings: 
 
 
 def _read(root: Root, path: Path) -> tuple[str, str]:
-    """An instruction file's path in the project and its text; :class:`InvalidPlan` with one problem."""
+    """Return an instruction file's path in the project and its text; :class:`InvalidPlan` with one problem."""
     place = path.resolve()
     if not place.is_relative_to(root.path):
         raise InvalidPlan(problems=(f"{path}:1: a file outside the project; expected one inside it",))
@@ -217,7 +219,7 @@ def _read(root: Root, path: Path) -> tuple[str, str]:
 
 
 def _render(plan: Plan) -> dict[str, tuple[str, str]]:
-    """Every task's instructions: task id to (path in the project, text)."""
+    """Return every task's instructions: task id to (path in the project, text)."""
     task_files = {}
     for task in plan.tasks:
         text = render_instructions(task, plan_id=plan.plan_id, plan_overview=plan.overview)
@@ -237,7 +239,7 @@ def _write(root: Root, task_files: dict[str, tuple[str, str]]) -> None:
 
 
 def _difference(store: Store, locked: PlanRow, plan: Plan, task_files: dict[str, tuple[str, str]]) -> str:
-    """The plan's own difference, then that of each task written in a file of its own."""
+    """Return the diff of the plan itself, then that of each task written in a file of its own."""
     parts = [plan_difference(locked.text, plan.text, path=plan.path)]
     for task in plan.tasks:
         kept = None if task.source_path == plan.path else latest_document(store, task.task_id, "instruction")

@@ -1,7 +1,8 @@
-"""What a piece has done besides its work, and must be reported: once, to everybody who follows the plan (D31).
+"""Finds what a piece has done besides its work, to be reported once to everybody who follows the plan (D31).
 
-Paths that no commit may hold; what all trees share, the repository's configuration and its hooks, where it is not as it
-was when the plan was locked; a branch of the plan's own that somebody moved. Nothing has to be remembered for it from
+That is: paths that no commit may hold; changes in what all trees share, configuration and hooks, since it
+was when the plan was locked; a branch of the plan's own that somebody moved. Nothing has to be remembered
+from
 before the piece, so that a kill in between hides nothing.
 """
 
@@ -14,7 +15,7 @@ from musician.trees.root import Root
 
 
 def noticed(root: Root, store: Store, task_id: str, item: str, tree: TaskTree) -> tuple[Entry, ...]:
-    """What is new after a piece, for the journal. Blocks."""
+    """Return what is new after a piece, for the journal. Blocks."""
     plan_id = service.task_row(store, task_id).plan_id
     asked = any(ask.kind == "merge" for ask in service.open_asks(store))
     found = [*tree.besides(by_hand=asked)]

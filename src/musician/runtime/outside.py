@@ -1,9 +1,12 @@
-"""What happens in the user's main tree while a piece is played somewhere else (D43).
+"""Detects changes in the user's main tree while a piece is played elsewhere (D43).
 
-A musician writes in its own tree. What a hook or a guard cannot read, a program that writes where it likes, shows here:
-HEAD and what git says of each file that differs from it, before the piece and after. Who did it cannot be seen, so it
-is reported at once and stands until a person has ruled on it. What this program itself puts there, a plan's merged
-work and reports, is none of it.
+A musician writes in its own tree. A program that writes elsewhere, which no hook or guard can read, shows
+here:
+HEAD and the state of each file that differs from it are compared before and after the piece. Who did it
+cannot be seen, so it
+is reported at once and stands until a person has ruled on it. What this program itself puts there (a plan's
+merged
+work and reports) does not count.
 """
 
 import json
@@ -27,7 +30,7 @@ _MOST_NAMED = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outside:
-    """The main tree at one moment. ``files``: what differs from HEAD, and which state of the file that was."""
+    """The main tree at one moment. ``files`` are those that differ from HEAD, each with a mark of its state."""
 
     head: str
     files: Mapping[str, str]
@@ -42,7 +45,7 @@ class Outside:
 
 
 def look_outside(root: Root) -> Outside | None:
-    """The main tree as it is now; None where git does not say."""
+    """Return the main tree as it is now; None if git does not say."""
     try:
         status = read_status(root.path)
     except GitFailed:
@@ -58,7 +61,7 @@ def look_outside(root: Root) -> Outside | None:
 
 
 def changed_outside(root: Root, plan_id: str | None, before: Outside) -> str:
-    """What is otherwise in the main tree now, in a few words; "" if nothing, or where that cannot be determined."""
+    """Say in a few words what has changed in the main tree; "" if nothing, or if that cannot be determined."""
     after = look_outside(root)
     if after is None or after == before:
         return ""
@@ -76,7 +79,7 @@ def changed_outside(root: Root, plan_id: str | None, before: Outside) -> str:
 
 
 def _is_ours(root: Root, plan_id: str | None, before: str, after: str) -> bool:
-    """Whether HEAD was moved forward to what the plan has merged."""
+    """Whether HEAD was moved forward to the plan's merged work."""
     if plan_id is None:
         return False
     git, merged = Git(root.path), full_ref(integration_branch(plan_id))

@@ -1,9 +1,11 @@
-"""Whose process a claim is played by, and whether it lives: row, life lock and recorded processes together (D2, D23).
+"""Tells which process plays a claim, and whether it lives: from row, life lock and recorded processes (D2,
+D23).
 
-A session that was opened in a client lives and dies with that, whatever serves it: the client is the user's own, and
-nothing of it is ours to end. Of all others the lock is the surest witness: the kernel drops it with the process. Where
-another session has signed it since, the process recorded for the claim is asked. A claim that left none of these here
-is played by hand, or on another host: only its heartbeat speaks for it.
+A session that was opened in a client lives and dies with that client, which is the user's own:
+we must not end it. For all others the lock is the surest sign: the kernel drops it with the process. If
+another session has signed it since, the process recorded for the claim decides. A claim that left none of
+these here
+is played by hand, or on another host: only its heartbeat tells.
 """
 
 from musician import service
@@ -26,12 +28,12 @@ from musician.trees.root import Root
 
 
 def last_epoch(view: TaskView) -> int:
-    """The epoch of the task's newest claim; a fence raises the task's own above it."""
+    """Return the epoch of the task's newest claim; a fence raises the task's own epoch above it."""
     return max((session.claim_epoch for session in view.sessions), default=view.row.claim_epoch)
 
 
 def processes_of(root: Root, view: TaskView) -> tuple[ProcessIdentity, ...]:
-    """The processes of the task's newest claim that are ours to end, of whatever machine, the musician's first."""
+    """Return the processes of the task's newest claim that we may end, on any machine, the musician's first."""
     signed = None if view.client is not None else _signature(root, view)
     recorded = [_identity(row) for row in _recorded(view)]
     return tuple(dict.fromkeys([*([] if signed is None else [signed]), *recorded]))
@@ -53,7 +55,9 @@ def lives(root: Root, view: TaskView, machine: Machine) -> bool | None:
 
 
 def _client_lives(client: ClientRow, machine: Machine) -> bool | None:
-    """A client says when it ends a session; where it could not, its process has ended."""
+    """Whether the client's session lives: a client says when it ends one; if it could not, its process has
+    ended.
+    """
     if client.ended_at is not None and client.end_reason != service.CLEARED:
         return False
     identity = service.client_identity(client)
@@ -64,13 +68,15 @@ def _client_lives(client: ClientRow, machine: Machine) -> bool | None:
 
 
 def driver_of(view: TaskView, machine: Machine) -> ProcessIdentity | None:
-    """The process that plays the newest claim by itself, and lives here; None: nobody does, or it cannot be seen."""
+    """Return the living process on this machine that drives the newest claim; None if there is none or it
+    cannot be seen.
+    """
     driving = (_identity(row) for row in _recorded(view) if row.role == "musician")
     return next((each for each in driving if is_same_machine(each) and machine.is_running(each)), None)
 
 
 def owner_of(root: Root, view: TaskView, settings: Settings, machine: Machine) -> Owner | None:
-    """How the owner of a task stands; None if it has none."""
+    """Return the state of a task's owner; None if it has none."""
     row = view.row
     if row.session_id is None or row.state not in ACTIVE:
         return None
@@ -91,7 +97,7 @@ def conductor_lives(root: Root, row: TaskRow) -> bool | None:
 
 
 def ownerless_tasks(root: Root, store: Store, but: str, settings: Settings, machine: Machine) -> int:
-    """How many tasks other than ``but`` are at work without a live owner (D17). Blocks."""
+    """Return how many tasks other than ``but`` are at work without a live owner (D17). Blocks."""
     count = 0
     for row in service.open_tasks(store):
         if row.state is State.WORKING and row.task_id != but:
@@ -101,12 +107,14 @@ def ownerless_tasks(root: Root, store: Store, but: str, settings: Settings, mach
 
 
 def is_about_to_play(root: Root, task_id: str) -> bool:
-    """Whether some process holds the life lock: on its way to a claim, or not quite gone after one."""
+    """Whether a process holds the life lock: it is about to claim, or is just ending."""
     return is_held(lock_path(root.locks_dir, task_id))
 
 
 def _signature(root: Root, view: TaskView) -> ProcessIdentity | None:
-    """Who took the lock last, if it was the row's session, on this host. After a reboot it is still its own."""
+    """Return who took the lock last, if it was the row's session on this host; that still holds after a
+    reboot.
+    """
     signed = holder(lock_path(root.locks_dir, view.row.task_id))
     if signed.identity is None or signed.session_id != view.row.session_id:
         return None
@@ -114,7 +122,7 @@ def _signature(root: Root, view: TaskView) -> ProcessIdentity | None:
 
 
 def _recorded(view: TaskView) -> list[ProcessRow]:
-    """The musician before its agent."""
+    """Return the recorded processes, the musician before its agent."""
     epoch = last_epoch(view)
     rows = [row for row in view.processes if row.claim_epoch == epoch]
     return sorted(rows, key=lambda row: row.role, reverse=True)

@@ -1,4 +1,4 @@
-"""Whether an agent may make the tool call that it asks leave for: the policy answers (D21)."""
+"""Asks the policy whether an agent may make a tool call (D21)."""
 
 import os
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from musician.trees.root import Root
 
 
 def why_refused(store: Store, claim: Claim, task_files: TaskFiles, tree: TaskTree, call: ToolCall) -> str:
-    """What is said to the agent, "" where it may; a refusal is written down. Blocks."""
+    """Return the reason given to the agent, "" if the call is allowed; record a refusal. Blocks."""
     grants = service.grants_of(store, claim.task_id)
     refusal = refusal_in(task_files.root, tree.path, call, session=claim.session_id, grants=grants)
     if refusal is None:
@@ -31,7 +31,7 @@ def why_refused(store: Store, claim: Claim, task_files: TaskFiles, tree: TaskTre
 def refusal_in(
     root: Root, tree: Path, call: ToolCall, *, session: str, grants: Iterable[Act] = ()
 ) -> Refusal | None:
-    """By the policy alone, for an agent that works in ``tree``. Blocks."""
+    """Return the policy's refusal for an agent that works in ``tree``, None if it allows the call. Blocks."""
     where = Surroundings(
         cwd=str(tree),
         root=str(root.path),

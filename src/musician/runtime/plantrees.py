@@ -1,6 +1,7 @@
-"""All that the conductor of one plan knows of git, and asks of it: the plan's branch, its tasks' branches and trees.
+"""The conductor's only access to git for one plan: the plan's branch, its tasks' branches and trees.
 
-Nothing else of the conductor speaks to git, so that a simulation can hand in trees of its own. It keeps nothing: each
+The conductor reaches git through nothing else, so that a simulation can hand in trees of its own. It caches
+nothing: each
 answer is what the repository says at that moment. All calls block.
 """
 
@@ -26,7 +27,9 @@ from musician.trees.worktree import place_of
 
 
 class PlanTrees(Protocol):
-    """A plan's trees. A task's work is the ``commit`` that was submitted; None where nobody named one: its branch."""
+    """A plan's trees. A task's work is the submitted ``commit``; None, if the submission names none, means
+    its branch.
+    """
 
     def has_branch(self, task_id: str) -> bool: ...
 
@@ -35,51 +38,55 @@ class PlanTrees(Protocol):
         ...
 
     def tip(self) -> str | None:
-        """What is merged; None before anything is."""
+        """Return the commit of all merged work; None before anything is merged."""
         ...
 
     def work_of(self, task: TaskSpec) -> tuple[Path, str]:
-        """The tree a task is played in, and the commit that its work is compared with."""
+        """Return the tree a task is played in, and the commit that its work is compared with."""
         ...
 
     def changed(self, tree: Path) -> int:
-        """How many files differ in a task's tree from what the plan began at."""
+        """Return how many files in a task's tree differ from the commit the plan began at."""
         ...
 
     def open(self, task: TaskSpec, claim: Claim) -> Path:
-        """Where a claim works; the tree is made if it is not there."""
+        """Return the tree a claim works in, made if it does not exist."""
         ...
 
     def try_merge(self, task: TaskSpec, commit: str | None, *, onto: str | None, number: int) -> merge.Trial:
-        """Merge without moving the plan's branch; what came of it lies in a tree with all the plan gives trees.
+        """Merge without moving the plan's branch; the result is in a tree with everything the plan gives to
+        trees.
 
-        ``onto`` is another trial's commit, by default what is merged. Of the trees there is one of each ``number``.
+        ``onto`` is another trial's commit, by default the merged work. There is one tree for each ``number``.
         """
         ...
 
     def accept(self, trial: merge.Merged) -> None:
-        """Move the plan's branch to what was tried; :class:`TreeNotReady` if it is not where the trial began."""
+        """Move the plan's branch to the trial's commit; :class:`TreeNotReady` if it is not where the trial
+        began.
+        """
         ...
 
     def drop_trial(self, number: int) -> None: ...
 
     def lay_out(self, task_id: str, tree_id: str | None, *, at: Path) -> str:
-        """Put what was submitted where nothing of the task's own is touched; the commit that its work began at.
+        """Check the submitted commit out in a folder apart from the task's tree; return the commit that its
+        work began at.
 
         None: what is committed so far.
         """
         ...
 
     def without_work(self) -> tuple[str, ...]:
-        """The tasks with trees of their own that have brought nothing, though they were to."""
+        """Return the tasks with trees of their own that changed nothing although they should have."""
         ...
 
     def forward(self, branch: str | None) -> FastForward:
-        """Move the branch that the user was on to what is merged, the plan's own files with it."""
+        """Move the branch that the user was on to the merged work, the plan's own files included."""
         ...
 
     def prune(self) -> tuple[str, ...]:
-        """Drop what a finished plan needs no longer; the refs of set-aside work that are gone."""
+        """Drop what a finished plan no longer needs; return the refs of set-aside work that were dropped."""
         ...
 
 

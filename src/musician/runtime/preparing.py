@@ -1,7 +1,10 @@
-"""A plan's set-up command: once in each working tree, before anything is played or verified there (DESIGN 7).
+"""Runs a plan's set-up command once in each working tree, before anything is played or verified there (DESIGN
+7).
 
-Tasks that share the user's tree come to it at the same time: one sets it up, the others wait for that. What it leaves
-and git does not ignore is like any work in the tree: kept with the next step, or set aside with an unfinished one,
+Tasks that share the user's tree may need it at the same time: one sets it up, the others wait. What the
+command leaves
+and git does not ignore is treated as work in the tree: kept with the next step, or set aside with an
+unfinished one,
 and then the command runs again.
 """
 
@@ -38,9 +41,9 @@ async def prepare_tree(
     on_process: Callable[[ProcessIdentity], Awaitable[None]],
     on_begin: Callable[[str], Awaitable[None]] | None = None,
 ) -> str:
-    """Run ``command`` unless it has succeeded in this tree before; what went wrong, "" if nothing.
+    """Run ``command`` unless it has succeeded in this tree before; return what went wrong, "" if nothing.
 
-    ``on_begin`` hears the command if it is run: it may take minutes.
+    ``on_begin`` is called with the command if it is run: it may take minutes.
     """
     if command is None:
         return ""
@@ -61,7 +64,7 @@ async def prepare_tree(
 
 
 def _mark(tree: Path, command: str) -> Path:
-    """The file that says that this command has succeeded in this tree; it goes with the tree."""
+    """Return the file that marks this command's success in this tree; it is removed with the tree."""
     digest = hashlib.sha256(command.encode()).hexdigest()[:32]
     return tree_git_dir(tree) / MARKS.replace("*", digest)
 
@@ -81,7 +84,7 @@ async def alone_with(lock: Path) -> AsyncIterator[None]:
 
 @contextmanager
 def locked_now(lock: Path) -> Iterator[bool]:
-    """Hold a file's lock where nobody else does; whether it is ours."""
+    """Hold a file's lock if nobody else does; yield whether it is ours."""
     with lock.open("w") as file:
         yield _takes(file.fileno())
 

@@ -1,4 +1,4 @@
-"""A task's instruction file, read, and the program its musician plays."""
+"""Reads a task's instruction file, and makes the program its musician plays."""
 
 from collections.abc import Iterator
 
@@ -26,7 +26,9 @@ def load_task_file(root: Root, task_id: str, path: str) -> TaskSpec:
 
 
 def program_in(root: Root, row: TaskRow) -> Program:
-    """What is played of a row; only a final checkpoint where nobody can tell (a task opened by raw SQL)."""
+    """Return the program of a row's task; only a final checkpoint if the task cannot be read (one opened by
+    raw SQL).
+    """
     try:
         return program_of(load_task_file(root, row.task_id, row.instruction_path or ""))
     except InvalidPlan:
@@ -39,10 +41,11 @@ def program_in(root: Root, row: TaskRow) -> Program:
 def place_in_plan(
     root: Root, item: str, *, task_id: str, plan_path: str | None, instruction_path: str
 ) -> str:
-    """Where a person would change what is played as ``item``, as ``file:line``.
+    """Return the place to edit ``item``, as ``file:line``.
 
-    It is looked for in the plan as it is on disk now, or in the task's own file where it belongs to no plan; the file
-    alone where that cannot be read or says no such thing any more.
+    It is looked for in the plan as it is on disk now, or in the task's own file if it belongs to no plan;
+    only the file's name
+    is returned if the file cannot be read or does not have the item any more.
     """
     path = plan_path or instruction_path
     try:
@@ -69,7 +72,7 @@ def programs_of(plan: Plan) -> dict[str, Program]:
 
 
 def program_of(task: TaskSpec) -> Program:
-    """Items in document order: a step's own part, its agents' pieces, the checkpoints.
+    """Return the items in document order: a step's own part, its agents' pieces, the checkpoints.
 
     A step that consists of agents' pieces only has no part of its own. What mends a checkpoint is its own rework
     and that of the steps since the one before it.

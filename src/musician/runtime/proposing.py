@@ -1,6 +1,7 @@
-"""Proposals as files: each is written where people find it, and what is accepted is put in its place (D21, D25).
+"""Writes proposals as files where people find them, and puts accepted ones in their place (D21, D25).
 
-The database has the proposal before its file is there, and its word stands: a file is what people read. A file that
+The database has the proposal before its file exists, and is authoritative; the file is for people. A file
+that
 somebody has edited is left as it is. Everything is written in the main working tree, whole or not at all, and
 committed by nobody but the user.
 """
@@ -39,7 +40,9 @@ class Desk:
     store: Store
 
     def propose(self, claim: Claim, draft: Draft) -> KeptProposal:
-        """Keep a musician's proposal and write its file; what its task has proposed before stays as it was."""
+        """Keep a musician's proposal and write its file; a proposal that its task has made before stays as it
+        was.
+        """
         folder = self.root.proposals_dir
         taken = set(os.listdir(folder)) if folder.is_dir() else set()
         kept, entry = service.propose(
@@ -51,7 +54,9 @@ class Desk:
         return kept
 
     def accept(self, proposal_id: int, *, session_id: str | None) -> tuple[KeptProposal, str]:
-        """Put a proposal in its place and close it: the proposal, and the file that was changed or made."""
+        """Put a proposal in its place and close it; return the proposal, and the file that was changed or
+        made.
+        """
         kept = service.accept_proposal(self.store, proposal_id, self._land, session_id=session_id)
         self._rewrite(kept, kept.row.text)
         return kept, kept.row.outcome
@@ -64,7 +69,7 @@ class Desk:
     def merge(
         self, proposal_id: int, into_id: int, *, session_id: str | None
     ) -> tuple[KeptProposal, KeptProposal]:
-        """The closed proposal and the one that has the text of both now."""
+        """Merge two proposals; return the closed one and the one that has the text of both now."""
         before = service.find_proposal(self.store, into_id)
         closed, kept = service.merge_proposal(self.store, proposal_id, into_id, session_id=session_id)
         self._rewrite(closed, closed.row.text)
@@ -75,7 +80,7 @@ class Desk:
         return self.root.path / kept.row.path
 
     def _rewrite(self, kept: KeptProposal, before: str) -> None:
-        """Let the file say what the proposal is now, unless it is no longer what was written there."""
+        """Update the proposal's file, unless somebody has edited it."""
         file = self._file(kept)
         if not file.exists() or file.read_bytes() == before.encode():
             write_whole(file, kept.proposal.render())
@@ -111,7 +116,7 @@ class Desk:
             number += 1
 
     def _inside(self, path: Path) -> Path:
-        """Where a path really leads; :class:`TreeNotReady` if that is outside of the project (B43)."""
+        """Resolve a path; :class:`TreeNotReady` if it leads outside of the project (B43)."""
         real = Path(os.path.realpath(path))
         if not real.is_relative_to(self.root.path):
             raise TreeNotReady(
@@ -125,8 +130,9 @@ class Desk:
 def keep_made(desk: Desk, claim: Claim, tree: Path, made: ProposalMade) -> None:
     """Keep what an agent proposed while it played in ``tree``.
 
-    One that cannot be kept is a note in the journal and no reason to end the piece. That a claim is lost the
-    session's own next write will find.
+    A proposal that cannot be kept becomes a note in the journal and does not end the piece. A lost claim
+    shows in the
+    session's own next write.
     """
     try:
         desk.propose(claim, _draft_of(made, tree))
@@ -158,7 +164,9 @@ def _draft_of(made: ProposalMade, tree: Path) -> Draft:
 
 
 def read_body(tree: Path, name: str) -> str:
-    """A text that an agent left in its working tree; :class:`BadField` if ``name`` is none or leads out of it (B43)."""
+    """Read a text that an agent left in its working tree; :class:`BadField` if ``name`` is no file or leads
+    out of it (B43).
+    """
     real = Path(os.path.realpath(tree / name))
     if not real.is_relative_to(os.path.realpath(tree)) or not real.is_file():
         raise BadField(field="path", value=name, reason="name a file of the working tree")

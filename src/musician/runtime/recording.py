@@ -1,4 +1,4 @@
-"""Storing what the engine wants stored: each record by its verb, and in the files beside it."""
+"""Stores the engine's records: each by its service verb, and in the files beside the database."""
 
 from musician import service
 from musician.processes.whole_file import write_whole
@@ -31,7 +31,7 @@ class Recorder:
     title: str
 
     def store_record(self, record: r.Record) -> int | None:
-        """Store one record; the message id if its verdict, or a question's answer, is now awaited."""
+        """Store one record; return the message id if its verdict, or a question's answer, is now awaited."""
         match record:
             case r.Write(entries=entries, verified=verified):
                 service.record(self.store, self.claim, *entries, verified=verified)
@@ -84,7 +84,7 @@ class Recorder:
         return message_id
 
     def _report(self, record: r.ReportProblem) -> int | None:
-        """A reminder changes nothing: what is answered is the report before it."""
+        """Store an error report. A reminder changes nothing: the answer belongs to the report before it."""
         message, document = record.message, None
         if isinstance(message, ErrorReport) and message.retry is not None:
             item = record.entries[-1].item if record.entries else ""
@@ -130,7 +130,9 @@ class Recorder:
         return message, (path, text)
 
     def _stands_at(self) -> str:
-        """The tree's commit, for a person to read: what became of the tree keeps no session from its last word."""
+        """Return the tree's commit for a person to read; an error of the tree must not prevent the session's
+        last message.
+        """
         try:
             return Git(self.tree.path).head()
         except OperatorError:
@@ -189,7 +191,9 @@ class Recorder:
         )
 
     def _report_of_session(self, handoff: str) -> tuple[str, str]:
-        """What stays to be read when a later HANDOFF has taken this one's place (sources "Clean Exit & Handoff")."""
+        """Return the handoff report, which stays when a later HANDOFF replaces this one (sources "Clean Exit
+        & Handoff").
+        """
         place = self.task_files.handoff_report(succession_number(self.worked_by, self.claim.task_id) or 1)
         text = f"# {self.claim.task_id}: {self.title}\n\n{handoff.replace('# HANDOFF', '## HANDOFF', 1)}"
         write_whole(place, text)
@@ -217,6 +221,6 @@ class Recorder:
 
 
 def _context(record: r.CompleteTask) -> str:
-    """Whatever a musician sends says how much context it has used (D12)."""
+    """Return the used context, which every message of a musician states (D12)."""
     used = record.entries[-1].context_pct if record.entries else None
     return "unknown" if used is None else f"{used:.0f}%"

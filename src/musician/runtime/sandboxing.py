@@ -1,8 +1,10 @@
-"""The sandbox of a task's work: what of the repository is open in it, and whether there is one at all (D36).
+"""The sandbox of a task's work: which parts of the repository are open in it, and whether there is one at all
+(D36).
 
-The program commits, so a musician needs little of git's folder: its own index, and room for new objects, that ``git
+The program commits, so a musician needs little of git's folder: its own index, and room for new objects, so
+that ``git
 add`` works. Branches, configuration, hooks, other trees, packed objects and the database it can read. The set-up, which
-the plan's author wrote, is outside; tests are the musician's own code, and inside, whoever runs them.
+the plan's author wrote, runs outside; tests are the musician's own code, and run inside, whoever starts them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,9 +24,10 @@ _SEALED = ("HEAD", "commondir", "gitdir", "config.worktree", "logs", "modules")
 
 @contextmanager
 def sandboxed(root: Root, task: TaskSpec, tree: Path) -> Iterator[str]:
-    """What is started in this block for ``task`` is behind its sandbox; why it is not, "" if it is.
+    """Start processes in this block inside the sandbox of ``task``; yield why there is none, "" if there is
+    one.
 
-    :class:`SandboxUnavailable` where the plan requires one and there can be none.
+    :class:`SandboxUnavailable` if the plan requires one and there can be none.
     """
     wanted = task.sandbox
     why = "" if wanted is Sandboxing.OFF else why_no_sandbox()

@@ -1,7 +1,9 @@
-"""Taking a task over from a session that is gone: fence, end, save, reopen (D23).
+"""Takes a task over from a dead session: fence, end, save, reopen (D23).
 
-Four steps, each of which can be repeated, so that a kill in between loses nothing. The conductor does it, and so does
-whoever claims by hand what belongs to a session that is *known* dead: there is one rule for that (``owners``), and one
+Each of the four steps can be repeated, so that a kill in between loses nothing. The conductor does it, and so
+does
+anybody who claims by hand a task of a session that is *known* dead: there is one rule for that (``owners``),
+and one
 way to inherit. One at a time does it for a task: a lock says who.
 """
 
@@ -39,9 +41,10 @@ def take_over(
     world: World,
     is_seen_to: bool = False,
 ) -> str:
-    """Reopen a task whose owner is gone; what a person must see to first, "" if it is open. Blocks.
+    """Reopen a task whose owner is gone; return what a person must see to first, "" if it is open. Blocks.
 
-    What cannot be ended from here is fenced all the same; ``is_seen_to``: a person was asked to see to it, and has.
+    Processes that cannot be ended from here are fenced all the same; ``is_seen_to``: a person has dealt with
+    them.
     Nothing is done while another process does it.
     """
     mine = world.machine.hold(lock_path(root.locks_dir / "takeover", task_id), session_id="takeover")
@@ -69,7 +72,7 @@ def take_over(
 def inherit(
     root: Root, store: Store, task_id: str, session_id: str, settings: Settings, world: World
 ) -> None:
-    """Take the task over from another session if that is known dead, so that it can be claimed. Blocks."""
+    """Take the task over from another session if that one is known dead, so that it can be claimed. Blocks."""
     view = service.task_view(store, task_id)
     is_anothers = view.row.session_id not in (None, session_id)
     if is_anothers and owner_of(root, view, settings, world.machine) is Owner.DEAD:
@@ -79,7 +82,7 @@ def inherit(
 def hand_over(
     root: Root, store: Store, task_id: str, text: str | None, settings: Settings, world: World = WORLD
 ) -> tuple[int, State]:
-    """As :func:`musician.service.hand_over`; from a session that is gone nothing is asked, its task is taken over."""
+    """As :func:`musician.service.hand_over`, except that the task of a dead session is taken over."""
     view = service.task_view(store, task_id)
     owner = owner_of(root, view, settings, world.machine)
     if owner in (Owner.DEAD, Owner.STALE):
@@ -88,7 +91,7 @@ def hand_over(
 
 
 def _end_old(root: Root, view: TaskView, settings: Settings, machine: Machine) -> str:
-    """End the old claim's processes; what a person must see to, "" if nothing of it can run any more."""
+    """End the old claim's processes; return what a person must see to, "" if none of them can still run."""
     known = processes_of(root, view)
     here = [identity for identity in known if is_same_machine(identity)]
     ended = [machine.end(identity, grace_s=settings.time.shutdown_grace_s) for identity in here]
@@ -105,7 +108,7 @@ def _end_old(root: Root, view: TaskView, settings: Settings, machine: Machine) -
 def _what_is_left(
     root: Root, store: Store, view: TaskView, saved: LeftWork, *, is_known_dead: bool
 ) -> tuple[str, tuple[str, str] | None]:
-    """Why the session is gone; and the HANDOFF it could not write, marked as the program's, if it left none (D20)."""
+    """Return why the session is gone and, if it left no HANDOFF, one that is marked as the program's (D20)."""
     last = view.sessions[-1]
     task_files = TaskFiles(root, view.row.task_id)
     found = latest_document(store, view.row.task_id, "handoff")

@@ -47,21 +47,21 @@ class TaskFiles:
         _append(self.deviations, _deviation_lines(entries))
 
     def found_status(self) -> list[str]:
-        """The lines of the status file as they are found; none where it cannot be read."""
+        """Return the status file's lines; none if it cannot be read."""
         return _lines(self.status)
 
     def found_deviations(self) -> list[str]:
-        """The deviations file's lines that name a severity; a text of several lines names it once."""
+        """Return the deviations file's lines that name a severity; a text of several lines names it once."""
         return [line for line in _lines(self.deviations) if _SEVERITY.search(line)]
 
     def restore(self, entries: Iterable[Entry]) -> None:
-        """Append what the journal knows and the files have lost (sources "State Reconciliation": benign)."""
+        """Append the journal's lines that the files have lost (sources "State Reconciliation": benign)."""
         entries = tuple(entries)
         _append(self.status, _missing(_status_lines(entries), self.found_status()))
         _append(self.deviations, _missing(_deviation_lines(entries), _lines(self.deviations)))
 
     def untold_deviations(self, entries: Iterable[Entry]) -> list[tuple[Severity, str]]:
-        """Deviations that the file tells and the journal does not."""
+        """Return the deviations that are in the file and not in the journal."""
         return [
             (parse_severity(found[1]), line[:MOST_DEVIATION_CHARS])
             for line in _missing(self.found_deviations(), _deviation_lines(entries))
@@ -69,22 +69,22 @@ class TaskFiles:
         ]
 
     def found_handoff(self) -> str | None:
-        """The HANDOFF file's text as it is found; None where there is no file."""
+        """Return the HANDOFF file's text; None if there is no file."""
         try:
             return self.handoff.read_text(encoding="utf-8", errors="replace")
         except OSError:
             return None
 
     def error_report(self, retry: int) -> Path:
-        """Where the report of the task's error number ``retry`` lies."""
+        """Return the path of the report of the task's error number ``retry``."""
         return self.root.reports_dir / f"{self._task_id}-error-retry-{retry}.md"
 
     def handoff_report(self, number: int) -> Path:
-        """Where the report of the task's session ``number`` lies, once that has handed off."""
+        """Return the path of the report of the task's session ``number``, written when it hands off."""
         return self.root.reports_dir / f"{self._task_id}-handoff-s{number}.md"
 
     def end_of_output(self) -> str:
-        """The last of what the task's agent said, or its checks printed; "" if nothing can be read."""
+        """Return the end of the agent's or the checks' output; "" if nothing can be read."""
         log = self.root.checks_log(self._task_id)
         try:
             newest = max(
@@ -100,18 +100,20 @@ class TaskFiles:
             return ""
 
     def relative(self, path: Path) -> str:
-        """A path as messages give it: relative to the project."""
+        """Return a path relative to the project, as messages give it."""
         return path.relative_to(self.root.path).as_posix()
 
 
 def completion_report(task_id: str, title: str, message: str, history: Iterable[str]) -> str:
-    """The completion report: what was submitted and approved, and how the task went."""
+    """Return the completion report: what was submitted and approved, and how the task went."""
     lines = "\n".join(f"- {line}" for line in history)
     return f"# {task_id}: {title}\n\n```text\n{message}\n```\n\n## History\n\n{lines}\n"
 
 
 def error_report_text(task_id: str, title: str, message: str, *, commit: str, output: str) -> str:
-    """The detailed report of a failure: what was reported, where the tree stands, and what the agent printed last."""
+    """Return the detailed report of a failure: what was reported, the tree's commit, and the agent's last
+    output.
+    """
     printed = "\n".join(f"    {line}" for line in output.splitlines()) or "    (nothing)"
     return (
         f"# {task_id}: {title}\n\n```text\n{message}\n```\n\n"
@@ -120,7 +122,7 @@ def error_report_text(task_id: str, title: str, message: str, *, commit: str, ou
 
 
 def missing_lines(entries: Iterable[Entry], status: Iterable[str]) -> int:
-    """How many lines of the journal a status file lacks."""
+    """Return how many lines of the journal a status file lacks."""
     return len(_missing(_status_lines(entries), status))
 
 
@@ -132,7 +134,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _status_lines(entries: Iterable[Entry]) -> list[str]:
-    """The session's own doings; a person's verdict is none of them."""
+    """Return the lines of the session's own acts, without a person's verdicts."""
     own = (entry for entry in entries if entry.text != JUDGED_BY_PERSON)
     return [line for entry in own for line in status_line(entry).splitlines()]
 
@@ -142,7 +144,7 @@ def _deviation_lines(entries: Iterable[Entry]) -> list[str]:
 
 
 def _missing(wanted: Iterable[str], found: Iterable[str]) -> list[str]:
-    """The lines that are wanted more often than they are found, in their order."""
+    """Return the wanted lines that were not found as often as wanted, in their order."""
     left = Counter(found)
     missing = []
     for line in wanted:

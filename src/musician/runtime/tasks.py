@@ -1,4 +1,4 @@
-"""What structured concurrency leaves to do: one error in a task group is that error."""
+"""Unwraps a single error of a task group."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -54,11 +54,11 @@ class TaskTree(Protocol):
     start: str
 
     def expect(self, commit: str) -> None:
-        """The journal knows this commit of the task: what is finished includes it, whatever the branch says."""
+        """Note a commit that the journal knows: finished work includes it, wherever the branch is."""
         return
 
     def moved_off(self) -> str | None:
-        """Where the task's branch is, if somebody moved it off the last finished item; None if it holds that."""
+        """Return where the task's branch is, if somebody moved it off the last finished item; else None."""
         return None
 
     def holds(self, commit: str) -> bool:
@@ -66,57 +66,65 @@ class TaskTree(Protocol):
         return True
 
     def unfinished(self, epoch: int) -> tuple[str, ...]:
-        """The refs that keep what a claim left unfinished."""
+        """Return the refs that keep what a claim left unfinished."""
         return ()
 
     def tip(self) -> str | None:
-        """The commit the tree stands on; None where it is not the task's alone."""
+        """Return the tree's commit; None if the tree is not the task's alone."""
         return None
 
     def tree_of(self, commit: str) -> str | None:
-        """The id of a commit's tree; None where no commit is the task's."""
+        """Return the id of a commit's tree; None if the task has no commits of its own."""
         return None
 
     def look_beside(self) -> None:
-        """A piece begins: what is not as it is now beside the tree, :meth:`besides` tells."""
+        """Record the state beside the tree at the start of a piece; :meth:`besides` tells what changed since."""
         return
 
     def set_aside(self) -> str | None:
-        """Keep unfinished work under a ref and bring the tree back; the ref, None if there was nothing."""
+        """Keep unfinished work under a ref and bring the tree back; return the ref, None if there was
+        nothing.
+        """
         return None
 
     def keep(self, item: str, title: str) -> str | None:
-        """An item is finished: commit it; the commit's id, None where nothing is committed or has changed."""
+        """Commit a finished item; return the commit's id, None if nothing is committed here or nothing
+        changed.
+        """
         return None
 
     def undo(self, item: str, by: str) -> str | None:
-        """Take a finished item back by a new commit, named after the correction ``by``; the commit's id.
+        """Revert a finished item by a new commit, named after the correction ``by``; return the commit's id.
 
-        :class:`TreeNotReady` where later work is in the way, or nothing was committed at all.
+        :class:`TreeNotReady` if later work is in the way, or nothing was committed at all.
         """
         ...
 
     def take_back(self) -> str | None:
-        """What was committed for an item that is not done is unfinished again; the ref that keeps it."""
+        """Undo commits made for an item that is not done; return the ref that keeps them."""
         return None
 
     def left_out(self) -> tuple[str, ...]:
-        """What lies in the tree and no commit may hold, but for what the program has put there itself."""
+        """Return paths in the tree that no commit may hold, without those that the program has put there
+        itself.
+        """
         return ()
 
     def take_in(self) -> tuple[str, ...]:
-        """Merge what the plan has merged already; the paths left in conflict, for the musician to resolve."""
+        """Merge the plan's merged work into the tree; return the paths left in conflict, for the musician to
+        resolve.
+        """
         return ()
 
     def take_resolution(self, item: str) -> tuple[str, str | None] | None:
-        """Keep as ``item`` what somebody has resolved here by hand, or None.
+        """Commit as ``item`` what somebody has resolved here by hand; None if there is nothing.
 
-        The commit's id, and the ref that keeps what lay beside it.
+        Returns the commit's id, and the ref that keeps other unfinished work.
         """
         return None
 
     def besides(self, *, by_hand: bool) -> tuple[str, ...]:
-        """What all trees share, and is not as it was left: the repository's settings and hooks, the plan's branch; and
+        """Return changes in what all trees share: the repository's settings and hooks, the plan's branch; and
         what has changed in the main tree since work began here.
 
         The branch is brought back. ``by_hand``: a person was asked to merge, and may have moved it.
@@ -124,7 +132,9 @@ class TaskTree(Protocol):
         return ()
 
     def attempted(self) -> Extent:
-        """What has changed since the last finished item; nothing known where that cannot be determined."""
+        """Return what has changed since the last finished item; an unknown extent if that cannot be
+        determined.
+        """
         return Extent()
 
     def found_items(self) -> tuple[FinishedItem, ...]:
@@ -133,7 +143,9 @@ class TaskTree(Protocol):
     def tree_id(self) -> str: ...
 
     def changes(self, tree_id: str) -> tuple[tuple[str, str], ...]:
-        """What the task has created, modified or deleted in the tree that was verified: (path, one of these words)."""
+        """Return what the task has created, modified or deleted in the verified tree: (path, one of these
+        words).
+        """
         ...
 
 
@@ -292,9 +304,10 @@ def _besides(root: Root, plan_id: str | None, *, by_hand: bool) -> tuple[str, ..
 
 
 def open_tree(root: Root, task: TaskSpec, claim: Claim, *, plan_id: str | None, base: str | None) -> TaskTree:
-    """The task's tree, made if it is not there: from the plan's branch, so that later tasks see earlier work.
+    """Return the task's tree, made from the plan's branch if it does not exist, so that later tasks see
+    earlier work.
 
-    ``base`` is the commit the plan started from; None is where the user's tree is now.
+    ``base`` is the commit the plan started from; None means the user's present HEAD.
     """
     commit = base or Git(root.users_tree).head()
     if task.isolation is Isolation.SHARED:
@@ -312,7 +325,7 @@ def open_tree(root: Root, task: TaskSpec, claim: Claim, *, plan_id: str | None, 
 
 
 def key_outputs(changes: Iterable[tuple[str, str]]) -> tuple[KeyOutput, ...]:
-    """The first of a task's changes, what is gone above all, for nothing else shows it."""
+    """Return the first of a task's changes, deletions before all others, because nothing else shows them."""
     chosen = sorted(changes, key=lambda change: change[1] != OutputKind.DELETED)[:_MOST_KEY_OUTPUTS]
     return tuple(KeyOutput(path=_in_a_line(path), kind=OutputKind(kind)) for path, kind in chosen)
 

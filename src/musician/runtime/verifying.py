@@ -1,8 +1,9 @@
-"""What the conductor verifies with its own hands: a merge on trial, and a submission before it is judged (D18, D24).
+"""The conductor's own verifications: of a trial merge, and of a submission before it is judged (D18, D24).
 
 The plain run of the commands, on purpose. The stages look at a change line by line (which tests it concerns, whether
 new ones can fail, coverage, what was left behind), and have done so on this very change, at the checkpoint that was
-submitted; all tests are run here anyway, so there is none to select. What a raw writer submits has been through no
+submitted; all tests are run here anyway, so there is none to select. A raw writer's submission has been
+through no
 stage: it goes through all of them here. What a merge can break besides tests is how the
 files hold together: two changes that are each sound can close an import cycle. With ``since`` that is looked at too.
 """
@@ -37,9 +38,10 @@ async def verify_by_hand(
     before: Before | None = None,
     world: World,
 ) -> VerificationResult:
-    """Everything up to ``checkpoint`` of ``task``, in ``tree`` as it is; ``since``: the commit a merge is onto.
+    """Verify everything up to ``checkpoint`` of ``task`` in ``tree`` as it is; ``since`` is the commit that
+    was merged onto.
 
-    What failed ``before`` is excused.
+    Failures from ``before`` are excused.
     """
     with world.sandboxed(root, task, tree):
         return await world.verify(
@@ -69,7 +71,9 @@ async def verify_unseen(
     before: Before | None = None,
     world: World,
 ) -> VerificationResult:
-    """Work that no session of ours has verified: by all stages, over all since ``start``, where it began (D26)."""
+    """Verify work that no session of ours has verified: by all stages, over everything since ``start``, where
+    it began (D26).
+    """
     with world.sandboxed(root, task, tree):
         return await world.verify_checkpoint(
             full_commands(task, checkpoint),
@@ -93,9 +97,9 @@ def _environment(root: Root, task: TaskSpec) -> dict[str, str]:
 
 
 def python_environment() -> dict[str, str]:
-    """What a test command may rely on besides the user's own environment."""
+    """Return the variables that a test command gets besides the user's own environment."""
     return {"MUSICIAN_PYTHON": sys.executable}
 
 
 async def nobody_records(_: ProcessIdentity) -> None:
-    """The leash dies with this process, and nobody else takes over what it started."""
+    """Record nothing: the leash dies with this process, and nobody else takes over what it started."""

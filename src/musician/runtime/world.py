@@ -1,7 +1,8 @@
-"""What a driver touches besides the store and the core, handed in: its machine, trees, agents, verifications.
+"""Everything a driver touches besides the store and the core, passed in: machine, trees, agents,
+verifications.
 
-The drivers (``conduct``, ``play_task``) reach for none of it by module, so that a simulation plays the real ones.
-Waiting and blocking calls go through anyio, whose event loop the simulation brings as well.
+The drivers (``conduct``, ``play_task``) import none of it, so that a simulation can run the real drivers.
+Waiting and blocking calls go through anyio, whose event loop the simulation replaces as well.
 """
 
 import signal
@@ -37,13 +38,13 @@ Verify = Callable[..., Awaitable[VerificationResult]]
 
 
 class Musician(Protocol):
-    """A musician's process, seen by the conductor that has launched it."""
+    """A musician's process, as the conductor that launched it sees it."""
 
     @property
     def identity(self) -> ProcessIdentity: ...
 
     async def wait(self) -> int:
-        """Its exit code, once it has ended."""
+        """Wait for its end and return its exit code."""
         ...
 
     def terminate(self, by: signal.Signals) -> None:
@@ -63,21 +64,21 @@ class World:
     save_work: SaveWork = staticmethod(save_work)
 
     def agent(self, spec: str) -> Agent:
-        """A new one for a session; :class:`AgentUnavailable`."""
+        """Return a new agent for a session; :class:`AgentUnavailable` if it cannot be used."""
         return make_agent(spec)
 
     def launching(self) -> AbstractContextManager[None]:
-        """Around everything that launches: it is made cheap."""
+        """Make the launches in this block cheap."""
         return fork_server_at_hand()
 
     async def launch(
         self, root: Root, store: Store, task_id: str, session_id: str, agent: str | None
     ) -> Musician:
-        """Start a process that plays a task. OSError where there is no room for it."""
+        """Start a process that plays a task. OSError if the system has no room for it."""
         return await run_sync(start_musician, root, store, task_id, session_id, agent)
 
     def tree_id(self, tree: Path) -> str:
-        """What lies in a tree, by its content. Blocks."""
+        """Return the id of a tree's present content. Blocks."""
         return tree_id(tree)
 
     def plan_trees(self, root: Root, plan: Plan, base: str) -> PlanTrees:

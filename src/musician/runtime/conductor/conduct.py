@@ -1,6 +1,7 @@
 """Conducting a plan: look at everything, do what is missing, wait for the next event (D13).
 
-It is level-triggered: what it does follows from what it sees, so that killing and restarting it at any moment is
+It is level-triggered: its acts follow from the present state alone, so that killing and restarting it at any
+moment is
 safe. Its own row is claimed by epoch and beats; a second conductor is refused. It wakes on what others write, on the
 end of a musician's process and on its own acts, and looks by itself now and then.
 """
@@ -56,10 +57,10 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a run ended; ``asks`` is what waits for a person, ``moved`` what became of the user's branch.
+    """How a run ended; ``asks`` waits for a person, ``moved`` says what became of the user's branch.
 
-    A plan that is complete, and could not move the branch, has that left to do.
-    ``pruned`` are refs of work that was set aside on the way, and is not kept any longer.
+    A complete plan that could not move the branch still has that to do.
+    ``pruned`` are the refs of set-aside work that were dropped.
     """
 
     ending: Ending
@@ -221,7 +222,7 @@ class _Run:
             await self._wait()
 
     async def _try_the_base(self) -> None:
-        """Beside everything else: who needs to know before it is known waits for it."""
+        """Try the base in the background; whoever needs the result earlier waits for it."""
         self._base = await self._try_all(self._row.base_commit)
         for baseline in self._base:
             self._on_base(baseline)
@@ -229,7 +230,7 @@ class _Run:
         self.wake()
 
     async def _try_the_whole(self) -> tuple[Whole, ...] | None:
-        """The base beside all that is merged; None if somebody wants to stop."""
+        """Try the base and the merged whole; None if the run is asked to stop."""
         with self._trying:
             await self._base_tried.wait()
             tip = await run_sync(self._trees.tip)
@@ -293,7 +294,7 @@ class _Run:
         return await self._interrupted(ending)
 
     async def _interrupted(self, ending: Ending, moved: FastForward | None = None) -> Outcome:
-        """Something is left for the next run to do."""
+        """Return the outcome of a run that leaves something for the next."""
         await run_sync(service.interrupt_conducting, self._store, self._conducting)
         asks = await run_sync(service.open_asks, self._store)
         return Outcome(ending=ending, asks=asks, moved=moved)

@@ -12,7 +12,7 @@ from musician.trees.root import Root
 
 
 def hold_conductor_lock(root: Root, session_id: str, machine: Machine) -> LifeLock:
-    """Take the lock until it is released; :class:`ConductorRunning` names the process that has it."""
+    """Take the lock and return it, to be released; :class:`ConductorRunning` names the process that has it."""
     held = machine.hold(lock_path(root.locks_dir, CONDUCTOR), session_id=session_id)
     if isinstance(held, HeldBy):
         pid = "" if held.identity is None else f", process {held.identity.pid}"

@@ -1,4 +1,4 @@
-"""Gathering what the conductor decides by: the database, the life locks and git, at one moment."""
+"""Gathers the facts for the conductor's decisions: from the database, the life locks and git, at one moment."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
@@ -48,7 +48,7 @@ _WORK = frozenset(
 
 @dataclass(slots=True)
 class Memory:
-    """What a running conductor knows besides: its own processes, and results it can find anew at any time."""
+    """A running conductor's own memory: its processes, and results it could find again at any time."""
 
     ticks: Ticks
     running: set[str] = field(default_factory=set)
@@ -64,7 +64,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gatherer:
-    """Makes an :class:`Orchestra` from what was just read. ``review`` and ``agent`` override every task's own."""
+    """Makes an :class:`Orchestra` from fresh facts. ``review`` and ``agent`` override every task's own."""
 
     root: Root
     trees: PlanTrees
@@ -77,7 +77,7 @@ class Gatherer:
     agent: str | None = None
 
     def gather(self, standings: Iterable[Standing], closed: Mapping[str, bool]) -> Orchestra:
-        """Everything at one moment; ``closed`` are the providers that give nothing. Blocks."""
+        """Return everything at one moment; ``closed`` are the providers that do not answer. Blocks."""
         specs = {task.task_id: task for task in self.plan.tasks}
         tasks = tuple(
             self._facts(each, each.program, specs[each.task_id], closed)
@@ -187,7 +187,7 @@ class Gatherer:
         return standing_by_heartbeat(heartbeat_status(view.row.heartbeat_age_s, self.settings))
 
     def _lacks_tree(self, view: TaskView) -> bool:
-        """Whether a claim has left none of the traces that ours leave, nor its task a branch."""
+        """Whether a claim left no traces as the program's claims do, and its task has no branch."""
         traces = {row.claim_epoch for row in view.processes} | {row.claim_epoch for row in view.journal}
         if view.row.claim_epoch in traces:
             return False
@@ -202,7 +202,7 @@ class Gatherer:
 
 
 def submitted_commit(view: TaskView) -> str | None:
-    """What the latest submission named: that is merged, wherever the branch has gone since (D28)."""
+    """Return the commit that the latest submission named: it is merged, wherever the branch is now (D28)."""
     return view.submissions[-1].commit_id if view.submissions else None
 
 
@@ -239,7 +239,7 @@ def _evidence(row: VerificationRow | None, submission: SubmissionRow) -> Evidenc
 
 
 def _unplayed(standing: Standing, program: Program, number: int | None) -> tuple[str, ...]:
-    """What comes before a checkpoint and is not done; of a raw writer, who keeps no journal, nobody can tell."""
+    """Return the items before a checkpoint that are not done; () for a raw writer, who keeps no journal."""
     checks = (each for each in program.items if isinstance(each, CheckpointItem) and each.number == number)
     check = next(checks, None)
     if check is None or all(row.session_id == CONDUCTOR for row in standing.view.journal):
@@ -259,10 +259,11 @@ def _sent_back(standing: Standing, earlier: list[SubmissionRow]) -> SubmittedWor
 def _is_estimate_broken(
     standing: Standing, program: Program, submitted: submissions.Submission, settings: Settings
 ) -> bool:
-    """Whether a self-correction has made the way to the next checkpoint too dear (D17).
+    """Whether a self-correction has made the way to the next checkpoint too expensive (D17).
 
-    What its session has used, and what a piece costs it, stands in its submission; what lies ahead, in the plan. False
-    where it did not measure its context.
+    The submission says what its session has used and what a piece costs it; the plan says what lies ahead.
+    False
+    if the session did not measure its context.
     """
     each_pct, checkpoint = submitted.agents_remaining.each_pct, submitted.checkpoint
     if each_pct is None or checkpoint is None or not standing.has_corrected_itself:
@@ -300,7 +301,9 @@ def _report(view: TaskView) -> OpenReport | None:
 
 
 def _is_repeat(view: TaskView, errors: list[HistoryRow]) -> bool:
-    """Whether what failed is what failed before; a raw writer's report has no entry, and its words must do."""
+    """Whether the same failure was reported before. A raw writer's report has no journal entry, so its text
+    is compared.
+    """
     reports = [row for row in view.journal if row.kind == EntryKind.ERROR]
     if len(reports) != view.error_count or len(reports) < 2:
         return len({what_failed(_error_of(view, each)) for each in errors[-2:]}) == 1
@@ -309,7 +312,7 @@ def _is_repeat(view: TaskView, errors: list[HistoryRow]) -> bool:
 
 
 def _failure(view: TaskView, report: JournalRow) -> str:
-    """Of a checkpoint that stays red the tests that fail; of anything else the words."""
+    """Return what identifies a failure: the failing tests of a red checkpoint, otherwise the text."""
     red = [
         row for row in view.verifications if row.journal_id < report.id and row.outcome == Verification.RED
     ]
@@ -318,7 +321,7 @@ def _failure(view: TaskView, report: JournalRow) -> str:
 
 
 def _is_unplayable(view: TaskView) -> bool:
-    """Whether the last error report was written down right after that the plan lacks something."""
+    """Whether the last error report directly follows the note that the plan lacks something."""
     errors = [number for number, row in enumerate(view.journal) if row.kind == EntryKind.ERROR]
     return bool(errors) and any(row.kind == EntryKind.UNPLAYABLE for row in view.journal[: errors[-1]][-1:])
 
@@ -331,9 +334,10 @@ def _error_of(view: TaskView, change: HistoryRow) -> str:
 
 
 def _empty_sessions(view: TaskView, memory: Memory) -> int:
-    """How many sessions in a row, the latest backwards, ended by themselves without progress (D1).
+    """Return how many of the latest sessions in a row ended by themselves without progress (D1).
 
-    One that a signal ended while this conductor goes on counts: its own work may have sent it, and would for ever.
+    A session that a signal ended while this conductor goes on counts too: its own work may have sent the
+    signal, and might again.
     """
     fruitful = {row.claim_epoch for row in view.journal if row.kind in _WORK}
     count = 0

@@ -1,12 +1,13 @@
-"""Bringing finished work together: merged on trial, verified there, and only then taken (D24).
+"""Merges finished work: on trial first, verified there, and only then accepted (D24).
 
 Order: the branch of the plan moves before the approval is written. A crash in between leaves a branch that holds
 the work and a submission that still waits; judging it again finds it merged already and approves it.
 
 Several trials stand in a queue and are verified side by side, each in a tree of its own: one that comes while another
-is undecided is merged onto what that one would make of the branch. They are taken in their order, so that what the
-branch gets is to the byte what was verified. Where one is not taken, those that stand on it are merged and verified
-anew, at once: its fault is never theirs.
+is undecided is merged onto that one's result. They are accepted in order, so that what the
+branch gets is to the byte what was verified. If one is not accepted, those that build on it are merged and
+verified
+again at once: its fault is never theirs.
 """
 
 from collections.abc import Callable
@@ -44,7 +45,9 @@ MOST_SIDE_BY_SIDE = 4
 
 @dataclass(slots=True, kw_only=True)
 class _Undecided:
-    """A trial whose work is ``commit``, merged in the tree of this number. ``above`` verify what stands on it."""
+    """A trial whose work is ``commit``, merged in the tree of this number. ``above`` are verifications that
+    build on it.
+    """
 
     commit: str
     number: int
@@ -65,7 +68,9 @@ class _Undecided:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Onto:
-    """What failed on a commit that stands in the queue is known when that was verified, and not tried beside it."""
+    """Baselines on a queued trial's commit: its failures are known once it was verified, and not tried
+    separately.
+    """
 
     commit: Before
     below: _Undecided | None
@@ -101,10 +106,11 @@ class Merger:
         earlier: int,
         still_due: Callable[[], None] = lambda: None,
     ) -> Trial:
-        """Merge what was submitted, verify with the task's own commands and the plan's, and take it if it is green.
+        """Merge what was submitted, verify it with the task's own commands and the plan's, and accept it if
+        it is green.
 
-        ``commit`` is the submission's, None where nobody named one: the branch as it is.
-        ``still_due`` raises where that is no longer wanted: a person may have judged while the tests ran.
+        ``commit`` is the submission's; None, if it names none, means the branch as it is.
+        ``still_due`` raises if the merge is no longer wanted: a person may have judged while the tests ran.
         """
         while True:
             trial = await self._try_once(task, commit, earlier, still_due)
@@ -114,7 +120,7 @@ class Merger:
     async def _try_once(
         self, task: TaskSpec, commit: str | None, earlier: int, still_due: Callable[[], None]
     ) -> Trial | None:
-        """None where what it stood on was not taken."""
+        """Try once; None if the trial it builds on was not accepted."""
         async with self.lock:
             below, first = (self.queue[-1], self.queue[0]) if self.queue else (None, None)
             free = set(range(1, MOST_SIDE_BY_SIDE + 1)) - {each.number for each in self.queue}
@@ -201,7 +207,9 @@ class Merger:
 
 
 def _both_sides(found: conflicts.Conflict, plan_id: str) -> str:
-    """What is in conflict, what the other side did there, and how it is resolved in the task's own tree."""
+    """Describe the conflict: the paths, what the other side did there, and how to resolve it in the task's
+    own tree.
+    """
     return (
         f"{', '.join(found.paths)}\n  already merged: {found.ours}\n  this task: {found.theirs}\n"
         f"In the task's tree: `git merge {integration_branch(plan_id)}`, resolve, `git add`, `git commit --no-edit`; or"

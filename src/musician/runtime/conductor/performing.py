@@ -1,4 +1,4 @@
-"""Doing what the conductor decided: one function per act, each safe to be done again after a crash."""
+"""Carries out the conductor's decisions: one function per act, each safe to repeat after a crash."""
 
 import signal
 from collections.abc import Awaitable, Callable
@@ -141,7 +141,7 @@ class Performer:
         self.wake()
 
     async def _take_over(self, act: acts.TakeOver) -> None:
-        """What cannot be ended from here is fenced, and a person asked to see to it."""
+        """Take a task over. What cannot be ended from here is fenced, and a person is asked to see to it."""
         view = await run_sync(partial(service.task_view, self.store, act.task_id))
         is_known_dead = (
             view.row.session_id in self.memory.dead_sessions
@@ -163,7 +163,9 @@ class Performer:
             await run_sync(partial(self._ask, act.task_id, "doubtful", epoch, survivor))
 
     async def _equip(self, act: acts.Equip) -> None:
-        """What a claim through the program makes by itself; what is done elsewhere would be merged by nobody."""
+        """Make what a claim through the program makes by itself, above all the tree: work done elsewhere
+        would never be merged.
+        """
         row = await run_sync(partial(service.task_row, self.store, act.task_id))
         claim = Claim(task_id=act.task_id, session_id=row.session_id or "", epoch=row.claim_epoch)
         tree = await run_sync(self.trees.open, self.plan.task(act.task_id), claim)
@@ -185,7 +187,7 @@ class Performer:
         self.memory.trials[act.message_id] = trial
 
     def _check_waits(self, act: acts.TryMerge) -> None:
-        """What was judged meanwhile, or taken back by an exit, is not merged: :class:`StaleVerdict`."""
+        """Raise :class:`StaleVerdict` if the submission was judged meanwhile, or withdrawn by an exit."""
         view = service.task_view(self.store, act.task_id)
         latest = view.submissions[-1].message_id
         if view.row.state is not State.NEEDS_REVIEW or latest != act.message_id:
@@ -227,7 +229,7 @@ class Performer:
         await run_sync(partial(service.record_usage, self.store, payer, item, usage))
 
     async def _verify_fully(self, act: acts.VerifyFully) -> None:
-        """Everything up to the submitted checkpoint, by the conductor's own hand (D18)."""
+        """Verify everything up to the submitted checkpoint in the conductor's own process (D18)."""
         task = self.plan.task(act.task_id)
         view = await run_sync(partial(service.task_view, self.store, act.task_id))
         submitted = view.submissions[-1]
@@ -296,7 +298,9 @@ class Performer:
 
 
 async def _unless_changed(call: Callable[[], object]) -> bool:
-    """Whether it was done; a refusal means that the row has moved on meanwhile, which the next look shows."""
+    """Return whether it was done; a refusal means that the row has moved on meanwhile, which the next look
+    shows.
+    """
     try:
         await run_sync(call)
     except (ConductorError, SessionError):

@@ -31,7 +31,7 @@ class _Heard:
 async def ask_reviewer(
     aside: Aside, task: TaskSpec, view: TaskView, message_id: int, *, settings: Settings
 ) -> Opinion:
-    """What the agent says of submission ``message_id``; whatever keeps it from a verdict is in the opinion."""
+    """Return the agent's opinion of submission ``message_id``; if it gives no verdict, the opinion says why."""
     found = next((row for row in view.verifications if row.submission_id == message_id), None)
     text = next((each.message or "" for each in view.submissions if each.message_id == message_id), "")
     if found is None:
@@ -73,7 +73,7 @@ def _piece(
 
 
 def _papers(text: str, found: VerificationRow, shown: tuple[str, ...]) -> dict[str, tuple[str, str]]:
-    """What the agent reads besides the tree."""
+    """Return the files the agent reads besides the tree, by the variable that names each."""
     verified = {"outcome": found.outcome, "result": json.loads(found.result)}
     return {
         "MUSICIAN_SUBMISSION": ("submission.txt", text),
@@ -83,7 +83,7 @@ def _papers(text: str, found: VerificationRow, shown: tuple[str, ...]) -> dict[s
 
 
 def _shown(view: TaskView) -> tuple[str, ...]:
-    """What it may rule, in the order in which it is numbered."""
+    """Return the deviations it may rule on, in the order of their numbers."""
     deviations, findings = open_rows(view.journal)
     return (
         *(f"{row.text} ({row.severity})" for row in deviations),

@@ -1,7 +1,9 @@
-"""What the conductor knows of time: whether ages can be believed now, and how long it has seen something (D10, D38).
+"""The conductor's sense of time: whether ages can be believed now, and how long it has seen something (D10,
+D38).
 
 Ages come from the database's clock, which people and time servers set; the machine's own goes on through all of it,
-sleep included. Where the two part, or a tick of the conductor's own came much too late, there was a *gap*: every
+sleep included. If the two diverge, or a tick of the conductor's own came much too late, there was a *gap*:
+every
 heartbeat is as old as the gap is long, and says nothing about its owner. So for one refresh period after it nobody is
 called stale, and healthy owners show themselves.
 """
@@ -32,12 +34,12 @@ class Ticks:
         return self.own_clock_s()
 
     def waited(self, since_s: float, *, at_most_s: float) -> None:
-        """A wait that began at ``since_s`` and should have taken ``at_most_s`` is over."""
+        """Note the end of a wait that began at ``since_s`` and should have taken ``at_most_s``."""
         if self.now_s() - since_s > at_most_s * GAP_FACTOR:
             self._gap_at_s = self.now_s()
 
     def looked(self, database_s: float) -> None:
-        """The database's time, read after everything whose age is to be judged."""
+        """Note the database's time, read after everything whose age is to be judged."""
         apart_s = database_s - self.now_s()
         jumped = self._apart_s is not None and abs(apart_s - self._apart_s) > self._tolerance_s
         if jumped:
@@ -53,7 +55,7 @@ class Ticks:
         return self.now_s() - self._seen_since_s.setdefault(what, self.now_s()) >= period_s
 
     def forget(self, what: Hashable) -> None:
-        """``what`` is not to be seen any more."""
+        """Note that ``what`` is not seen any more."""
         self._seen_since_s.pop(what, None)
 
     @property

@@ -1,4 +1,6 @@
-"""What the plan's own tests say of all of it: of the commit it begins at, and of what was merged in the end (D27)."""
+"""Runs the plan's own tests on the whole: on the commit it begins at, and on what was merged in the end
+(D27).
+"""
 
 from musician.plans.model import Plan, Require, TaskSpec
 from musician.protocol.settings import Settings
@@ -23,13 +25,13 @@ class Whole:
 
     @property
     def mended(self) -> tuple[str, ...]:
-        """What failed then, by name, and passes now."""
+        """The names of tests that failed then and pass now."""
         can_tell = not self.now.is_empty and (self.is_green or self.now.failed)
         return tuple(name for name in self.before.failed if name not in self.now.failed) if can_tell else ()
 
     @property
     def new(self) -> tuple[str, ...]:
-        """What fails now, and did not then, as far as tests have names."""
+        """The tests that fail now and did not then, as far as tests have names."""
         is_known = not self.before.why or bool(self.before.failed)
         return tuple(name for name in self.now.failed if name not in self.before.failed) if is_known else ()
 
@@ -44,9 +46,9 @@ async def try_all(
     world: World,
     is_end: bool = False,
 ) -> tuple[Baseline, ...]:
-    """Every command that verifies the plan's tasks, on a commit; none where nothing is merged.
+    """Run every command that verifies the plan's tasks on a commit; none if nothing is merged.
 
-    Where the ``is_end`` must be green, and was not, it is tried again.
+    With ``is_end`` the result must be green, so a red one is tried again.
     """
     first: dict[tuple[str | None, str], TaskSpec] = {}
     for task in plan.tasks:

@@ -1,6 +1,6 @@
 """A session that no driver plays: a person, a script, or an agent that calls the musician's verbs one by one.
 
-It goes the same way as a driven one (D30): a verb is an input of the same engine, whose state is rebuilt from the
+It works like a driven one (D30): a verb is an input of the same engine, whose state is rebuilt from the
 database, and whose records are stored in their order, into the same journal and the same files in ``temp/``. The
 program still runs the verification and fills in the submission; nobody's word stands for a run (D14, D16).
 """
@@ -69,7 +69,7 @@ class ManualSession:
         self._has_told_news = False
 
     def read_anew(self) -> "ManualSession":
-        """The same session, with what the database says by now."""
+        """Return the same session with fresh data from the database."""
         return ManualSession(
             root=self.root, store=self.store, claim=self.claim, settings=self.settings, world=self.world
         )
@@ -82,12 +82,12 @@ class ManualSession:
 
     @cached_property
     def task(self) -> TaskSpec:
-        """From its instruction file; :class:`InvalidPlan` where that cannot be read."""
+        """The task, from its instruction file; :class:`InvalidPlan` if that cannot be read."""
         return load_task_file(self.root, self.claim.task_id, self.view.row.instruction_path or "")
 
     @property
     def baselines(self) -> Baselines:
-        """What failed before the task began; :class:`InvalidPlan` where nobody can read it."""
+        """What failed before the task began; :class:`InvalidPlan` if the task cannot be read."""
         return Baselines(
             root=self.root,
             store=self.store,
@@ -99,12 +99,14 @@ class ManualSession:
 
     @cached_property
     def program(self) -> Program:
-        """What is played; only a final checkpoint where nobody can tell (a task opened by raw SQL)."""
+        """The program to play; only a final checkpoint if the task cannot be read (one opened by raw SQL)."""
         return program_in(self.root, self.view.row)
 
     @cached_property
     def tree(self) -> TaskTree:
-        """Where the task is played; made if it is not there. The user's own where nobody can tell."""
+        """The tree the task is played in, made if it does not exist. The user's own if the task cannot be
+        read.
+        """
         row = self.view.row
         plan = None if row.plan_id is None else service.plan_row(self.store, row.plan_id)
         base = None if plan is None else plan.base_commit
@@ -116,30 +118,31 @@ class ManualSession:
 
     @cached_property
     def progress(self) -> Progress:
-        """What the journal adds up to, verdicts it has not heard of included."""
+        """The progress by the journal, including verdicts it has not recorded yet."""
         return self.state(None).progress
 
     @property
     def open_question(self) -> str:
-        """What the conductor was asked and has not answered; "" if nothing."""
+        """The question the conductor has not answered yet; "" if there is none."""
         return "" if self.view.question is None else self.view.question.message
 
     # -- what is written down -----------------------------------------------------------------------------------
 
     def note(self, *entries: Entry) -> None:
-        """Into the journal and the files in ``temp/``."""
+        """Write entries into the journal and the files in ``temp/``."""
         self.store_records([r.Write(entries=entries)])
 
     def tell(self, told: i.DeviationTold | i.SelfCorrectionTold, context_pct: float | None) -> str:
-        """Something was reported of what is played; the item it was about, "" between two."""
+        """Record what was reported of the current item, and return that item, "" between two."""
         state, ready = self.choose(told, context_pct)
         self.store_records(ready.records)
         return state.item
 
     def start(self, item: str, context_pct: float | None) -> None:
-        """An item is begun; after a verdict that is going back to work.
+        """Begin an item; after a verdict this is the return to work.
 
-        Not while all of the phase pause: that the session has come to this boundary is written down then (PLAN-21).
+        Refused while the phase pauses: then only the session's arrival at this boundary is recorded
+        (PLAN-21).
         """
         self.stand_still()
         _, ready = self.choose(i.BeginningChosen(item=item), context_pct)
@@ -147,13 +150,13 @@ class ManualSession:
         self.store_records(ready.records)
 
     def skip(self, item: str, why: str, context_pct: float | None) -> None:
-        """An item is left out, for a reason that whoever judges the next submission rules (D29)."""
+        """Leave an item out, for a reason that the judge of the next submission rules on (D29)."""
         self.store_records(self.choose(i.SkippingChosen(item=item, why=why), context_pct)[1].records)
 
     def correct(self, context_pct: float | None) -> tuple[str, str | None]:
-        """The conductor's next correction step is done: which, and its commit's id (D17).
+        """Finish the conductor's next correction step; return which it was, and its commit's id (D17).
 
-        What is in the tree is committed as that step; a revert is done here, with git, in a tree without
+        The tree's changes are committed as that step; a revert is done here, with git, in a tree without
         unfinished work.
         """
         state, ready = self.choose(i.CorrectionChosen(), context_pct)
@@ -167,7 +170,7 @@ class ManualSession:
         return play.item, commit
 
     def stand_still(self) -> None:
-        """The session is at a boundary; where all of its phase pause, that it does so too is written down, once."""
+        """Note that the session is at a boundary; if its phase pauses, record once that it pauses too."""
         last = self.view.journal[-1].kind if self.view.journal else ""
         if self.view.pause and self.view.row.state not in WAITING and last != EntryKind.PAUSED:
             self.note(Entry(kind=EntryKind.PAUSED, text=self.view.pause))
@@ -175,9 +178,10 @@ class ManualSession:
     def finish_item(
         self, item: str, context_pct: float | None, *, commit: bool, claims: str = ""
     ) -> str | None:
-        """An item is done; with ``commit`` its tree is committed first. The commit's id.
+        """Finish an item; with ``commit`` its tree is committed first. Returns the commit's id.
 
-        ``claims`` is what a subagent told of its piece; the next checkpoint holds it against what it finds (D19).
+        ``claims`` is what a subagent told of its piece; the next checkpoint compares it with what it finds
+        (D19).
         """
         service.beat(self.store, self.claim)  # a lost claim commits nothing
         state, ready = self.choose(i.EndingChosen(item=item), context_pct)
@@ -198,28 +202,32 @@ class ManualSession:
         return commit_id
 
     def keep_rework(self, state: MusicianState, rework: r.ReworkPiece) -> None:
-        """What was done since a checkpoint was sent back, or red, is committed as what it is."""
+        """Commit as rework what was done since a checkpoint was sent back or red."""
         commit = self.tree.keep(rework.item, rework.check.title)
         self.store_records(_done(state, rework.item, commit))
 
     def ask(self, text: str, *, context_pct: float | None) -> int:
-        """Ask the conductor something, to be answered before the next item is begun (D21); the message's id."""
+        """Ask the conductor something, to be answered before the next item is begun (D21); return the
+        message's id.
+        """
         return self.store_records(self.choose(i.QuestionTold(text=text), context_pct)[1].records) or 0
 
     def report(self, text: str, *, report: str | None, context_pct: float | None) -> int | None:
-        """Report a failure and wait for the answer; the message's id.
+        """Report a failure, whose answer is then awaited; return the message's id.
 
-        None: it was the last that the task is allowed, and the session has handed off (D3).
+        None means it was the last failure that the task is allowed, and the session has handed off (D3).
         """
         failed = i.FailureChosen(text=text, report=report or "")
         return self.store_records(self.choose(failed, context_pct)[1].records)
 
     def warn(self, context_pct: float | None) -> int:
-        """Report a context warning with the program's estimate, and wait; the message's id."""
+        """Report a context warning with the program's estimate, whose answer is then awaited; return the
+        message's id.
+        """
         return self.store_records(self.choose(i.WarningChosen(), context_pct)[1].records) or 0
 
     def hear_nothing(self, *, conductor_is_fresh: bool) -> bool:
-        """A wait for the conductor is over; whether the session is to leave (D11)."""
+        """End a wait for the conductor without an answer; return whether the session must leave (D11)."""
         _, ready = self.choose(i.WaitTimedOut(conductor_is_fresh=conductor_is_fresh), None)
         if any(isinstance(record, r.ExitClaim) for record in ready.records):
             return True
@@ -227,9 +235,10 @@ class ManualSession:
         return False
 
     def choose(self, given: i.Input, context_pct: float | None) -> tuple[MusicianState, r.Ready]:
-        """What the engine answers; nothing is stored yet. Whether the state of the row allows it the table says.
+        """Return the engine's answer; nothing is stored yet. The table decides whether the row's state allows
+        it.
 
-        What the conductor has decided is heard first, but by what is only reported.
+        The engine hears the conductor's decisions first, except for an input that only reports something.
         """
         if isinstance(given, _TOLD):
             return step(self._rebuilt(context_pct), given)
@@ -243,7 +252,7 @@ class ManualSession:
         return chosen, replace(ready, records=(*heard, *ready.records))
 
     def _hear(self, context_pct: float | None) -> tuple[MusicianState, tuple[r.Record, ...]]:
-        """The engine's state once it has heard the verdict that the row stands in, and what that wants stored."""
+        """Return the engine's state after hearing the row's verdict, and the records that follow from it."""
         state, answer = self._rebuilt(context_pct), self._unheard[1]
         if answer is None:
             return state, ()
@@ -251,7 +260,9 @@ class ManualSession:
         return state, ready.records
 
     def check_undriven(self) -> None:
-        """A claim is played by its process while that lives; what it plays may tell something, and no more (D2)."""
+        """Refuse a claim whose process is alive: what that process plays may report something, and no more
+        (D2).
+        """
         driver = driver_of(self.view, self.world.machine)
         if driver is not None:
             raise EvidenceMissing(
@@ -261,7 +272,9 @@ class ManualSession:
             )
 
     def store_records(self, records: Iterable[r.Record]) -> int | None:
-        """What the engine wants stored, the conductor's news first; the id of what awaits an answer."""
+        """Store the engine's records, the conductor's news first; return the id of the message that awaits an
+        answer.
+        """
         news, message_id = () if self._has_told_news else self._unheard[0], None
         service.beat(self.store, self.claim)  # nothing to store is no word of a claim that is lost either
         for record in records:
@@ -273,7 +286,9 @@ class ManualSession:
         return message_id
 
     def advice(self, context_pct: float | None) -> str:
-        """What a reading asks of the session now (D15); "" if nothing, or if there is none."""
+        """Return what a context reading requires of the session now (D15); "" if nothing, or without a
+        reading.
+        """
         if context_pct is None:
             return ""
         state = self.state(context_pct)
@@ -287,7 +302,9 @@ class ManualSession:
     # -- the end ------------------------------------------------------------------------------------------------
 
     def exit(self, reason: str, *, handoff: str | None, context_pct: float | None, notes: str = "") -> str:
-        """Exit; where the HANDOFF is: the session's own, or the program's with the session's ``notes``."""
+        """Exit; return where the HANDOFF is: the session's own, or the program's with the session's
+        ``notes``.
+        """
         service.beat(self.store, self.claim)  # before anything is set aside
         chosen = i.LeavingChosen(reason=reason, handoff=handoff or "", notes=notes)
         _, ready = self.choose(chosen, context_pct)
@@ -297,7 +314,7 @@ class ManualSession:
         return self.task_files.relative(self.task_files.handoff)
 
     def complete(self) -> str:
-        """Complete; where the report is. The completion must stand approved."""
+        """Complete the task; return where the report is. The completion must be approved."""
         service.beat(self.store, self.claim)
         check_alone(self.store, self.claim, self.tree, self.world.machine)
         self.store_records(self.choose(i.CompletionChosen(), None)[1].records)
@@ -306,7 +323,7 @@ class ManualSession:
     # -- what all of them need ----------------------------------------------------------------------------------
 
     def state(self, context_pct: float | None) -> MusicianState:
-        """The engine's state, as far as the database tells it; what the conductor has decided is heard."""
+        """The engine's state by the database, with the conductor's decisions heard."""
         return self._hear(context_pct)[0]
 
     def _rebuilt(self, context_pct: float | None) -> MusicianState:

@@ -1,4 +1,4 @@
-"""A piece that is played by hand, from its beginning to its end: what it changed, in its tree and beside it (D43).
+"""The beginning and end of a piece played by hand: finds what it changed, in its tree and beside it (D43).
 
 What a driver remembers while it plays stands in the database here: beginning and end are two commands.
 """
@@ -15,7 +15,7 @@ from musician.trees.root import Root
 
 
 def begin(root: Root, store: Store, claim: Claim, tree: TaskTree, item: str) -> None:
-    """Keep what stands now. Of a tree that is the user's own nothing can be known later."""
+    """Record the present state. For the user's own tree there is nothing to compare later."""
     tip = tree.tip()
     outside = None if tip is None else look_outside(root)
     text = "" if outside is None else outside.as_text()
@@ -25,9 +25,9 @@ def begin(root: Root, store: Store, claim: Claim, tree: TaskTree, item: str) -> 
 def end(
     root: Root, store: Store, claim: Claim, tree: TaskTree, item: str, *, plan_id: str | None, commits: bool
 ) -> tuple[str | None, tuple[Entry, ...]]:
-    """The commit that holds the piece, None where it changed nothing, and the deviations that became known of it.
+    """Return the commit that holds the piece, None if it changed nothing, and the deviations found in it.
 
-    What changed in the main tree the conductor hears at once.
+    Changes in the main tree are reported to the conductor at once.
     """
     tip, found = tree.tip(), []
     began = service.beginning_of(store, claim, item) or service.Beginning(tip="", outside="")

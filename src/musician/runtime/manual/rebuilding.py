@@ -1,7 +1,9 @@
-"""The engine's state, of a session that no driver remembers: found in the database, at each verb anew (D30).
+"""Rebuilds the engine's state of a session without a driver from the database, at each verb (D30).
 
-The journal is what the engine wrote, so a fold over it gives back what it knew. What lives only while something runs
-(a subagent's attempts, words that were heard and not acted on) is not there: by hand nothing runs between two verbs.
+The journal is what the engine wrote, so a fold over it gives back what it knew. State that lives only while
+something runs
+(a subagent's attempts, messages heard and not acted on) is not needed: by hand nothing runs between two
+verbs.
 """
 
 from collections.abc import Iterable, Sequence
@@ -41,9 +43,10 @@ def rebuilt(
     used_pct: float | None = None,
     report_path: str = "",
 ) -> MusicianState:
-    """The state of the claim ``epoch``, before it hears what the row stands in, if it has not: not ``has_heard``.
+    """Return the state of the claim ``epoch``. Without ``has_heard`` it has not heard the row's verdict yet.
 
-    ``news`` is what the journal has not heard of yet. ``is_asking``: a question of the task's is open. ``used_pct``
+    ``news`` is what the journal does not have yet. ``is_asking``: a question of the task's is open.
+    ``used_pct``
     None is the claim's own last reading: a successor's context is a fresh one.
     """
     before = [row for row in view.journal if row.claim_epoch != epoch]
@@ -87,8 +90,10 @@ def rebuilt(
 def unheard(
     view: service.TaskView, program: Program, said: Sequence[MessageRow]
 ) -> tuple[tuple[Entry, ...], str | None]:
-    """What the conductor decided and ordered and the journal has not: to be written down with whatever is next; and the
-    text of the verdict that the row stands in, which the engine hears as it is acted on. None: that is heard, or none.
+    """Return the conductor's decisions and orders that the journal lacks, to be recorded with the next write;
+    and the
+    text of the row's verdict, which the engine hears when it is acted on; None if there is none or it was
+    heard.
     """
     verdicts, answer = unheard_verdicts(view, program), None
     if view.row.state in VERDICTS and view.history:
@@ -103,20 +108,20 @@ def unheard(
 
 
 def arrived(view: service.TaskView, state: MusicianState, text: str) -> VerdictArrived:
-    """The verdict that the row stands in, as the engine hears it."""
+    """Return the row's verdict as an input of the engine."""
     message_id = view.history[-1].message_id or 0
     return VerdictArrived(state=view.row.state, text=text, progress=state.progress, message_id=message_id)
 
 
 def _is_last(verdicts: tuple[Entry, ...], view: service.TaskView, program: Program) -> bool:
-    """Whether what was submitted last is judged, and that is not heard."""
+    """Whether the last submission was judged and the verdict was not heard yet."""
     if not verdicts or not view.submissions:
         return False
     return verdicts[-1].item == submitted_checkpoint(view.submissions[-1], program).item
 
 
 def _waiting(view: service.TaskView, own: list[Entry], *, has_heard: bool) -> Waiting | None:
-    """What the conductor was told last, while it has not answered or the answer is not heard."""
+    """Return what the conductor was told last, if it has not answered or the answer was not heard."""
     state: State | None = view.row.state
     if state in VERDICTS and not has_heard:
         state = view.history[-1].from_state
@@ -132,7 +137,7 @@ def _last(entries: list[Entry], *kinds: EntryKind) -> EntryKind | None:
 
 
 def _begun(own: list[Entry]) -> list[str]:
-    """What the claim has begun and not ended, or has submitted, in this order; empty at a boundary."""
+    """Return what the claim has begun and not ended, or has submitted, in this order; empty at a boundary."""
     begun: list[str] = []
     for entry in own:
         if entry.kind in _BEGINNINGS or entry.kind in _ENDS:

@@ -1,4 +1,4 @@
-"""A checkpoint of a session that is played by hand: committed, verified by the program, and submitted (D14, D16)."""
+"""Commits, verifies and submits a checkpoint of a session that is played by hand (D14, D16)."""
 
 from functools import partial
 
@@ -29,9 +29,10 @@ async def submit_checkpoint(
     summary: str | None,
     smoothness: int | None,
 ) -> tuple[Found, int]:
-    """Commit what is there, verify it, and submit it: what was found, and the submission's message id.
+    """Commit the tree, verify it, and submit it; return what was found, and the submission's message id.
 
-    ``number`` None is the next one. The agent may call its work rougher than it is scored, not smoother.
+    ``number`` None means the next checkpoint. The agent may call its work rougher than it is scored, not
+    smoother.
     :class:`NotGreen` if the verification is red; that is noted, and nothing is submitted.
     """
     await run_sync(partial(service.beat, manual.store, manual.claim))
@@ -72,7 +73,9 @@ def _in_own_words(
 
 
 def _summary(state: MusicianState, own: str | None, filled_in: str) -> str:
-    """In the session's own words, which may answer what was sent back by its numbers; what they leave is added."""
+    """Return the summary: the session's own words, which may answer returned points by number, completed by
+    the rest.
+    """
     since = state.since
     if own is None or not since.points:
         return own or filled_in
@@ -85,7 +88,7 @@ def _summary(state: MusicianState, own: str | None, filled_in: str) -> str:
 def _begun(
     manual: ManualSession, number: int | None, context_pct: float | None
 ) -> tuple[MusicianState, CheckpointItem]:
-    """The engine's state with the checkpoint that is verified now; a context check goes before it (REF-4, D15)."""
+    """Return the engine's state and the checkpoint to verify now; a context check comes first (REF-4, D15)."""
     is_overtaken = (
         number is None and manual.program.next_item(manual.progress) is None and _is_overtaken(manual)
     )
@@ -106,7 +109,7 @@ def _begun(
 
 
 def _is_overtaken(manual: ManualSession) -> bool:
-    """Whether what stands approved is no longer what is there: it is submitted again (D28)."""
+    """Whether the tree is no longer what was approved, so that it must be submitted again (D28)."""
     try:
         approved_as_it_is(manual.store, manual.claim, manual.tree)
     except EvidenceMissing:
@@ -148,6 +151,6 @@ async def _verify(manual: ManualSession, check: CheckpointItem) -> Found:
 
 
 async def _records(manual: ManualSession, state: MusicianState, found: Found) -> tuple[r.Record, ...]:
-    """What the engine wants stored of a checkpoint."""
+    """Return the engine's records for a checkpoint."""
     changes = await run_sync(manual.tree.changes, found.result.tree_id)
     return step(state, found.ended(changes))[1].records

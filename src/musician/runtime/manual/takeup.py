@@ -1,7 +1,7 @@
-"""Taking a task up by hand: the claim, and for a task that others have worked on the whole of a resumption (D20).
+"""Takes a task up by hand: the claim and, if others have worked on the task, the whole resumption (D20).
 
-A session that somebody opened goes the same way here as one that a driver plays: it looks back (``lookback``), and
-what it must not decide alone it asks the conductor before anything else (D17). What comes back is short: enough to
+A session played by hand does the same as a driven one: it looks back (``lookback``), and
+asks the conductor first about what it must not decide alone (D17). The result is short: enough to
 know where to go on, whatever the task has been through.
 """
 
@@ -81,10 +81,10 @@ async def take_up(
     out_of_turn: bool = False,
     world: World = WORLD,
 ) -> TakenUp:
-    """Claim a task for a session that is played by hand, and do what a resumption owes (D17, D20).
+    """Claim a task for a session that is played by hand, and do what a resumption requires (D17, D20).
 
     That may take as long as the tests of what stands approved; the heartbeat is kept fresh meanwhile. Called again by
-    the owner it changes nothing, but does what a call that was killed has left. :class:`ClaimBlocked` as
+    the owner it only does what a killed call has left undone. :class:`ClaimBlocked` as
     :func:`musician.service.claim`; :class:`ClaimLost` if the claim goes to another meanwhile.
     """
     settings = await anyio.to_thread.run_sync(partial(settings_of_task, store, task_id, settings))
@@ -121,7 +121,9 @@ async def take_up(
 
 @asynccontextmanager
 async def _one_at_a_time(manual: ManualSession) -> AsyncIterator[None]:
-    """Two calls by one session, as of a hook that is registered twice, are one claim: the second finds all done."""
+    """Serialize calls by one session, as from a hook that is registered twice: the second finds everything
+    done.
+    """
     path = lock_path(manual.root.locks_dir / "takeup", manual.claim.task_id)
     while isinstance(mine := manual.world.machine.hold(path, session_id=manual.claim.session_id), HeldBy):
         await anyio.sleep(_PACE_S)
@@ -130,7 +132,7 @@ async def _one_at_a_time(manual: ManualSession) -> AsyncIterator[None]:
 
 
 async def _look_back_once(manual: ManualSession, taken: Taken, context_pct: float | None) -> ManualSession:
-    """What a resumption owes, unless an earlier call has done it; the hand as it stands then."""
+    """Do what a resumption requires, unless an earlier call did; return the session as it is then."""
     if await anyio.to_thread.run_sync(_has_looked_back, manual):
         return manual
     claimed = await anyio.to_thread.run_sync(_ground, manual, taken)
@@ -142,7 +144,7 @@ async def _look_back_once(manual: ManualSession, taken: Taken, context_pct: floa
 
 
 def _ground(manual: ManualSession, taken: Taken) -> ClaimedSession:
-    """What a claim that was just made stands on. A task nobody can read has nothing to set up."""
+    """Return what a new claim works with. A task that cannot be read has nothing to set up."""
     try:
         setup, baselines = manual.task.setup, manual.baselines
     except InvalidPlan:
@@ -167,7 +169,7 @@ def _ground(manual: ManualSession, taken: Taken) -> ClaimedSession:
 
 
 def _ask_first(manual: ManualSession, found: Lookback, context_pct: float | None) -> None:
-    """Ask the conductor what a session must not decide alone (D17, D20)."""
+    """Ask the conductor about what a session must not decide alone (D17, D20)."""
     state = manual.state(context_pct)
     text = resumption_question(state, found.ownerless_tasks, found.doubts)
     if text and manual.program.next_item(state.progress) is not None:
@@ -175,7 +177,7 @@ def _ask_first(manual: ManualSession, found: Lookback, context_pct: float | None
 
 
 def _has_looked_back(manual: ManualSession) -> bool:
-    """Whether an earlier call did; the first session of a task has nothing to look back at."""
+    """Whether an earlier call looked back, or there is nothing to look back at."""
     epoch = manual.claim.epoch
     own = {row.kind for row in manual.view.journal if row.claim_epoch == epoch}
     is_first = all(session.claim_epoch == epoch for session in manual.view.sessions)

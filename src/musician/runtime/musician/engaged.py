@@ -1,6 +1,7 @@
 """The agent's session, kept open from piece to piece.
 
-It is opened when the first piece is played, by a task of its own, which closes it too. One that is over (its agent was
+It is opened at the first piece, by an async task of its own, which closes it too. A session that is over (its
+agent was
 lost, or did not heed an interrupt) is closed at once; the next piece is played in a new one, which is given the token
 of the last.
 """
@@ -58,18 +59,18 @@ class Engaged:
         return ended
 
     async def _briefed(self, session: AgentSession, piece: Piece) -> Piece:
-        """What has no conversation, as a shell, needs none."""
+        """Add the briefing to a piece, unless its agent has no conversation, as a shell."""
         begins, self._begins = self._begins, None
         if begins is None or not session.token:
             return piece
         return replace(piece, briefing=await self.brief(not begins))
 
     async def steer(self, text: str) -> bool:
-        """Say something to the piece that plays; False where it does not hear it."""
+        """Say something to the playing piece; False if it does not hear it."""
         return self._session is not None and self._over is not None and await self._session.steer(text)
 
     def interrupt(self, group: anyio.abc.TaskGroup, scope: anyio.CancelScope) -> None:
-        """Have the piece that plays end; by cancelling ``scope``, around it, where none plays or it does not heed."""
+        """Make the playing piece end; cancel ``scope``, around it, if none plays or it does not react."""
         if self._over is None:
             scope.cancel()
         else:

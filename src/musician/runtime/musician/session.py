@@ -1,7 +1,8 @@
 """The driver of one session: feeds the engine, stores its records, then does its acts (``protocol.ready``).
 
-The database calls run in threads, one at a time. What plays runs in a task of its own, so that a message, a signal
-or a lost claim is heard while it plays. Whatever a piece tells reaches the engine before the piece's end does,
+Database calls run in threads, one at a time. A piece plays in an async task of its own, so that a message, a
+signal
+or a lost claim is heard meanwhile. Everything a piece tells reaches the engine before the piece's end does,
 because both go through one queue.
 """
 
@@ -128,7 +129,7 @@ class Session:
         self._receive.close()
 
     async def tell(self, given: i.Input) -> None:
-        """Something happened outside: a signal, a lost lease."""
+        """Queue an input from outside: a signal, a lost lease."""
         await self._send.send(given)
 
     async def run(self, started: i.Started, *, last_seen_id: int) -> r.End:
@@ -149,7 +150,9 @@ class Session:
         return self._end
 
     def _is_overtaken(self, given: i.Input) -> bool:
-        """What was seen before we went on: a wait that is over, a verdict on what we have reported anew."""
+        """Whether an input is out of date: a wait that is over, or a verdict on what was reported again
+        since.
+        """
         if isinstance(given, i.VerdictArrived) and self._watcher.awaiting_id is not None:
             return True
         return isinstance(given, i.VerdictArrived | i.WaitTimedOut | i.LimitLifted) and not takes(
@@ -212,7 +215,9 @@ class Session:
                 self._end = act
 
     async def _await_limit(self) -> None:
-        """By the database's clock, which may be set, and may stand still while the machine sleeps."""
+        """Wait for a limit's end by the database's clock, which may be set, and may stand still while the
+        machine sleeps.
+        """
         limited_for_s = partial(service.limited_for_s, self.store, self.claim.task_id)
         while (left_s := await run_sync(limited_for_s)) > 0:
             await anyio.sleep(min(left_s, LOOK_AT_LIMIT_S))
@@ -240,7 +245,7 @@ class Session:
             await self._send.send(i.PieceEnded(item=self.state.item, ending=i.PieceEnding.STOPPED))
 
     async def _take_back(self) -> None:
-        """What a piece that is not done has committed itself is no finished work: the next begins before it."""
+        """Take back what an unfinished piece has committed itself: the next begins before it."""
         with suppress(MusicianError, OSError):  # the tree is looked at again before anything else is played
             ref = await run_sync(self.tree.take_back)
             if ref is not None:
@@ -248,9 +253,10 @@ class Session:
                 await run_sync(partial(self.recorder.store_record, r.Write(entries=(entry,))))
 
     async def _attempt(self, work: Work) -> i.Input:
-        """What keeps a piece from being played or kept is a failure of the piece, for the conductor to hear of.
+        """Do the work; an error that keeps a piece from being played or kept becomes its failure, reported to
+        the conductor.
 
-        But for the database's: that is none of the work's, and could not be written down either.
+        Errors of the database are raised: they are not the work's fault, and could not be recorded either.
         """
         try:
             return await work()
@@ -281,7 +287,7 @@ class Session:
         return await self._perform(piece)
 
     async def _undo(self, play: Play) -> i.Input:
-        """The program's own work: a new commit that takes a finished step's back."""
+        """Revert a finished step by a new commit, made by the program itself."""
         await self._restore_tree()
         undo = partial(self.tree.undo, play.undoes, play.item)
         with anyio.CancelScope(shield=True):
@@ -324,9 +330,9 @@ class Session:
         return ended
 
     async def _perform(self, piece: port.Piece, *, takes_in: bool = False) -> i.PieceEnded:
-        """From the last finished state of the tree to the next one, or to a reason why not.
+        """Play a piece: from the last finished state of the tree to the next one, or to a reason why not.
 
-        ``takes_in``: what others have merged is taken in first.
+        ``takes_in``: merge first what others have finished.
         """
         await self._restore_tree()
         await run_sync(self.tree.look_beside)
@@ -339,7 +345,7 @@ class Session:
                 await self._tell_besides(piece.item)
 
     async def _tell_besides(self, item: str) -> None:
-        """What the piece has done besides its work."""
+        """Tell what the piece has done besides its work."""
         look = partial(noticed, self.task_files.root, self.store, self.claim.task_id, item, self.tree)
         entries = await run_sync(look)
         if entries:
@@ -365,7 +371,7 @@ class Session:
         return replace(ended, detail=ended.detail[-_MOST_TOLD_CHARS:], commit_id=commit, asked=asked)
 
     def _place(self) -> str:
-        """Where in the plan that is which is played, or mended, now."""
+        """Return the place in the plan of what is being played or reworked."""
         row = service.task_row(self.store, self.claim.task_id)
         plan = None if row.plan_id is None else service.plan_row(self.store, row.plan_id)
         item = "" if self.state.current is None else self.state.current.item
@@ -406,7 +412,7 @@ class Session:
             await run_sync(partial(self.recorder.store_record, r.Write(entries=(entry,))))
 
     async def _take_in(self) -> str:
-        """What the agent must know of it besides."""
+        """Take in the plan's branch; return what the agent must know of it."""
         in_conflict = await run_sync(self.tree.take_in)
         if not in_conflict:
             return "\n\nWhat is merged already is in your tree now."
@@ -414,7 +420,7 @@ class Session:
         return f"\n\nThe other side is in your files now, with conflict markers: resolve them, then git add {paths}"
 
     async def _set_up_tree(self) -> str:
-        """Run the plan's set-up once in this tree; what went wrong, "" if nothing."""
+        """Run the plan's set-up once in this tree; return what went wrong, "" if nothing."""
         return await self.world.prepare_tree(
             self.setup,
             tree=self.tree.path,
@@ -462,7 +468,7 @@ class Session:
         )
 
     async def _heard(self, event: port.AgentEvent) -> None:
-        """What only a reviewer says means nothing of one that plays."""
+        """Handle an agent's event. What only a reviewer may say means nothing from a playing agent."""
         if isinstance(event, port.ProposalMade):  # kept at once: the engine has nothing to decide
             desk = Desk(root=self.task_files.root, store=self.store)
             await run_sync(partial(keep_made, desk, self.claim, self.tree.path, event))

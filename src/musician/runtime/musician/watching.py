@@ -32,7 +32,7 @@ _TOLD = frozenset({MessageType.NOTE, MessageType.EMERGENCY, MessageType.PAUSE, M
 
 @dataclass(slots=True, kw_only=True)
 class Watcher:
-    """What the session was told already, and what it waits for."""
+    """Remembers what the session was told already, and what it waits for."""
 
     store: Store
     claim: Claim
@@ -50,7 +50,7 @@ class Watcher:
     _delivering: anyio.Lock = field(default_factory=anyio.Lock)
 
     def wait_for(self, message_id: int) -> None:
-        """The verdict on this message is awaited."""
+        """Await the verdict on this message."""
         self.awaiting_id = message_id
         self._since_s = anyio.current_time()
         if self._ear is not None:
@@ -68,7 +68,7 @@ class Watcher:
             return
 
     async def run(self) -> None:
-        """Observation until the claim is over."""
+        """Watch until the claim is over."""
         with self.store.listen(self.claim.task_id) as self._ear:
             while await self._look_once():
                 await self._ear.heard(self._poll_s())
@@ -100,7 +100,7 @@ class Watcher:
         return look.state in ACTIVE
 
     async def _hand_over(self, look: Observation, asked: int | None) -> None:
-        """Tell what is new, and write down that it was; a verdict first, because somebody waits for it."""
+        """Tell what is new, a verdict first, because the session waits for it; then record the delivery."""
         fresh = [message for message in look.unread if message.id > self.last_seen_id]
         notes = [message for message in fresh if message.message_type in _TOLD]
         if notes:

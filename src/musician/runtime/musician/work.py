@@ -74,9 +74,10 @@ async def play_task(
     """Play a task in a new session until it is complete, handed off, or somebody stops it.
 
     Raises :class:`ClaimBlocked` if the task is not to be had (``quiet``: without leaving a fallback row), and
-    :class:`AgentUnavailable`, with nothing claimed, for an ``agent`` that is not.
+    :class:`AgentUnavailable`, with nothing claimed, for an ``agent`` that cannot be used.
 
-    ``owns_process``: whatever runs below this process is the session's, and is ended before another may have the task,
+    ``owns_process``: everything that runs below this process belongs to the session, and is ended before
+    another may have the task,
     orphans of a leash that was killed included. Without it nothing but the session's own leashes is ended.
     """
     if agent is not None:
@@ -116,7 +117,7 @@ async def play_task(
 
 
 class _Stop:
-    """Whether this session is to end before its time, and why; known from its first moment on."""
+    """Whether this session is asked to end early, and why; available from its first moment on."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -153,7 +154,7 @@ async def _begin(
     settings: Settings,
     agent: str | None,
 ) -> r.End:
-    """Play a claim. What it cannot begin or go on with it gives back, with the reason."""
+    """Play a claim. If it cannot be begun or continued, give it back with the reason."""
     try:
         claimed, task, planned = await anyio.to_thread.run_sync(
             partial(_prepare, root, store, taken, settings, world, agent)
@@ -175,7 +176,7 @@ async def _begin(
 
 
 def _why_not(root: Root, error: Exception) -> str:
-    """Why a session could not go on. What the next one would find as this one did is set apart."""
+    """Return why a session could not go on, with a note if the next one would meet the same."""
     if isinstance(error, TreeNotReady | NoRepository | SandboxUnavailable):
         return f"{NO_RETRY_HELPS}{error}"
     try:
@@ -188,7 +189,9 @@ def _why_not(root: Root, error: Exception) -> str:
 def _prepare(
     root: Root, store: Store, taken: Taken, settings: Settings, world: World, agent: str | None
 ) -> tuple[ClaimedSession, TaskSpec, str]:
-    """What the session stands on, its task, and the agent that plays: the plan's, if no other is wanted."""
+    """Return what the session works with, its task, and the name of its agent: the plan's, unless another is
+    given.
+    """
     claim = taken.claim
     identity = world.machine.own_identity()
     service.record_process(store, claim, "musician", identity)
@@ -226,7 +229,7 @@ def _prepare(
 def _environment(
     root: Root, store: Store, taken: Taken, tree: TaskTree, identity: ProcessIdentity
 ) -> dict[str, str]:
-    """What an agent, and whatever it starts, finds in its environment."""
+    """Return the environment of an agent and everything it starts."""
     scratch = root.musician_dir / "scratch" / taken.claim.task_id
     scratch.mkdir(parents=True, exist_ok=True)
     return {
@@ -246,7 +249,7 @@ def _environment(
 
 
 def _give_back(root: Root, store: Store, taken: Taken, reason: str) -> None:
-    """A session that cannot go on says why and ends its claim; what it has finished is kept."""
+    """End the claim of a session that cannot go on, with the reason; finished work is kept."""
     task_files = TaskFiles(root, taken.claim.task_id)
     about = f"- Session ID: {taken.claim.session_id}\n- Exit reason: {reason}\n"
     path = task_files.relative(task_files.handoff)
@@ -267,7 +270,9 @@ def _give_back(root: Root, store: Store, taken: Taken, reason: str) -> None:
 
 
 def _conversation(claimed: ClaimedSession, agent: str) -> str:
-    """The token of the conversation to go on with, "" for a new one; what is gone on with is this session's then."""
+    """Return the token of the conversation to resume, "" for a new one; a resumed one is this session's from
+    then on.
+    """
     before = service.conversation_before(claimed.store, claimed.claim)
     if before is None or not goes_on(
         agent=agent,
@@ -338,7 +343,7 @@ async def _play(claimed: ClaimedSession, agent: str, stop: _Stop) -> r.End:
 
 
 async def _find_start(claimed: ClaimedSession, verifying: anyio.CancelScope) -> tuple[i.Started, int]:
-    """Where to go on. What the conductor said meanwhile is handed over with it."""
+    """Find where to go on, and what the conductor has said meanwhile."""
     found = await look_back(claimed, verifying=verifying)
     view, resumed = found.view, found.resumed
     if found.unread:  # acknowledged by the engine, once a piece has heard them (D12)
@@ -360,7 +365,9 @@ async def _find_start(claimed: ClaimedSession, verifying: anyio.CancelScope) -> 
 
 
 def _pause_in_force(view: service.TaskView, unread: tuple[MessageRow, ...]) -> str:
-    """Why the phase stands still; what was said since the view was taken counts, for no watcher tells it again."""
+    """Return why the phase is paused. Messages since the view was taken count, because no watcher will tell
+    them again.
+    """
     why = view.pause
     for message in unread:
         if message.message_type == MessageType.PAUSE:

@@ -1,8 +1,8 @@
-"""What a session that takes a task up runs again before it believes anything (D20, D27).
+"""Verifies again what a session that takes a task up relies on (D20, D27).
 
-What stands approved is verified as it was approved: work that was begun since may be red, or unfinished, and says
-nothing about it. Only the tests are run; what else a checkpoint is looked at for was looked at then. Before the first
-approval the tests of what is finished are run, and told.
+Approved work is verified as it was approved: work begun since may be red, or unfinished, and says
+nothing about it. Only the tests are run; the other stages of a checkpoint were done then. Before the first
+approval the tests of what is finished are run, and reported.
 """
 
 from functools import partial
@@ -36,7 +36,9 @@ _FINISHED = frozenset({EntryKind.COMPLETED, EntryKind.RETURNED, EntryKind.REWORK
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anew:
-    """What verifying anew came to, in one line, what it makes doubtful, and what decides the mismatches."""
+    """The result of verifying again in one line, the doubts it raises, and the verification that decides
+    mismatches.
+    """
 
     told: str = "nothing approved yet to re-verify"
     doubts: tuple[str, ...] = ()
@@ -50,7 +52,8 @@ async def verify_anew(
     mismatches: tuple[Mismatch, ...],
     verifying: anyio.CancelScope,
 ) -> Anew:
-    """Run again what stands approved, and the checkpoint that decides what is suspicious in the tree as it is now.
+    """Verify the approved work again, and in the present tree the checkpoint that decides suspicious
+    mismatches.
 
     A signal must not wait for the tests (B32): cancelling ``verifying`` ends them.
     """
@@ -78,7 +81,9 @@ async def verify_anew(
 
 
 async def _as_approved(claimed: "ClaimedSession", view: TaskView, check: CheckpointItem) -> Anew:
-    """Red is doubtful only where the approved work itself is, or nobody says that work went on since."""
+    """Verify the approved tree. Red raises doubt only if the approved work itself is red, or no later work
+    explains it.
+    """
     was = _approved_tree(view, check)
     is_now = was is None or was == await anyio.to_thread.run_sync(claimed.tree.tree_id)
     if is_now or not _went_on(view, check):
@@ -94,7 +99,7 @@ async def _as_approved(claimed: "ClaimedSession", view: TaskView, check: Checkpo
 
 
 def _approved_tree(view: TaskView, check: CheckpointItem) -> str | None:
-    """The tree that was verified and approved at a checkpoint; None where no verification says."""
+    """Return the tree that was verified and approved at a checkpoint; None if no verification says."""
     approved = [
         each.message_id
         for each in view.submissions
@@ -105,7 +110,7 @@ def _approved_tree(view: TaskView, check: CheckpointItem) -> str | None:
 
 
 def _went_on(view: TaskView, check: CheckpointItem) -> bool:
-    """Whether anything was finished since a checkpoint was approved; what was only begun is set aside by now."""
+    """Whether anything was finished since a checkpoint was approved; work only begun is set aside by now."""
     approved = [row.id for row in view.journal if row.kind == EntryKind.APPROVED and row.item == check.item]
     return any(row.kind in _FINISHED and row.id > approved[-1] for row in view.journal if approved)
 
@@ -125,9 +130,10 @@ async def _run_as_it_was(
 async def _run_here(
     claimed: "ClaimedSession", check: CheckpointItem, *, is_proof: bool = False
 ) -> tuple[str, Verification]:
-    """What was found. What cannot be set up cannot be run, which is not red.
+    """Verify in the present tree and return the result. A failing set-up means "could not be run", which is
+    not red.
 
-    ``is_proof``: it is to show that work is there, so that what failed before it began is no excuse.
+    ``is_proof``: the run must prove that work exists, so failures from before it began are no excuse.
     """
     problem = await claimed.world.prepare_tree(
         claimed.setup,
@@ -169,7 +175,7 @@ async def _run(
 async def _kept(
     claimed: "ClaimedSession", check: CheckpointItem, result: VerificationResult
 ) -> tuple[str, Verification]:
-    """Stored as evidence of this claim, and said in one line."""
+    """Store a result as evidence of this claim, and return it in one line."""
     outcome = outcome_of(result)
     verified = Verified(
         checkpoint=check.number,

@@ -1,4 +1,4 @@
-"""HANDOFFs from what the program knows: the journal, the verifications, git (D20).
+"""Makes HANDOFFs from what the program knows: the journal, the verifications, git (D20).
 
 A session that leaves writes one; after a crash the conductor writes one from the same facts, marked as such.
 """
@@ -42,7 +42,9 @@ def handoff_of(
     proposals: tuple[str, ...] = (),
     agent_notes: str = "",
 ) -> Handoff:
-    """``pending`` is what is still to be played; ``set_aside`` the ref of unfinished work, None if there is none."""
+    """Return the HANDOFF. ``pending`` is still to be played; ``set_aside`` is the ref of unfinished work,
+    None if there is none.
+    """
     progress = Progress().after(service.as_entry(row) for row in view.journal)
     return Handoff(
         task_id=view.row.task_id,
@@ -73,7 +75,7 @@ def handoff_of(
 def handoff_after_crash(
     view: TaskView, program: Program, *, reason: str, at: str, commit: str, set_aside: str | None
 ) -> Handoff:
-    """The HANDOFF a dead session could not write, from journal, verifications and git."""
+    """Return the HANDOFF a dead session could not write, from journal, verifications and git."""
     progress = Progress().after(service.as_entry(row) for row in view.journal)
     return handoff_of(
         view,
@@ -91,7 +93,9 @@ def handoff_after_crash(
 
 
 def why_gone(view: TaskView, *, is_known_dead: bool, has_left: bool) -> str:
-    """The exit reason of a session that is gone without a terminal write; ``has_left`` a HANDOFF of its own."""
+    """Return the exit reason of a session that died without a terminal write; ``has_left``: it left a HANDOFF
+    of its own.
+    """
     if has_left or view.row.state in WAITING | VERDICTS:
         return ENDED_WAITING
     return DIED if is_known_dead else FELL_SILENT
@@ -99,7 +103,7 @@ def why_gone(view: TaskView, *, is_known_dead: bool, has_left: bool) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
-    """What the last session left: its HANDOFF, how far it can be believed, and how the session ended."""
+    """The last session's HANDOFF, how far it can be believed, and how the session ended."""
 
     kind: HandoffKind
     ending: Ending
@@ -110,7 +114,7 @@ class Left:
 
     @property
     def described(self) -> str:
-        """As the takeover message tells it: ``present (clean exit at 72% context)``."""
+        """Its form in the takeover message: ``present (clean exit at 72% context)``."""
         if self.kind is not HandoffKind.WHOLE:
             return str(self.kind)
         at = "" if self.context_pct is None else f" at {self.context_pct:.0f}% context"

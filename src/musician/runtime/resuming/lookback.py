@@ -1,7 +1,8 @@
-"""The first thing a claimed session does, whoever plays it: look back at what the last one left (D17, D20).
+"""Looks back at what the last session left: the first thing every claimed session does (D17, D20).
 
-Order: what git and the database agree on is written down first; then what stands approved is verified anew, whatever
-anybody says of it; then the session says that it takes over, and what it found. A session that is killed in between
+Order: what git and the database agree on is recorded first; then approved work is verified again, whatever
+anybody says of it; then the session announces that it takes over, and what it found. A session that is killed
+in between
 does what is missing when it claims again, or leaves it to its successor. Nothing is set aside twice: what lies in the
 tree at a second look may be the session's own.
 """
@@ -51,9 +52,10 @@ _MOST_TOLD = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimedSession:
-    """What a claimed session stands on. ``setup`` is the command that prepares its tree, None if there is none.
+    """What a claimed session works with. ``setup`` is the command that prepares its tree, None if there is
+    none.
 
-    ``baselines`` say what failed before the task began; None where nobody can read the task.
+    ``baselines`` know what failed before the task began; None if the task cannot be read.
     """
 
     root: Root
@@ -72,7 +74,7 @@ class ClaimedSession:
     world: World
 
     def note(self, *entries: Entry) -> None:
-        """Into the journal and the files in ``temp/``. Blocks."""
+        """Write entries into the journal and the files in ``temp/``. Blocks."""
         service.record(self.store, self.claim, *entries)
         self.task_files.note(entries)
 
@@ -83,9 +85,10 @@ class ClaimedSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lookback:
-    """What was found. ``view`` is from before; ``notice`` is None where nobody worked on the task before.
+    """The result of looking back. ``view`` is from before; ``notice`` is None if nobody worked on the task
+    before.
 
-    ``doubts`` are what a session does not go on with before the conductor has answered.
+    With ``doubts`` the session must not go on before the conductor has answered.
     """
 
     view: TaskView
@@ -103,7 +106,7 @@ async def look_back(
     context_pct: float | None = None,
     verifying: anyio.CancelScope | None = None,
 ) -> Lookback:
-    """Bring journal, git and verdicts into agreement, re-verify, and say that the session takes over.
+    """Bring journal, git and verdicts into agreement, re-verify, and announce the takeover.
 
     ``is_new``: this process has just made the claim. Cancelling ``verifying`` ends a verification that somebody must
     not wait for (B32). The heartbeat is kept fresh meanwhile; :class:`ClaimLost` once the claim is another's.
@@ -187,7 +190,7 @@ async def _look_back(
 
 
 def _with_approval(claimed: ClaimedSession, resumed: Resumed) -> Resumed:
-    """An approved completion that does not cover what is there any more is none: it is submitted again (D28)."""
+    """Drop the approval of a completion that no longer covers the tree: it is submitted again (D28)."""
     final = claimed.program.items[-1].item
     if final not in resumed.progress.approved:
         return resumed
@@ -200,7 +203,7 @@ def _with_approval(claimed: ClaimedSession, resumed: Resumed) -> Resumed:
 
 
 def _beginning(claimed: ClaimedSession, view: TaskView) -> tuple[Entry, ...]:
-    """That the claim was made, unless it is written down already."""
+    """Return the entry that the claim was made, unless it is recorded already."""
     epoch = claimed.claim.epoch
     if any(row.claim_epoch == epoch and row.kind == EntryKind.CLAIMED for row in view.journal):
         return ()
@@ -249,7 +252,7 @@ def _announce(
     entries: tuple[Entry, ...],
     context_pct: float | None,
 ) -> None:
-    """What was decided and that the session takes over are one act; the files follow."""
+    """Record the decisions and the takeover in one transaction; then write the files."""
     entry = Entry(kind=EntryKind.RESUMED, text=notice.render(), context_pct=context_pct)
     service.announce(claimed.store, claimed.claim, notice, *entries, entry)
     claimed.task_files.restore(map(service.as_entry, view.journal))

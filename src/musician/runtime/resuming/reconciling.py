@@ -1,7 +1,8 @@
-"""Comparing what a session left with what git and the database know, and carrying out what follows (D20).
+"""Compares what a session left with what git and the database know, and carries out what follows (D20).
 
-The rules are :mod:`musician.protocol.resumption.mismatches`; this gathers the witnesses and writes the corrections
-down. Order: the files get back what they have lost only after the session has said that it takes over, so that a
+The rules are in :mod:`musician.protocol.resumption.mismatches`; this gathers the facts and records the
+corrections.
+Order: lost lines are restored to the files only after the session has announced its takeover, so that a
 session that is killed before that leaves its successor the same picture.
 """
 
@@ -40,7 +41,7 @@ _UNHEARD = frozenset({EntryKind.RECONCILED, EntryKind.REWORKED})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """What became of the mismatches: to be written down, told to whoever plays on, and asked before that.
+    """How the mismatches were settled: entries to record, lines for the next session, questions to ask first.
 
     ``told`` has one line for each.
     """
@@ -101,7 +102,7 @@ def compare(
 
 
 def check_to_decide(mismatches: tuple[Mismatch, ...], program: Program) -> CheckpointItem | None:
-    """The checkpoint whose verification decides what is suspicious; None where the usual one will do."""
+    """Return the checkpoint whose verification decides suspicious mismatches; None if the usual one will do."""
     about = [item for each in mismatches if each.cls is Class.SUSPICIOUS for item in each.items]
     if not about:
         return None
@@ -119,7 +120,7 @@ def settle(
     task_files: TaskFiles,
     verification: Verification | None,
 ) -> Settled:
-    """Correct what is benign, decide what is suspicious, ask what is contradictory. Blocks."""
+    """Correct benign mismatches, decide suspicious ones, and ask about contradictions. Blocks."""
     traces = _Traces(view, resumed, tree)
     entries: list[Entry] = []
     advice: list[str] = []
@@ -151,7 +152,7 @@ def settle(
 
 
 class _Traces:
-    """What is left of work that is not written down."""
+    """The traces of work that is not recorded."""
 
     def __init__(self, view: TaskView, resumed: Resumed, tree: TaskTree) -> None:
         self._tip, self._start = tree.tip(), tree.start
@@ -170,7 +171,7 @@ class _Traces:
 
 
 def _corrections(mismatch: Mismatch, decision: Decision, resumed: Resumed, program: Program) -> list[Entry]:
-    """How the log is corrected: what is done after all, or done no more."""
+    """Return the corrections of the journal: items done after all, or no longer done."""
     if mismatch.kind is MismatchKind.STEPS_AHEAD and decision is Decision.DONE:
         return [
             Entry(kind=EntryKind.RECONCILED, item=item, text="by its verification") for item in mismatch.items
@@ -194,7 +195,7 @@ def _advice(mismatch: Mismatch, decision: Decision, unfinished: tuple[str, ...])
 
 
 def _lost(view: TaskView, resumed: Resumed, tree: TaskTree, steps: list[str]) -> tuple[str, ...]:
-    """Items written down as done whose commit git does not hold any more, in document order."""
+    """Return items recorded as done whose commit git no longer has, in document order."""
     commits: dict[str, str] = {}
     for row in view.journal:
         if row.commit_id and row.item in resumed.progress.completed:

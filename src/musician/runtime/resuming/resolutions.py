@@ -1,8 +1,10 @@
-"""What a person resolves by hand in a task's tree, while its session waits or is gone, is a rework like any (D24).
+"""Takes up conflicts that a person resolved by hand in a task's tree, as a rework like any other (D24).
 
-Whoever is told that a task cannot be merged may resolve it there: by a merge, concluded or not, or by writing what
-holds both sides. That is kept as a finished rework, verified, submitted and merged on trial like any; it is no
-unfinished work, which is set aside. What a session leaves of a rework that failed is, so that it lies there no more
+A conflict may be resolved there while the session waits or is gone: by a merge, concluded or not, or by
+writing what
+holds both sides. That is kept as a finished rework, verified, submitted and merged on trial; it is not
+unfinished work, which is set aside. What a session leaves of a failed rework is unfinished, so it is gone
+from the tree
 once the session waits.
 """
 
@@ -21,7 +23,9 @@ _HEARD = frozenset({EntryKind.SENT_BACK, EntryKind.NOTE})
 
 
 def trouble_told(view: TaskView) -> str:
-    """Why what was submitted last could not be merged, as a session or a person was told; "" if it was not so."""
+    """Return why the last submission could not be merged, in the words a session or a person was told; "" if
+    it could.
+    """
     if not view.submissions:
         return ""
     last = view.submissions[-1]
@@ -30,19 +34,19 @@ def trouble_told(view: TaskView) -> str:
 
 
 def open_trouble(view: TaskView) -> str:
-    """The same, while nothing was reworked since; who is asked to mend it must know what it is."""
+    """Return the same if nothing was reworked since: whoever is to resolve it must know the reason."""
     return "" if reworked_since(view.journal) else trouble_told(view)
 
 
 def is_anothers(view: TaskView) -> bool:
-    """Whether what lies in the tree may be a resolution by hand, and no work of the session's that is gone."""
+    """Whether the changes in the tree may be a resolution by hand, and not work of the dead session."""
     rows = (row for row in reversed(view.journal) if row.session_id != CONDUCTOR)
     last = next((row.kind for row in rows if row.kind not in _HEARD or row.text == REWORK_BEGINS), None)
     return bool(trouble_told(view)) and last in _AT_REST
 
 
 def take_up_resolution(view: TaskView, tree: TaskTree) -> tuple[Entry, ...]:
-    """Keep what was resolved by hand; what is to be written down of it, () if there is nothing. Blocks."""
+    """Commit what was resolved by hand; return the entries to record, () if there is nothing. Blocks."""
     if not trouble_told(view):
         return ()
     commits = [row.commit_id for row in view.journal if row.commit_id]

@@ -1,7 +1,7 @@
-"""Where the last session stopped, by git and the database; a file's word counts for less (D20).
+"""Finds where the last session stopped, by git and the database; files count for less (D20).
 
-What a successor must not do twice: an item that git holds and the journal does not know was finished just before
-a crash, and is written down now. What it must not lose: an approval that outlives its session (D7), a rejection
+What a successor must not repeat: an item that git has and the journal lacks was finished just before
+a crash, and is recorded now. What it must not lose: an approval that outlives its session (D7), a rejection
 nobody has acted on yet, unfinished work in the tree.
 """
 
@@ -45,7 +45,7 @@ _ADVICE = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resumed:
-    """What a session starts from. ``entries`` are to be written first.
+    """The point a session starts from. ``entries`` are to be written first.
 
     ``moved_to`` is where somebody had moved the task's branch, off the last finished item; it is back.
     """
@@ -58,7 +58,7 @@ class Resumed:
     last_message_id: int
 
     def after(self, entries: tuple[Entry, ...]) -> "Resumed":
-        """With some more that are to be written."""
+        """Return the same with more entries to write."""
         return replace(
             self,
             progress=self.progress.after(entries),
@@ -118,7 +118,7 @@ def reconcile(
 def _kept_unheard(
     view: TaskView, tree: TaskTree, program: Program, progress: Progress, *, but: tuple[Entry, ...]
 ) -> list[Entry]:
-    """What git keeps as finished and the journal has not heard of: the session died between the two."""
+    """Return items that git has as finished and the journal lacks: the session died between the two writes."""
     plays = {item.item: item for item in program.ahead(progress) if isinstance(item, Play)}
     heard = {row.commit_id for row in view.journal} | {entry.commit_id for entry in but}
     entries = []
@@ -141,13 +141,13 @@ def _kept_unheard(
 
 
 def checkpoint_number(submission: SubmissionRow) -> int | None:
-    """Which checkpoint a submission is about; None where it does not say."""
+    """Return the number of the checkpoint a submission is about; None if it does not say."""
     said = submission.said
     return None if said is None or said.checkpoint is None else said.checkpoint.number
 
 
 def unheard_orders(progress: Progress, said: tuple[MessageRow, ...]) -> tuple[Entry, ...]:
-    """Correction steps that the conductor has ordered and the journal has not heard of (D17)."""
+    """Return correction steps that the conductor has ordered and the journal lacks (D17)."""
     newest = max((order_id(item) for item in progress.heard_corrections), default=0)
     entries: list[Entry] = []
     for message in said:
@@ -157,9 +157,10 @@ def unheard_orders(progress: Progress, said: tuple[MessageRow, ...]) -> tuple[En
 
 
 def unheard_verdicts(view: TaskView, program: Program) -> tuple[Entry, ...]:
-    """Verdicts that the journal has not heard of: an approval outlives its session (D7), as a rejection does.
+    """Return verdicts that the journal lacks: an approval outlives its session (D7), as a rejection does.
 
-    Of approvals the one of a checkpoint's latest submission counts, and each once: one that was heard and taken away
+    Only the approval of a checkpoint's latest submission counts, and only once: one that was heard and taken
+    away
     again by a correction does not come back.
     """
     heard = Counter((row.kind, row.item) for row in view.journal)
@@ -177,7 +178,7 @@ def unheard_verdicts(view: TaskView, program: Program) -> tuple[Entry, ...]:
 
 
 def submitted_checkpoint(submission: SubmissionRow, program: Program) -> CheckpointItem:
-    """Which checkpoint a submission is about; what its writer has not said is what was due."""
+    """Return the checkpoint a submission is about; if the submission does not say, the one that was due."""
     number, last = checkpoint_number(submission), program.checkpoints[-1]
     if number is None:
         return last
@@ -199,7 +200,7 @@ def resumption_message(
     verification: str,
     is_doubtful: bool,
 ) -> Resumption:
-    """The verbose takeover message of the sources. ``is_doubtful``: the conductor is asked before all else."""
+    """Return the sources' verbose takeover message. ``is_doubtful``: the conductor is asked before all else."""
     progress = resumed.progress
     is_clean = left.ending is Ending.CLEAN and not mismatches and not resumed.entries
     remaining = program.remaining(progress)
@@ -232,7 +233,7 @@ def _breakdown(progress: Progress) -> Deviations:
 
 
 def _estimate(program: Program, progress: Progress, settings: Settings) -> str:
-    """What is left, and what that costs a session that has corrected nothing of its own yet."""
+    """Return what is left, and its cost for a session without self-corrections so far."""
     pieces = program.pieces_left(progress)
     checks = len(program.remaining(progress)) - pieces
     cost_pct = average_agent_cost(progress.agent_costs_pct, self_corrected=False, settings=settings)
@@ -241,7 +242,7 @@ def _estimate(program: Program, progress: Progress, settings: Settings) -> str:
 
 
 def reworked_since(journal: tuple[JournalRow, ...]) -> bool:
-    """Whether anything was since the last submission."""
+    """Whether anything was reworked since the last submission."""
     for row in reversed(journal):
         if row.kind == EntryKind.REWORKED:
             return True
