@@ -1,17 +1,20 @@
-"""The base's referee on the code as it is (D26): what stood before a change judges it.
+"""Judges a change by the tests and referees that stood before it (D26).
 
-Where a change touches no test that was there, nothing that tests are compared with and no referee, there is nothing to
-look at, and nothing is run. Otherwise one scratch tree is laid out: the code as it is, with every test, every file
-beside them and every referee as they were. What its tests say is compared with what this checkpoint's own run said:
+If a change touches no existing test, nothing that tests are compared with and no referee, there is nothing to
+look at, and nothing is run. Otherwise one scratch tree is laid out: the present code, with every test, every
+file
+beside them and every referee as they were. Its test results are compared with those of this checkpoint's own
+run:
 
-- what fails there, again and again, and did not fail on the old code, is a changed expectation, or shows what a changed
+- a test that fails there repeatedly, and did not fail on the old code, is a changed expectation, or shows
+what a changed
   referee hides;
-- what passes there and is not there now, is skipped, expected to fail or left out, is named, but for a test that only
+- a test that passes there and is now gone, skipped, expected to fail or left out, is named, unless it only
   has another name or place;
 - a changed referee needs a judge in any case, unless it only adds what tests must ask for.
 
 Tests that are skipped or expected to fail although nothing of theirs changed are run on the old code, once: the change
-may be what has put them to sleep.
+may be what has disabled them.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -46,7 +49,7 @@ _KIND_NOW: Mapping[Outcome | None, FindingKind] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """``findings`` in order, and what is said besides."""
+    """The ``findings`` in order, and further remarks."""
 
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
@@ -62,7 +65,9 @@ async def judge_by_the_base(
     idle_before: Collection[str],
     allowed: Sequence[str],
 ) -> Judged:
-    """``now`` is what this checkpoint ran; ``idle_before`` are tests known to be skipped or expected to fail before."""
+    """Judge the change. ``now`` is what this checkpoint ran; ``idle_before`` are tests that were skipped or
+    expected to fail before.
+    """
     git = Git(runner.tree)
     referees = await run_sync(partial(changed_referees, git, change, commands))
     is_referee = {each.file.path for each in referees}
@@ -138,7 +143,9 @@ class _Bench:
         return [how for command in self.commands if (how := read_invocation(command)) is not None]
 
     def _old_commands(self) -> tuple[str, ...]:
-        """All of the checkpoint's, or where only tests changed that can be named, these."""
+        """Return all of the checkpoint's commands; if only tests changed that can be named, commands for
+        these alone.
+        """
         hows = self._hows
         files = [file.path for file in self.tests if file.kind != "created" and is_test_file(file.path)]
         derived = _of_files(hows, files)
@@ -151,7 +158,7 @@ class _Bench:
     async def _without_what_failed_before(
         self, failing: set[str], quiet: list[str]
     ) -> tuple[set[str], list[str]]:
-        """What failed on the old code too is no doing of this change (D27)."""
+        """Drop failures that the old code has too: they are not caused by this change (D27)."""
         before = await self._run_on_the_base(self._old_commands())
         as_before = failing & {name for name, outcome in _outcomes(before).items() if outcome == "failed"}
         is_quiet = any(not ran.result.passed and not ran.result.failed_tests for ran in before)
@@ -232,7 +239,7 @@ class _Bench:
     # -- names and places -----------------------------------------------------------------------------------------
 
     def _place(self, name: str) -> str:
-        """The file that a recorded test is in; "" if none can be determined."""
+        """Return the file that a recorded test is in; "" if it cannot be determined."""
         parts = name.partition("[")[0].replace("::", ".").split(".")
         paths = {file.path for file in self.tests} | self.project.blobs.keys()
         for end in range(len(parts), 0, -1):
@@ -249,7 +256,7 @@ class _Bench:
         return sorted([*changed, *(each.file.path for each in self.referees)])
 
     def _stands_in(self, name: str, place: str) -> bool:
-        """Whether the test is still in its file, as far as one can see."""
+        """Whether the test is still in its file, as far as the text shows."""
         file = next((file for file in self.tests if file.path == place), None)
         if file is None:
             return bool(place) or all(file.kind != "deleted" for file in self.tests)
@@ -258,14 +265,14 @@ class _Bench:
         return any(each.rpartition(".")[2] == last for each in tests_in(source))
 
     def _moved(self) -> set[str]:
-        """What the tests do that are new by name and passed: one that is gone may be among them."""
+        """Return the bodies of passed tests with new names: a test that is gone may be among them."""
         git = Git(self.runner.tree)
         seen = by_name(self.now)
         new = [each for each in changed_tests(git, self.change) if outcomes_of(each, seen) == {"passed"}]
         return {each.does for each in new}
 
     def _is_moved(self, name: str, moved: set[str]) -> bool:
-        """Whether what a test did that is gone is done by another one that is new."""
+        """Whether a new test does what a test that is gone did."""
         if not moved:
             return False
         seen = by_name({name: "passed"})
@@ -300,19 +307,19 @@ class _Bench:
 
 
 def _has_passed_within(file: str, outcomes: Mapping[str, Outcome]) -> bool:
-    """Whether a file that skips itself now, and is recorded under its own name, had tests that passed."""
+    """Whether a file that skips itself now, and so is recorded under its own name, had tests that passed."""
     within = (f"{file}::", f"{file}.")
     return any(name.startswith(within) and outcome == "passed" for name, outcome in outcomes.items())
 
 
 def _is_test(path: str) -> bool:
-    """Whether a file holds tests, in whatever language, and is nothing that other files could need."""
+    """Whether a file holds only tests, in any language, and nothing that other files could need."""
     name = PurePosixPath(path).name
     return is_test_file(path) or any(mark in name for mark in (".test.", ".spec.", "_test.", "_spec."))
 
 
 def _of_files(hows: Iterable[Invocation], paths: Sequence[str]) -> tuple[str, ...]:
-    """The commands that run these test files, each by the first runner that reaches it."""
+    """Return commands that run these test files, each by the first runner that reaches it."""
     left = list(paths)
     commands = []
     for how in hows:

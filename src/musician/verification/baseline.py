@@ -1,11 +1,15 @@
-"""What failed before a change began is not its doing (D27): how a command ended on a commit, and what that excuses.
+"""How a command ended on a commit, and which failures that excuses: a change did not cause what failed before
+it (D27).
 
-A baseline is what one run of a command on a commit came to. Compared are the names of failing tests, where the runner
-names each of them then and now: what fails now must have failed then. Where no test has a name there is only how the
-command ended: the same exit code, and no more failing tests if they are counted. Then a new failure cannot be told from
-an old one, and the words say so.
+A baseline is the result of a command on a commit. The names of failing tests are compared, if the runner
+names each of them then and now: every test that fails now must have failed then. Without names there is only
+how the
+command ended: the same exit code, and no more failing tests, if they are counted. Then a new failure cannot
+be told from
+an old one, and the report says so.
 
-Nothing is excused by what fails by chance: a red command is run twice, and what failed both times, the same way, has
+Random failures excuse nothing: a red command is run twice, and only what failed both times, in the same way,
+has
 failed before. Nothing is excused by a run that tested nothing: one that timed out, was killed, could not be started,
 found no test, or ended without its runner's report. It says nothing of the commit, and neither does the same again of
 the change.
@@ -35,8 +39,8 @@ _BY_SIGNAL = 128
 class Baseline:
     """``why`` is why the command is not green, "" if it is; ``failed`` names every failing test, or none.
 
-    ``failing`` is how many there are, None where they are not counted; ``is_empty``: it tested nothing. ``flaky`` is
-    what failed in one of two runs, or otherwise than in the other, "" where both said the same.
+    ``failing`` is their number, None if they are not counted; ``is_empty``: it tested nothing. ``flaky`` is
+    what failed in one of two runs only, or differently in the two; "" if both agree.
     """
 
     command: str
@@ -64,7 +68,7 @@ class Baseline:
         )
 
     def and_again(self, again: Self) -> Self:
-        """What two runs of a command on one commit say of it, the first of which was red."""
+        """Combine two runs of a command on one commit, the first of which was red."""
         if not again.why:
             return replace(again, flaky=self.told)
         both = tuple(sorted({*self.failed} & {*again.failed}))
@@ -78,11 +82,11 @@ class Baseline:
 
     @property
     def has_no_tests(self) -> bool:
-        """Its runner was there, and found none: nothing is broken by that."""
+        """Whether the runner started and found no tests, which is no failure."""
         return self.is_empty and self.failing == 0 and self.exit_code in NONE_FOUND
 
     def excuses(self, ran: Ran) -> bool:
-        """Whether all that fails now failed then."""
+        """Whether everything that fails now failed then."""
         now = Baseline.of(ran)
         if not self.why or not now.why or self.is_empty or now.is_empty:
             return False
@@ -94,20 +98,20 @@ class Baseline:
         return self.failing == now.failing or (now.failing or 0) < (self.failing or 0)
 
     def says(self, ran: Ran) -> str:
-        """Of a run that is excused, what is."""
+        """Return what is excused, for a run that is excused."""
         if now := _failed(ran):
             return f"failing as before it began: {named(now)}"
         what = f"`{one_line(self.command, _MAX_COMMAND_CHARS)}` fails as before it began (exit code {self.exit_code})"
         return f"{what}: it names no tests, so what else fails now cannot be determined"
 
     def shared(self, ran: Ran) -> str:
-        """Of a run that is not excused, what failed then too; "" where that cannot be determined."""
+        """Return what failed then too, for a run that is not excused; "" if that cannot be determined."""
         old = sorted({*self.failed} & {*_failed(ran)})
         return f"failing as before it began: {named(old)}" if old else ""
 
     @property
     def told(self) -> str:
-        """What failed, in one line; "" if nothing did."""
+        """Return what failed, in one line; "" if nothing did."""
         if not self.why or self.is_empty or not self.failed:
             return self.why
         return _tests(self.failed)
@@ -122,14 +126,16 @@ class Baseline:
 
 
 class Before(Protocol):
-    """What a verification asks of the commit that its change began at."""
+    """What a verification asks about the commit at which its change began."""
 
     def covers(self, command: str) -> bool:
-        """Whether what failed of a command then is excused: not if a checkpoint of the task names it."""
+        """Whether a command's earlier failures are excused: not if a checkpoint of the task names the
+        command.
+        """
         ...
 
     async def ended(self, command: str) -> Baseline:
-        """How a command ended there."""
+        """Return how a command ended there."""
         ...
 
 
@@ -138,7 +144,7 @@ def _tests(names: tuple[str, ...] | list[str]) -> str:
 
 
 def _failed(ran: Ran) -> tuple[str, ...]:
-    """The names of all failing tests; () where one of them has none."""
+    """Return the names of all failing tests; () if one of them has no name."""
     counts, names = ran.result.counts, _names(ran)
     return names if counts is not None and len(names) == counts.failed <= MAX_NAMES else ()
 

@@ -1,10 +1,12 @@
 """Which tests a checkpoint runs beside its own, in four categories (D16).
 
 Tests of changed files, tests of affected modules, the checkpoint's own, those that failed earlier. A category is a
-set of test files; what an earlier category or one of the checkpoint's own commands runs anyway is not run twice. So a
+set of test files; files that an earlier category or one of the checkpoint's own commands runs are not run
+twice. So a
 checkpoint whose command runs everything has exactly that command, and one that names a single file gets the tests
 that its change also concerns. A test file is run from the folder that the first command which reaches it runs in;
-what none reaches is counted. Where nothing can be derived (another runner, a shell script) the commands run as
+files that none reaches are counted. If nothing can be derived (another runner, a shell script) the commands
+run as
 they are, and that is said.
 """
 
@@ -33,7 +35,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """What is run, in order, and what there is to say about it."""
+    """The commands to run, in order, and remarks about the selection."""
 
     planned: tuple[Planned, ...]
     notes: tuple[str, ...] = ()
@@ -47,7 +49,7 @@ def select_tests(
     previously_failed: Iterable[str] = (),
     claimed: Collection[str] = (),
 ) -> Selection:
-    """The commands of a checkpoint by category.
+    """Return the commands of a checkpoint by category.
 
     ``previously_failed`` are tests' names as they were recorded, ``claimed`` bare names that subagents told of (D19).
     """
@@ -76,7 +78,7 @@ class _Choice:
 
     @property
     def is_open(self) -> bool:
-        """Whether a command of the checkpoint's own leaves anything to others."""
+        """Whether the checkpoint's own commands leave any tests to others."""
         return not any(not (each.targets or each.is_narrowed or each.folder) for each in self.invocations)
 
     def plan(self, category: Category, files: Iterable[str]) -> list[Planned]:
@@ -103,7 +105,9 @@ class _Choice:
 
 
 def _concerned(change: CodeChange, project: Project, choice: _Choice) -> tuple[set[str], set[str]]:
-    """Test files that are changed, named after or importing what changed; and those further away."""
+    """Return the test files that changed, or that are named after or import changed code; and those further
+    away.
+    """
     changed = [file.path for file in change.present if file.is_python and file.path in project.blobs]
     direct = {path for path in changed if is_test_file(path)}
     if not choice.is_open or not changed:
@@ -120,13 +124,13 @@ def _concerned(change: CodeChange, project: Project, choice: _Choice) -> tuple[s
 
 
 def _subject(path: str) -> str:
-    """The module that a test file is named after."""
+    """Return the module that a test file is named after."""
     stem = PurePosixPath(path).stem
     return stem.removeprefix("test_") if stem.startswith("test_") else stem.removesuffix("_test")
 
 
 def _files_of(names: Iterable[str], project: Project, folders: Collection[str]) -> set[str]:
-    """The test files that recorded names ("tests.test_a.Class::test_b", "tests.test_a.Class.test_b") lie in.
+    """Return the test files of recorded names ("tests.test_a.Class::test_b", "tests.test_a.Class.test_b").
 
     A runner names them from its root: the folder that it runs in, or one above that.
     """
@@ -145,7 +149,9 @@ def _file_of(name: str, project: Project, folder: str) -> str | None:
 
 
 def _files_with(tests: Collection[str], project: Project) -> set[str]:
-    """The test files in which functions of these names are defined; none of a project that is too large to read."""
+    """Return the test files that define functions of these names; none in a project that is too large to
+    read.
+    """
     if not tests or project.is_too_large:
         return set()
     wanted = re.compile(rf"^\s*(?:async )?def (?:{'|'.join(map(re.escape, tests))})\(".encode(), re.MULTILINE)

@@ -1,6 +1,6 @@
 """What changed between the tree at the last checkpoint and the tree now, line by line.
 
-Knows two git trees and what git says of the way from one to the other. Refuses to look at the working folder: a
+Knows two git trees and git's diff between them. Refuses to look at the working folder: a
 test run may leave things there, and evidence is about exactly the tree it names. Rules:
 
 - A renamed file is one deleted and one created: every line of it counts as new.
@@ -58,9 +58,10 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeChange:
-    """All that lies between ``base`` and ``tree_id``; ``unread`` counts the files that were not looked into.
+    """Everything that changed from ``base`` to ``tree_id``; ``unread`` counts the files that were not looked
+    into.
 
-    ``listed`` are all of them, those too, without their lines.
+    ``listed`` are all changed files, including the unread ones, without their lines.
     """
 
     base: str
@@ -71,12 +72,12 @@ class CodeChange:
 
     @property
     def present(self) -> tuple[ChangedFile, ...]:
-        """The files that are there now."""
+        """The changed files that exist now."""
         return tuple(file for file in self.files if file.kind != "deleted")
 
     @property
     def subjects(self) -> tuple[ChangedFile, ...]:
-        """What tests could be about: neither tests nor documentation."""
+        """The files that tests could be about: neither tests nor documentation."""
         return tuple(
             file for file in self.files if not is_test_side(file.path) and not is_documentation(file.path)
         )
@@ -98,13 +99,13 @@ def is_documentation(path: str) -> bool:
 
 
 def paths_in(git: Git, tree_id: str, paths: Iterable[str]) -> set[str]:
-    """Which of the paths, relative to the top, are files of a tree."""
+    """Return those of the paths, relative to the top, that are files of a tree."""
     found = git.records("ls-tree", "-z", "--name-only", "--full-tree", tree_id, "--", *paths)
     return {path.decode("utf-8", "surrogateescape") for path in found}
 
 
 def files_in(git: Git, tree_id: str) -> Iterator[tuple[str, str, str]]:
-    """All files of a tree: path, mode and blob; a name that is no UTF-8 has its bytes as surrogates."""
+    """Yield all files of a tree: path, mode and blob; bytes of a name that are not UTF-8 become surrogates."""
     for record in git.records("ls-tree", "-r", "-z", "--full-tree", tree_id):
         head, _, path = record.partition(b"\t")
         mode, _, blob = head.decode("ascii").split()
@@ -112,7 +113,9 @@ def files_in(git: Git, tree_id: str) -> Iterator[tuple[str, str, str]]:
 
 
 def read_change(git: Git, base: str, tree_id: str) -> CodeChange:
-    """The change from ``base`` to ``tree_id``, each a commit or a tree. :class:`GitFailed` if one is not there."""
+    """Return the change from ``base`` to ``tree_id``, each a commit or a tree. :class:`GitFailed` if one does
+    not exist.
+    """
     listed = _listed(git, base, tree_id)
     read = _within_bounds(git, listed)
     added = _added_lines(git, base, tree_id, [file.path for file in read])
@@ -126,7 +129,7 @@ def read_change(git: Git, base: str, tree_id: str) -> CodeChange:
 
 
 def read_blobs(git: Git, ids: Iterable[str]) -> dict[str, bytes]:
-    """The contents of blobs by id; one that is not there, or is no blob, is left out."""
+    """Return the contents of blobs by id; ids that do not exist, or are no blobs, are left out."""
     wanted = [blob for blob in dict.fromkeys(ids) if blob]
     if not wanted:
         return {}
@@ -147,7 +150,7 @@ def read_blobs(git: Git, ids: Iterable[str]) -> dict[str, bytes]:
 
 
 def _listed(git: Git, base: str, tree_id: str) -> list[ChangedFile]:
-    """Everything that differs, unread; a name that is no UTF-8 has its bytes as surrogates."""
+    """Return everything that differs, unread; bytes of a name that are not UTF-8 become surrogates."""
     return [
         ChangedFile(
             path=each.path.decode("utf-8", "surrogateescape"),
@@ -225,7 +228,7 @@ def _added_lines(git: Git, base: str, tree_id: str, paths: list[str]) -> dict[st
 
 
 def _named(raw: bytes) -> str:
-    """The path of a patch's header line, which git quotes like C where it is unusual."""
+    """Return the path in a patch's header line, which git quotes like C if it is unusual."""
     name = raw.rstrip(b"\t")
     if name.startswith(b'"'):
         name = name[1:-1].decode("unicode_escape").encode("latin-1")

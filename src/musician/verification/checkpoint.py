@@ -1,7 +1,8 @@
 """The whole verification of a checkpoint: D16's stages, in their order.
 
 Tests by category, tests of the tests, coverage of changed lines, the scan of the change, integration; then the
-decision matrix. The first test category that is not green ends it, for what fails is mended first. Everything the
+decision matrix. The first test category that is not green ends it, because failures are fixed first.
+Everything the
 stages need is read from git's objects, so the tree the result names is the tree that was looked at; coverage alone
 is read from what the tests just wrote.
 
@@ -88,8 +89,10 @@ async def verify_checkpoint(
 ) -> VerificationResult:
     """Verify ``tree``, which is ``tree_id`` now, by the checkpoint's own ``commands`` and all stages.
 
-    As :func:`musician.verification.run.verify`, with the limits from ``settings``; ``claims`` are what subagents told
-    of their work, by whose it is (D19); ``may_change`` and ``may_pass_before`` what the task is allowed (D26, D16).
+    As :func:`musician.verification.run.verify`, with the limits from ``settings``; ``claims`` are what
+    subagents said
+    of their work, by subagent (D19); ``may_change`` and ``may_pass_before`` what the task is allowed (D26,
+    D16).
     ``before`` says what failed of the task's own command when it began (D27).
     ``VerificationResult.ready`` says whether it may be reported.
     """
@@ -130,7 +133,7 @@ async def verify_checkpoint(
 
 
 def outcome_of(result: VerificationResult) -> Verification:
-    """How the rules of review see a result: green only if it is ready."""
+    """Return a result as the rules of review see it: green only if it is ready."""
     tests = _tests_of(result)
     return Verification.RED if tests is Verification.GREEN and not result.ready else tests
 
@@ -147,7 +150,7 @@ def _tests_of(result: VerificationResult) -> Verification:
 
 @dataclass(slots=True, kw_only=True)
 class _Found:
-    """A verification while it goes on: what it was given, and what its stages found so far."""
+    """A verification in progress: its inputs, and what its stages have found so far."""
 
     commands: Sequence[str]
     tree: Path
@@ -175,11 +178,13 @@ class _Found:
 
     @property
     def _folders(self) -> tuple[str, ...]:
-        """Where the commands run, beside the top."""
+        """The folders, besides the top, in which the commands run."""
         return tuple(dict.fromkeys(folder for each in self.commands if (folder := folder_of(each))))
 
     async def look_at_the_change(self, tree_id: str) -> None:
-        """What is tested, from git; without a base only the checkpoint's own commands are left."""
+        """Read the change from git and select the tests; without a base only the checkpoint's own commands
+        are left.
+        """
         self.stamps = await run_sync(partial(report_stamps, self.tree, self._folders))
         own = tuple(Planned(category=Category.OWN, command=command) for command in self.commands)
         self.selection = Selection(planned=own)
@@ -209,7 +214,9 @@ class _Found:
             self.notes.append(f"{counted(self.change.unread, 'changed file')} not looked into")
 
     async def run_tests(self, runner: CommandRunner, settled: list[Settled]) -> None:
-        """Category by category; ``settled`` ends with the first command that is neither green nor excused."""
+        """Run the tests by category; ``settled`` ends with the first command that is neither green nor
+        excused.
+        """
         for planned in self.selection.planned:
             if planned.files:
                 done = await self._run_derived(runner, planned)
@@ -237,7 +244,7 @@ class _Found:
         return await settle(runner, planned.command, first_run=first)
 
     async def _keep_the_report(self) -> None:
-        """What this command's tests covered, for the next one may write over it."""
+        """Read what this command's tests covered now, because the next command may overwrite the report."""
         found = await fresh_report(self.tree, self.stamps, self._folders)
         self.stamps = await run_sync(partial(report_stamps, self.tree, self._folders))
         if isinstance(self.report, str):
@@ -246,9 +253,9 @@ class _Found:
             self.report = put_together((self.report, found))
 
     async def _failed_before(self, ran: Ran, planned: Planned, runner: CommandRunner) -> bool:
-        """Whether all that fails now failed on the code as it was; new tests have no before.
+        """Whether everything that fails now failed on the old code; new tests have no old result.
 
-        The old tree is not asked for files that it has not: a runner would run none at all.
+        Files that the old tree lacks are not named to the runner, which would then run none at all.
         """
         failing = set(ran.result.failed_tests)
         how = read_invocation(planned.command)
@@ -267,7 +274,7 @@ class _Found:
         return failing <= set(before.result.failed_tests)
 
     async def go_through(self, result: VerificationResult, runner: CommandRunner, ran: Sequence[Ran]) -> None:
-        """The stages after the tests; where tests fail, only why."""
+        """Run the stages after the tests; if tests fail, only find out why."""
         change, project = self.change, self.project
         if change is None or project is None or not self.commands:
             return
@@ -290,7 +297,7 @@ class _Found:
     async def _ask_the_base(
         self, change: CodeChange, project: Project, runner: CommandRunner, ran: Sequence[Ran]
     ) -> None:
-        """A base that cannot be asked has judged nothing: that, too, is for a reviewer."""
+        """Judge by the base. If that is not possible, the reviewer has to be told so."""
         records = [each.record.outcomes for each in ran if each.record is not None]
         idle = (name for found in records for name, how in found.items() if how in ("skipped", "xfailed"))
         self.idle = tuple(dict.fromkeys(idle))[:MAX_IDLE]
@@ -311,7 +318,9 @@ class _Found:
         self.notes += self.judged.notes
 
     async def _look_for_tests(self, change: CodeChange, project: Project) -> None:
-        """New functions that no test runs; a coverage report, or a program that is no test runner, may know better."""
+        """Find new functions that no test runs, unless a coverage report, or a program that is no test
+        runner, may know better.
+        """
         if isinstance(self.report, CoverageReport) or any(
             read_invocation(each) is None for each in self.commands
         ):
@@ -375,7 +384,7 @@ class _Found:
         )
 
     def hold_claims_against(self, settled: Sequence[Settled], tree_id: str) -> tuple[ClaimCheck, ...]:
-        """What subagents told, beside what ran and what is in the tree; blocks."""
+        """Compare subagents' claims with what ran and what is in the tree. Blocks."""
         ran = _what_ran(settled)
         files = {path for text in self.claims.values() for path in claimed.read_claim(text).files}
         missing: set[str] = set()

@@ -1,4 +1,5 @@
-"""What a subagent says of its work, held against what the program found (D19, sources "Subagent Test Validation").
+"""Compares what a subagent says of its work with what the program found (D19, sources "Subagent Test
+Validation").
 
 Reads numbers, names of tests and files out of free text; nothing of it counts as evidence. A claim is checked, never
 believed: the checkpoint re-runs the tests, those that only a claim names too, and each difference is named. Text
@@ -38,7 +39,7 @@ _LISTED = re.compile(rf"(?:^|[\s,]){_PATH}(?=[\s,;)]|$)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed:
-    """``passed`` and ``failed`` are None where no number was given; ``names`` are bare test names."""
+    """``passed`` and ``failed`` are None if no number was given; ``names`` are bare test names."""
 
     passed: int | None = None
     failed: int | None = None
@@ -48,7 +49,7 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """What the program ran: how many tests ``passed``, None where no runner counts them; names as recorded."""
+    """What the program ran: how many tests ``passed``, None if no runner counts them; names as recorded."""
 
     passed: int | None
     failed: Collection[str] = ()
@@ -56,7 +57,7 @@ class Ran:
 
 
 def read_claim(text: str) -> Claimed:
-    """What a text claims of tests; the last number stands where there are several."""
+    """Return what a text claims about tests; of several numbers the last counts."""
     text = text[:_MAX_TEXT_CHARS]
     passed = [int(match["a"] or match["b"]) for match in _PASSED.finditer(text)]
     failed = [int(match["n"]) for match in _FAILED.finditer(text)]
@@ -73,7 +74,8 @@ def read_claim(text: str) -> Claimed:
 
 
 def compare_claim(text: str, ran: Ran, *, by: str = "", missing: Collection[str] = ()) -> ClaimCheck:
-    """``missing`` are the files that are not there; ``by`` says who claimed it.
+    """Compare a claim with what ran. ``missing`` are claimed files that do not exist; ``by`` says who claimed
+    it.
 
     More passing tests than claimed are no mismatch: a checkpoint runs more than one subagent did. A claimed name
     that nobody ran is one, where names of passing tests were recorded at all.
@@ -101,5 +103,5 @@ def compare_claim(text: str, ran: Ran, *, by: str = "", missing: Collection[str]
 
 
 def _bare(name: str) -> str:
-    """A test's own name: without file, class and parameters."""
+    """Return a test's own name: without file, class and parameters."""
     return name.partition("[")[0].rpartition("::")[2].rpartition(".")[2]

@@ -1,4 +1,4 @@
-"""Running one command in one tree, its tests recorded outside the tree.
+"""Runs one command in one tree, and records its tests outside the tree.
 
 pytest and unittest, wherever in a command they are hidden, are made to record their tests by what Python finds on its
 path (``inside``); the project's own reports stay as they are configured. A command that plainly starts one of them and
@@ -38,7 +38,7 @@ _INSIDE = str(Path(__file__).with_name("inside"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """A result, and what is of use only while the verification runs: the record and the end of the output."""
+    """A result, with the record and the end of the output, which are needed only while the verification runs."""
 
     result: CommandResult
     record: TestRecord | None
@@ -47,7 +47,7 @@ class Ran:
 
 @dataclass(slots=True, kw_only=True)
 class CommandRunner:
-    """What all commands of a verification share; ``spent_s`` is how long they took together."""
+    """Runs all commands of a verification; ``spent_s`` is how long they took together."""
 
     tree: Path
     output: OutputLog
@@ -59,12 +59,12 @@ class CommandRunner:
     spent_s: float = field(default=0.0, init=False)
 
     def elsewhere(self, tree: Path, *, env: Mapping[str, str], time_limit_s: float) -> "CommandRunner":
-        """A runner for another tree that writes to the same log; ``env`` is added to this one's."""
+        """Return a runner for another tree that writes to the same log; ``env`` is added to this one's."""
         records = Path(mkdtemp(dir=self.records))
         return replace(self, tree=tree, env={**self.env, **env}, time_limit_s=time_limit_s, records=records)
 
     async def run(self, command: str, *, to_the_end: bool = False) -> Ran:
-        """``to_the_end``: its runner does not stop at what fails, as far as it listens to us."""
+        """Run a command. ``to_the_end``: its test runner, if we can tell it so, does not stop at failures."""
         self.runs += 1
         records = self.records / str(self.runs)
         records.mkdir()
@@ -110,7 +110,7 @@ class CommandRunner:
 
 
 def _with_path_kept(command: str) -> str:
-    """``command`` so that a PYTHONPATH of its own does not lose what is put inside."""
+    """Return ``command`` changed so that a PYTHONPATH that it sets itself keeps our folder."""
     kept = f"PYTHONPATH={shlex.quote(_INSIDE)}:"
     return re.sub(r"(^|\s)PYTHONPATH=", lambda found: f"{found[1]}{kept}", command)
 
@@ -124,7 +124,9 @@ def command_runner(
     time_limit_s: float,
     on_process: Callable[[ProcessIdentity], Awaitable[None]],
 ) -> Iterator[CommandRunner]:
-    """Commands in ``tree``, each with ``time_limit_s``, output appended to ``log``; OSError if that cannot be."""
+    """Yield a runner for commands in ``tree``, each with ``time_limit_s``, output appended to ``log``;
+    OSError if that fails.
+    """
     with (
         OutputLog(log) as output,
         ScratchFolder("tests") as folder,

@@ -1,8 +1,10 @@
-"""How many tests a command ran and which failed, as its runner recorded it or says.
+"""How many tests a command ran and which failed, by our record or else by the runner's output.
 
-pytest and unittest are made to write a record of ours, wherever in a command they are hidden (``inside``). Of any other
+pytest and unittest are made to write a record of ours, wherever in a command they are hidden (``inside``).
+For any other
 runner the closing lines are read (``summaries``), wherever they stand. A record that is torn or too large is none. A
-run that was begun and never recorded has ended without its runner: ``unreported``. Names come from code under test, so
+run that was begun and never recorded ended without its runner's report: ``unreported``. Names come from code
+under test, so
 they are made printable and bounded.
 """
 
@@ -30,7 +32,7 @@ _MAX_NAME_CHARS = 200
 class TestRecord:
     """Counts and the names of failing tests, at most MAX_FAILED_TESTS; ``outcomes`` are those of all that have a name.
 
-    Where only the closing lines are known, not every test has one.
+    If only the closing lines are known, not every test has a name.
     """
 
     __test__ = False  # no test class, whatever pytest makes of the name
@@ -60,7 +62,7 @@ class Recorded:
 
 
 def read_records(folder: Path) -> Recorded:
-    """All of a command's runs together: a test that failed in one of them failed."""
+    """Combine all of a command's runs: a test that failed in one of them failed."""
     begun, ended = _numbers(folder, "begun"), _numbers(folder, "record")
     outcomes: dict[str, Outcome] = {}
     read = 0
@@ -77,7 +79,7 @@ def read_records(folder: Path) -> Recorded:
 
 
 def counted_in(outcomes: Iterable[Outcome]) -> TestCounts:
-    """An expected failure did run."""
+    """Count the tests of a record; an expected failure counts as run."""
     found = list(outcomes)
     return TestCounts(total=len(found), failed=found.count("failed"), skipped=found.count("skipped"))
 

@@ -20,7 +20,7 @@ _LEFT_OUT = re.compile(r"(?:#|//|/\*) *(?:pragma: *no *cover|istanbul ignore|[cv
 
 
 def left_out_of_coverage(change: CodeChange) -> tuple[str, ...]:
-    """Lines of the change that say they are not to be measured, as "path:line"."""
+    """Return the changed lines that exclude themselves from coverage, as "path:line"."""
     return tuple(
         f"{file.path}:{line.number}"
         for file in change.present
@@ -32,7 +32,9 @@ def left_out_of_coverage(change: CodeChange) -> tuple[str, ...]:
 def changed_coverage(
     change: CodeChange, report: CoverageReport | str, *, baseline_pct: float | None
 ) -> ChangedCoverage:
-    """By a report, or why there is none; ``baseline_pct`` is the whole project's at the last checkpoint."""
+    """Return the coverage by a report, or why there is none; ``baseline_pct`` is the whole project's at the
+    last checkpoint.
+    """
     if isinstance(report, str):
         return ChangedCoverage(why_not=report, baseline_pct=baseline_pct)
     known_suffixes = {PurePosixPath(path).suffix for path in report.hits}

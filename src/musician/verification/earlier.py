@@ -1,8 +1,8 @@
-"""What earlier verifications of a task say about the one to come, read from what was stored of them.
+"""What a task's earlier verifications, as stored, contribute to the next one.
 
 The change of a checkpoint begins at the tree with which the last one before it was submitted: the task could not
 have gone on had it not been approved. What a stored result does not tell, because it is another version's or torn,
-is simply not known.
+counts as unknown.
 """
 
 from collections.abc import Iterable
@@ -28,7 +28,9 @@ class Earlier:
 
 
 def earlier_of(rows: Iterable[VerificationRow], *, checkpoint: int, start: str | None) -> Earlier:
-    """For the verification of ``checkpoint``; ``rows`` are all of the task, oldest first; ``start`` is its commit."""
+    """Return what is known for verifying ``checkpoint``; ``rows`` are the task's, oldest first; ``start`` is
+    its commit.
+    """
     before, since = None, []
     for row in rows:
         if row.checkpoint == checkpoint:
@@ -53,7 +55,7 @@ def earlier_of(rows: Iterable[VerificationRow], *, checkpoint: int, start: str |
 
 
 def failed_tests_of(row: VerificationRow) -> tuple[str, ...]:
-    """The tests that one verification found failing, by their recorded names."""
+    """Return the tests that one verification found failing, by their recorded names."""
     result = _read(row)
     return () if result is None else tuple(name for each in result.commands for name in each.failed_tests)
 

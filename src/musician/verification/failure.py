@@ -34,7 +34,7 @@ _KILLED = frozenset({128 + 9, 128 + 6, 128 + 11})
 
 
 def analyse(result: CommandResult, change: CodeChange, modules: Collection[str]) -> FailureCause:
-    """Why ``result`` failed; ``modules`` are the names of the project's own top-level modules."""
+    """Return why ``result`` failed; ``modules`` are the names of the project's own top-level modules."""
     by_end = _by_its_end(result)
     if by_end is not None:
         return by_end
@@ -63,7 +63,7 @@ def _by_its_end(result: CommandResult) -> FailureCause | None:
 
 
 def _last_place(tail: str, change: CodeChange) -> str | None:
-    """The last file named by a traceback that belongs to the change."""
+    """Return the last file named by a traceback that belongs to the change."""
     paths = [file.path for file in change.present]
     for place in reversed(list(_PLACE.finditer(tail))):
         named = (place["file"] or place["path"]).removeprefix("./")

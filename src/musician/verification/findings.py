@@ -1,4 +1,4 @@
-"""What each stage of a verification found: small values that can be stored, compared and quoted.
+"""The findings of each stage of a verification: small values that can be stored, compared and quoted.
 
 Knows no file and runs nothing. Every finding says what it could not look at (``why_not``, ``left_out``), so that
 silence never passes for a clean bill. All lists are bounded where they are made.
@@ -181,7 +181,7 @@ class FailureCause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimCheck:
-    """What somebody claimed beside what was found; ``mismatches`` are whole phrases (D19)."""
+    """A claim compared with what was found; ``mismatches`` are whole phrases (D19)."""
 
     claimed: str
     mismatches: tuple[str, ...] = ()
@@ -219,7 +219,7 @@ class Stages:
     overhead_s: float = field(default=0.0, compare=False)
 
     def said(self) -> tuple[str, ...]:
-        """What the review says of the stages, gravest first."""
+        """What the review says about the stages, gravest first."""
         parts = [*map(str, self.findings), *self.faults()]
         if self.validity is not None and (line := self.validity.line()) and line not in parts:
             parts.append(line)
@@ -234,7 +234,7 @@ class Stages:
         return (*parts, *self.notes, *self.selection_notes)
 
     def ways_out(self) -> tuple[str, ...]:
-        """What of the faults the plan could allow."""
+        """The faults that the plan could allow."""
         passes = self.validity is not None and self.validity.cannot_fail and not self.validity.trivial
         is_held = passes and self.decision is Decision.IMPROVE_TESTS
         return (
@@ -242,7 +242,7 @@ class Stages:
         )
 
     def faults(self) -> tuple[str, ...]:
-        """What holds the checkpoint back, beside failing tests, each to be mended."""
+        """What holds the checkpoint back besides failing tests; each must be fixed."""
         faults: list[str] = [] if self.integration is None else [*self.integration.faults]
         if self.decision is Decision.IMPROVE_TESTS and self.validity is not None:
             faults.append(self.validity.line())
@@ -254,7 +254,7 @@ class Stages:
 
 
 def named(names: "tuple[str, ...] | list[str]") -> str:
-    """The first of them, and how many more there are."""
+    """Return the first of them, and how many more there are."""
     more = len(names) - MAX_NAMED
     return ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
 

@@ -1,4 +1,4 @@
-"""What a failure means that was tried again (D16): real, flaky, or neither.
+"""Decides what a repeated failure means (D16): real, flaky, or neither.
 
 A failing command is run again up to three times on the same tree. Passes all: flaky, reported, and the
 verification goes on. Fails all: real. Mixed: flaky and escalated, and not green.
@@ -18,7 +18,9 @@ class Repeat(StrEnum):
 
 
 def judge(reruns: Sequence[bool]) -> Repeat:
-    """What the re-runs so far say of a failure; each is whether it passed. Ask again while UNDECIDED."""
+    """Return what the re-runs so far say about a failure; each is True if it passed. Run again while
+    UNDECIDED.
+    """
     if any(reruns) and not all(reruns):
         return Repeat.MIXED
     if len(reruns) < RERUNS:

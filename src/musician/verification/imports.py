@@ -1,6 +1,6 @@
 """Which Python files of a tree import which, without running any of them.
 
-Knows the names of the files in one git tree and, as far as somebody asks, what stands in them. Refuses to guess at
+Knows the names of the files in one git tree and reads their contents on demand. Refuses to guess at
 imports made by strings. Parsing is what costs time, so a file is first only *skimmed*: every line that looks like an
 import counts, in a docstring too. That is never too little. Where too much would do harm, in a cycle, the files
 concerned are *read*, that is, parsed.
@@ -43,7 +43,7 @@ class Import:
 
 
 def skim(source: bytes) -> tuple[Import, ...]:
-    """Everything that looks like an import, taken for eager: at least what :func:`imports_of` finds."""
+    """Return everything that looks like an import, taken for eager: at least what :func:`imports_of` finds."""
     found: list[Import] = []
     for statement in _STATEMENT.finditer(source.decode("utf-8", "replace")):
         if statement["modules"] is not None:
@@ -55,7 +55,7 @@ def skim(source: bytes) -> tuple[Import, ...]:
 
 
 def import_lines(source: bytes) -> frozenset[str]:
-    """The same as they are written, with their indentation: what a change of imports is seen by."""
+    """Return the same lines as written, with their indentation, to detect a change of imports."""
     return frozenset(found[0] for found in _STATEMENT.finditer(source.decode("utf-8", "replace")))
 
 
@@ -66,7 +66,7 @@ def _names_in(text: str) -> Iterator[str]:
 
 
 def imports_of(source: bytes) -> tuple[Import, ...]:
-    """The imports of a module; none if it does not parse."""
+    """Return the imports of a module; none if it does not parse."""
     return tuple(_imports_in(parsed(source), is_eager=True))
 
 
@@ -106,12 +106,12 @@ class Project:
 
     @property
     def top_modules(self) -> frozenset[str]:
-        """What an import of the project's own code begins with."""
+        """The top-level names by which the project's own code is imported."""
         return frozenset(name.partition(".")[0] for name in self._names)
 
     @cached_property
     def sources(self) -> Mapping[str, bytes]:
-        """What stands in the files, but for those that are too large."""
+        """Return the files' contents, without those that are too large."""
         contents = read_blobs(self._git, self.blobs.values())
         return {
             path: contents[blob]
@@ -120,7 +120,7 @@ class Project:
         }
 
     def has_read(self, path: str) -> bool:
-        """Whether the file's source is at hand without asking git."""
+        """Whether the file's source is loaded already."""
         return "sources" in self.__dict__ and path in self.sources
 
     @cached_property
@@ -138,13 +138,13 @@ class Project:
         return names
 
     def imported_by(self, path: str) -> frozenset[str]:
-        """The files of the project that this one imports itself, by skimming it."""
+        """Return the project's files that this one imports directly, by skimming it."""
         if path not in self._skimmed:
             self._skimmed[path] = skim(self.sources.get(path, b""))
         return self.resolved(path, self._skimmed[path])
 
     def resolved(self, path: str, imports: Iterable[Import], *, eager_only: bool = False) -> frozenset[str]:
-        """The files of the project that these imports, written in ``path``, reach."""
+        """Return the project's files that these imports, written in ``path``, reach."""
         reached = (
             found
             for each in imports
@@ -154,7 +154,7 @@ class Project:
         return frozenset(found for found in reached if found != path)
 
     def importers_of(self, paths: Iterable[str]) -> dict[str, int]:
-        """Every file that imports one of these, directly (1) or through others (up to MAX_DEPTH)."""
+        """Return every file that imports one of these, directly (1) or through others (up to MAX_DEPTH)."""
         frontier = set(paths) & self.blobs.keys()
         distance = dict.fromkeys(frontier, 0)
         for depth in range(1, MAX_DEPTH + 1):
@@ -183,7 +183,7 @@ class Project:
                 yield found
 
     def _at(self, stem: str) -> str | None:
-        """The module at this place in the tree."""
+        """Return the file of the module at this place in the tree."""
         candidates = (f"{stem}.py", f"{stem}/__init__.py" if stem else "__init__.py")
         return next((each for each in candidates if each in self.blobs), None)
 
@@ -192,12 +192,12 @@ class Project:
 
 
 def change_in_project(git: Git, base: str, tree_id: str) -> tuple[CodeChange, Project]:
-    """What has changed since ``base``, and what it has changed in."""
+    """Return the change since ``base``, and the project as it is now."""
     return read_change(git, base, tree_id), Project(git, tree_id)
 
 
 def _first_found(find: Callable[[str], str | None], stem: str) -> Iterator[str]:
-    """``import a.b.c`` reaches the longest of a.b.c, a.b, a that is a module."""
+    """Yield the longest of a.b.c, a.b, a that is a module, which is what ``import a.b.c`` reaches."""
     while stem:
         found = find(stem)
         if found is not None:

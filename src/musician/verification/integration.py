@@ -31,7 +31,7 @@ _MAX_VISITED = 2_000
 async def look_at_wholeness(
     change: CodeChange, project: Project, commands: Iterable[str], runner: CommandRunner
 ) -> Integration:
-    """Both, for what the test ``commands`` are about."""
+    """Check both, for the code that the test ``commands`` are about."""
     git = Git(runner.tree)
     try:
         broken = await anyio.to_thread.run_sync(broken_files, git, change, project)
@@ -57,7 +57,7 @@ async def _compiles_there(commands: Iterable[str], paths: tuple[str, ...], runne
 
 
 def broken_files(git: Git, change: CodeChange, project: Project) -> dict[str, str]:
-    """The changed Python files that do not compile, by path: "line: what"."""
+    """Return the changed Python files that do not compile, by path: "line: what"."""
     files = [file for file in change.present if file.is_python]
     contents = {file.new_blob: project.sources[file.path] for file in files if project.has_read(file.path)}
     contents |= read_blobs(git, (file.new_blob for file in files if file.new_blob not in contents))
@@ -75,13 +75,13 @@ def broken_files(git: Git, change: CodeChange, project: Project) -> dict[str, st
 
 
 def compile_command(python: str, paths: Iterable[str]) -> str:
-    """The same by another interpreter: a command that ends with 0 if all these files compile."""
+    """Return a command for another interpreter that ends with 0 if all these files compile."""
     code = "import sys; [compile(open(name, 'rb').read(), name, 'exec') for name in sys.argv[1:]]"
     return f"{python} -c {shlex.quote(code)} {shlex.join(paths)}"
 
 
 def new_cycles(git: Git, change: CodeChange, project: Project) -> tuple[str, ...]:
-    """Cycles of eager imports that the change closes, each as "a.py -> b.py -> a.py"."""
+    """Return the cycles of eager imports that the change closes, each as "a.py -> b.py -> a.py"."""
     files = [file for file in change.present if file.is_python and file.path in project.blobs]
     contents = read_blobs(git, (file.old_blob for file in files))
     old = {file.path: contents.get(file.old_blob, b"") for file in files}
@@ -101,7 +101,7 @@ def new_cycles(git: Git, change: CodeChange, project: Project) -> tuple[str, ...
 
 
 def _is_new(path: str, target: str, now: "_Graph", before: "_Graph") -> bool:
-    """Whether ``path`` now imports ``target`` eagerly, and neither did before nor was entangled with it."""
+    """Whether ``path`` now imports ``target`` eagerly, and before neither did so nor was in a cycle with it."""
     now.read(path)
     before.read(path)
     if target not in now.edges(path) or target in before.edges(path):
@@ -110,9 +110,9 @@ def _is_new(path: str, target: str, now: "_Graph", before: "_Graph") -> bool:
 
 
 class _Graph:
-    """Who imports whom, by skimming; what a way leads through is read before it counts.
+    """The import graph, by skimming; files on a path are parsed before the path counts.
 
-    ``sources`` stand in for the project's own where it was different.
+    ``sources`` replace the project's own files that were different before.
     """
 
     def __init__(self, project: Project, sources: Mapping[str, bytes]) -> None:
@@ -132,7 +132,7 @@ class _Graph:
         return self._edges[path]
 
     def read(self, path: str) -> bool:
-        """Parse a file that was only skimmed; whether that took anything away."""
+        """Parse a file that was only skimmed; return whether that removed imports."""
         if path in self._read:
             return False
         self._read.add(path)
@@ -142,7 +142,9 @@ class _Graph:
         return not skimmed <= self._edges[path]
 
     def way(self, start: str, goal: str) -> tuple[str, ...] | None:
-        """The shortest way of eager imports from ``start`` to ``goal``, both named; None if there is none."""
+        """Return the shortest path of eager imports from ``start`` to ``goal``, both included; None if there
+        is none.
+        """
         while (found := self._skimmed_way(start, goal)) is not None:
             if not any(self.read(path) for path in found[:-1]):
                 return found

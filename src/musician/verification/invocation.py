@@ -60,15 +60,15 @@ class Invocation:
     folder: str = ""
 
     def reaches(self, path: str) -> bool:
-        """Whether a file lies below where it runs."""
+        """Whether a file lies below the folder it runs in."""
         return PurePosixPath(path).is_relative_to(self.folder)
 
     def named(self, path: str) -> str:
-        """A file of the tree as the command names it."""
+        """Return a file of the tree as the command names it."""
         return posixpath.relpath(f"/{path}", f"/{self.folder}") if self.folder else path
 
     def runs_all_of(self, path: str) -> bool:
-        """Whether every test of the file is among what it runs."""
+        """Whether it runs every test of the file."""
         if self.is_narrowed or not self.reaches(path):
             return False
         path = self.named(path)
@@ -81,7 +81,7 @@ class Invocation:
         return any(PurePosixPath(path).is_relative_to(PurePosixPath(target)) for target in self.targets)
 
     def of_files(self, paths: Iterable[str], *more: str) -> str:
-        """The command that runs these test files, and no others where they can be named.
+        """Return the command that runs these test files, and no others if they can be named.
 
         ``more`` are further options.
         """
@@ -95,18 +95,18 @@ class Invocation:
 
     @property
     def python(self) -> str:
-        """The command that starts the interpreter which the runner runs in."""
+        """Return the command that starts the runner's interpreter."""
         before, separator, _ = self.head.partition(" -m ")
         return before if separator else re.sub(r"(?:pytest|py\.test)\Z", "python", self.head)
 
 
 def module_name(path: str) -> str:
-    """``tests/test_a.py`` as Python names it from the top of the tree."""
+    """Return the module name of ``tests/test_a.py``, from the top of the tree."""
     return path.removesuffix(".py").replace("/", ".")
 
 
 def read_invocation(command: str) -> Invocation | None:
-    """How ``command`` starts a runner; None if it starts none, or not plainly."""
+    """Return how ``command`` starts a runner; None if it starts none, or not plainly."""
     command = command.strip()
     folder, begin = _went_into(command)
     proper = command[begin:]
@@ -124,12 +124,14 @@ def read_invocation(command: str) -> Invocation | None:
 
 
 def folder_of(command: str) -> str:
-    """The folder of the tree that a command of any kind goes into before all else; "" if it stays at the top."""
+    """Return the folder that a command of any kind first changes into; "" if it stays at the top."""
     return _went_into(command.strip())[0]
 
 
 def _went_into(command: str) -> tuple[str, int]:
-    """The folder, and where the command proper begins; "" and 0 where none is gone into, or not plainly."""
+    """Return the folder a command changes into, and where the rest begins; "" and 0 if there is none, or it
+    is not plain.
+    """
     found = _FOLDER.match(command)
     if found is None:
         return "", 0
@@ -140,7 +142,7 @@ def _went_into(command: str) -> tuple[str, int]:
 
 
 def _found(command: str) -> tuple[Runner, int] | None:
-    """Which runner, and where its name ends: the first word that is one where a program may stand."""
+    """Return the runner, and where its name ends: the first word that names a runner at a program's place."""
     for name in _NAME.finditer(command):
         before = command[: name.start()]
         is_module = before.rstrip().endswith(" -m")

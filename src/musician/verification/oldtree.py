@@ -1,11 +1,12 @@
-"""A tree of git's, laid out in a scratch folder to run tests in: the code as it was, or as it is under its old tests.
+"""Lays a git tree out in a scratch folder to run tests in: the old code, or the present code with its old
+tests.
 
 The folder is filled from git's objects by an index of its own: nothing is registered in the repository, the task's
 tree is not touched, and a kill leaves a folder in the temporary directory and nothing else. Rules:
 
 - Virtual environments and ``node_modules`` that lie in the task's tree are linked in, and what the plan has given it;
   they are no part of the code.
-- What the task's tree has now must not be imported from there: a guard in the interpreter sees to it.
+- A guard in the interpreter prevents imports from the task's present tree.
 """
 
 import os
@@ -45,9 +46,11 @@ async def old_tree(
     env: Mapping[str, str],
     folder: str = "",
 ) -> AsyncIterator[OldTree]:
-    """Tree ``base`` with what is ``put`` into it (:func:`as_now`); ``env`` is what the commands have otherwise.
+    """Yield tree ``base`` with the ``put`` files in it (:func:`as_now`); ``env`` is the commands' usual
+    environment.
 
-    They run in ``folder`` of it: a virtual environment there is linked in, and code imported from there, as at the top.
+    Commands run in its ``folder``: a virtual environment there is linked in, and code imported from there, as
+    at the top.
     :class:`GitFailed` if ``base`` is not there.
     """
     scratch = ScratchFolder("before")
@@ -65,7 +68,7 @@ async def old_tree(
 async def runner_beside(
     runner: CommandRunner, base: str, *, put: bytes = b"", folder: str = "", time_limit_s: float | None = None
 ) -> AsyncIterator[CommandRunner]:
-    """A runner in such a tree of ``runner``'s, which has its time counted as its own."""
+    """Yield a runner in such a tree, whose time is counted as ``runner``'s."""
     async with old_tree(runner.tree, base, put=put, env=runner.env, folder=folder) as old:
         limit_s = runner.time_limit_s if time_limit_s is None else min(time_limit_s, runner.time_limit_s)
         there = runner.elsewhere(old.path, env=old.env, time_limit_s=limit_s)
@@ -91,12 +94,12 @@ def _lay_out(tree: Path, base: str, put: bytes, top: Path, folders: Iterable[str
 
 
 def as_now(files: Iterable[ChangedFile]) -> bytes:
-    """Files as they are now, to be put into a tree; what is gone is taken out."""
+    """Return an index of files as they are now, to put into a tree; deleted files are taken out."""
     return b"".join(_entry(file, file.mode, file.new_blob) for file in files)
 
 
 def as_before(files: Iterable[ChangedFile]) -> bytes:
-    """Files as they were; what was not there is taken out."""
+    """Return an index of files as they were; files that did not exist are taken out."""
     return b"".join(_entry(file, file.old_mode, file.old_blob) for file in files)
 
 
@@ -128,6 +131,6 @@ def _environment(tree: Path, top: Path, env: Mapping[str, str], folders: Iterabl
 
 
 def _moved(path: str, tree: Path, top: Path) -> str:
-    """A folder of the task's tree as the folder of the same name in the old one."""
+    """Translate a folder of the task's tree into the same folder in the old one."""
     real, now = Path(os.path.realpath(path)), Path(os.path.realpath(tree))
     return str(top / real.relative_to(now)) if os.path.isabs(path) and real.is_relative_to(now) else path

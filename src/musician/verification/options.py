@@ -1,4 +1,4 @@
-"""What the words after a runner's name are: options, their values, and what is to be run.
+"""Sorts the words after a runner's name: options, their values, and what is to be run.
 
 An option's value may be a word of its own (``--timeout 60``), which must not be taken for a test. Which options have
 one is known of the runners and of pytest's usual plugins. Where an option that is not known is followed by a word that
@@ -32,7 +32,7 @@ class Options:
     flags: frozenset[str]
 
     def read(self, words: Sequence[str]) -> Words | None:
-        """What each word is; None where one may be a value or something to run."""
+        """Return what each word is; None if one could be either a value or something to run."""
         options: list[str] = []
         named: list[tuple[str, str]] = []
         targets: list[str] = []
@@ -60,7 +60,7 @@ class Options:
         return Words(options=tuple(options), named=tuple(named), targets=tuple(targets), is_open=is_open)
 
     def _names(self, word: str) -> list[tuple[str, str | None]]:
-        """The options that one word is, for short ones may share it; None where no value is in the word."""
+        """Return the options in one word, which short ones may share; the value is None if the word has none."""
         if word.startswith("--"):
             name, separator, value = word.partition("=")
             return [(name, value if separator else None)]

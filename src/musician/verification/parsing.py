@@ -1,4 +1,4 @@
-"""Python that may be any text: parsed where it can be, never executed."""
+"""Parses text that may or may not be Python, and never executes it."""
 
 import ast
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ CODE_UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 def parsed(source: bytes | str) -> list[ast.stmt]:
-    """Its statements; none if it does not parse."""
+    """Return the statements; none if the text does not parse."""
     try:
         return ast.parse(source).body
     except CODE_UNPARSABLE:
@@ -15,5 +15,5 @@ def parsed(source: bytes | str) -> list[ast.stmt]:
 
 
 def walked(statements: Iterable[ast.stmt]) -> Iterable[ast.AST]:
-    """All that stands in them."""
+    """Return all nodes in the statements."""
     return (node for each in statements for node in ast.walk(each))

@@ -1,4 +1,4 @@
-"""Which changed files configure a project's test runner, or are it (D26).
+"""Finds changed files that configure a project's test runner, or are the runner (D26).
 
 A *referee* decides which tests there are and what their outcome means. Which files are, follows from their names and
 from the commands: what a Makefile, a justfile, a package.json or a script does counts only where a command starts it,
@@ -54,7 +54,7 @@ class _Both:
 
 
 def changed_referees(git: Git, change: CodeChange, commands: Sequence[str]) -> tuple[Referee, ...]:
-    """Those of the change's files, of any kind, that can matter to what the commands run."""
+    """Return the changed files, of any kind, that can affect what the commands run."""
     contents = read_blobs(git, (blob for file in change.listed for blob in (file.old_blob, file.new_blob)))
     starts = Starts(git, change.base, commands)
     found = []
@@ -133,7 +133,7 @@ def _conftest(text: _Both) -> bool | None:
 
 
 def _is_on_demand(statement: ast.stmt) -> bool:
-    """Whether nothing comes of it unless a test asks for it by name."""
+    """Whether it has no effect unless a test asks for it by name."""
     match statement:
         case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant()):
             return True
@@ -160,7 +160,7 @@ Tables = Mapping[str, Mapping[str, object]]
 
 
 def _compared(read: Callable[[str], Tables]) -> _Weigh:
-    """Of a file of tables, those that matter; a key that only names things is harmless."""
+    """Compare the relevant tables of a file; a key that only names things is harmless."""
 
     def weigh(text: _Both) -> bool | None:
         try:
@@ -183,7 +183,7 @@ def _without_harmless(tables: Tables) -> Tables:
 
 
 def _ini(*sections: str) -> Callable[[Starts], _Weigh]:
-    """Sections by the beginnings of their names; () is all of them."""
+    """Compare sections by the beginnings of their names; () means all of them."""
 
     def read(text: str) -> Tables:
         parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
@@ -213,7 +213,7 @@ def _whole_toml(_: Starts) -> _Weigh:
 
 
 def _flat(table: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """``ini_options.markers`` is known by its last name, as in an ini."""
+    """Yield each key and value; ``ini_options.markers`` gets its last name, as in an ini file."""
     for key, value in table.items():
         if isinstance(value, dict):
             yield from (
@@ -224,7 +224,7 @@ def _flat(table: Mapping[str, object]) -> Iterator[tuple[str, object]]:
 
 
 def _package(text: _Both) -> bool | None:
-    """The scripts that were there, and the runners' own tables; a script that is new is started by nothing yet."""
+    """Compare existing scripts, and the runners' own tables; nothing starts a new script yet."""
     try:
         before, now = (json.loads(each or "{}") for each in (text.before, text.now))
         old, new = before.get("scripts", {}), now.get("scripts", {})
@@ -240,7 +240,7 @@ _RUNNER_TABLES = ("jest", "mocha", "vitest", "ava", "c8", "nyc", "babel", "tap",
 
 
 def _read_makefile(starts: Starts) -> _Weigh:
-    """What the targets that a command may name come to, and everything that stands outside of rules."""
+    """Compare what the commands' targets expand to, and everything outside of rules."""
 
     def weigh(text: _Both) -> bool | None:
         return None if reached(text.before, starts.words) == reached(text.now, starts.words) else True

@@ -1,4 +1,4 @@
-"""Coverage that a project's own test run leaves behind, read from whichever report it writes.
+"""Reads the coverage report that a project's own test run leaves behind, in any of several formats.
 
 Cobertura XML (coverage.py, many others), LCOV (JavaScript, C, Rust, Go by converters), and coverage.py's own data,
 which the ``coverage`` package turns into XML in a process of its own: an extra, never imported here. Only a report
@@ -44,14 +44,14 @@ class CoverageReport:
 
     @property
     def total_pct(self) -> float | None:
-        """Of all lines the report knows, so many percent were run; None for an empty report."""
+        """Return the percentage of lines run, of all that the report knows; None for an empty report."""
         lines = sum(len(each) for each in self.hits.values())
         covered = sum(1 for each in self.hits.values() for hits in each.values() if hits)
         return 100 * covered / lines if lines else None
 
 
 def report_stamps(tree: Path, folders: Iterable[str] = ()) -> Stamps:
-    """To be taken before the tests run, for :func:`fresh_report` after them."""
+    """Return the reports' stamps before the tests run, for :func:`fresh_report` after them."""
     found: dict[str, tuple[int, int, int]] = {}
     places = ("", *folders)
     parts = (
@@ -67,7 +67,9 @@ def report_stamps(tree: Path, folders: Iterable[str] = ()) -> Stamps:
 
 
 async def fresh_report(tree: Path, before: Stamps, folders: Sequence[str] = ()) -> CoverageReport | str:
-    """What the test run has written since ``before``; else why there is nothing, in a few words."""
+    """Return the report that the test run has written since ``before``; else, in a few words, why there is
+    none.
+    """
     now = report_stamps(tree, folders)
     fresh = {name: stamp[1] for name, stamp in now.items() if before.get(name) != stamp}
     if not fresh:
@@ -100,7 +102,7 @@ async def _report(tree: Path, folder: str, name: str, size: int) -> CoverageRepo
 
 
 def put_together(reports: Sequence[CoverageReport]) -> CoverageReport:
-    """What any of them says was run, was run; as it is if it is one."""
+    """Combine reports: a line counts as run if any of them says so. A single report is returned as it is."""
     if len(reports) == 1:
         return reports[0]
     hits: dict[str, dict[int, int]] = {}
@@ -111,14 +113,14 @@ def put_together(reports: Sequence[CoverageReport]) -> CoverageReport:
 
 
 def _read(tree: Path, folder: str, path: Path, name: str) -> CoverageReport:
-    """``path`` has what is reported as ``name`` in ``folder`` of ``tree``."""
+    """Read the report at ``path``, known as ``name`` in ``folder`` of ``tree``."""
     text = path.read_bytes()
     hits = _lcov(text.decode("utf-8", "replace")) if name in _LCOV else _cobertura(text)
     return CoverageReport(source=os.path.join(folder, name), hits=_in_tree(tree, folder, hits))
 
 
 async def _from_data(tree: Path, folder: str, parts: Sequence[str] = ()) -> CoverageReport | str:
-    """``parts`` are combined first."""
+    """Convert coverage.py's data; ``parts`` are combined first."""
     if find_spec("coverage") is None:
         return "reading .coverage needs `pip install musician[checks]`, or let the tests write coverage.xml"
     with ScratchFolder("coverage") as scratch:
@@ -138,7 +140,7 @@ async def _from_data(tree: Path, folder: str, parts: Sequence[str] = ()) -> Cove
 
 
 async def _say(argv: Sequence[str], cwd: Path) -> str:
-    """What a conversion printed last: on a leash, so that it dies with us; nobody need know of it who takes over."""
+    """Run a conversion and return its last output. It is on a leash and dies with us, so it is not recorded."""
     said = bytearray()
 
     async def hear(data: bytes) -> None:
@@ -188,9 +190,10 @@ def _lcov(text: str) -> Iterator[tuple[list[str], dict[int, int]]]:
 def _in_tree(
     tree: Path, folder: str, found: Iterator[tuple[list[str], dict[int, int]]]
 ) -> dict[str, dict[int, int]]:
-    """By path relative to the tree; a file that is not in it is left out, one named twice is put together.
+    """Return hits by path relative to the tree; files outside it are left out, a file named twice is
+    combined.
 
-    What a report names is relative to the ``folder`` that it lies in.
+    Paths in a report are relative to the ``folder`` that contains it.
     """
     top = Path(os.path.realpath(tree))
     hits: dict[str, dict[int, int]] = {}

@@ -1,4 +1,4 @@
-"""What a verification found, as evidence that can be stored and quoted.
+"""The result of a verification, as evidence that can be stored and quoted.
 
 Nothing is green by default. A command is green only when it could be run, ended in time with exit code 0,
 and, where its tests were counted, at least one ran and none failed: a runner that swallows failures, or runs
@@ -68,12 +68,12 @@ class CommandResult:
 
     @property
     def ran_nothing(self) -> bool:
-        """The runner was there and ran no test: none found, or all of them skipped."""
+        """Whether the runner started and ran no test: none found, or all of them skipped."""
         return self.counts is not None and self.counts.ran == 0
 
     @property
     def why(self) -> str:
-        """Why it is not green, in one line; "" if it is."""
+        """Return why it is not green, in one line; "" if it is."""
         if self.timed_out:
             return f"timed out after {self.duration_s:.0f} s: {self._quoted}"
         if not self.could_run:
@@ -128,7 +128,7 @@ class VerificationResult:
 
     @property
     def ready(self) -> bool:
-        """Green, and nothing left to mend before it is reported."""
+        """Whether it is green, with nothing left to fix before it is reported."""
         return self.passed and (self.stages is None or self.stages.decision.reports)
 
     @property
@@ -136,7 +136,7 @@ class VerificationResult:
         return self.flaky and not self.passed
 
     def tests_line(self) -> str:
-        """The "Tests" field of a submission (D14): one line that claims no more than was seen."""
+        """Return the "Tests" field of a submission (D14): one line that claims no more than was seen."""
         if not self.commands:
             return f"not run: {self.note.removeprefix('cannot run: ')}"
         note = f"; {self.note}" if self.flaky else ""
@@ -150,7 +150,9 @@ class VerificationResult:
         return ("not run: " + why.removeprefix("cannot run: ") if not last.could_run else why) + note
 
     def to_mend(self) -> str:
-        """All that holds the checkpoint back, for whoever mends it: many lines; "" if nothing does."""
+        """Return everything that holds the checkpoint back, in several lines, for the reader who fixes it; ""
+        if nothing does.
+        """
         if self.ready:
             return ""
         if not self.passed:
@@ -163,7 +165,7 @@ class VerificationResult:
         return "\n".join((*faults, self.tests_line()))
 
     def to_judge(self) -> tuple[str, ...]:
-        """What only a reviewer may let pass (D26)."""
+        """The findings that only a reviewer may let pass (D26)."""
         findings = () if self.stages is None else self.stages.findings
         return tuple(str(finding) for finding in findings if not finding.allowed)
 

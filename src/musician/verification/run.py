@@ -1,6 +1,6 @@
-"""Running a checkpoint's commands and judging what came out (D16).
+"""Runs a checkpoint's commands and judges the results (D16).
 
-The program runs them, in the tree, by ``bash -c``; nobody's word stands for a run. They are run in order,
+The program runs them, in the tree, by ``bash -c``; a claim never replaces a run. They are run in order,
 the first that is not green ends the verification, and a failing one is run again alone to tell a real
 failure from a flaky one. A command that timed out, could not be run, or ran no test is not run again: a
 repetition would say nothing new.
@@ -65,7 +65,9 @@ async def verify(
 
 
 async def _torn(since: str, tree_id: str, commands: Sequence[str], runner: CommandRunner) -> str:
-    """What of the change since does not hold together; "" if all does, or nobody can tell."""
+    """Return which part of the change since does not hold together; "" if all does, or it cannot be
+    determined.
+    """
     try:
         read = partial(change_in_project, Git(runner.tree), since, tree_id)
         change, project = await anyio.to_thread.run_sync(read)
@@ -78,7 +80,7 @@ async def _torn(since: str, tree_id: str, commands: Sequence[str], runner: Comma
 def result_of(
     settled: Sequence["Settled"], *, trouble: str, tree_id: str, checkpoint: int, full: bool
 ) -> VerificationResult:
-    """What the runs of a verification's commands add up to; ``trouble`` is why it could not go on, or ""."""
+    """Combine the commands' runs into a result; ``trouble`` is why it could not go on, or ""."""
     notes = [trouble, *(item.note for item in settled)]
     return VerificationResult(
         passed=not trouble and all(item.holds for item in settled),
@@ -96,7 +98,7 @@ def result_of(
 class Settled:
     """A command with everything known about it; ``repeat`` is None if it was run once.
 
-    ``excused`` says what of it is not green, and was not before the change either; "" if nothing is.
+    ``excused`` says which failures were there before the change; "" if none.
     """
 
     ran: Ran
@@ -109,7 +111,7 @@ class Settled:
 
     @property
     def holds(self) -> bool:
-        """Whether it holds nothing back."""
+        """Whether the command does not hold the checkpoint back."""
         return self.green or bool(self.excused)
 
 

@@ -1,4 +1,4 @@
-"""The scan of a change: what was left behind in the lines it adds (D16, sources "Self Code Review").
+"""Scans a change for leftovers in the lines it adds (D16, sources "Self Code Review").
 
 Prints for debugging, stops of a debugger, code in comments, TODO and FIXME. Only added lines are looked at, by
 patterns; in Python what they find must stand in the code, or in a comment, and not in a string. A program may print:
@@ -76,7 +76,7 @@ _ENTRY_NAMES = frozenset({"__main__", "main", "cli", "manage", "conftest", "setu
 
 
 def scan_change(git: Git, change: CodeChange) -> Scan:
-    """What stands in the added lines of ``change``."""
+    """Return the leftovers in the added lines of ``change``."""
     files = [file for file in change.present if file.added and _suffix(file.path) in _LANGUAGES]
     remarks = _judged(git, change, [remark for file in files for remark in _by_pattern(file)])
     return Scan(remarks=tuple(remarks[:MAX_REMARKS]), left_out=max(0, len(remarks) - MAX_REMARKS))
@@ -119,7 +119,7 @@ _NO_SENTENCE = (ast.Call, ast.Attribute, ast.Subscript, ast.Constant)
 
 
 def _is_code(said: str, code: re.Pattern[str], *, is_python: bool) -> bool:
-    """Whether what a comment says is code: a whole statement that no sentence could be."""
+    """Whether a comment contains code: a whole statement that could not be a sentence."""
     if not is_python:
         return code.match(said.strip()) is not None and not said.startswith(("/", "!"))
     body = parsed(said.strip() + (" pass" if said.rstrip().endswith(":") else ""))
@@ -134,7 +134,7 @@ def _is_code(said: str, code: re.Pattern[str], *, is_python: bool) -> bool:
 
 
 def _judged(git: Git, change: CodeChange, remarks: list[Remark]) -> list[Remark]:
-    """Prints that are no fault become notes; what only looks like Python, inside a string, goes."""
+    """Turn prints that are no fault into notes; drop remarks on text inside strings."""
     named = {remark.path for remark in remarks}
     files = {file.path: file for file in change.present if file.path in named}
     contents = read_blobs(git, (blob for file in files.values() for blob in (file.old_blob, file.new_blob)))
@@ -162,7 +162,9 @@ _WORDS = {
 
 
 def _words_by_line(source: bytes) -> dict[int, set[str]] | None:
-    """The names in the code of each line, and "#" where it has a comment; None if it cannot be determined."""
+    """Return the names in the code of each line, and "#" if it has a comment; None if that cannot be
+    determined.
+    """
     words: dict[int, set[str]] = {}
     try:
         for token in tokenize.tokenize(io.BytesIO(source).readline):

@@ -2,7 +2,7 @@
 
 A checkpoint runs its own tests, or the task's default where it has none. A full verification, the final
 checkpoint's among them, runs everything the task names up to there: each command once, in the order of the
-document, the default last. What a later checkpoint names is about work that is still to come.
+document, the default last. Commands of later checkpoints are about work that is still to come.
 """
 
 from musician.plans.model import TaskSpec
@@ -19,12 +19,12 @@ def commands_for(task: TaskSpec, checkpoint: int) -> tuple[str, ...]:
 
 
 def all_commands(task: TaskSpec) -> tuple[str, ...]:
-    """What the final checkpoint runs."""
+    """Return the commands of the final checkpoint."""
     return full_commands(task, len(task.checkpoints))
 
 
 def full_commands(task: TaskSpec, checkpoint: int) -> tuple[str, ...]:
-    """What a full verification at the checkpoint of this number runs (D18)."""
+    """Return the commands of a full verification at the checkpoint of this number (D18)."""
     own = (command for each in task.checkpoints if each.number <= checkpoint for command in each.tests)
     return tuple(dict.fromkeys((*own, *_default(task))))
 

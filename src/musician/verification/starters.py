@@ -1,4 +1,4 @@
-"""What a command starts besides itself: a Makefile, a script, a script of that script's.
+"""Finds what a command starts besides itself: a Makefile, a script, a script started by that script.
 
 Reads text, and only what stands where a program may stand: the first word of a simple command, or what an interpreter
 is given. Of a Makefile only the rules count that the words of a command reach, and what stands outside of rules. This
@@ -69,7 +69,7 @@ class Starts:
             texts = [each for path in wanted for each in self._texts(git, path)]
 
     def starts_by(self, name: str) -> bool:
-        """Whether a file of this name is what one of the programs in the commands goes by."""
+        """Whether a file of this name controls one of the programs in the commands."""
         return any(pattern.fullmatch(name) for word, pattern in _STARTERS.items() if word in self.words)
 
     def _is_started(self, path: str) -> bool:
@@ -77,7 +77,7 @@ class Starts:
         return folder in self.folders and self.starts_by(name)
 
     def _texts(self, git: Git, path: str) -> Iterator[tuple[str, str]]:
-        """A script's text, as its paths are seen from the top and from beside it."""
+        """Yield a script's text, as its paths are seen from the top and from its own folder."""
         text = read_blobs(git, [self._blobs[path]]).get(self._blobs[path], b"").decode("utf-8", "replace")
         if MAKEFILE.fullmatch(path.rpartition("/")[2]):
             text = "\n".join(reached(text, self.words))
@@ -103,7 +103,9 @@ _RULE = re.compile(r"(?P<targets>[^\s:=#][^:=#]*?)\s*::?(?!=)(?P<needs>[^=]*)")
 
 
 def reached(text: str, words: Iterable[str]) -> list[str]:
-    """The lines of a Makefile that count for the targets among these words; of a rule nobody reaches, none."""
+    """Return the lines of a Makefile that count for the targets among these words, without rules that none
+    reaches.
+    """
     rules: dict[str, tuple[set[str], list[str]]] = {}
     outside: list[str] = []
     into = [outside]

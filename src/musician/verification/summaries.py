@@ -1,8 +1,9 @@
-"""What a runner says of its tests in its output, wherever in the output that stands.
+"""Reads test results from a runner's output, anywhere in it.
 
 ``RUNNERS`` is a table: the lines in which a runner sums up, and those in which it names a test. The numbers are read
 from the words beside them, so that one list of words serves all. Several sums of one output are added up (a runner may
-be called once for each package). Output is said by the code under test too, so a record of ours goes before it.
+be called once for each package). Code under test can print such lines too, so a record of ours takes
+precedence.
 """
 
 import re
@@ -64,7 +65,9 @@ RUNNERS = (
 
 
 def _words(*words: str) -> re.Pattern[str]:
-    """A number beside one of the words: "3 passed", "Failures: 1", "skipped=2", "# pass 4"."""
+    """Return a pattern for a number beside one of the words: "3 passed", "Failures: 1", "skipped=2", "# pass
+    4".
+    """
     any_of = "|".join(words)
     return re.compile(
         rf"(\d+) (?:{any_of})\b|\b(?<!expected )(?:{any_of})(?::? *|=)(\d+)\b(?! [a-z])", re.IGNORECASE
@@ -80,7 +83,7 @@ _SKIPPED = _words("skipped", "ignored", "pending", "incomplete")
 
 
 def read_summaries(output: str) -> TestRecord | None:
-    """What the output's runners say together; None if none is heard."""
+    """Combine what the runners in the output say; None if none is recognized."""
     for runner in RUNNERS:
         sums = "\n".join(found[0] for found in runner.sums.finditer(output))
         if sums:
@@ -106,13 +109,15 @@ def _number(words: re.Pattern[str], sums: str) -> int:
 
 
 def _named(runner: _Runner, output: str) -> Iterator[tuple[str, Outcome]]:
-    """The tests that are named; what failed once comes last, so that it stays so."""
+    """Yield the named tests; failures come last, so that they prevail."""
     found = [(_name(match), _outcome(match)) for names in runner.names for match in names.finditer(output)]
     return iter(sorted(found, key=lambda each: each[1] == "failed"))
 
 
 def _name(match: re.Match[str]) -> str:
-    """unittest names the place beside the test, and the whole where it is a newer one."""
+    """Return a test's full name: unittest names the place beside the test, newer versions with the test in
+    it.
+    """
     groups = match.groupdict()
     path, name = groups.get("path") or "", groups["name"]
     return path if path.endswith(f".{name}") and not path.startswith("unittest.") else name

@@ -1,4 +1,4 @@
-"""Tests as they stand in the code: which are new or changed, which assert nothing, and what a run said of one.
+"""Reads tests in the code: which are new or changed, which assert nothing, and what a run said of one.
 
 Reads Python and runs none of it. A test is *trivial* if all it asserts is about constants, not counting what cannot be
 reached or is caught again, or if it neither asserts nor calls, raises or waits for anything.
@@ -32,7 +32,7 @@ class Candidate:
 
 
 def changed_tests(git: Git, change: CodeChange) -> tuple[Candidate, ...]:
-    """The tests that are new, or whose code differs, in the order of files and lines."""
+    """Return the tests that are new, or whose code differs, in the order of files and lines."""
     files = [file for file in change.present if file.is_python and is_test_file(file.path)]
     contents = read_blobs(git, (blob for file in files for blob in (file.old_blob, file.new_blob)))
     found: list[Candidate] = []
@@ -60,13 +60,13 @@ class TestCode:
 
     @property
     def does(self) -> str:
-        """What it does, whatever it is called."""
+        """The test's code without its name."""
         node = self.node
         return "\n".join(map(ast.dump, (*node.decorator_list, node.args, *node.body)))
 
 
 def tests_in(source: bytes) -> dict[str, TestCode]:
-    """Test functions and methods by name; none in a file that does not parse."""
+    """Return test functions and methods by name; none in a file that does not parse."""
     lines = source.split(b"\n")
     return {name: TestCode(node, _text_of(node, lines)) for name, node in _functions(parsed(source), "")}
 
@@ -103,7 +103,7 @@ _SWALLOWING = frozenset({"AssertionError", "Exception", "BaseException"})
 
 
 def _reached(body: Iterable[ast.stmt]) -> Iterator[ast.AST]:
-    """Everything in these statements but what comes after a return, and what is tried and its failure passed over."""
+    """Yield all nodes of these statements, without code after a return and code whose failure is swallowed."""
     for statement in body:
         if isinstance(statement, ast.Try) and any(map(_swallows, statement.handlers)):
             yield from _reached((*statement.orelse, *statement.finalbody))
@@ -123,7 +123,7 @@ def _swallows(handler: ast.ExceptHandler) -> bool:
 
 
 def _constants_in(node: _Function) -> frozenset[str]:
-    """Names that the test itself gives nothing but constants."""
+    """Return the names that the test itself assigns nothing but constants."""
     given: dict[str, bool] = {}
     for each in ast.walk(node):
         if isinstance(each, ast.Assign):
@@ -161,7 +161,7 @@ ByName = Mapping[str, Sequence[tuple[str, Outcome]]]
 
 
 def by_name(outcomes: Mapping[str, Outcome]) -> ByName:
-    """Recorded outcomes by a test's last name; each with its whole name, without parameters."""
+    """Return recorded outcomes by a test's last name, each with its whole name, without parameters."""
     sorted_out: dict[str, list[tuple[str, Outcome]]] = {}
     for recorded, outcome in outcomes.items():
         whole = recorded.partition("[")[0].replace("::", ".")
@@ -170,7 +170,7 @@ def by_name(outcomes: Mapping[str, Outcome]) -> ByName:
 
 
 def outcomes_of(candidate: Candidate, outcomes: ByName) -> set[Outcome]:
-    """All outcomes of one test: of its parameters, or none if it did not run.
+    """Return all outcomes of one test, one for each of its parameters; none if it did not run.
 
     Names are recorded from wherever the runner's root is, so one may be the end of the other.
     """

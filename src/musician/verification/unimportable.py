@@ -1,7 +1,7 @@
-"""Imports that a change leaves without their module: of a file it removes, and of what is nowhere to be found (D16).
+"""Finds imports that a change leaves without their module: it was removed, or is not installed (D16).
 
-Nothing is executed. Who imported a removed file is known from the tree as it was; whether a module that is none of the
-project's own can be found is asked of the project's interpreter, by name. An import that is tried and may fail is none.
+Nothing is executed. The old tree tells which files imported a removed one; whether a module that is not the
+project's own exists is asked of the project's interpreter, by name. Imports inside ``try`` do not count.
 """
 
 import ast
@@ -25,7 +25,7 @@ _CATCHING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseE
 async def unimportable(
     git: Git, change: CodeChange, project: Project, commands: Iterable[str], runner: CommandRunner
 ) -> tuple[str, ...]:
-    """Each as "path: imports NAME, …"; bounded."""
+    """Return the broken imports, each as "path: imports NAME, …"; bounded."""
     orphans = await anyio.to_thread.run_sync(_orphans, git, change, project)
     new = await anyio.to_thread.run_sync(_new_foreign, git, change, project)
     absent = await _absent({name for _, name in new}, commands, runner)
@@ -36,7 +36,7 @@ async def unimportable(
 
 
 def _orphans(git: Git, change: CodeChange, project: Project) -> list[str]:
-    """Who imports what the change has removed."""
+    """Return the files that import what the change has removed."""
     gone = {file.path for file in change.listed if file.kind == "deleted" and file.path.endswith(".py")}
     if not gone or project.is_too_large:
         return []
@@ -51,7 +51,7 @@ def _orphans(git: Git, change: CodeChange, project: Project) -> list[str]:
 
 
 def _new_foreign(git: Git, change: CodeChange, project: Project) -> list[tuple[str, str]]:
-    """Modules that the changed files import newly when they are imported themselves, and that are not the project's."""
+    """Return foreign modules that the changed files newly import at import time."""
     files = [file for file in change.present if file.is_python and file.path in project.blobs]
     contents = read_blobs(git, (blob for file in files for blob in (file.old_blob, file.new_blob)))
     found = []
@@ -66,7 +66,7 @@ def _new_foreign(git: Git, change: CodeChange, project: Project) -> list[tuple[s
 
 
 def _firm(source: bytes, read: Callable[[bytes], tuple[Import, ...]]) -> Iterator[Import]:
-    """Imports that are not tried: a module that is tried anywhere in a file is left out of it."""
+    """Yield imports outside ``try``: a module that is imported in a ``try`` anywhere in the file is left out."""
     if b"import" not in source:
         return
     tried = set(_tried(source)) if b"try" in source else set()
@@ -89,7 +89,7 @@ def _catches(handler: ast.ExceptHandler) -> bool:
 
 
 async def _absent(names: set[str], commands: Iterable[str], runner: CommandRunner) -> set[str]:
-    """Those of the names that the project's interpreter finds nowhere; none where nobody can be asked."""
+    """Return the names that the project's interpreter cannot find; none if it cannot be asked."""
     how = next((each for each in map(read_invocation, commands) if each is not None), None)
     if not names or how is None:
         return set()

@@ -1,4 +1,4 @@
-"""New functions that no test runs, as far as the code says (D16, D26).
+"""Finds new functions that no test runs, as far as the code tells (D16, D26).
 
 Only where no coverage report says more. A function counts as run where a test names it, or where code names it that
 stood before, that runs when its module is imported, or that is run itself: so a helper moved out of a function is.
@@ -35,7 +35,9 @@ class _Module:
 def untested_functions(
     git: Git, change: CodeChange, project: Project, *, allowed: Sequence[str]
 ) -> tuple[Finding, ...]:
-    """One for each file with such functions; none in a project without tests, or too large to look."""
+    """Return a finding for each file with such functions; none in a project without tests, or one too large
+    to read.
+    """
     files = [file for file in change.files if file.path.endswith(".py") and not is_test_side(file.path)]
     is_tested = any(map(is_test_file, project.blobs)) and not project.is_too_large
     if not is_tested or not any(file.added for file in files):
@@ -62,7 +64,7 @@ def untested_functions(
 
 
 def _read(source: bytes) -> _Module:
-    """Empty for what does not parse."""
+    """Return a module's names; empty if it does not parse."""
     body = parsed(source)
     functions = dict(_functions(body, ""))
     inside = {id(node) for function in functions.values() for node in walked(function.body)}
@@ -93,7 +95,7 @@ def _names(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def _new_in(path: str, before: Mapping[str, _Module], now: Mapping[str, _Module]) -> list[str]:
-    """What is new in a file, was nowhere else under its name, and is no function that is gone by another name."""
+    """Return the functions that are new in a file and were neither moved nor renamed."""
     gone = [
         (_last(name), _does(function))
         for each, module in before.items()
@@ -112,7 +114,7 @@ def _new_in(path: str, before: Mapping[str, _Module], now: Mapping[str, _Module]
 
 
 def _is_plain(function: _Function) -> bool:
-    """Whether it is called by its name, and does something."""
+    """Whether a function is called by its name, and does something."""
     idle = all(
         isinstance(each, ast.Pass | ast.Raise)
         or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
@@ -128,7 +130,7 @@ def _does(function: _Function) -> str:
 def _run(
     git: Git, project: Project, now: Mapping[str, _Module], new: Mapping[str, list[str]]
 ) -> frozenset[str]:
-    """The names that tests name, and all that is named by what runs because of that."""
+    """Return the names that tests mention, and all names mentioned by the code that runs because of that."""
     tests = [blob for path, blob in project.blobs.items() if is_test_side(path)]
     found = {
         word.decode("utf-8", "replace")
@@ -151,7 +153,9 @@ def _run(
 
 
 def _is_custom(git: Git, project: Project, file: ChangedFile, name: str) -> bool:
-    """Whether another module of the same folder defines a function of that name: who calls it knows it by that."""
+    """Whether another module of the same folder defines a function of that name: then it is called by
+    convention.
+    """
     folder = PurePosixPath(file.path).parent
     beside = [
         blob

@@ -1,4 +1,4 @@
-"""Testing the tests: a new or changed test must be able to fail (D16).
+"""Tests the tests: a new or changed test must be able to fail (D16).
 
 Each is run against the code as it was at the last checkpoint. One that passes there does not show what the
 checkpoint did: it is named. That alone is no proof of a bad test, for a test may well pin down how older code behaves;
@@ -35,7 +35,7 @@ async def try_the_tests(
     runner: CommandRunner,
     time_limit_s: float,
 ) -> Validity:
-    """Run the change's new and changed tests on the old code, by whichever of ``commands`` can name them."""
+    """Run the change's new and changed tests on the old code, by those of ``commands`` that can name them."""
     found = await anyio.to_thread.run_sync(changed_tests, Git(runner.tree), change)
     if not found:
         return Validity()
@@ -85,7 +85,7 @@ async def _run_there(
     runner: CommandRunner,
     time_limit_s: float,
 ) -> Ran:
-    """Whole files, for naming single tests would end the run where one of them is not found."""
+    """Run whole test files: naming single tests would end the run if one of them does not exist."""
     files = tuple(dict.fromkeys(each.path for each in candidates))
     replaced = [file for file in change.files if is_test_side(file.path)]
     command = how.of_files(files, *_ALL_OF_THEM[how.runner])
