@@ -1,8 +1,9 @@
-"""What a conversation with an agent begins with: what the task is about, where it stands, what the last session left.
+"""The briefing at the start of a conversation: what the task is about, where it stands, what the last session
+left.
 
-It is made of the journal, the verifications and the HANDOFF, never of an old transcript, and it is bounded: what a
-fresh context is for is not to be filled by its beginning. It is the same whichever agent the last session had. What the
-conductor has said meanwhile is none of it: the piece that begins carries that.
+It is made of the journal, the verifications and the HANDOFF, never of an old transcript, and it is bounded: a
+fresh context must not be filled by its beginning. It does not depend on the last session's agent. What the
+conductor has said meanwhile is not in it: the first piece carries that.
 """
 
 import re
@@ -33,7 +34,9 @@ _NOTES = re.compile(r"^## Notes\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 def briefing_of(
     view: TaskView, program: Program, handoff: str | None, *, epoch: int, is_gone_on_with: bool
 ) -> str:
-    """``epoch`` is the claim of the session that is briefed. ``is_gone_on_with``: the agent knows the rest."""
+    """Return the briefing for claim ``epoch``. ``is_gone_on_with``: a resumed conversation, which knows the
+    rest.
+    """
     where = where_it_stands(view, program, handoff, epoch=epoch)
     return gone_on_with(where) if is_gone_on_with else begun_with(what_it_is_about(view, program), where)
 
@@ -76,7 +79,7 @@ def _done(item: str, progress: Progress) -> str:
 
 
 def _left(view: TaskView, progress: Progress, handoff: str | None, epoch: int) -> Iterator[str]:
-    """What is worth knowing of those who were there before."""
+    """Yield what is worth knowing of earlier sessions."""
     earlier = [session for session in view.sessions if session.claim_epoch < epoch]
     if earlier:
         last = earlier[-1]

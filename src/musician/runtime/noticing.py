@@ -2,7 +2,7 @@
 
 That is: paths that no commit may hold; changes in the configuration and hooks that all trees share, since the
 plan
-was when the plan was locked; a branch of the plan's own that somebody moved. Nothing has to be remembered
+was locked; a branch of the plan's own that somebody moved. Nothing has to be remembered
 from
 before the piece, so that a kill in between hides nothing.
 """

@@ -1,8 +1,8 @@
 """The testing kit that is shipped: the real Claude Code client, played against a scripted model.
 
-What a plugin of hooks and tools does is seen only with the client itself; what the model would do must be said by
+Only the client itself shows what a plugin of hooks and tools does, while the model's part must be written by
 the test, word for word. So the client is real, and the model is a script. The kit knows the client and the Messages
-API; it refuses to know the protocol, and it holds no rule of it.
+API; it knows nothing of the protocol, and holds none of its rules.
 
 Rules: loopback only. The client gets a home, settings and a key of the kit's own and nothing of the surroundings.
 Everything recorded is bounded. No key is ever kept. Nothing here sleeps to be right: a test waits for a request, for

@@ -47,18 +47,20 @@ stream_max_retries = 1
 
 
 def find_agents() -> Path | None:
-    """The folder on the path with the agents' programs; None where nobody has said where they are."""
+    """Return the folder with the agents' programs; None if ``ACP_AGENTS`` does not say where they are."""
     named = os.environ.get(INSTALLED)
     return Path(named, "node_modules") if named else None
 
 
 def path_of(agent: str, modules: Path) -> str:
-    """The PATH on which the agent's own name is its program."""
+    """Return a PATH on which the agent's name is its program."""
     return os.pathsep.join((str(modules / _PROGRAMS[agent]), os.environ.get("PATH", os.defpath)))
 
 
 def _codex(folder: Path, model_url: str) -> dict[str, str]:
-    """An unknown model would have no tool to edit files with; the key's name must not be a real one's."""
+    """Configure Codex. An unknown model would get no tool to edit files; the key's variable must not be a
+    real one.
+    """
     home = folder / ".codex"
     home.mkdir(parents=True)
     home.joinpath("config.toml").write_text(
@@ -68,7 +70,7 @@ def _codex(folder: Path, model_url: str) -> dict[str, str]:
 
 
 def _opencode(folder: Path, model_url: str) -> dict[str, str]:
-    """The registry that nobody answers at keeps it from fetching a plugin of its own into the home."""
+    """Configure OpenCode. The dead registry address keeps it from downloading a plugin into the home."""
     limits = {"context": WINDOW_TOKENS, "output": 8192}
     model = {"name": "scripted", "tool_call": True, "limit": limits, "cost": {"input": 1, "output": 2}}
     provider = {
@@ -98,7 +100,7 @@ _HOMES: Mapping[str, Callable[[Path, str], dict[str, str]]] = {"codex": _codex, 
 
 
 def agent_home(agent: str, folder: Path, *, model_url: str) -> dict[str, str]:
-    """What the environment must have for the agent to live below ``folder`` alone."""
+    """Return the environment variables that keep the agent below ``folder``."""
     temporary = folder / "tmp"
     temporary.mkdir(parents=True)
     return {

@@ -34,7 +34,7 @@ class ClientMissing(OperatorError):
 
 
 def find_client() -> Path:
-    """The client that comes with ``claude-agent-sdk``, found without importing it.
+    """Return the client that comes with ``claude-agent-sdk``, found without importing that.
 
     :class:`ClientMissing` if it is not installed.
     """

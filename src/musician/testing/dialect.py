@@ -1,6 +1,6 @@
 """A provider's API, as far as a scripted model speaks it.
 
-A script and what it looks at are the Messages API's; every other is translated from and to that.
+Scripts use the Messages API; every other API is translated from and to it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +14,7 @@ Document = dict[str, Any]
 
 class Body(Protocol):
     def __call__(self, reply: Reply, *, number: int, asked: Mapping[str, Any]) -> Document:
-        """The whole answer to what was asked, in the API's own words."""
+        """Return the whole answer to a request, in the API's own format."""
         ...
 
 
@@ -33,7 +33,7 @@ def text_block(text: str) -> Document:
 
 
 def texts(content: object) -> list[Document]:
-    """The text in what OpenAI's APIs call content: a string, or parts of several types."""
+    """Return text blocks from the content of OpenAI's APIs: a string, or parts of several types."""
     if isinstance(content, str):
         return [text_block(content)] if content else []
     parts = content if isinstance(content, list) else []
@@ -49,7 +49,7 @@ def use_block(use_id: str, name: str, given: object) -> Document:
 
 
 def joined(messages: list[tuple[str, list[Document]]]) -> list[Document]:
-    """One message for each change of who speaks."""
+    """Merge successive messages of the same role."""
     found: list[Document] = []
     for role, blocks in messages:
         if found and found[-1]["role"] == role:

@@ -28,7 +28,9 @@ _MOST_MESSAGES = 10_000
 
 
 def isolating_script(home: ClientHome, mark: str = "") -> Path:
-    """A program that is the client, with the home's environment and nothing of its caller's."""
+    """Write a script that runs the client with the home's environment and nothing of its caller's; return its
+    path.
+    """
     variables = [shlex.quote(f"{name}={value}") for name, value in {**home.env, MARK: mark}.items()]
     kept = [f'{name}="${{{name}-}}"' for name in _OWN_VARIABLES]
     script = home.folder / "client"
@@ -82,7 +84,7 @@ class HostedClient:
         await self._client.interrupt()
 
     async def wait_for(self, wanted: Callable[[Message], object], *, within_s: float = HANG_S) -> Message:
-        """Read until a message that is wanted comes."""
+        """Read until a wanted message comes, and return it."""
         with anyio.move_on_after(within_s):
             async for message in self._incoming:
                 if len(self.messages) < _MOST_MESSAGES:
@@ -92,7 +94,7 @@ class HostedClient:
         raise NotInTime(f"no such message within {within_s:g} s; the last: {self.messages[-3:]}")
 
     async def turn(self, text: str, *, within_s: float = HANG_S) -> ResultMessage:
-        """Send a prompt and read to the end of the turn."""
+        """Send a prompt and read to the end of the turn; return its result."""
         await self.say(text)
         return cast(
             "ResultMessage",

@@ -1,4 +1,5 @@
-"""Ending everything a client started, also what outlived it: by a mark in the environment, which children inherit.
+"""Ends everything a client started, even what outlived it, by a mark in the environment, which children
+inherit.
 
 A client that is killed leaves its tools' processes behind, in sessions of their own and with another parent; no tree
 leads to them any more.
@@ -16,12 +17,12 @@ _END_S = 10.0
 
 
 def new_mark() -> str:
-    """A mark nobody else has."""
+    """Return a unique mark."""
     return uuid.uuid4().hex
 
 
 def marked(mark: str) -> list[psutil.Process]:
-    """The living processes that carry a mark."""
+    """Return the living processes that carry a mark."""
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
@@ -31,7 +32,7 @@ def marked(mark: str) -> list[psutil.Process]:
 
 
 def end_marked(mark: str) -> None:
-    """SIGKILL to all of them, until there are none; one may start another while it is being looked for."""
+    """Send SIGKILL to all of them until there are none: one may start another during the search."""
 
     def none_left() -> bool:
         living = marked(mark)

@@ -1,8 +1,9 @@
 """A scripted model on loopback: the Messages API, and OpenAI's two, as far as clients use them.
 
 Each request is recorded first and answered second. The main conversation takes the script's steps in order;
-subagents take those of ``sub``; what the client asks for itself (a title, a summary) gets a fixed text. A request
-that no step is left for, and a step whose function raises, is answered with an error that ends the client's turn at
+subagents take those of ``sub``; the client's own requests (a title, a summary) get a fixed text. A request
+without a step left, and a step whose function raises, is answered with an error that ends the client's turn
+at
 once, and is reported by :meth:`ScriptedModel.check`: a script that does not fit is a defect of the test, never a hang.
 """
 
@@ -54,7 +55,7 @@ class ScriptedModel:
 
     @property
     def url(self) -> str:
-        """Where the client finds it."""
+        """The server's address, for the client."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     # -- looking ----------------------------------------------------------------------------------------------
@@ -73,7 +74,7 @@ class ScriptedModel:
     def wait_for(
         self, wanted: Callable[[Received], object], *, after: int = 0, within_s: float = HANG_S
     ) -> Received:
-        """The first request that is wanted, past or to come, of those numbered above ``after``."""
+        """Return the first wanted request, past or to come, of those numbered above ``after``."""
 
         def found() -> Received | None:
             return next((each for each in self._requests if each.number > after and wanted(each)), None)
@@ -91,7 +92,7 @@ class ScriptedModel:
                 raise ScriptProblem(self._told())
 
     def told(self) -> str:
-        """The end of the conversation, for a failure's message."""
+        """Return the end of the conversation, for a failure's message."""
         with self._changed:
             return self._told()
 
@@ -116,7 +117,7 @@ class ScriptedModel:
             self.check()
 
     def close(self) -> None:
-        """End the server. Whatever is held is let go; no answer comes any more."""
+        """Stop the server. Held requests are released; no more answers are sent."""
         with self._changed:
             self._closed = True
             for hold in self._holds:
@@ -130,7 +131,7 @@ class ScriptedModel:
     def answer(
         self, body: dict[str, Any], *, size_bytes: int, session_id: str, agent_id: str
     ) -> tuple[int, Step]:
-        """Record a request; its number, and the step that answers it, once nothing holds it any more."""
+        """Record a request; return its number and the step that answers it, once nothing holds it any more."""
         with self._changed:
             received = Received(
                 number=len(self._requests) + 1,
@@ -175,7 +176,7 @@ class ScriptedModel:
 
 
 class _Steps:
-    """What is left of one script."""
+    """The remaining steps of one script."""
 
     def __init__(self, script: Script) -> None:
         self._every = script if callable(script) else None
@@ -195,7 +196,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that was killed while it was being answered is nothing to report."""
+        """Ignore a client that was killed while it was being answered."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -203,7 +204,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
-        """Nothing is logged: a request's headers have the key in them."""
+        """Log nothing: a request's headers contain the key."""
 
     def do_GET(self) -> None:
         self._send_json(404, failure_body(ScriptedFailure(status=404, kind="not_found_error")))

@@ -1,9 +1,11 @@
-"""A store whose statements somebody watches, one by one: to write them down, or to have one of them fail.
+"""A store whose statements can be watched one by one: to record them, or to make one of them fail.
 
 Theory. The watcher is called with the name of each statement of a writing transaction before it is run, and with
-:data:`COMMIT` before that. What it raises is what the database would have raised there: the transaction is rolled back
-by the real store, and nobody is woken. So a test can walk through a verb fault by fault, and what it finds afterwards
-was left by the code that runs every day.
+:data:`COMMIT` before that. An error it raises acts like an error of the database there: the transaction is
+rolled back
+by the real store, and nobody is woken. So a test can go through a verb fault by fault, and the state it finds
+afterwards
+was left by the production code.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Set
@@ -21,12 +23,12 @@ Watcher = Callable[[str], object]
 
 
 def observed(store: Store, watcher: Watcher) -> Store:
-    """The same store, watched: ``observed(store, names.append)`` records."""
+    """Return the same store, watched: ``observed(store, names.append)`` records."""
     return cast("Store", _ObservedStore(store, watcher))
 
 
 def failing_at(number: int) -> Watcher:
-    """Of what it watches, the statement with this number, from 0, finds the disk full."""
+    """Return a watcher for which the statement with this number, from 0, finds the disk full."""
     seen = 0
 
     def watch(name: str) -> None:

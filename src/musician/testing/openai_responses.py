@@ -66,7 +66,7 @@ def _body(reply: Reply, *, number: int, asked: Mapping[str, Any]) -> Document:
 
 
 def _use(use: ToolUse, number: str, plain: set[str]) -> Document:
-    """A tool of plain text is given its one input as it is."""
+    """Return a tool call; a plain-text tool gets its one input unchanged."""
     number = use.id or number
     if use.name in plain:
         return {
@@ -108,7 +108,7 @@ def _events(body: Document) -> Iterator[bytes]:
 
 
 def failure(failure: ScriptedFailure) -> Document:
-    """As both of OpenAI's APIs say it."""
+    """Return an error document, the same in both of OpenAI's APIs."""
     return {"error": {"type": failure.kind, "code": failure.kind, "message": failure.message}}
 
 

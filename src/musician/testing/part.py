@@ -1,7 +1,7 @@
 """A part for a scripted model: acts in order, with places where it waits.
 
-A session that waits for somebody is woken by whatever wakes it, sometimes in vain, and asked again each time. So a
-place to wait is a condition: while it is not so, the model says that it waits and takes nothing of its part.
+A waiting session may be woken for nothing, and its model is asked again each time. So a
+place to wait is a condition: while it is false, the model says that it waits and its part does not go on.
 """
 
 from collections import deque
@@ -17,7 +17,7 @@ NOTHING_LEFT = "There is nothing left to do."
 
 @dataclass(frozen=True, slots=True)
 class Await:
-    """Until it is so, nothing of what follows is played. Called by the server's threads."""
+    """A condition without which the following acts are not played. It is called by the server's threads."""
 
     condition: Callable[[], object]
 
@@ -45,7 +45,7 @@ class Part:
 
     @property
     def waits(self) -> Await | None:
-        """What it waits for now, if for anything."""
+        """The condition it waits for now, if any."""
         return self._left[0] if self._left and isinstance(self._left[0], Await) else None
 
     @property

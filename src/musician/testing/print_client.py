@@ -95,12 +95,12 @@ class PrintClient:
 
     @property
     def pid(self) -> int:
-        """The client's own."""
+        """The client's own pid."""
         return self._popen.pid
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """What it has printed so far."""
+        """The events printed so far."""
         with self._changed:
             return tuple(self._events)
 
@@ -111,7 +111,7 @@ class PrintClient:
         return str(named["session_id"])
 
     def wait_for(self, wanted: Callable[[Event], object], *, within_s: float = HANG_S) -> Event:
-        """The first event that is wanted, past or to come."""
+        """Return the first wanted event, past or to come."""
 
         def found() -> Event | None:
             return next((each for each in self._events if wanted(each)), None)
@@ -124,7 +124,7 @@ class PrintClient:
         return seen
 
     def end(self, *, within_s: float = HANG_S) -> PrintResult:
-        """Wait for its end."""
+        """Wait for its end, and return how it ended."""
         try:
             code = self._popen.wait(within_s)
         except subprocess.TimeoutExpired:
@@ -136,12 +136,12 @@ class PrintClient:
         )
 
     def kill(self) -> None:
-        """SIGKILL, to the client alone, and wait for its end."""
+        """Send SIGKILL to the client alone, and wait for its end."""
         self._popen.kill()
         self._popen.wait()
 
     def terminate(self) -> None:
-        """SIGTERM, to the client alone."""
+        """Send SIGTERM to the client alone."""
         self._popen.terminate()
 
     def _said(self) -> str:

@@ -19,7 +19,7 @@ class RequestKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAnswer:
-    """What a tool, or whoever forbade it, answered."""
+    """The answer of a tool, or of what forbade its use."""
 
     use_id: str
     text: str
@@ -92,7 +92,7 @@ class Received:
 
     @property
     def tools(self) -> dict[str, Mapping[str, Any]]:
-        """Definitions by name."""
+        """Tool definitions by name."""
         return {tool["name"]: tool for tool in self.body.get("tools", ())}
 
     @property
@@ -104,7 +104,7 @@ class Received:
 
     @property
     def news(self) -> tuple[Message, ...]:
-        """What has come since the model spoke last; all of it if it has not spoken yet."""
+        """The messages since the model spoke last; all of them if it has not spoken yet."""
         messages = self.messages
         spoke = [at for at, message in enumerate(messages) if message.role == "assistant"]
         return messages[spoke[-1] + 1 :] if spoke else messages

@@ -1,4 +1,4 @@
-"""What a scripted model says: replies of text and tool uses, or failures of the API.
+"""The steps of a scripted model: replies of text and tool uses, or failures of the API.
 
 A script is a list of steps, taken one by one by the main conversation, or a function from the request to a step. A
 step of a list may be such a function too, so that an answer can take up what the request has brought.
@@ -29,7 +29,7 @@ class Usage:
             raise ValueError("no usage is negative")
 
     def as_json(self) -> dict[str, int]:
-        """As it stands in a message."""
+        """Return the usage as a message contains it."""
         return {
             "input_tokens": self.input,
             "cache_read_input_tokens": self.cache_read,
@@ -71,7 +71,7 @@ class Reply:
 class ScriptedFailure:
     """An error of the API. The client asks again after 400 (with fewer features), 429 and 5xx; 402 ends its turn.
 
-    ``headers``: what else comes with it, such as ``x-should-retry: false``.
+    ``headers`` are sent with it, such as ``x-should-retry: false``.
     """
 
     status: int = 402
@@ -89,12 +89,12 @@ Script = Sequence[Step | Callable[[Received], Step]] | Callable[[Received], Step
 
 
 def say(text: str, *, usage: Usage | None = None, hold: threading.Event | None = None) -> Reply:
-    """The model ends its turn with these words."""
+    """Return a reply with which the model ends its turn."""
     return Reply(text=text, usage=usage or Usage(), hold=hold)
 
 
 def use(
     name: str, *, usage: Usage | None = None, hold: threading.Event | None = None, **tool_input: Any
 ) -> Reply:
-    """The model uses one tool; more than one: ``Reply(uses=(…))``."""
+    """Return a reply that uses one tool. For more than one: ``Reply(uses=(…))``."""
     return Reply(uses=(ToolUse(name=name, input=tool_input),), usage=usage or Usage(), hold=hold)

@@ -1,7 +1,7 @@
 """A scripted agent that speaks the Agent Client Protocol: the acts of ``scripted_agent`` behind the official library.
 
-It is as hard to deal with as real ones: a refusal ends its turn without a word, and has no room for the reason, so that
-the turn goes on only with the next prompt; what its provider does is an internal error whose data has a name.
+It is as awkward as real agents: a refusal ends its turn without a word, and cannot carry the reason, so that
+the turn goes on only with the next prompt; a provider's failure is an internal error with a name in its data.
 """
 
 import asyncio
@@ -41,12 +41,12 @@ _REASON = "refused: "
 
 
 def scripted_acp(folder: Path, script: Script) -> str:
-    """The command that starts it, for ``acp:<command>``; ``folder`` keeps what its sessions remember."""
+    """Return the command that starts it, for ``acp:<command>``; ``folder`` keeps what its sessions remember."""
     return shlex.join(own_python(__file__, str(write_script(folder, script))))
 
 
 class _Acts(ScriptedProgram):
-    """In a thread of its own; what it says goes to the one loop."""
+    """Plays the acts in a thread of its own; output goes to the one event loop."""
 
     def __init__(self, script: Path) -> None:
         super().__init__(script)
@@ -55,7 +55,7 @@ class _Acts(ScriptedProgram):
         self.steered: asyncio.Queue[bool] = asyncio.Queue()
 
     def listen(self) -> None:
-        """The protocol's side puts in what it is told."""
+        """Queue a message from the protocol's side."""
 
     def say(self, **what: Any) -> None:
         to = self.steered if "steered" in what else self.said

@@ -34,12 +34,12 @@ def say(text: str) -> Act:
 
 
 def run(command: str) -> Act:
-    """A command in the tree; whatever becomes of it."""
+    """Return an act that runs a command in the tree, and ignores how it ends."""
     return ["run", command]
 
 
 def ask(tool: str, **given: object) -> Act:
-    """Ask leave, and say what the answer was."""
+    """Return an act that asks for permission and says what the answer was."""
     return ["ask", tool, given]
 
 
@@ -84,7 +84,7 @@ class ScriptedAgent:
 
 
 def write_script(folder: Path, script: Script) -> Path:
-    """The file that the program reads."""
+    """Write the file that the program reads, and return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "script.json"
     playings = {item: acts if _is_each(acts) else [acts] for item, acts in script.items()}

@@ -1,8 +1,10 @@
 """The program behind ``scripted_agent``: JSON lines in, JSON lines out, and nothing but the standard library.
 
-It is told ``open`` with a token, ``play`` with an item, ``steer``, ``interrupt`` and, where it asked leave, ``answer``.
-It plays the acts that its script has for the item, in order; see ``scripted_agent.Act``. What it was told to play it
-keeps in a file beside the script, by its token: another process goes on from there.
+It is told ``open`` with a token, ``play`` with an item, ``steer``, ``interrupt`` and, after it asked for
+permission, ``answer``.
+It plays the acts that its script has for the item, in order; see ``scripted_agent.Act``. It keeps what it was
+told to play
+in a file beside the script, by its token, so that another process can go on from there.
 """
 
 import json
@@ -63,7 +65,7 @@ class ScriptedProgram:
         return self.folder / f"{token}.memory"
 
     def play(self, item: str) -> None:
-        """Every playing of an item counts: a script may have a list of acts for each."""
+        """Play an item. Each time is counted: a script may have a list of acts for each."""
         with self.memory(self.token).open("a", encoding="utf-8") as memory:
             memory.write(f"{item}\n")
         playings = self.script.get(item, [[]])
@@ -92,7 +94,7 @@ class ScriptedProgram:
         return {"ending": "done"}
 
     def attend(self, *, within_s: float = 0.0) -> dict[str, Any] | None:
-        """Heed what was said meanwhile; the answer to what was asked, if it is that."""
+        """Handle a message; return it if it is the answer to a request for permission."""
         try:
             told = self.told.get(timeout=within_s) if within_s else self.told.get_nowait()
         except Empty:

@@ -78,7 +78,7 @@ class TerminalClient:
 
     @property
     def pid(self) -> int:
-        """The client's own."""
+        """The client's own pid."""
         return int(self._tmux("display-message", "-p", "#{pane_pid}"))
 
     @property
@@ -87,12 +87,12 @@ class TerminalClient:
         return self._tmux("display-message", "-p", "#{pane_dead}").strip() == "1"
 
     def screen(self) -> str:
-        """What the screen shows, without empty lines."""
+        """Return the screen's text, without empty lines."""
         lines = self._tmux("capture-pane", "-p").splitlines()
         return "\n".join(line.rstrip() for line in lines if line.strip())
 
     def wait_for(self, wanted: str | Callable[[str], object], *, within_s: float = HANG_S) -> str:
-        """The first screen that shows the words, or that the function likes."""
+        """Return the first screen that shows the words, or for which the function is true."""
         likes = wanted if callable(wanted) else lambda screen: wanted in screen
         deadline = time.monotonic() + within_s
         while not likes(screen := self.screen()):
@@ -102,7 +102,7 @@ class TerminalClient:
         return screen
 
     def wait_until_over(self, *, within_s: float = HANG_S) -> str:
-        """The last screen of a client that has ended."""
+        """Wait for the client's end, and return its last screen."""
         return self.wait_for(lambda _screen: self.is_over, within_s=within_s)
 
     def _wait_for_output(self) -> None:
@@ -123,7 +123,7 @@ class TerminalClient:
         self.press("Enter")
 
     def press(self, *keys: str) -> None:
-        """Keys by tmux's names: Enter, Escape, C-c, …"""
+        """Press keys by tmux's names: Enter, Escape, C-c, …"""
         self._tmux("send-keys", *keys)
 
     def _tmux(self, *arguments: str) -> str:
@@ -144,5 +144,5 @@ class TerminalClient:
 
 
 def _squeezed(text: str) -> str:
-    """Without white space: where the screen breaks a line says nothing."""
+    """Return the text without white space, because the screen's line breaks mean nothing."""
     return "".join(text.split())

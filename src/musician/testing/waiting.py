@@ -1,4 +1,4 @@
-"""Waiting for what gives no event: look again and again, up to a bound that only something broken reaches."""
+"""Waits for what gives no event by polling, up to a bound that only something broken reaches."""
 
 import time
 from collections.abc import Callable
@@ -13,11 +13,11 @@ _T = TypeVar("_T")
 
 
 class NotInTime(AssertionError):
-    """What a test waited for did not happen."""
+    """The awaited condition did not come true in time."""
 
 
 def until(look: Callable[[], _T], *, within_s: float = HANG_S, told: Callable[[], str] = lambda: "") -> _T:
-    """The first true answer of ``look``. :class:`NotInTime`, with what ``told`` has to say, if none comes."""
+    """Return the first true answer of ``look``; :class:`NotInTime`, with the text of ``told``, if none comes."""
     deadline = time.monotonic() + within_s
     while not (found := look()):
         if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""What a conversation costs its model: the bytes of what it reads, by where they come from.
+"""The size of a conversation for its model: the bytes it reads, by their origin.
 
 Bytes of content, not of JSON: escapes and braces of the envelope are no tokens. A tool's definition weighs its name,
 description and schema; a call its name and arguments; an answer its text.
@@ -28,18 +28,20 @@ class Weight:
 
     @property
     def total(self) -> int:
-        """All of it."""
+        """The sum of all."""
         parts = (self.tools, self.calls, self.answers)
         return self.system + self.texts + sum(sum(part.values()) for part in parts)
 
     def of(self, part: str, prefix: str) -> int:
-        """Bytes of ``tools``, ``calls`` or ``answers`` of the tools whose names begin so."""
+        """Return the bytes of ``tools``, ``calls`` or ``answers`` for tools whose names begin with the
+        prefix.
+        """
         counted: Mapping[str, int] = getattr(self, part)
         return sum(size for name, size in counted.items() if name.startswith(prefix))
 
 
 def weigh(received: Received) -> Weight:
-    """The whole conversation as one request carries it."""
+    """Return the weight of the whole conversation in one request."""
     calls: Counter[str] = Counter()
     answers: Counter[str] = Counter()
     names: dict[str, str] = {}
@@ -61,7 +63,7 @@ def weigh(received: Received) -> Weight:
 
 
 def tokens(size_bytes: int) -> int:
-    """The estimate, rounded up."""
+    """Return the estimated number of tokens, rounded up."""
     return -(-size_bytes // BYTES_A_TOKEN)
 
 

@@ -9,7 +9,7 @@ from musician.testing.script import Reply, ScriptedFailure
 
 
 def message_body(reply: Reply, *, number: int, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The whole message. Ids follow from the request's number."""
+    """Return the whole message. Ids follow from the request's number."""
     texts = [{"type": "text", "text": reply.text}] if reply.text else []
     uses = [
         {
@@ -33,12 +33,12 @@ def message_body(reply: Reply, *, number: int, asked: Mapping[str, Any]) -> dict
 
 
 def failure_body(failure: ScriptedFailure) -> dict[str, Any]:
-    """An error document."""
+    """Return an error document."""
     return {"type": "error", "error": {"type": failure.kind, "message": failure.message}}
 
 
 def events(message: dict[str, Any]) -> Iterator[bytes]:
-    """The same message, streamed: each item is one server-sent event."""
+    """Yield the same message as a stream: each item is one server-sent event."""
     yield _event("message_start", message={**message, "content": [], "stop_reason": None})
     for index, block in enumerate(message["content"]):
         if block["type"] == "text":

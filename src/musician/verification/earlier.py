@@ -1,7 +1,7 @@
 """What a task's earlier verifications, as stored, contribute to the next one.
 
 The change of a checkpoint begins at the tree with which the last one before it was submitted: the task could not
-have gone on had it not been approved. What a stored result does not tell, because it is another version's or torn,
+have gone on had it not been approved. A stored result that cannot be read, from another version or torn,
 counts as unknown.
 """
 

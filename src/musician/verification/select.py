@@ -9,7 +9,9 @@ from musician.plans.model import TaskSpec
 
 
 def commands_for(task: TaskSpec, checkpoint: int) -> tuple[str, ...]:
-    """The commands of the checkpoint of this number; () if it has none; KeyError if there is none such."""
+    """Return the commands of the checkpoint of this number; () if it has none; KeyError if there is no such
+    checkpoint.
+    """
     for candidate in task.checkpoints:
         if candidate.number == checkpoint:
             if candidate.final:

@@ -1,4 +1,4 @@
-"""The database's clock, set to the simulation's: what SQLite's own date functions make of "now"."""
+"""Sets the database's clock to the simulation's, by replacing SQLite's date functions."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -14,14 +14,16 @@ _MOST_KEPT = 64
 
 
 def set_clock(connection: apsw.Connection, now_s: Callable[[], float]) -> None:
-    """Whatever this connection writes or asks is dated ``now_s`` seconds after the simulation's beginning."""
+    """Make "now" on this connection ``now_s`` seconds after the simulation's beginning."""
     plain = apsw.Connection(":memory:")
     for name in _FUNCTIONS:
         connection.create_scalar_function(name, _dated(plain, name, now_s), -1, flags=apsw.SQLITE_INNOCUOUS)
 
 
 def _dated(plain: apsw.Connection, name: str, now_s: Callable[[], float]) -> Callable[..., Value]:
-    """``name`` as SQLite works it out, once for the same arguments: a look asks for the age of everything."""
+    """Return SQLite's function ``name``, cached by arguments, because each look asks for the age of
+    everything.
+    """
 
     @lru_cache(maxsize=_MOST_KEPT)
     def work_out(*given: Value) -> Value:

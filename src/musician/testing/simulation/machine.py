@@ -51,7 +51,9 @@ class Process(Machine):
         )
 
     async def run(self, play: Callable[[], Awaitable[object]]) -> None:
-        """Until it has ended, in whatever way. What it raises is the simulation's failure, unless it was killed."""
+        """Run until it has ended in any way. An error it raises is the simulation's failure, unless it was
+        killed.
+        """
         _CURRENT.set(self)
         try:
             with self._scope:
@@ -72,7 +74,7 @@ class Process(Machine):
         self._stop.set()
 
     def kill(self) -> None:
-        """SIGKILL: it does nothing more from this moment on. Those it has started lose their lease."""
+        """Kill it: it does nothing more from this moment on. Processes it has started lose their lease."""
         self.is_dead = True
         for sign in self._signs:
             sign.release()
@@ -137,7 +139,7 @@ class Process(Machine):
 
 
 class Computer:
-    """All processes, and the moments at which they die. ``deaths`` are left to be died."""
+    """All processes, and the moments at which they die. ``deaths`` is how many are left to happen."""
 
     def __init__(self, dice: random.Random, *, deaths: int, chance: float) -> None:
         self._dice, self.deaths, self._chance = dice, deaths, chance
@@ -152,7 +154,7 @@ class Computer:
         return self._processes[pid]
 
     def start(self) -> Process:
-        """A new process, and the child of the one that calls."""
+        """Start a new process, as a child of the caller."""
         process = Process(self, 1000 + self.number())
         self._processes[process.pid] = process
         parent = _CURRENT.get()
@@ -161,7 +163,9 @@ class Computer:
         return process
 
     def call(self, act: Callable[[], T]) -> T:
-        """An act of the process that calls: it may die before it, or after it and before it hears what came of it."""
+        """Do an act of the calling process, which may die before it, or after it and before it gets the
+        result.
+        """
         process = _CURRENT.get()
         if process is None:
             return act()

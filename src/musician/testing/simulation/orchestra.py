@@ -1,8 +1,10 @@
 """One run of a plan: a conductor, its musicians, workers beside it, and a person who answers.
 
-It goes on until the plan is whole or nobody can go on. What is real: ``conduct``, ``work_on`` and ``play_task``, the
-engines below them, the store and its file, life locks, bells, the files in ``temp/``. What is played: time, processes
-and their deaths, git, agents, and what tests say.
+It goes on until the plan is complete or nobody can go on. Real are ``conduct``, ``work_on`` and
+``play_task``, the
+engines below them, the store and its file, life locks, bells, the files in ``temp/``. Simulated are time,
+processes
+and their deaths, git, agents, and test results.
 """
 
 import random
@@ -71,7 +73,9 @@ MOST_RUNS = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Troubles:
-    """What befalls a run, and how often at most: in the end everything goes well, and the plan must become whole."""
+    """The troubles of a run, each with the most it may happen: in the end all goes well, and the plan must be
+    completed.
+    """
 
     deaths: int = 0
     failures: int = 0
@@ -104,14 +108,14 @@ class Simulation:
         self.musicians: anyio.abc.TaskGroup
 
     def happens(self, what: str, chance: float) -> bool:
-        """Whether one of the troubles that are left comes now."""
+        """Return whether one of the remaining troubles happens now."""
         if self.left[what] > 0 and self.dice.random() < chance:
             self.left[what] -= 1
             return True
         return False
 
     def duration_s(self) -> float:
-        """Seconds as a rule; now and then longer than a heartbeat may be old."""
+        """Return a duration: mostly seconds, now and then longer than the age at which a heartbeat is stale."""
         return self.dice.uniform(0.1, 5.0) if self.dice.random() < 0.99 else A_LONG_WHILE_S
 
     def play(self) -> "Simulation":
@@ -121,7 +125,9 @@ class Simulation:
 
     @contextmanager
     def store(self) -> Iterator[Store]:
-        """One process's own connection for its life. The next process has it then: to open one takes milliseconds."""
+        """Yield a process's own connection. The next process reuses it, because opening one takes
+        milliseconds.
+        """
         store = self._unused.pop() if self._unused else self._open()
         try:
             yield store
@@ -148,7 +154,7 @@ class Simulation:
                 self.musicians.cancel_scope.cancel()
 
     async def _conduct(self) -> Ending | None:
-        """One conductor, to its end; None if it died, or another still lived."""
+        """Run one conductor to its end; None if it died, or another still lived."""
         process, ending = self.computer.start(), None
 
         async def run() -> None:
@@ -171,7 +177,9 @@ class Simulation:
         return ending
 
     def _answer(self) -> None:
-        """What a person does between two runs: approves what may be approved, says how to go on with the rest."""
+        """Act as the person between two runs: approve what may be approved, and say how to go on with the
+        rest.
+        """
         with self.store() as store:
             for ask in service.open_asks(store):
                 view = service.task_view(store, ask.task_id)
@@ -260,7 +268,7 @@ class Staged(World):
         return Tree(repository=self.simulation.repository, claim=claim)
 
     async def _verify(self, commands: Any, *, tree_id: str, checkpoint: int, **_: Any) -> VerificationResult:
-        """Tests say of a tree what they said of it before."""
+        """Return a test result, always the same one for the same tree."""
         simulation = self.simulation
         await anyio.sleep(simulation.duration_s())
         is_red = simulation.red_trees.setdefault(tree_id, simulation.happens("reds", 0.2))
@@ -299,7 +307,7 @@ class Player:
         return False
 
     async def interrupt(self) -> None:
-        """It heeds none, and is ended."""
+        """Ignore the interrupt, so that the agent must be killed."""
 
     async def play(self, piece: Piece, tell: Tell) -> PieceEnded:
         playing, task_id = self.simulation.playing, piece.task_id

@@ -1,4 +1,6 @@
-"""A repository of a few lines: of each task what is finished, what is begun, and what the plan's branch holds of it."""
+"""A simulated repository: for each task what is finished, what is begun, and what the plan's branch holds of
+it.
+"""
 
 import random
 from dataclasses import field
@@ -19,7 +21,7 @@ BASE = "base"
 
 @dataclass(slots=True)
 class Branch:
-    """One task's. ``finished`` are items with the commits that hold them; ``work`` counts what was ever written."""
+    """One task's branch. ``finished`` are items with their commits; ``work`` counts all writes ever made."""
 
     finished: list[FinishedItem] = field(default_factory=list)
     work: int = 0
@@ -33,7 +35,7 @@ class Branch:
 
 
 class Repository:
-    """All of a plan's. ``conflicts`` are left to arise at merges."""
+    """All of a plan's branches. ``conflicts`` is how many merges may still conflict."""
 
     def __init__(self, folder: Path, plan: Plan, dice: random.Random, *, conflicts: int) -> None:
         self.folder, self.plan, self._dice, self._conflicts = folder, plan, dice, conflicts

@@ -1,7 +1,7 @@
-"""An event loop whose time jumps to the next thing that is to happen, and whose blocking calls run in their turn.
+"""An event loop whose time jumps to the next event, and whose blocking calls run one at a time.
 
-Two hours of waiting take no time. Nothing runs beside anything else: a blocking call is one act, before which others
-may come. Where nothing is left that could happen, the loop says so instead of standing still (:class:`NothingHappens`).
+Two hours of waiting take no time. Nothing runs in parallel: a blocking call is one act, before which others
+may come. If nothing can happen any more, the loop raises :class:`NothingHappens` instead of standing still.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ class NothingHappens(AssertionError):
 
 
 class _Jumping(selectors.DefaultSelector):
-    """Finds what is ready now; where nothing is, the time that would have been waited is over."""
+    """A selector that returns what is ready now; if nothing is, it advances the time instead of waiting."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 def run_virtually(
     main: Callable[[], Awaitable[T]], dice: random.Random, call: Callable[[Callable[[], Any]], Any]
 ) -> T:
-    """Run ``main`` to its end; each blocking call comes to its turn after a thrown delay, and is made by ``call``."""
+    """Run ``main`` to its end; each blocking call is made by ``call``, after a random delay."""
     with _in_turn(dice, call):
         return anyio.run(main, backend="asyncio", backend_options={"loop_factory": VirtualLoop})
 
