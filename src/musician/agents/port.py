@@ -49,11 +49,10 @@ class PieceKind(StrEnum):
 class Piece:
     """One bounded thing to do.
 
-    ``scripts`` are what the plan gives the shell agent (each run by ``bash -eu``, in order); ``prose`` is what a
-    model reads; ``feedback`` is why a rework is asked for, "" otherwise. A piece that exceeds its time is
-    LOST.
-    ``briefing`` begins a new conversation; "" in the middle of one. ``files`` and ``tests`` are a subagent's
-    scope, and the commands that will judge it.
+    ``scripts`` are what the plan gives the shell agent (each run by ``bash -eu``, in order); ``prose`` is
+    what a model reads; ``feedback`` is why a rework is asked for, "" otherwise. A piece that exceeds its time
+    is LOST. ``briefing`` begins a new conversation; "" in the middle of one. ``files`` and ``tests`` are a
+    subagent's scope, and the commands that will judge it.
     """
 
     kind: PieceKind

@@ -1,10 +1,9 @@
 """The demo's plan as a model would play it, for any agent that speaks to the scripted model server.
 
 A model is shown each step with what the plan suggests for it, so the plan *is* the script: the model runs
-what is in a
-``bash run`` block with its agent's own tool, and what a script would tell by ``echo ::…`` the
-model says in words, or is what its provider reports as usage. Two things happen to a model that no shell meets: an
-emergency in the middle of a long command, and a provider that does not answer for a while.
+what is in a ``bash run`` block with its agent's own tool, and what a script would tell by ``echo ::…`` the
+model says in words, or is what its provider reports as usage. Two things happen to a model that no shell
+meets: an emergency in the middle of a long command, and a provider that does not answer for a while.
 """
 
 import re

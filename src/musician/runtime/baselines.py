@@ -1,12 +1,10 @@
 """The result of a task's verifying command on a commit, run once in this repository (D27).
 
 A commit is tried in a tree of its own, set up as tasks' trees are, and the result is kept by commit and
-commands:
-later askers get the answer, in other processes and later runs too. A process that asks while another tries it
-waits for
-that one, and tries it itself if that one is killed. An accepted merge counts as tried: it was verified. The
-tree
-is removed by the process that used it; one that a killed process leaves is used, and removed, by the next.
+commands: later askers get the answer, in other processes and later runs too. A process that asks while
+another tries it waits for that one, and tries it itself if that one is killed. An accepted merge counts as
+tried: it was verified. The tree is removed by the process that used it; one that a killed process leaves is
+used, and removed, by the next.
 
 A commit that could not be tried has no result: that excuses nothing, and is not kept.
 """

@@ -1,8 +1,7 @@
 """Notes for a person before a plan's first task is claimed: given once, and none of them holds the plan up.
 
 Untracked files are not in the tasks' trees (D31); the program's own commits run none of the user's hooks
-(D24);
-existing branches, left from a database that is gone, are continued (D20).
+(D24); existing branches, left from a database that is gone, are continued (D20).
 """
 
 import os

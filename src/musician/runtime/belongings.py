@@ -1,8 +1,7 @@
 """A session ends whole: its subagents and background programs are part of it (D41).
 
 They must have ended before its work is judged, because later changes would go unseen. When it leaves, they
-are
-ended; before its tree is cleaned or handed on, so is everything that a killed session has left running.
+are ended; before its tree is cleaned or handed on, so is everything that a killed session has left running.
 """
 
 from pathlib import Path
@@ -37,8 +36,7 @@ def end_what_runs(
     store: Store, view: TaskView, tree: Path, settings: Settings, *, machine: Machine, but: str = ""
 ) -> str:
     """End what the task's sessions, except one, have left running. Return what was ended, or stands in the
-    tree, for the
-    journal, "" if nothing. :class:`TreeNotReady` if some of it does not end. Blocks.
+    tree, for the journal, "" if nothing. :class:`TreeNotReady` if some of it does not end. Blocks.
 
     A session that plays another task by now keeps what it runs.
     """

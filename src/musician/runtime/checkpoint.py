@@ -96,8 +96,8 @@ async def run_checkpoint(
 ) -> Found:
     """Verify ``check`` in ``tree``.
 
-    ``start`` is the commit the task began at; ``baselines`` know what failed there.
-    Subagents' claims since the last checkpoint are compared with the result (D19).
+    ``start`` is the commit the task began at; ``baselines`` know what failed there. Subagents' claims since
+    the last checkpoint are compared with the result (D19).
     """
     view = await anyio.to_thread.run_sync(partial(service.task_view, store, claim.task_id))
     now = await anyio.to_thread.run_sync(tree_id)

@@ -2,8 +2,7 @@
 D4, D38).
 
 A task whose owner is known dead is taken over first, whoever claims it; a task whose process lives here stays
-its owner's,
-however old its heartbeat looks; and a task whose instruction cannot be read is never given out.
+its owner's, however old its heartbeat looks; and a task whose instruction cannot be read is never given out.
 """
 
 from typing import NoReturn

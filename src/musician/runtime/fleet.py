@@ -1,9 +1,8 @@
 """A worker: a process that keeps claiming tasks, one after the other, beside a conductor (a fleet of them: D9).
 
 It does not decide which tasks may be played: it asks the conductor's engine, and takes what that would
-launch.
-Claims are quiet, because a worker that comes too late is not worth reporting. It wakes on what wakes the
-conductor, looks by itself now and then, and ends when every task of every plan is complete.
+launch. Claims are quiet, because a worker that comes too late is not worth reporting. It wakes on what wakes
+the conductor, looks by itself now and then, and ends when every task of every plan is complete.
 """
 
 import math

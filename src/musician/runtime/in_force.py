@@ -1,10 +1,8 @@
 """The settings a plan is played with: those of its lock, whatever becomes of the file meanwhile.
 
 A step may write to the settings file, and a person may want to change it: the first must have no effect and
-be
-reported, the second is done by `musician plan amend`, which reads the file anew. A task without a plan goes
-by the
-file.
+be reported, the second is done by `musician plan amend`, which reads the file anew. A task without a plan
+goes by the file.
 """
 
 from musician import service

@@ -1,9 +1,8 @@
 """Suggests where to look first after a failure, from mechanical signs (sources "Suggested Investigation").
 
 Knows the verification's findings, or else the end of the agent's output, and what has changed since the last
-green
-point. It names signs and files and never a remedy; without signs, it says that. A failure of git here must
-not keep a failure from being reported.
+green point. It names signs and files and never a remedy; without signs, it says that. A failure of git here
+must not keep a failure from being reported.
 """
 
 import re

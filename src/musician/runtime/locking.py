@@ -1,10 +1,9 @@
 """Locks a plan's file: from then on exactly the locked text is played (DESIGN 7).
 
 Every task's instructions are rendered whole, with the plan's defaults and overview, to
-``.musician/instructions/<plan>/<task>.<digest>.md`` and kept in the database. The digest is of the text, so a file
-never changes: writing it again has no effect, and a task whose instructions were amended gets a new path and
-thereby
-a new instruction message, which supersedes the older (D4). The user's own tree is not touched.
+``.musician/instructions/<plan>/<task>.<digest>.md`` and kept in the database. The digest is of the text, so a
+file never changes: writing it again has no effect, and a task whose instructions were amended gets a new path
+and thereby a new instruction message, which supersedes the older (D4). The user's own tree is not touched.
 """
 
 import hashlib

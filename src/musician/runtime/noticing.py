@@ -1,10 +1,8 @@
 """Finds what a piece has done besides its work, to be reported once to everybody who follows the plan (D31).
 
 That is: paths that no commit may hold; changes in the configuration and hooks that all trees share, since the
-plan
-was locked; a branch of the plan's own that somebody moved. Nothing has to be remembered
-from
-before the piece, so that a kill in between hides nothing.
+plan was locked; a branch of the plan's own that somebody moved. Nothing has to be remembered from before the
+piece, so that a kill in between hides nothing.
 """
 
 from musician import service

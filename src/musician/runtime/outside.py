@@ -1,12 +1,9 @@
 """Detects changes in the user's main tree while a piece is played elsewhere (D43).
 
 A musician writes in its own tree. A program that writes elsewhere, which no hook or guard can read, shows
-here:
-HEAD and the state of each file that differs from it are compared before and after the piece. Who did it
-cannot be seen, so it
-is reported at once and stands until a person has ruled on it. What this program itself puts there (a plan's
-merged
-work and reports) does not count.
+here: HEAD and the state of each file that differs from it are compared before and after the piece. Who did it
+cannot be seen, so it is reported at once and stands until a person has ruled on it. What this program itself
+puts there (a plan's merged work and reports) does not count.
 """
 
 import json

@@ -1,11 +1,10 @@
 """Tells which process plays a claim, and whether it lives: from row, life lock and recorded processes (D2,
 D23).
 
-A session that was opened in a client lives and dies with that client, which is the user's own:
-we must not end it. For all others the lock is the surest sign: the kernel drops it with the process. If
-another session has signed it since, the process recorded for the claim decides. A claim that left none of
-these here
-is played by hand, or on another host: only its heartbeat tells.
+A session that was opened in a client lives and dies with that client, which is the user's own: we must not
+end it. For all others the lock is the surest sign: the kernel drops it with the process. If another session
+has signed it since, the process recorded for the claim decides. A claim that left none of these here is
+played by hand, or on another host: only its heartbeat tells.
 """
 
 from musician import service

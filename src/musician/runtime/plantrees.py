@@ -1,8 +1,7 @@
 """The conductor's only access to git for one plan: the plan's branch, its tasks' branches and trees.
 
 The conductor reaches git through nothing else, so that a simulation can hand in trees of its own. It caches
-nothing: each
-answer is what the repository says at that moment. All calls block.
+nothing: each answer is what the repository says at that moment. All calls block.
 """
 
 import os

@@ -2,10 +2,8 @@
 7).
 
 Tasks that share the user's tree may need it at the same time: one sets it up, the others wait. What the
-command leaves
-and git does not ignore is treated as work in the tree: kept with the next step, or set aside with an
-unfinished one,
-and then the command runs again.
+command leaves and git does not ignore is treated as work in the tree: kept with the next step, or set aside
+with an unfinished one, and then the command runs again.
 """
 
 import fcntl

@@ -44,8 +44,7 @@ def place_in_plan(
     """Return the place to edit ``item``, as ``file:line``.
 
     It is looked for in the plan as it is on disk now, or in the task's own file if it belongs to no plan;
-    only the file's name
-    is returned if the file cannot be read or does not have the item any more.
+    only the file's name is returned if the file cannot be read or does not have the item any more.
     """
     path = plan_path or instruction_path
     try:

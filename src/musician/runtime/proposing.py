@@ -1,9 +1,8 @@
 """Writes proposals as files where people find them, and puts accepted ones in their place (D21, D25).
 
 The database has the proposal before its file exists, and is authoritative; the file is for people. A file
-that
-somebody has edited is left as it is. Everything is written in the main working tree, whole or not at all, and
-committed by nobody but the user.
+that somebody has edited is left as it is. Everything is written in the main working tree, whole or not at
+all, and committed by nobody but the user.
 """
 
 import os
@@ -131,8 +130,7 @@ def keep_made(desk: Desk, claim: Claim, tree: Path, made: ProposalMade) -> None:
     """Keep what an agent proposed while it played in ``tree``.
 
     A proposal that cannot be kept becomes a note in the journal and does not end the piece. A lost claim
-    shows in the
-    session's own next write.
+    shows in the session's own next write.
     """
     try:
         desk.propose(claim, _draft_of(made, tree))

@@ -2,9 +2,9 @@
 (D36).
 
 The program commits, so a musician needs little of git's folder: its own index, and room for new objects, so
-that ``git
-add`` works. Branches, configuration, hooks, other trees, packed objects and the database it can read. The set-up, which
-the plan's author wrote, runs outside; tests are the musician's own code, and run inside, whoever starts them.
+that ``git add`` works. Branches, configuration, hooks, other trees, packed objects and the database it can
+read. The set-up, which the plan's author wrote, runs outside; tests are the musician's own code, and run
+inside, whoever starts them.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,10 +1,8 @@
 """Takes a task over from a dead session: fence, end, save, reopen (D23).
 
 Each of the four steps can be repeated, so that a kill in between loses nothing. The conductor does it, and so
-does
-anybody who claims by hand a task of a session that is *known* dead: there is one rule for that (``owners``),
-and one
-way to inherit. One at a time does it for a task: a lock says who.
+does anybody who claims by hand a task of a session that is *known* dead: there is one rule for that
+(``owners``), and one way to inherit. One at a time does it for a task: a lock says who.
 """
 
 from musician import service
@@ -44,8 +42,7 @@ def take_over(
     """Reopen a task whose owner is gone; return what a person must see to first, "" if it is open. Blocks.
 
     Processes that cannot be ended from here are fenced all the same; ``is_seen_to``: a person has dealt with
-    them.
-    Nothing is done while another process does it.
+    them. Nothing is done while another process does it.
     """
     mine = world.machine.hold(lock_path(root.locks_dir / "takeover", task_id), session_id="takeover")
     if isinstance(mine, HeldBy):

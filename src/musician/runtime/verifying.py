@@ -1,11 +1,11 @@
 """The conductor's own verifications: of a trial merge, and of a submission before it is judged (D18, D24).
 
-The plain run of the commands, on purpose. The stages look at a change line by line (which tests it concerns, whether
-new ones can fail, coverage, what was left behind), and have done so on this very change, at the checkpoint that was
-submitted; all tests are run here anyway, so there is none to select. A raw writer's submission has been
-through no
-stage: it goes through all of them here. What a merge can break besides tests is how the
-files hold together: two changes that are each sound can close an import cycle. With ``since`` that is looked at too.
+The plain run of the commands, on purpose. The stages look at a change line by line (which tests it concerns,
+whether new ones can fail, coverage, what was left behind), and have done so on this very change, at the
+checkpoint that was submitted; all tests are run here anyway, so there is none to select. A raw writer's
+submission has been through no stage: it goes through all of them here. What a merge can break besides tests
+is how the files hold together: two changes that are each sound can close an import cycle. With ``since`` that
+is looked at too.
 """
 
 import sys

@@ -3,8 +3,8 @@
 Each request is recorded first and answered second. The main conversation takes the script's steps in order;
 subagents take those of ``sub``; the client's own requests (a title, a summary) get a fixed text. A request
 without a step left, and a step whose function raises, is answered with an error that ends the client's turn
-at
-once, and is reported by :meth:`ScriptedModel.check`: a script that does not fit is a defect of the test, never a hang.
+at once, and is reported by :meth:`ScriptedModel.check`: a script that does not fit is a defect of the test,
+never a hang.
 """
 
 import json

@@ -1,11 +1,9 @@
 """A store whose statements can be watched one by one: to record them, or to make one of them fail.
 
-Theory. The watcher is called with the name of each statement of a writing transaction before it is run, and with
-:data:`COMMIT` before that. An error it raises acts like an error of the database there: the transaction is
-rolled back
-by the real store, and nobody is woken. So a test can go through a verb fault by fault, and the state it finds
-afterwards
-was left by the production code.
+Theory. The watcher is called with the name of each statement of a writing transaction before it is run, and
+with :data:`COMMIT` before that. An error it raises acts like an error of the database there: the transaction
+is rolled back by the real store, and nobody is woken. So a test can go through a verb fault by fault, and the
+state it finds afterwards was left by the production code.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Set

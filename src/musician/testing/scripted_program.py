@@ -1,10 +1,9 @@
 """The program behind ``scripted_agent``: JSON lines in, JSON lines out, and nothing but the standard library.
 
 It is told ``open`` with a token, ``play`` with an item, ``steer``, ``interrupt`` and, after it asked for
-permission, ``answer``.
-It plays the acts that its script has for the item, in order; see ``scripted_agent.Act``. It keeps what it was
-told to play
-in a file beside the script, by its token, so that another process can go on from there.
+permission, ``answer``. It plays the acts that its script has for the item, in order; see
+``scripted_agent.Act``. It keeps what it was told to play in a file beside the script, by its token, so that
+another process can go on from there.
 """
 
 import json

@@ -1,9 +1,8 @@
 """Checks that the plan's own branch is where the program left it (D24, D31).
 
 Anyone who can write to the repository can move our branches. So the commit to which the program moved the
-plan's branch is kept
-under a ref beside it, and both are moved in one transaction. Where they differ somebody else has moved the branch: it
-is brought back, and what it was moved to is kept.
+plan's branch is kept under a ref beside it, and both are moved in one transaction. Where they differ somebody
+else has moved the branch: it is brought back, and what it was moved to is kept.
 """
 
 from musician.trees.branches import full_ref, integration_branch, partial_ref

@@ -74,10 +74,9 @@ def trial_merge(
     """Merge the task's ``commit`` onto the tip of the plan's branch, in an integration tree, moving no branch.
 
     Without ``commit`` the tip of the task's branch is merged (a raw writer's submission names none). ``onto``
-    is another trial's
-    commit, where this one goes on from there; each that is undecided has the tree of another ``number``.
-    After a :class:`Conflict` the tree is back where it began. :class:`TreeNotReady` if the task has no
-    branch.
+    is another trial's commit, where this one goes on from there; each that is undecided has the tree of
+    another ``number``. After a :class:`Conflict` the tree is back where it began. :class:`TreeNotReady` if
+    the task has no branch.
     """
     branch = branch_of(plan_id, task_id)
     tip = ensure_integration(root, plan_id, base)
@@ -132,8 +131,7 @@ def take_up_plan_files(root: Root, plan_id: str, branch: str, files: frozenset[b
     """Merge the user's ``branch`` into the plan's branch if only the plan's own files are new on it.
 
     A user who commits an amended plan could no longer have the branch moved by fast-forward. Nothing that is
-    verified
-    changes by that; whatever else the branch has got is for its owner to merge.
+    verified changes by that; whatever else the branch has got is for its owner to merge.
     """
     git = Git(root.path)
     tip, theirs = (git.commit_id(full_ref(each)) for each in (integration_branch(plan_id), branch))

@@ -29,8 +29,7 @@ def alone_with_trees(root: Root) -> Iterator[None]:
     """Hold the lock under which our processes make, mend or remove working trees of this repository.
 
     The kernel releases the lock when its holder ends. One thread must not enter twice: it would wait for
-    itself, until
-    :class:`TreeNotReady` says that it has waited for as long as a git command may take.
+    itself, until :class:`TreeNotReady` says that it has waited for as long as a git command may take.
     """
     place = root.locks_dir / "trees"
     root.locks_dir.mkdir(parents=True, exist_ok=True)
@@ -60,10 +59,8 @@ def run_patiently(root: Root, *arguments: str) -> Completed:
     written.
 
     Git fails on an entry that somebody, the user or an agent, has half written. It has failed for another
-    reason
-    only if the same entries were there, all whole, before it began and after: a look only afterwards would
-    find whole what
-    was finished meanwhile.
+    reason only if the same entries were there, all whole, before it began and after: a look only afterwards
+    would find whole what was finished meanwhile.
     """
     before: dict[Path, bool] = {}
     for pause_s in _PATIENCE_S:

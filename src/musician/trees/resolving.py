@@ -1,9 +1,9 @@
 """Conflicts that somebody resolves by hand, by a merge or without one (D24).
 
 A conflict may be resolved by writing the right contents by hand. Git knows only that both sides changed the
-same
-lines, and finds the same conflict for ever. So the file of a task is taken as it is where it holds every line that the
-other side added, and none that the other side took away. What it then comes to is verified like any merge.
+same lines, and finds the same conflict for ever. So the file of a task is taken as it is where it holds every
+line that the other side added, and none that the other side took away. What it then comes to is verified like
+any merge.
 
 A resolution that nobody has kept yet is told from a conflict that is still open by what git calls unmerged and by the
 markers in the files.

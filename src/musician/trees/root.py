@@ -216,8 +216,7 @@ def share_as_git_does(root: Root, folder: Path) -> None:
     """Give exactly those users access to our folder whom git lets work in the repository.
 
     Even read access to a lock is enough to hold it. If git shares the repository (``core.sharedRepository``),
-    the folder and
-    what is made in it belong to the group, and so does what an earlier version has made there.
+    the folder and what is made in it belong to the group, and so does what an earlier version has made there.
     """
     shared = _shared(root)
     if shared in _PRIVATE_TO_GIT:

@@ -56,12 +56,11 @@ def commit_step(
 ) -> Kept:
     """Commit everything in the tree as ``item`` ("step 2", "step 2 agent 1", "rework 1.2").
 
-    Makes no commit when nothing changed. What an agent has committed itself is
-    followed by an empty one, because only our commits say what is done. A merge that was resolved but not
-    committed is
-    concluded. ``after`` is the last commit known of the task: HEAD must contain it. :class:`TreeNotReady` when
-    HEAD is elsewhere, a merge has conflicts left, another operation is under way, a repository is nested in the
-    tree, or a submodule holds what no commit does. Links that lead out of the tree are not committed, staged or not
+    Makes no commit when nothing changed. What an agent has committed itself is followed by an empty one,
+    because only our commits say what is done. A merge that was resolved but not committed is concluded.
+    ``after`` is the last commit known of the task: HEAD must contain it. :class:`TreeNotReady` when HEAD is
+    elsewhere, a merge has conflicts left, another operation is under way, a repository is nested in the tree,
+    or a submodule holds what no commit does. Links that lead out of the tree are not committed, staged or not
     (``left_out.py``). To be called only while no process runs in the tree.
     """
     clear_stale_locks(worktree.root, worktree.path, worktree.branch)

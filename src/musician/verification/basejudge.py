@@ -2,9 +2,8 @@
 
 If a change touches no existing test, nothing that tests are compared with and no referee, there is nothing to
 look at, and nothing is run. Otherwise one scratch tree is laid out: the present code, with every test, every
-file
-beside them and every referee as they were. Its test results are compared with those of this checkpoint's own
-run:
+file beside them and every referee as they were. Its test results are compared with those of this checkpoint's
+own run:
 
 - a test that fails there repeatedly, and did not fail on the old code, is a changed expectation, or shows
 what a changed

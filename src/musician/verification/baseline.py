@@ -3,16 +3,13 @@ it (D27).
 
 A baseline is the result of a command on a commit. The names of failing tests are compared, if the runner
 names each of them then and now: every test that fails now must have failed then. Without names there is only
-how the
-command ended: the same exit code, and no more failing tests, if they are counted. Then a new failure cannot
-be told from
-an old one, and the report says so.
+how the command ended: the same exit code, and no more failing tests, if they are counted. Then a new failure
+cannot be told from an old one, and the report says so.
 
 Random failures excuse nothing: a red command is run twice, and only what failed both times, in the same way,
-has
-failed before. Nothing is excused by a run that tested nothing: one that timed out, was killed, could not be started,
-found no test, or ended without its runner's report. It says nothing of the commit, and neither does the same again of
-the change.
+has failed before. Nothing is excused by a run that tested nothing: one that timed out, was killed, could not
+be started, found no test, or ended without its runner's report. It says nothing of the commit, and neither
+does the same again of the change.
 """
 
 from collections.abc import Iterable

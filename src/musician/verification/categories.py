@@ -1,13 +1,11 @@
 """Which tests a checkpoint runs beside its own, in four categories (D16).
 
-Tests of changed files, tests of affected modules, the checkpoint's own, those that failed earlier. A category is a
-set of test files; files that an earlier category or one of the checkpoint's own commands runs are not run
-twice. So a
-checkpoint whose command runs everything has exactly that command, and one that names a single file gets the tests
-that its change also concerns. A test file is run from the folder that the first command which reaches it runs in;
-files that none reaches are counted. If nothing can be derived (another runner, a shell script) the commands
-run as
-they are, and that is said.
+Tests of changed files, tests of affected modules, the checkpoint's own, those that failed earlier. A category
+is a set of test files; files that an earlier category or one of the checkpoint's own commands runs are not
+run twice. So a checkpoint whose command runs everything has exactly that command, and one that names a single
+file gets the tests that its change also concerns. A test file is run from the folder that the first command
+which reaches it runs in; files that none reaches are counted. If nothing can be derived (another runner, a
+shell script) the commands run as they are, and that is said.
 """
 
 import re

@@ -1,10 +1,9 @@
 """The whole verification of a checkpoint: D16's stages, in their order.
 
-Tests by category, tests of the tests, coverage of changed lines, the scan of the change, integration; then the
-decision matrix. The first test category that is not green ends it, because failures are fixed first.
-Everything the
-stages need is read from git's objects, so the tree the result names is the tree that was looked at; coverage alone
-is read from what the tests just wrote.
+Tests by category, tests of the tests, coverage of changed lines, the scan of the change, integration; then
+the decision matrix. The first test category that is not green ends it, because failures are fixed first.
+Everything the stages need is read from git's objects, so the tree the result names is the tree that was
+looked at; coverage alone is read from what the tests just wrote.
 
 A test of a derived category that fails was not asked for by the plan, so it must not fail for what others left
 unfinished: it is tried on the code as it was, and excused, and named, where it failed there as well. What a
@@ -90,10 +89,8 @@ async def verify_checkpoint(
     """Verify ``tree``, which is ``tree_id`` now, by the checkpoint's own ``commands`` and all stages.
 
     As :func:`musician.verification.run.verify`, with the limits from ``settings``; ``claims`` are what
-    subagents said
-    of their work, by subagent (D19); ``may_change`` and ``may_pass_before`` what the task is allowed (D26,
-    D16).
-    ``before`` says what failed of the task's own command when it began (D27).
+    subagents said of their work, by subagent (D19); ``may_change`` and ``may_pass_before`` what the task is
+    allowed (D26, D16). ``before`` says what failed of the task's own command when it began (D27).
     ``VerificationResult.ready`` says whether it may be reported.
     """
     began_s = anyio.current_time()

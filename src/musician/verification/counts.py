@@ -1,11 +1,9 @@
 """How many tests a command ran and which failed, by our record or else by the runner's output.
 
 pytest and unittest are made to write a record of ours, wherever in a command they are hidden (``inside``).
-For any other
-runner the closing lines are read (``summaries``), wherever they stand. A record that is torn or too large is none. A
-run that was begun and never recorded ended without its runner's report: ``unreported``. Names come from code
-under test, so
-they are made printable and bounded.
+For any other runner the closing lines are read (``summaries``), wherever they stand. A record that is torn or
+too large is none. A run that was begun and never recorded ended without its runner's report: ``unreported``.
+Names come from code under test, so they are made printable and bounded.
 """
 
 import json

@@ -50,8 +50,7 @@ async def old_tree(
     environment.
 
     Commands run in its ``folder``: a virtual environment there is linked in, and code imported from there, as
-    at the top.
-    :class:`GitFailed` if ``base`` is not there.
+    at the top. :class:`GitFailed` if ``base`` is not there.
     """
     scratch = ScratchFolder("before")
     folders = tuple(dict.fromkeys((folder, "")))

@@ -1,8 +1,7 @@
 """Why an agent's provider does not answer, as each adapter words it, and what that means for the work (D3).
 
 Codex's adapter reports it beside the end of its turn, if it was told that we understand; others refuse the
-prompt with an
-internal error whose data has a name. None of them says when a limit is over.
+prompt with an internal error whose data has a name. None of them says when a limit is over.
 """
 
 from collections.abc import Mapping

@@ -2,9 +2,8 @@
 (D21).
 
 The policy knows tools by their names in Claude Code. Options are chosen by their kind, never by their id, and
-permission is
-given once only: after "always" the agent would not ask about later calls. A request that cannot be read is
-refused (D36).
+permission is given once only: after "always" the agent would not ask about later calls. A request that cannot
+be read is refused (D36).
 """
 
 import shlex

@@ -1,10 +1,8 @@
 """Pieces played in one session of an agent.
 
 Everything the agent sends while a piece plays goes through one queue: what it said before it asked for
-permission is told
-before the request is answered, and all of it before the piece has ended. What it sends while nothing plays is
-the
-history of a resumed session, or idle talk, and every request is refused then.
+permission is told before the request is answered, and all of it before the piece has ended. What it sends
+while nothing plays is the history of a resumed session, or idle talk, and every request is refused then.
 """
 
 from collections.abc import Awaitable, Callable, Mapping

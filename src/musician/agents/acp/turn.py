@@ -1,9 +1,9 @@
 """One turn of the agent: a state, not a call that returns.
 
-Version 1 answers a prompt when the turn is over; drafts of version 2 answer at once and tell by updates whether the
-agent works, rests, or waits for us. In both the turn is over when the agent rests and no prompt is
-unanswered. A
-provider's limit may be reported while the agent still retries; any sign of work cancels that report.
+Version 1 answers a prompt when the turn is over; drafts of version 2 answer at once and tell by updates
+whether the agent works, rests, or waits for us. In both the turn is over when the agent rests and no prompt
+is unanswered. A provider's limit may be reported while the agent still retries; any sign of work cancels that
+report.
 """
 
 from collections.abc import Mapping

@@ -1,10 +1,9 @@
 """Starting the client on a leash, and leaving nothing of it behind.
 
-The client is hosted: the engine prompts it piece by piece, so it is given no protocol, no tools of ours and no plugin,
-and nothing in it waits. Every tool call is judged in this process before it runs. Retrying, waiting out a
-limit and
-running things in the background are switched off in the client: each has one owner, and that is this program
-(D3, D41).
+The client is hosted: the engine prompts it piece by piece, so it is given no protocol, no tools of ours and
+no plugin, and nothing in it waits. Every tool call is judged in this process before it runs. Retrying,
+waiting out a limit and running things in the background are switched off in the client: each has one owner,
+and that is this program (D3, D41).
 """
 
 import asyncio

@@ -1,9 +1,8 @@
 """Conducting a plan: look at everything, do what is missing, wait for the next event (D13).
 
 It is level-triggered: its acts follow from the present state alone, so that killing and restarting it at any
-moment is
-safe. Its own row is claimed by epoch and beats; a second conductor is refused. It wakes on what others write, on the
-end of a musician's process and on its own acts, and looks by itself now and then.
+moment is safe. Its own row is claimed by epoch and beats; a second conductor is refused. It wakes on what
+others write, on the end of a musician's process and on its own acts, and looks by itself now and then.
 """
 
 import signal
@@ -59,8 +58,8 @@ class Ending(StrEnum):
 class Outcome:
     """How a run ended; ``asks`` waits for a person, ``moved`` says what became of the user's branch.
 
-    A complete plan that could not move the branch still has that to do.
-    ``pruned`` are the refs of set-aside work that were dropped.
+    A complete plan that could not move the branch still has that to do. ``pruned`` are the refs of set-aside
+    work that were dropped.
     """
 
     ending: Ending
@@ -88,11 +87,11 @@ async def conduct(
 ) -> Outcome:
     """Conduct a locked plan to its end, or to where a person is needed, or until this process is asked to stop.
 
-    ``agent`` and ``review`` override what the plan says; with ``jobs`` 0 nobody is launched. ``on_look`` gets where
-    every task stands after each look, ``on_base`` how each command that verifies them ended on the base.
-    Raises :class:`ConductorRunning`, :class:`AgentUnavailable`, :class:`InvalidPlan` for an agent that lacks what it
-    needs, before anything is
-    started, and :class:`PlanChanged` if ``plan`` is no longer what is locked.
+    ``agent`` and ``review`` override what the plan says; with ``jobs`` 0 nobody is launched. ``on_look`` gets
+    where every task stands after each look, ``on_base`` how each command that verifies them ended on the
+    base. Raises :class:`ConductorRunning`, :class:`AgentUnavailable`, :class:`InvalidPlan` for an agent that
+    lacks what it needs, before anything is started, and :class:`PlanChanged` if ``plan`` is no longer what is
+    locked.
     """
     for task in plan.tasks if jobs else ():
         world.agent(agent or task.agent)

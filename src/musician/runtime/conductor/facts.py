@@ -262,8 +262,7 @@ def _is_estimate_broken(
     """Whether a self-correction has made the way to the next checkpoint too expensive (D17).
 
     The submission says what its session has used and what a piece costs it; the plan says what lies ahead.
-    False
-    if the session did not measure its context.
+    False if the session did not measure its context.
     """
     each_pct, checkpoint = submitted.agents_remaining.each_pct, submitted.checkpoint
     if each_pct is None or checkpoint is None or not standing.has_corrected_itself:

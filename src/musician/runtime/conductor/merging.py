@@ -3,10 +3,9 @@
 Order: the branch of the plan moves before the approval is written. A crash in between leaves a branch that holds
 the work and a submission that still waits; judging it again finds it merged already and approves it.
 
-Several trials stand in a queue and are verified side by side, each in a tree of its own: one that comes while another
-is undecided is merged onto that one's result. They are accepted in order, so that what the
-branch gets is to the byte what was verified. If one is not accepted, those that build on it are merged and
-verified
+Several trials stand in a queue and are verified side by side, each in a tree of its own: one that comes while
+another is undecided is merged onto that one's result. They are accepted in order, so that what the branch
+gets is to the byte what was verified. If one is not accepted, those that build on it are merged and verified
 again at once: its fault is never theirs.
 """
 

@@ -1,11 +1,10 @@
 """The conductor's sense of time: whether ages can be believed now, and how long it has seen something (D10,
 D38).
 
-Ages come from the database's clock, which people and time servers set; the machine's own goes on through all of it,
-sleep included. If the two diverge, or a tick of the conductor's own came much too late, there was a *gap*:
-every
-heartbeat is as old as the gap is long, and says nothing about its owner. So for one refresh period after it nobody is
-called stale, and healthy owners show themselves.
+Ages come from the database's clock, which people and time servers set; the machine's own goes on through all
+of it, sleep included. If the two diverge, or a tick of the conductor's own came much too late, there was a
+*gap*: every heartbeat is as old as the gap is long, and says nothing about its owner. So for one refresh
+period after it nobody is called stale, and healthy owners show themselves.
 """
 
 from collections.abc import Callable, Hashable

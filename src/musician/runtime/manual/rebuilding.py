@@ -1,9 +1,8 @@
 """Rebuilds the engine's state of a session without a driver from the database, at each verb (D30).
 
 The journal is what the engine wrote, so a fold over it gives back what it knew. State that lives only while
-something runs
-(a subagent's attempts, messages heard and not acted on) is not needed: by hand nothing runs between two
-verbs.
+something runs (a subagent's attempts, messages heard and not acted on) is not needed: by hand nothing runs
+between two verbs.
 """
 
 from collections.abc import Iterable, Sequence
@@ -46,8 +45,7 @@ def rebuilt(
     """Return the state of the claim ``epoch``. Without ``has_heard`` it has not heard the row's verdict yet.
 
     ``news`` is what the journal does not have yet. ``is_asking``: a question of the task's is open.
-    ``used_pct``
-    None is the claim's own last reading: a successor's context is a fresh one.
+    ``used_pct`` None is the claim's own last reading: a successor's context is a fresh one.
     """
     before = [row for row in view.journal if row.claim_epoch != epoch]
     own = [service.as_entry(row) for row in view.journal if row.claim_epoch == epoch] + list(news)
@@ -91,9 +89,8 @@ def unheard(
     view: service.TaskView, program: Program, said: Sequence[MessageRow]
 ) -> tuple[tuple[Entry, ...], str | None]:
     """Return the conductor's decisions and orders that the journal lacks, to be recorded with the next write;
-    and the
-    text of the row's verdict, which the engine hears when it is acted on; None if there is none or it was
-    heard.
+    and the text of the row's verdict, which the engine hears when it is acted on; None if there is none or it
+    was heard.
     """
     verdicts, answer = unheard_verdicts(view, program), None
     if view.row.state in VERDICTS and view.history:

@@ -32,8 +32,7 @@ async def submit_checkpoint(
     """Commit the tree, verify it, and submit it; return what was found, and the submission's message id.
 
     ``number`` None means the next checkpoint. The agent may call its work rougher than it is scored, not
-    smoother.
-    :class:`NotGreen` if the verification is red; that is noted, and nothing is submitted.
+    smoother. :class:`NotGreen` if the verification is red; that is noted, and nothing is submitted.
     """
     await run_sync(partial(service.beat, manual.store, manual.claim))
     await run_sync(manual.check_undriven)

@@ -1,9 +1,8 @@
 """The agent's session, kept open from piece to piece.
 
 It is opened at the first piece, by an async task of its own, which closes it too. A session that is over (its
-agent was
-lost, or did not heed an interrupt) is closed at once; the next piece is played in a new one, which is given the token
-of the last.
+agent was lost, or did not heed an interrupt) is closed at once; the next piece is played in a new one, which
+is given the token of the last.
 """
 
 from collections.abc import Awaitable, Callable

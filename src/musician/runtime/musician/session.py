@@ -1,9 +1,8 @@
 """The driver of one session: feeds the engine, stores its records, then does its acts (``protocol.ready``).
 
 Database calls run in threads, one at a time. A piece plays in an async task of its own, so that a message, a
-signal
-or a lost claim is heard meanwhile. Everything a piece tells reaches the engine before the piece's end does,
-because both go through one queue.
+signal or a lost claim is heard meanwhile. Everything a piece tells reaches the engine before the piece's end
+does, because both go through one queue.
 """
 
 import math

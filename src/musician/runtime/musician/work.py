@@ -77,8 +77,8 @@ async def play_task(
     :class:`AgentUnavailable`, with nothing claimed, for an ``agent`` that cannot be used.
 
     ``owns_process``: everything that runs below this process belongs to the session, and is ended before
-    another may have the task,
-    orphans of a leash that was killed included. Without it nothing but the session's own leashes is ended.
+    another may have the task, orphans of a leash that was killed included. Without it nothing but the
+    session's own leashes is ended.
     """
     if agent is not None:
         world.agent(agent)

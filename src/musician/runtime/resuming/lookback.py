@@ -2,9 +2,8 @@
 
 Order: what git and the database agree on is recorded first; then approved work is verified again, whatever
 anybody says of it; then the session announces that it takes over, and what it found. A session that is killed
-in between
-does what is missing when it claims again, or leaves it to its successor. Nothing is set aside twice: what lies in the
-tree at a second look may be the session's own.
+in between does what is missing when it claims again, or leaves it to its successor. Nothing is set aside
+twice: what lies in the tree at a second look may be the session's own.
 """
 
 from functools import partial

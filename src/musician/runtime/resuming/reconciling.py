@@ -1,9 +1,8 @@
 """Compares what a session left with what git and the database know, and carries out what follows (D20).
 
 The rules are in :mod:`musician.protocol.resumption.mismatches`; this gathers the facts and records the
-corrections.
-Order: lost lines are restored to the files only after the session has announced its takeover, so that a
-session that is killed before that leaves its successor the same picture.
+corrections. Order: lost lines are restored to the files only after the session has announced its takeover, so
+that a session that is killed before that leaves its successor the same picture.
 """
 
 from collections.abc import Callable

@@ -1,11 +1,9 @@
 """Takes up conflicts that a person resolved by hand in a task's tree, as a rework like any other (D24).
 
 A conflict may be resolved there while the session waits or is gone: by a merge, concluded or not, or by
-writing what
-holds both sides. That is kept as a finished rework, verified, submitted and merged on trial; it is not
-unfinished work, which is set aside. What a session leaves of a failed rework is unfinished, so it is gone
-from the tree
-once the session waits.
+writing what holds both sides. That is kept as a finished rework, verified, submitted and merged on trial; it
+is not unfinished work, which is set aside. What a session leaves of a failed rework is unfinished, so it is
+gone from the tree once the session waits.
 """
 
 from musician.protocol.conductor.orchestra import is_merge_trouble

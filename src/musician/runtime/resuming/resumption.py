@@ -160,8 +160,7 @@ def unheard_verdicts(view: TaskView, program: Program) -> tuple[Entry, ...]:
     """Return verdicts that the journal lacks: an approval outlives its session (D7), as a rejection does.
 
     Only the approval of a checkpoint's latest submission counts, and only once: one that was heard and taken
-    away
-    again by a correction does not come back.
+    away again by a correction does not come back.
     """
     heard = Counter((row.kind, row.item) for row in view.journal)
     given = [(submitted_checkpoint(each, program).item, each) for each in view.submissions]

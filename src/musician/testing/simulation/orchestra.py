@@ -1,10 +1,8 @@
 """One run of a plan: a conductor, its musicians, workers beside it, and a person who answers.
 
 It goes on until the plan is complete or nobody can go on. Real are ``conduct``, ``work_on`` and
-``play_task``, the
-engines below them, the store and its file, life locks, bells, the files in ``temp/``. Simulated are time,
-processes
-and their deaths, git, agents, and test results.
+``play_task``, the engines below them, the store and its file, life locks, bells, the files in ``temp/``.
+Simulated are time, processes and their deaths, git, agents, and test results.
 """
 
 import random
