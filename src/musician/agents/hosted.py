@@ -1,4 +1,4 @@
-"""What agents have in common that are programs which speak JSON, a document a line: Claude Code's client, and agents
+"""Shared by agents that are programs speaking JSON, one document a line: Claude Code's client, and agents
 over the Agent Client Protocol.
 """
 

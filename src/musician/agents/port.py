@@ -1,4 +1,4 @@
-"""What an agent is: it opens a session, and the session plays piece after piece (DESIGN 6).
+"""The port of all agents: an agent opens a session, and the session plays piece after piece (DESIGN 6).
 
 The port knows nothing of tasks' states. A *piece* is one bounded thing to do in one working tree: a step, a
 subagent's piece, or the rework a failed checkpoint or a review asks for. What a session tells while it plays is a

@@ -26,7 +26,7 @@ Act = Step | Callable[[Received], Step] | Await
 
 
 class Part:
-    """What one model plays; a script. What it is asked after its end gets an answer that ends the turn."""
+    """The script that one model plays. Requests after its end get an answer that ends the turn."""
 
     def __init__(self, *acts: Act) -> None:
         self._left = deque(acts)

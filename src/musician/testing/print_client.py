@@ -22,7 +22,9 @@ _TOLD_CHARS = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrintResult:
-    """How it ended. ``text`` is its last word, None if it came to none; ``code`` is negative for a signal."""
+    """How the client ended. ``text`` is its final text, None if it had none; ``code`` is negative for a
+    signal.
+    """
 
     code: int
     text: str | None

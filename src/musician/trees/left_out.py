@@ -4,7 +4,8 @@
 - A link that leads out of the tree: in the user's tree it would take the place of what it leads to.
 - A link where an ignore rule means a folder: ``node_modules/`` does not match a link of that name, and means it.
 
-What was put there is written down, one name after the other, in the tree's own git folder; it goes with the tree.
+The paths put there are recorded, one after the other, in the tree's own git folder, and are removed with the
+tree.
 """
 
 import os

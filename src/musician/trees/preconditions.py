@@ -1,4 +1,5 @@
-"""What must hold of a repository before any session begins in it, with git's own remedy where it does not (D31).
+"""Checks what a repository must fulfil before any session begins in it, with git's own remedy if it does not
+(D31).
 
 Changes nothing. Problems are found here once, before anything is made, and not by each session again.
 """

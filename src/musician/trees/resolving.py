@@ -23,7 +23,7 @@ _MARKERS = (b"<<<<<<< ", b">>>>>>> ")
 
 
 class Resolved(StrEnum):
-    """How a resolution by hand lies in a tree."""
+    """The state of a resolution by hand in a tree."""
 
     COMMITTED = "committed"
     IN_FILES = "in files"

@@ -101,7 +101,7 @@ class Root:
         return self.logs_dir / task_id / f"review.{submission_id}.jsonl"
 
     def answer_transcript(self, task_id: str, message_id: int) -> Path:
-        """What an agent said and did that was asked to answer a message."""
+        """The transcript of an agent that was asked to answer a message."""
         return self.logs_dir / task_id / f"answer.{message_id}.jsonl"
 
     def checks_log(self, task_id: str) -> Path:

@@ -93,12 +93,12 @@ def _lay_out(tree: Path, base: str, put: bytes, top: Path, folders: Iterable[str
 
 
 def as_now(files: Iterable[ChangedFile]) -> bytes:
-    """Return an index of files as they are now, to put into a tree; deleted files are taken out."""
+    """Return the index entries of files as they are now, to put into a tree; deleted files are taken out."""
     return b"".join(_entry(file, file.mode, file.new_blob) for file in files)
 
 
 def as_before(files: Iterable[ChangedFile]) -> bytes:
-    """Return an index of files as they were; files that did not exist are taken out."""
+    """Return the index entries of files as they were; files that did not exist are taken out."""
     return b"".join(_entry(file, file.old_mode, file.old_blob) for file in files)
 
 

@@ -1,6 +1,6 @@
 """What an agent's session has used: the tokens of each turn, and the cost of the session so far, as far as it says.
 
-The agents that were seen report the tokens of a turn with its end, codex of all its calls and opencode of its
+The known agents report a turn's tokens at its end, codex for all its calls and opencode for its
 last; the cost is a total that goes on with the session. Where that was loaded and does not say what it had
 cost before, the first piece has no price. What is not reported at all is estimated from the text, and marked:
 each call gives the whole conversation to the model again, so it is too little.

@@ -1,4 +1,5 @@
-"""How full the agent's window is: what it reports, else an estimate, which is marked as one in the log (D15).
+"""How full the agent's window is, as it reports or else by an estimate, which is marked as one in the log
+(D15).
 
 A model's own words about its context measure nothing, and are ignored if the program can know better.
 """

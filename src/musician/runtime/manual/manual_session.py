@@ -87,7 +87,7 @@ class ManualSession:
 
     @property
     def baselines(self) -> Baselines:
-        """What failed before the task began; :class:`InvalidPlan` if the task cannot be read."""
+        """The failures from before the task began; :class:`InvalidPlan` if the task cannot be read."""
         return Baselines(
             root=self.root,
             store=self.store,

@@ -1,4 +1,4 @@
-"""What is put into a test run's Python: the guard of the old code, and the record of the tests that ran.
+"""Put into a test run's Python: loads the guard of the old code, and the record of the tests that ran.
 
 Python imports this file by itself when its folder is on PYTHONPATH, whatever started it and however deep: a Makefile,
 a script, a launcher. Runs in whatever Python the project uses, so it keeps to what every Python 3 understands, and
