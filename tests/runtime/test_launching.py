@@ -113,7 +113,7 @@ def test_a_fork_finds_what_a_program_of_its_own_would_find(as_conductor: "Stage"
     assert server.num_threads() == 1
     of_fork, of_alone = found_by(forked.identity.pid), found_by(alone.identity.pid)
     of_fork["files"].remove("pipe")
-    said = repr(of_fork).replace("task-01", "task-02").replace("'forked'", "'alone'")
+    said = repr(of_fork).replace("task-01", "task-02").replace("forked", "alone")
     assert said == repr(of_alone)
     for running in (forked, alone):
         running.terminate()

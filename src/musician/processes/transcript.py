@@ -2,7 +2,8 @@
 
 Every line has ``seq`` (counts from 1), ``at`` (UTC), ``kind`` and, while one plays, ``piece``; the rest is the event's
 own. A line is written with one call, so that whoever reads while it is written, or after a crash, meets whole lines
-and at most one that is torn, the last. Only its owner may read it; secrets are taken out before anything is written.
+and at most one that is torn, the last. Only its owner may read it, and the group where git shares the repository;
+secrets are taken out before anything is written.
 
 What an agent says and does is bounded: after :data:`MOST_AGENT_BYTES`, which a line of kind ``cut`` says, only the end
 of each piece's text is kept. What the program itself does is always written, and is little. A transcript is for
@@ -13,6 +14,7 @@ import codecs
 import json
 import math
 import os
+import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -70,7 +72,11 @@ class Transcript:
 
     def __init__(self, path: Path, redact: Redactor, *, most_bytes: int = MOST_AGENT_BYTES) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        is_shared = (
+            path.parent.stat().st_mode & stat.S_IWGRP
+        )  # as git shares the repository (``trees/sharing``)
+        mode = 0o660 if is_shared else 0o600
+        self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, mode)
         self._seq, self._is_torn = _end_of(self._file)
         self._redact = redact
         self._left_bytes, self._left_out, self._missing = most_bytes, 0, 0

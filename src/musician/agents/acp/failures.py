@@ -13,8 +13,12 @@ from musician.processes.output import one_line
 from musician.protocol.musician.inputs import PieceEnding
 from musician.protocol.values import dataclass
 
-UNDERSTOOD: Mapping[str, Any] = {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}
-"""Said at the start: without it Codex's adapter tells of a limit as if the model had said it."""
+UNDERSTOOD: Mapping[str, Any] = {
+    "jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}},
+    "terminal_output_delta": True,
+}
+"""Said at the start: without it Codex's adapter tells of a limit as if the model had said it, and keeps to itself what
+a command printed."""
 
 _AUTH_REQUIRED = -32000
 _MOST_DETAIL_CHARS = 300

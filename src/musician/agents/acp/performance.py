@@ -14,7 +14,7 @@ from musician.agents.acp.bill import Bill
 from musician.agents.acp.connection import Answer, Wire
 from musician.agents.acp.context import ContextGauge
 from musician.agents.acp.failures import of_refused_request
-from musician.agents.acp.permission import answer_of, asked_for, purpose, tool_name
+from musician.agents.acp.permission import PRINTED, answer_of, asked_for, purpose, tool_name
 from musician.agents.acp.turn import Turn
 from musician.agents.hearing import Hearing
 from musician.agents.hosted import report_of, unmeasured
@@ -26,6 +26,8 @@ from musician.protocol.values import replace
 LIMIT_PATIENCE_S = 10.0
 """How long an agent may try by itself again what its provider does not give; then the session is parked."""
 CANCEL_LIMIT_S = 5.0
+MOST_PRINTED_CHARS = 100_000
+"""Of one command, the end."""
 MOST_REFUSED_ROUNDS = 5
 """So often the turn may end with a refusal and not a word; it asks for the same again then."""
 
@@ -190,6 +192,9 @@ class Performance:
     def _known(self, number: str, more: Mapping[str, Any]) -> dict[str, Any]:
         """Return all that is known of a call, from updates and from its request for permission."""
         call = self._calls.setdefault(number, {})
+        match more.get("_meta"):
+            case {"terminal_output_delta": {"data": str(printed)}}:
+                call[PRINTED] = (call.get(PRINTED, "") + printed)[-MOST_PRINTED_CHARS:]
         call.update((name, value) for name, value in more.items() if value is not None)
         return call
 

@@ -35,11 +35,15 @@ def purpose(call: Mapping[str, Any]) -> str:
     return _command(call) or ", ".join(_paths(call)) or _title(call)
 
 
+PRINTED = "musician printed"
+"""Of a call: what its command has printed so far; no name of the protocol's."""
+
+
 def answer_of(call: Mapping[str, Any]) -> str:
     """Return the tool's result as text."""
     parts = [part.get("content") for part in call.get("content") or () if isinstance(part, dict)]
     texts = [str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part]
-    return "\n".join(texts) or str(call.get("rawOutput") or "")
+    return "\n".join(texts) or call.get(PRINTED, "") or str(call.get("rawOutput") or "")
 
 
 def asked_for(call: Mapping[str, Any]) -> tuple[tuple[ToolCall, ...], str]:

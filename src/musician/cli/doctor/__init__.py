@@ -31,6 +31,7 @@ CHECKS = (
     Diagnosis(name="sqlite3", look=machine.shell),
     Diagnosis(name="clock", look=database.clock, needs=("database",)),
     Diagnosis(name="agents", look=machine.agents),
+    Diagnosis(name="sandbox", look=machine.sandbox),
     Diagnosis(name="plugin", look=plugins.installed),
 )
 """The checks in the order in which they run. Without a repository or a named database, only the first two run."""

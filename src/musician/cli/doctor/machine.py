@@ -70,5 +70,8 @@ def agents(_app: App) -> Iterator[Finding]:
         yield fail("the shell agent needs bash, which is not on PATH", "install bash")
     else:
         yield ok(f"shell ({program})")
+
+
+def sandbox(_app: App) -> Iterator[Finding]:
     why = why_no_sandbox()
-    yield ok("sandbox (bubblewrap)") if not why else ok(f"no sandbox: {why}; `sandbox: required` is refused")
+    yield ok("bubblewrap works") if not why else ok(f"none: {why}; `sandbox: required` is refused")
