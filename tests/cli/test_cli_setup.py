@@ -95,6 +95,7 @@ def test_doctor_finds_everything_well(ready: Path, call: Call) -> None:
     assert set(good.values()) == {"ok"}
     assert set(good) == {
         "git",
+        "sandbox",
         "repository",
         "settings",
         "tree",
