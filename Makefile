@@ -8,12 +8,12 @@ DEV    := $(VENV)/.dev-installed
 # Programs are started a thousand times in the tests, and compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-deep lint types contracts quick whole bench mutants format clean
+.PHONY: demo test test-deep lint types contracts quick deep whole bench mutants format clean
 
 demo: $(RUN)
 	$(BIN)/musician demo
 
-# What one waits for while one works, and what CI runs.
+# What one waits for while one works.
 test: lint types contracts quick
 
 # Everything there is, measured, with the whole search of every property.
@@ -35,6 +35,10 @@ quick: $(DEV)
 	$(BIN)/pytest -n 2 --dist worksteal --cov --cov-report= tests/protocol
 	$(BIN)/coverage report --include='*/musician/protocol/*' --fail-under=100
 	$(BIN)/pytest -n 2 --dist worksteal -m 'not deep' --ignore=tests/protocol tests
+
+# The long stories: what CI runs besides `test`.
+deep: $(DEV)
+	$(BIN)/pytest -n 2 --dist worksteal -m deep tests
 
 whole: $(DEV)
 	$(BIN)/coverage erase

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from musician.processes.sandbox import why_no_sandbox
-from tests.needs import need, refuse
+from tests.needs import need
 from tests.runtime.conftest import Stage
 from tests.transcripts import said_in
 
@@ -58,7 +58,7 @@ python3 -c "import tempfile; tempfile.mkstemp()"
 def _needs_a_sandbox() -> None:
     need("bwrap")
     if why_no_sandbox():
-        refuse(why_no_sandbox())
+        pytest.skip(f"this machine lets nobody: {why_no_sandbox()}")  # nothing to install
 
 
 @pytest.fixture
