@@ -69,7 +69,7 @@ def init(app: App) -> None:
         "new": ", ".join(_outermost([name.removeprefix(f"{root.path}/") for name in created]))
         or "nothing, everything existed",
     } | ({"mended": "; ".join(mended)} if mended else {})
-    next_step = "next: write a plan, commit it, and play it with: musician run PLAN.md"
+    next_step = "next: write a plan (musician plan new), commit it, and play it with: musician run PLAN.md"
     show(app, document, pairs(facts), *(f"warning: {warning}" for warning in warnings), next_step)
 
 

@@ -1,18 +1,29 @@
-"""The commands ``plan check``, ``plan lock`` and ``plan amend`` (DESIGN 7)."""
+"""The commands that make, check, draw, lock and amend plans (DESIGN 7)."""
 
 from contextlib import suppress
 from pathlib import Path
 
+import anyio
 import click
 
+from musician import service
 from musician.cli.context import App
+from musician.cli.faults import FAILED
 from musician.cli.options import command
-from musician.cli.render import show, table
+from musician.cli.render import fields, pairs, show, show_text, table
+from musician.plans.draft import draft_plan, plan_id_for
+from musician.plans.graph import draw_mermaid, draw_text, kept_apart
 from musician.plans.model import Plan
+from musician.plans.needs import Needs, needs_of
 from musician.plans.plan import load_plan
 from musician.plans.tasks import without_script
-from musician.protocol.errors import DatabaseUnusable, InvalidPlan
+from musician.plans.warnings import warnings_of
+from musician.processes.output import headline
+from musician.protocol.errors import DatabaseUnusable, InvalidPlan, TreeNotReady
+from musician.runtime.drafting import agent_at_hand, look_at_project, write_draft
 from musician.runtime.locking import amend_plan_file, check_ids, lock_plan_file
+from musician.runtime.trying import Trial, try_tests
+from musician.runtime.world import WORLD
 
 _path_argument = click.argument("path", metavar="PLAN", type=click.Path(path_type=Path))
 
@@ -28,16 +39,47 @@ _AMENDED = {
 
 @click.group("plan")
 def plan() -> None:
-    """Check, lock and amend plans."""
+    """Make, check, draw, lock and amend plans."""
+
+
+@command("new", parent=plan)
+@click.argument("path", metavar="[PLAN]", type=click.Path(path_type=Path), default="PLAN.md")
+@click.option(
+    "--id", "plan_id", metavar="ID", help="The plan's id, if not one made of the file's or folder's name."
+)
+@click.option("--no-try", "is_untried", is_flag=True, help="Do not run the tests.")
+@click.pass_obj
+def new(app: App, path: Path, plan_id: str | None, is_untried: bool) -> None:
+    """Write a first draft of a plan into PLAN, which must be new.
+
+    Looks for the project's test command and for what a task's working tree lacks, and runs the tests in a fresh tree.
+    The tasks are yours to write.
+    """
+    project = app.root.users_tree.name
+    needs = needs_of(look_at_project(app.root))
+    name = project if path.stem.lower() == "plan" else path.stem
+    made_id = plan_id or _free_id(app, plan_id_for(name))
+    text = draft_plan(needs, plan_id=made_id, title=name, agent=agent_at_hand())
+    write_draft(path, text)
+    read = load_plan(path, root=app.root.path)
+    trials, why_untried = ((), "") if is_untried or not needs.test else _tried(app, read)
+    document = {"path": str(path), "plan": read.plan_id, **fields(needs), "trials": list(map(_trial, trials))}
+    show(app, {**document, "untried": why_untried}, *_found(path, needs))
+    _print_trials(app, trials, why_untried)
+    show_text(app, f"next: write its tasks, then musician plan check {path}")
 
 
 @command("check", parent=plan)
 @_path_argument
+@click.option(
+    "--try", "is_tried", is_flag=True, help="Run the plan's tests in a fresh tree, as a task would find them."
+)
 @click.pass_obj
-def check(app: App, path: Path) -> None:
-    """Report every problem of PLAN with its line.
+def check(app: App, path: Path, is_tried: bool) -> None:
+    """Report every problem of PLAN with its line, and warn of what is doubtful.
 
-    The files it names are checked too and, in a repository that is set up, whether its ids are free. Nothing is stored.
+    The files it names are checked too and, in a repository that is set up, whether its ids are free. Nothing is stored,
+    but with --try how the tests ended, so that a run that begins at the same commit need not run them again.
     """
     try:
         read = load_plan(path, root=app.root.path)
@@ -48,13 +90,32 @@ def check(app: App, path: Path) -> None:
         if app.json:
             show(app, {"plan": str(path), "valid": False, "problems": list(error.problems)})
         raise
-    warnings = without_script(read)
+    warnings = (*without_script(read), *warnings_of(read))
+    trials, why_untried = _tried(app, read) if is_tried else ((), "")
     document = {"plan": read.plan_id, "valid": True, "problems": [], "warnings": list(warnings)}
-    show(app, {**document, **_contents(read)})
+    document |= {"trials": list(map(_trial, trials)), "untried": why_untried} if is_tried else {}
+    show(app, {**document, **_contents(read)}, *(f"warning: {each}" for each in warnings))
     if not app.json:
-        show(app, None, *warnings)
         _print_tasks(read)
-        show(app, None, f"{read.plan_id}: no problem")
+    _print_trials(app, trials, why_untried)
+    if not all(trial.runs for trial in trials):
+        click.get_current_context().exit(FAILED)
+    show_text(app, f"{read.plan_id}: no problem")
+
+
+@command("graph", parent=plan)
+@_path_argument
+@click.option("--mermaid", "is_mermaid", is_flag=True, help="As a Mermaid flowchart, for a Markdown page.")
+@click.pass_obj
+def graph(app: App, path: Path, is_mermaid: bool) -> None:
+    """Draw PLAN: its phases, its tasks, and what waits for what."""
+    read = load_plan(path, root=app.root.path)
+    apart = [{"tasks": [one, other], "files": list(files)} for one, other, files in kept_apart(read)]
+    show(
+        app,
+        {"plan": read.plan_id, **_contents(read), "never_at_once": apart},
+        draw_mermaid(read) if is_mermaid else draw_text(read),
+    )
 
 
 @command("lock", parent=plan)
@@ -91,6 +152,76 @@ def amend(app: App, path: Path) -> None:
     said = [f"{_AMENDED[what]}: {', '.join(ids)}" for what, ids in changes.items() if ids]
     said = said or ["no task changed"]
     show(app, {**document, **{what: list(ids) for what, ids in changes.items()}}, *said)
+
+
+def _free_id(app: App, plan_id: str) -> str:
+    """Return the id, with a number behind it if a plan of this repository has it already."""
+    taken = {each.plan_id for each in service.all_plans(app.store)} if app.is_set_up else set()
+    numbered = (f"{plan_id}-{number}" for number in range(2, len(taken) + 3))
+    return next(each for each in (plan_id, *numbered) if each not in taken)
+
+
+def _tried(app: App, read: Plan) -> tuple[tuple[Trial, ...], str]:
+    """Return the trials of a plan's tests, and why there are none."""
+    if not app.is_set_up:
+        return (
+            (),
+            "set this repository up first, with musician init; then: musician plan check --try " + read.path,
+        )
+
+    async def collect() -> tuple[Trial, ...]:
+        found = try_tests(app.root, app.store, app.settings, read, world=WORLD)
+        return tuple([trial async for trial in found])
+
+    try:
+        return anyio.run(collect), ""
+    except TreeNotReady as error:
+        return (), str(error)
+
+
+def _found(path: Path, needs: Needs) -> list[str]:
+    keys = {
+        "test": needs.test or "nothing found: write the command that tests the project",
+        "setup": needs.setup,
+    }
+    keys |= {"copy": ", ".join(needs.copy), "share": ", ".join(needs.share)}
+    notes = [f"note: {note}" for note in needs.notes]
+    return [f"{path} is written.", pairs({key: value for key, value in keys.items() if value}), *notes]
+
+
+def _trial(trial: Trial) -> dict[str, object]:
+    ended = trial.ended
+    return {
+        "command": ended.command,
+        "runs": trial.runs,
+        "why": ended.why,
+        "failed": list(ended.failed),
+        "flaky": ended.flaky,
+        "reasons": list(trial.reasons),
+        "log": str(trial.log),
+    }
+
+
+def _print_trials(app: App, trials: tuple[Trial, ...], why_untried: str) -> None:
+    if why_untried:
+        show_text(app, f"The tests were not tried: {why_untried}")
+    for trial in trials:
+        show_text(app, _say_trial(trial), *(f"  {reason}" for reason in trial.reasons))
+        if trial.ended.why:
+            show_text(app, f"  what it printed: {trial.log}")
+
+
+def _say_trial(trial: Trial) -> str:
+    ended = trial.ended
+    start = f"In a fresh tree `{headline(ended.command)}`"
+    uncounted = (
+        "" if ended.failing is not None else "; it names no tests, so whether it runs any cannot be told"
+    )
+    if not ended.why:
+        return f"{start} passes{uncounted}."
+    if not trial.runs:
+        return f"{start} tests nothing: {headline(ended.why)}."
+    return f"{start} fails: {headline(ended.told)}{uncounted}. What fails there counts against no task."
 
 
 def _contents(read: Plan) -> dict[str, object]:

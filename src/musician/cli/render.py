@@ -29,6 +29,12 @@ def show(app: App, document: object, *text: str) -> None:
             lines(line)
 
 
+def show_text(app: App, *text: str) -> None:
+    """Print more lines for people, which ``--json`` has in its one document."""
+    if not app.json:
+        show(app, None, *text)
+
+
 def lines(text: str) -> None:
     """Print ``text`` without control characters."""
     _write(printable(text))

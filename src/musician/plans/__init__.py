@@ -11,5 +11,7 @@ Where do we …
 - read steps, agent pieces and checkpoints? ``body``
 - build a task from its keys, body and defaults? ``tasks``
 - report text that its author probably meant as a heading, fence or test? ``unread``
+- find out what a plan for a project must say? ``needs``; write its first draft? ``draft``
+- warn of what is doubtful? ``warnings``; draw a plan? ``graph``
 - read or write one task's instructions? ``instructions``
 """

@@ -104,7 +104,7 @@ class Baselines:
             sandboxed(self.root, self.task, tree),
             command_runner(
                 tree=tree,
-                log=self.root.logs_dir / "base.log",
+                log=base_log(self.root),
                 env={
                     "MUSICIAN_TASK": self.task.task_id,
                     "MUSICIAN_ROOT": str(self.root.path),
@@ -120,8 +120,15 @@ class Baselines:
         await run_sync(partial(self._keep, commit, baseline))
         return baseline
 
+    @property
+    def _given(self) -> str:
+        """All that a tree gets besides the commit: the same tests may end otherwise without it."""
+        given = {"copy": self.task.copy, "share": self.task.share}
+        more = (f"\n{key}: {', '.join(paths)}" for key, paths in given.items() if paths)
+        return (self.task.setup or "") + "".join(more)
+
     def _kept(self, commit: str, command: str) -> Baseline | None:
-        text = service.baseline_text(self.store, commit, setup=self.task.setup or "", command=command)
+        text = service.baseline_text(self.store, commit, setup=self._given, command=command)
         try:
             return None if text is None else Baseline.from_json(text)
         except ValueError:  # another version's
@@ -131,7 +138,7 @@ class Baselines:
         service.keep_baseline(
             self.store,
             commit,
-            setup=self.task.setup or "",
+            setup=self._given,
             command=baseline.command,
             result=baseline.to_json(),
         )
@@ -147,6 +154,11 @@ class _At:
 
     async def ended(self, command: str) -> Baseline:
         return await self.known.ended(self.commit, command)
+
+
+def base_log(root: Root) -> Path:
+    """Return the log of what the tried commands print."""
+    return root.logs_dir / "base.log"
 
 
 async def clear_tree(root: Root, plan_id: str | None) -> None:
@@ -173,6 +185,7 @@ def left_behind(root: Root) -> Iterator[Path]:
 
 
 def _lock(root: Root, plan_id: str | None) -> Path:
+    root.locks_dir.mkdir(parents=True, exist_ok=True)
     return root.locks_dir / f"{plan_id or NO_PLAN}.base-lock"
 
 

@@ -1,0 +1,110 @@
+"""``plan new`` drafts a plan for a project, and what it says of the tests in a fresh tree is so."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.surroundings import Call, begin, git
+
+NEEDS_ENV = 'def test_it():\n    assert open(".env").read()\n'
+NEEDS_MODULE = "import unittest\nimport at_home_only\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project whose tests pass at home only: they read an ignored file."""
+    folder = begin(tmp_path / "Räder (2)", {"test_it.py": NEEDS_ENV, ".gitignore": ".env\n.venv/\n"})
+    (folder / ".env").write_text("KEY=1\r\n")
+    monkeypatch.chdir(folder)
+    # `python3` of a plan is the tests' own, which has pytest.
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
+    return folder
+
+
+def test_the_draft_is_tried_where_a_task_would_be_played(project: Path, call: Call) -> None:
+    call("init")
+    found = call("plan", "new", "--json").json
+    assert (found["plan"], found["test"], found["copy"]) == ("r-der-2", "python3 -m pytest -q", [".env"])
+    assert [(trial["runs"], trial["why"]) for trial in found["trials"]] == [(True, "")]
+    assert call("plan", "check", "PLAN.md", "--json").json["valid"]
+    assert git(project, "worktree", "list").count("\n") == 1
+    assert git(project, "status", "--short", "--", ":!docs") == "?? PLAN.md\n"
+
+
+def test_why_the_tests_fail_in_a_fresh_tree_is_told(project: Path, call: Call) -> None:
+    call("init")
+    call("plan", "new", "--no-try")
+    plan = project / "PLAN.md"
+    plan.write_text(plan.read_text().replace("copy: [.env]\n", ""))
+    told = call("plan", "check", "--try", "PLAN.md").out
+    assert "fails: 1 test: test_it::test_it" in told
+    assert "`copy: [.env]`" in told
+
+
+def test_what_a_tree_is_given_counts_when_it_is_tried_again(project: Path, call: Call) -> None:
+    """The commit is the same, and how the tests ended without the file says nothing of the tree that has it."""
+    call("init")
+    call("plan", "new")
+    plan = project / "PLAN.md"
+    plan.write_text(plan.read_text().replace("copy: [.env]\n", ""))
+    (trial,) = call("plan", "check", "--try", "PLAN.md", "--json").json["trials"]
+    assert trial["failed"] == ["test_it::test_it"]
+
+
+def test_a_command_that_tests_nothing_ends_with_one(project: Path, call: Call) -> None:
+    call("init")
+    call("plan", "new", "--no-try")
+    plan = project / "PLAN.md"
+    plan.write_text(plan.read_text().replace("test: python3 -m pytest -q", "test: no-such-runner"))
+    told = call("plan", "check", "--try", "PLAN.md", expect=1).out
+    assert "tests nothing" in told
+    assert "no-such-runner is not found there" in told
+    assert "no problem" not in told
+
+
+def test_a_missing_module_is_told_for_what_it_is(project: Path, call: Call) -> None:
+    (project / "test_it.py").write_text(NEEDS_MODULE)
+    git(project, "commit", "-qam", "more")
+    call("init")
+    told = call("plan", "new").out
+    assert "Python has no module at_home_only there" in told
+
+
+def test_without_a_database_or_with_changes_it_is_written_and_not_tried(project: Path, call: Call) -> None:
+    assert "musician init" in call("plan", "new").out
+    call("init")
+    (project / "test_it.py").write_text("")
+    (untried,) = [call("plan", "new", "NEXT.md", "--json").json["untried"]]
+    assert "test_it.py" in untried
+    assert not (project / ".musician" / "trees").exists()
+
+
+def test_nothing_is_written_over_and_ids_are_new(project: Path, call: Call) -> None:
+    call("init")
+    call("plan", "new", "--no-try")
+    before = (project / "PLAN.md").read_bytes()
+    assert "there already" in call("plan", "new", "--no-try", expect=2).err
+    assert (project / "PLAN.md").read_bytes() == before
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "plan")
+    call("plan", "lock", "PLAN.md")
+    (project / "sub").mkdir()
+    assert call("plan", "new", "sub/PLAN.md", "--no-try", "--json").json["plan"] == "r-der-2-2"
+
+
+def test_a_project_without_tests_gets_a_plan_that_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call
+) -> None:
+    folder = begin(tmp_path / "bare", {"README.md": "x"})
+    monkeypatch.chdir(folder)
+    assert "nothing found" in call("plan", "new").out
+    assert "# test:" in (folder / "PLAN.md").read_text()
+    warnings = call("plan", "check", "PLAN.md", "--json").json["warnings"]
+    assert any("is verified by nothing" in each for each in warnings)
+
+
+def test_a_plan_is_drawn(repository: Path, call: Call) -> None:
+    assert "├─ task-01  Add the greeting" in call("plan", "graph", "PLAN.md").out
+    assert call("plan", "graph", "PLAN.md", "--mermaid").out.startswith("flowchart TD\n")
+    assert call("plan", "graph", "PLAN.md", "--json").json["never_at_once"] == []
