@@ -19,7 +19,7 @@ A task is named by its id or its number: `task-03`, `3` and `#3` are the same. `
 | exit code | means |
 |---|---|
 | 0 | done |
-| 1 | something needs a person, or is not as it should be (`run`, `doctor`, `wait --timeout`) |
+| 1 | something needs a person, or is not as it should be (`run`, `needs-me`, `doctor`, `wait --timeout`) |
 | 2 | wrong usage, a broken plan, or surroundings that are not fit |
 | 3 | unknown task or plan |
 | 4 | refused by the state machine |

@@ -28,6 +28,7 @@ COMMANDS = {
     "log": "log",
     "trace": "trace",
     "review": "review",
+    "needs-me": "needs_me",
     "send": "send",
     "stop": "send",
     "handoff": "send",

@@ -103,8 +103,12 @@ JUDGED = frozenset({"review", "error", "conflict"})
 
 def asked(ask: HumanRow) -> str:
     """Return the question on one line, as ``question: Red or blue?``."""
-    shown = ask.text if len(ask.text) <= _MOST_JOINED_CHARS else headline(ask.text)
-    return f"{ask.kind}: {one_line(shown, _MOST_CHARS)}"
+    return f"{ask.kind}: {shown(ask)}"
+
+
+def shown(ask: HumanRow) -> str:
+    """Return the text of the question on one line."""
+    return one_line(ask.text if len(ask.text) <= _MOST_JOINED_CHARS else headline(ask.text), _MOST_CHARS)
 
 
 def answers_to(ask: HumanRow, *, plan_id: str) -> tuple[Answer, ...]:

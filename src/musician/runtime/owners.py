@@ -95,6 +95,15 @@ def conductor_lives(root: Root, row: TaskRow) -> bool | None:
     return is_held(path)
 
 
+def is_conducted(root: Root, store: Store, settings: Settings) -> bool:
+    """Whether a run is at work. Blocks."""
+    row = service.conductor_row(store)
+    if row is None or row.state is not State.WORKING:
+        return False
+    status = heartbeat_status(row.heartbeat_age_s, settings)
+    return owner_standing(status, lock_held=conductor_lives(root, row)) not in (Owner.DEAD, Owner.STALE)
+
+
 def ownerless_tasks(root: Root, store: Store, but: str, settings: Settings, machine: Machine) -> int:
     """Return how many tasks other than ``but`` are at work without a live owner (D17). Blocks."""
     count = 0

@@ -102,8 +102,8 @@ else:
             "takeover": "fence hand_over reopen take_over withdraw",
             "verdicts": "grant_retries judge request_exit",
             "views": (
-                "PlanViews TaskView all_plans clock_s conductor_row count_plans current_plans everything has_tasks "
-                "history_of messages_of names_like now open_tasks siblings task_row task_view tasks_of"
+                "PlanViews TaskView all_plans blocked_by clock_s conductor_row count_plans current_plans everything "
+                "has_tasks history_of messages_of names_like now open_tasks siblings task_row task_view tasks_of"
             ),
             "work": (
                 "Beginning as_entry begin_piece beginning_of context_of describe_session journal_of "

@@ -136,6 +136,12 @@ def siblings(store: Store, task_id: str) -> tuple[TaskRow, ...]:
     return tuple(row for row in rows if row.task_id != task_id)
 
 
+def blocked_by(store: Store, task_id: str) -> tuple[str, ...]:
+    """The open tasks of its plan that wait for it, in the plan's order."""
+    with store.read() as tx:
+        return tuple(tx.all(Plans.blocked_by, task_id=task_id))
+
+
 def current_plans(store: Store) -> tuple[PlanRow, ...]:
     """Those that are not finished, and the one in which something happened last; the oldest first."""
     with store.read() as tx:

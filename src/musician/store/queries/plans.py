@@ -35,6 +35,7 @@ class Plans:
     add_conflict = Command("task_id other")
     forget_conflicts = Command("task_id")
     comes_first = Query(EarlierRow, "task_id")
+    blocked_by = Query(str, "task_id")
     ask_human = Command("task_id kind subject_id text")
     retry_troubles = Command("resolution plan_id")
     needs_human = Query(HumanRow)

@@ -1,0 +1,33 @@
+"""The command ``needs-me``: what waits for a person."""
+
+import click
+
+from musician.cli.context import App
+from musician.cli.faults import FAILED
+from musician.cli.options import command
+from musician.cli.render import fields, lines, show
+from musician.reporting.needs_me import needs_me as look
+from musician.runtime.owners import is_conducted
+
+
+@command("needs-me")
+@click.pass_obj
+def needs_me(app: App) -> None:
+    """List what waits for a person, with the commands that answer it.
+
+    The exit code is 1 if something waits.
+    """
+    waiting = look(app.store, is_conducted=is_conducted(app.root, app.store, app.settings))
+    show(app, {"waiting": [fields(need) for need in waiting]})
+    if not app.json:
+        for need in waiting:
+            lines(need.reason)
+            if need.blocks:
+                lines(f"  waiting for it: {', '.join(need.blocks)}")
+            width = max(len(answer.command) for answer in need.answers)
+            for answer in need.answers:
+                lines(f"  {answer.command:<{width}}  {answer.effect}")
+        if not waiting:
+            lines("nothing waits")
+    if waiting:
+        click.get_current_context().exit(FAILED)

@@ -1,0 +1,152 @@
+"""Lists what waits for a person: the one list behind ``musician needs-me``, the conductor's tools and the web page.
+
+Most of it is what the conductor asked (D18), a row of its own. The rest follows from where the tasks stand, and only
+where nobody conducts: a submission, a report or a question that no rule will answer, and a plan that stands still.
+"""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from musician import service
+from musician.processes.output import one_line
+from musician.protocol.names import CONDUCTOR
+from musician.protocol.states import ACTIVE, State
+from musician.protocol.values import dataclass
+from musician.reporting.asks import Answer, answers_to, shown
+from musician.reporting.standing import Standing
+from musician.store.port import Store
+from musician.store.rows import HumanRow, PlanRow
+from musician.trees.branches import NO_PLAN
+
+NO_RUN = "run"
+"""The kind of a plan that stands still because nobody conducts it."""
+
+_WHY: Mapping[str, str] = MappingProxyType(
+    {
+        "review": "{task} waits for a verdict on its work",
+        "error": "{task} reported an error that no rule answers",
+        "conflict": "the work of {task} and what is merged already contradict each other",
+        "question": "{task} asks",
+        "retries": "{task} has used up its retries",
+        "progress": "the sessions of {task} end without progress",
+        "launch": "no session of {task} starts",
+        "withdrawn": "{task} was taken out of the plan by hand",
+        "doubtful": "nobody can tell whether the session of {task} lives",
+        "merge": "the work of {task} could not be merged",
+        "trouble": "{task} cannot be played in these surroundings",
+        "provider": "the provider of the agent of {task} gives nothing before you act",
+        "stopped": "{task} was stopped, and waits for your word to go on",
+        NO_RUN: "no run is at work on the plan",
+    }
+)
+"""The kind of a need to the first words of its reason."""
+
+_UNJUDGED: Mapping[State, tuple[str, str]] = MappingProxyType(
+    {
+        State.NEEDS_REVIEW: ("review", "it was submitted, and no run is at work that would judge it"),
+        State.ERROR: ("error", "no run is at work that would answer it"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """One thing that waits for a person.
+
+    ``text`` is the whole question and may quote a musician. ``answers`` are the commands, the recommended one first.
+    """
+
+    task_id: str
+    """``task-00`` for what concerns a plan."""
+    plan_id: str | None
+    kind: str
+    subject_id: int
+    """What it is about: a message for a review, an error or a question, else the claim or how often. 0: nothing."""
+    at: str
+    reason: str
+    text: str
+    blocks: tuple[str, ...]
+    """The tasks that cannot be begun before it is settled."""
+    answers: tuple[Answer, ...]
+
+
+def needs_me(store: Store, *, is_conducted: bool) -> tuple[Need, ...]:
+    """Return what waits for a person, the oldest first; ``is_conducted``: whether a run is at work."""
+    asked_of = [ask.task_id for ask in service.open_asks(store)]
+    open_ids = () if is_conducted else (row.task_id for row in service.open_tasks(store))
+    found: list[Need] = []
+    is_played = False
+    for task_id in dict.fromkeys((*asked_of, *open_ids)):
+        standing = Standing(service.task_view(store, task_id))
+        is_played = is_played or (standing.state in ACTIVE and standing.owner is not None)
+        found.extend(needs_of(store, standing, is_conducted=is_conducted))
+    if not (is_conducted or is_played or found):
+        found.extend(_stands_still(store))
+    return tuple(sorted(found, key=lambda need: need.at))
+
+
+def needs_of(store: Store, standing: Standing, *, is_conducted: bool) -> Iterator[Need]:
+    """Yield what a person must do about one task."""
+    row = standing.view.row
+    asks = standing.asks if is_conducted else standing.waiting
+    if not asks and not is_conducted and standing.state in _UNJUDGED:
+        asks = (_unjudged(standing),)
+    blocks = service.blocked_by(store, row.task_id) if asks else ()
+    for ask in asks:
+        yield Need(
+            task_id=ask.task_id,
+            plan_id=row.plan_id,
+            kind=ask.kind,
+            subject_id=ask.subject_id,
+            at=ask.at,
+            reason=_reason(ask),
+            text=ask.text,
+            blocks=blocks,
+            answers=answers_to(ask, plan_id=row.plan_id or NO_PLAN),
+        )
+
+
+def _reason(ask: HumanRow) -> str:
+    why = _WHY.get(ask.kind, "{task} waits for a person").format(task=ask.task_id)
+    return f"{why}: {shown(ask)}"
+
+
+def _unjudged(standing: Standing) -> HumanRow:
+    kind, text = _UNJUDGED[standing.state]
+    last = standing.view.history[-1] if standing.view.history else None
+    return HumanRow(
+        id=0,
+        task_id=standing.task_id,
+        kind=kind,
+        subject_id=0 if last is None else last.message_id or 0,
+        text=text,
+        at=standing.view.at if last is None else last.at,
+        resolved_at=None,
+        resolution=None,
+    )
+
+
+def _stands_still(store: Store) -> Iterator[Need]:
+    """Yield the plans that a run has begun and not finished."""
+    conductor = service.conductor_row(store)
+    if conductor is None:
+        return
+    for plan in service.current_plans(store):
+        rows = [row for row in service.tasks_of(store, plan.plan_id) if not row.is_withdrawn]
+        left = tuple(row.task_id for row in rows if row.state is not State.COMPLETE)
+        if plan.finished_at is None and left:
+            yield _plan_need(plan, left, conductor.last_heartbeat or plan.locked_at)
+
+
+def _plan_need(plan: PlanRow, left: tuple[str, ...], at: str) -> Need:
+    return Need(
+        task_id=CONDUCTOR,
+        plan_id=plan.plan_id,
+        kind=NO_RUN,
+        subject_id=0,
+        at=at,
+        reason=f"{_WHY[NO_RUN]} {one_line(plan.plan_id, len(plan.plan_id))}, and nothing of it goes on by itself",
+        text="",
+        blocks=left,
+        answers=(Answer(command=f"musician run {plan.path}", effect="go on with it"),),
+    )
