@@ -30,6 +30,11 @@ plan: greeter
 after: [task-01]
 ```
 #### Step 1: Write it
+### task-05: Part of the part
+```yaml task
+after: [task-02]
+```
+#### Step 1: Write it
 ### task-03: Alone
 #### Step 1: Write it
 ## Phase 2: Two
@@ -65,10 +70,10 @@ def test_a_need_has_its_reason_what_it_blocks_and_the_command(ready: Path, call:
     )
     assert need["reason"] == "other-01 asks: red or blue?"
     assert need["text"] == "red\nor blue?", "whole for programs"
-    assert need["blocks"] == ["other-02", "other-04"]
+    assert need["blocks"] == ["other-02", "other-05", "other-04"]
     assert need["answers"][0]["command"] == 'musician send other-01 "your answer"'
     told = call("needs-me", expect=1).out
-    assert "waiting for it: other-02, other-04" in told
+    assert "waiting for it: other-02, other-05, other-04" in told
     assert 'musician send other-01 "your answer"' in told
 
 

@@ -137,9 +137,13 @@ def siblings(store: Store, task_id: str) -> tuple[TaskRow, ...]:
 
 
 def blocked_by(store: Store, task_id: str) -> tuple[str, ...]:
-    """The open tasks of its plan that wait for it, in the plan's order."""
+    """The open tasks of its plan that wait for it, or for one that does, in the plan's order."""
     with store.read() as tx:
-        return tuple(tx.all(Plans.blocked_by, task_id=task_id))
+        beside = tuple(tx.all(Plans.open_beside, task_id=task_id))
+    waiting = {task_id}
+    while more := {each.task_id for each in beside if each.is_later or each.after in waiting} - waiting:
+        waiting |= more
+    return tuple(dict.fromkeys(each.task_id for each in beside if each.task_id in waiting))
 
 
 def current_plans(store: Store) -> tuple[PlanRow, ...]:

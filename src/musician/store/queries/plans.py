@@ -20,6 +20,12 @@ class EarlierRow(NamedTuple):
     is_named: bool
 
 
+class BesideRow(NamedTuple):
+    task_id: str
+    is_later: bool
+    after: str | None
+
+
 class Plans:
     lock_plan = Command("plan_id path title sha256 text base_branch base_commit")
     amend_plan = Command("path title sha256 text plan_id")
@@ -35,7 +41,7 @@ class Plans:
     add_conflict = Command("task_id other")
     forget_conflicts = Command("task_id")
     comes_first = Query(EarlierRow, "task_id")
-    blocked_by = Query(str, "task_id")
+    open_beside = Query(BesideRow, "task_id")
     ask_human = Command("task_id kind subject_id text")
     retry_troubles = Command("resolution plan_id")
     needs_human = Query(HumanRow)

@@ -63,17 +63,13 @@ WHERE this.task_id = :task_id AND (t.phase < this.phase OR d.after IS NOT NULL)
   AND t.state <> 'complete' AND NOT /*WITHDRAWN*/
 ORDER BY t.phase, t.position LIMIT 1;
 
--- name: blocked_by
--- The open tasks of its plan that cannot be begun before this one is finished, in the plan's order.
-WITH RECURSIVE later (task_id) AS (
-    VALUES (:task_id)
-    UNION
-    SELECT d.task_id FROM later JOIN dependencies d ON d.after = later.task_id
-)
-SELECT t.task_id FROM orchestration_tasks this
+-- name: open_beside
+-- The other open tasks of its plan, a row for each task that one names, in the plan's order.
+SELECT t.task_id, t.phase > this.phase AS is_later, d.after
+FROM orchestration_tasks this
 JOIN orchestration_tasks t ON t.plan_id = this.plan_id AND t.task_id <> this.task_id
-WHERE this.task_id = :task_id AND (t.phase > this.phase OR t.task_id IN (SELECT task_id FROM later))
-  AND t.state <> 'complete' AND NOT /*WITHDRAWN*/
+LEFT JOIN dependencies d ON d.task_id = t.task_id
+WHERE this.task_id = :task_id AND t.state <> 'complete' AND NOT /*WITHDRAWN*/
 ORDER BY t.phase, t.position;
 
 -- name: ask_human
