@@ -22,8 +22,8 @@ from benchmarks.orchestra import SETTINGS, scratch
 from benchmarks.task import prepare, surroundings
 from musician import service
 from musician.hooks import hook_context
-from musician.plugin.places import for_user
 from musician.plugin.rendering import render, this_program
+from musician.plugin.scopes import for_user
 from musician.processes import client_line
 from musician.processes.identity import identify
 from musician.store.sqlite.store import SqliteStore

@@ -85,7 +85,7 @@ class Project:
                 Path(self.database),
                 named=self.named is not None,
                 busy_timeout_s=patience_s,
-                told=self.on_long_wait,
+                on_long_wait=self.on_long_wait,
             )
         return self._store
 

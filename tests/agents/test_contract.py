@@ -16,9 +16,9 @@ from musician.agents.port import (
     Agent,
     AgentEvent,
     AgentSession,
+    Output,
     Piece,
     PieceKind,
-    Said,
     Stage,
     ToolAnswered,
     ToolCall,
@@ -138,7 +138,7 @@ class Theatre:
 
     @property
     def text(self) -> str:
-        return b"".join(event.data for event in self.events if isinstance(event, Said)).decode()
+        return b"".join(event.data for event in self.events if isinstance(event, Output)).decode()
 
     async def until_said(self, text: str) -> None:
         with anyio.fail_after(HANG_S):
@@ -210,7 +210,7 @@ def test_its_events_come_in_order_and_before_the_end(theatre: Theatre) -> None:
     assert (ended.item, ended.ending) == ("work", PieceEnding.DONE)
     assert ended.asked in ("", "which?")
     told = [
-        event for event in theatre.events if not isinstance(event, Said | ToolUsed | ToolAnswered | Usage)
+        event for event in theatre.events if not isinstance(event, Output | ToolUsed | ToolAnswered | Usage)
     ]
     assert ContextTold(used_pct=40.0) in told
     assert [event for event in told if not isinstance(event, ContextTold)] == [

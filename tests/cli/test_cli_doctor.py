@@ -168,7 +168,7 @@ def test_what_a_run_could_not_write_is_found(claimed: Path, call: Call, name: st
     mode = path.stat().st_mode
     path.chmod(mode & ~0o222)
     try:
-        (found,) = findings(call, "rights")
+        (found,) = findings(call, "permissions")
     finally:
         path.chmod(mode)
     assert found["level"] == ("warn" if os.geteuid() == 0 else "fail")
@@ -180,7 +180,7 @@ def test_what_a_run_could_not_write_is_found(claimed: Path, call: Call, name: st
 def test_a_folder_of_another_user_is_found(claimed: Path, call: Call) -> None:
     """AUDIT-S5."""
     os.chown(claimed / ".musician", 65534, -1)
-    (found,) = findings(call, "rights")
+    (found,) = findings(call, "permissions")
     assert found["level"] == "warn"
     assert "belongs to user 65534" in found["found"]
 
@@ -188,10 +188,10 @@ def test_a_folder_of_another_user_is_found(claimed: Path, call: Call) -> None:
 def test_a_folder_that_others_come_into_is_found(claimed: Path, call: Call) -> None:
     """AUDIT-S6."""
     (claimed / ".musician").chmod(0o755)
-    (found,) = findings(call, "rights")
+    (found,) = findings(call, "permissions")
     assert "hold its locks" in found["found"]
     call("init")
-    (found,) = findings(call, "rights")
+    (found,) = findings(call, "permissions")
     assert found["level"] == "ok"
 
 

@@ -101,7 +101,7 @@ def test_doctor_finds_everything_well(ready: Path, call: Call) -> None:
         "tree",
         "ground",
         "trees",
-        "rights",
+        "permissions",
         "database",
         "gate",
         "contents",

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from musician.hooks.entry import EVENTS
-from musician.plugin.finding import Level
+from musician.plugin.check_result import Level
 from musician.plugin.installation import install
-from musician.plugin.places import Installation, for_user
 from musician.plugin.rendering import render, this_program
+from musician.plugin.scopes import Installation, for_user
 from musician.plugin.selfcheck import check_plugin
 from musician.testing.waiting import HANG_S
 from musician.trees import marks

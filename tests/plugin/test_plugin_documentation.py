@@ -8,8 +8,8 @@ import pytest
 
 from musician.cli.main import program
 from musician.mcp_server.tools import TOOLS
-from musician.plugin.places import for_project, for_user
 from musician.plugin.rendering import TEMPLATE
+from musician.plugin.scopes import for_project, for_user
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State

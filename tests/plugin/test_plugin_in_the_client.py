@@ -12,9 +12,9 @@ import pytest
 
 from musician import service
 from musician.hooks.entry import EVENTS
-from musician.plugin.finding import Level
-from musician.plugin.places import for_user
+from musician.plugin.check_result import Level
 from musician.plugin.rendering import render, this_program
+from musician.plugin.scopes import for_user
 from musician.plugin.selfcheck import check_plugin
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings

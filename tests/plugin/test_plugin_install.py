@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from musician.plugin.places import for_user
 from musician.plugin.rendering import TEMPLATE, PluginRuntime, render, this_program
+from musician.plugin.scopes import for_user
 from musician.protocol.errors import TreeNotReady
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def test_a_projects_plugin_is_never_committed(call: "Call", repository: Path) ->
 
 def test_two_projects_are_two_marketplaces(call: "Call", repository: Path, tmp_path: Path) -> None:
     """The client knows one folder by one name."""
-    from musician.plugin.places import for_project
+    from musician.plugin.scopes import for_project
     from musician.trees.root import Root
 
     one = for_project(Root(path=repository), {"HOME": "/h"})

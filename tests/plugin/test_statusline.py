@@ -11,8 +11,8 @@ import pytest
 
 from musician import service
 from musician.plugin.installation import status_line_command
-from musician.plugin.places import for_user
 from musician.plugin.rendering import render, this_program
+from musician.plugin.scopes import for_user
 from musician.plugin.statusline import line_for
 from musician.protocol.claim import Claim
 from musician.store.sqlite.store import SqliteStore

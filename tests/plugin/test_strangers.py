@@ -14,8 +14,8 @@ import pytest
 
 from musician import service
 from musician.hooks.entry import EVENTS
-from musician.plugin.places import Installation, for_user
 from musician.plugin.rendering import render, this_program
+from musician.plugin.scopes import Installation, for_user
 from musician.protocol.settings import Settings
 from musician.store.sqlite.store import SqliteStore
 from musician.testing.waiting import HANG_S

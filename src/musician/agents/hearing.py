@@ -10,8 +10,8 @@ from musician.agents.port import (
     AgentEvent,
     Complained,
     GaveUp,
+    Output,
     Piece,
-    Said,
     Tell,
     ToolAnswered,
     ToolUsed,
@@ -46,7 +46,7 @@ class Hearing:
         self._is_new_paragraph = False
 
     async def hear(self, data: bytes) -> None:
-        await self._tell(Said(data=data))
+        await self._tell(Output(data=data))
         await self._read(self._reader.feed(data))
 
     async def close(self) -> None:
@@ -121,7 +121,7 @@ def kept(transcript: Transcript, piece: Piece, tell: Tell) -> Tell:
     transcript.write(Kind.PROMPT, of=piece.kind, **plain(piece))
 
     async def keep(event: AgentEvent) -> None:
-        if isinstance(event, Said):
+        if isinstance(event, Output):
             transcript.say(event.data)
             return
         kind = _KINDS.get(type(event), Kind.TOLD)

@@ -69,7 +69,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Output:
     """Text that the agent printed or said, as it came; kept in the transcript."""
 
     data: bytes
@@ -142,8 +142,8 @@ class LeftToPerson:
     text: str
 
 
-Told = ContextTold | DeviationTold | SelfCorrectionTold | QuestionTold | PartialTold | AnswerTold
-"""What the engine is told is passed on unchanged."""
+SelfReport = ContextTold | DeviationTold | SelfCorrectionTold | QuestionTold | PartialTold | AnswerTold
+"""What an agent reports of itself and its work; passed to the engine unchanged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,8 +154,8 @@ class GaveUp:
 
 
 AgentEvent = (
-    Told
-    | Said
+    SelfReport
+    | Output
     | ToolUsed
     | ToolAnswered
     | Usage

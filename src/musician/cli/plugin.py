@@ -12,8 +12,8 @@ from musician.cli.render import pairs, show, show_findings
 from musician.plugin.installation import StatusLine
 from musician.plugin.installation import install as install_plugin
 from musician.plugin.installation import uninstall as uninstall_plugin
-from musician.plugin.places import Installation, Scope, for_project, for_user
 from musician.plugin.rendering import render, this_program
+from musician.plugin.scopes import Installation, Scope, for_project, for_user
 from musician.plugin.selfcheck import check_plugin
 from musician.trees.root import exclude_private
 

@@ -13,7 +13,7 @@ from musician.cli.context import App
 from musician.processes.output import printable
 
 if TYPE_CHECKING:
-    from musician.plugin.finding import Finding
+    from musician.plugin.check_result import CheckResult
 
 _GAP = "  "
 
@@ -49,7 +49,7 @@ def fields(row: Any, **more: object) -> dict[str, object]:
     return {**asdict(row), **more}
 
 
-def show_findings(app: App, findings: "Sequence[Finding]") -> bool:
+def show_findings(app: App, findings: "Sequence[CheckResult]") -> bool:
     """Print the findings of a check; return whether something must be mended."""
     failed = any(finding.level == "fail" for finding in findings)
     show(app, {"ok": not failed, "findings": [fields(finding) for finding in findings]})

@@ -225,7 +225,7 @@ def _refusal(
     event: "HookEvent", context: "HookContext", tool: str, granted: "frozenset[Act]"
 ) -> "Refusal | None":
     from musician.hooks.limit import time_limit
-    from musician.protocol.policy.places import Surroundings
+    from musician.protocol.policy.paths import Surroundings
     from musician.protocol.policy.tool_calls import judge
     from musician.trees.aliases import git_aliases
 

@@ -13,8 +13,8 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import Any
 
-from musician.plugin.places import Installation
 from musician.plugin.rendering import PluginRuntime, render, shell_word
+from musician.plugin.scopes import Installation
 from musician.plugin.settings_file import Keys, SettingsFile
 from musician.protocol.errors import SettingsUnreadable
 from musician.protocol.values import dataclass

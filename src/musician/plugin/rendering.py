@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from musician import __version__
-from musician.plugin.places import Installation
+from musician.plugin.scopes import Installation
 from musician.processes.whole_file import write_whole
 from musician.protocol.errors import TreeNotReady
 from musician.protocol.values import dataclass

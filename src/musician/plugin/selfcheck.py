@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from musician import service
-from musician.plugin.finding import Finding, Level
+from musician.plugin.check_result import CheckResult, Level
 from musician.plugin.installation import is_installed
-from musician.plugin.places import Installation
 from musician.plugin.rendering import PluginRuntime, outdated
+from musician.plugin.scopes import Installation
 from musician.processes.output import one_line
 from musician.protocol.errors import MusicianError
 from musician.protocol.settings import Settings
@@ -88,11 +88,13 @@ _MUST: dict[str, tuple[str, Callable[[Answer], bool]]] = {
 }
 
 
-def check_plugin(installation: Installation, program: PluginRuntime) -> Iterator[Finding]:
-    """Yield one finding for each part; only one in all if the files do not exist."""
+def check_plugin(installation: Installation, program: PluginRuntime) -> Iterator[CheckResult]:
+    """Yield one result for each part; only one in all if the files do not exist."""
     if not installation.plugin.is_dir():
         found = f"there is nothing at {installation.plugin}"
-        yield Finding(check="plugin", level=Level.FAIL, found=found, remedy="run `musician plugin install`")
+        yield CheckResult(
+            check="plugin", level=Level.FAIL, found=found, remedy="run `musician plugin install`"
+        )
         return
     yield _files(installation, program)
     yield _settings(installation)
@@ -105,44 +107,46 @@ def check_plugin(installation: Installation, program: PluginRuntime) -> Iterator
         yield from (_tried(f"server {name}", partial(sample.server, part)) for name, part in sample.servers())
 
 
-def _files(installation: Installation, program: PluginRuntime) -> Finding:
+def _files(installation: Installation, program: PluginRuntime) -> CheckResult:
     old = outdated(installation, program)
     if old:
         found = f"{installation.plugin} is of another version or for another Python ({', '.join(old[:3])})"
-        return Finding(check="plugin", level=Level.FAIL, found=found, remedy=_REINSTALL)
-    return Finding(check="plugin", level=Level.OK, found=f"{installation.plugin}, version {program.version}")
+        return CheckResult(check="plugin", level=Level.FAIL, found=found, remedy=_REINSTALL)
+    return CheckResult(
+        check="plugin", level=Level.OK, found=f"{installation.plugin}, version {program.version}"
+    )
 
 
-def _settings(installation: Installation) -> Finding:
+def _settings(installation: Installation) -> CheckResult:
     try:
         installed = is_installed(installation)
     except MusicianError as error:
-        return Finding(check="settings", level=Level.FAIL, found=error.message, remedy=error.remedy)
+        return CheckResult(check="settings", level=Level.FAIL, found=error.message, remedy=error.remedy)
     if not installed:
-        return Finding(
+        return CheckResult(
             check="settings",
             level=Level.WARN,
             found=f"{installation.settings} does not turn it on",
             remedy="run `musician plugin install`, or start `claude --plugin-dir` with its path",
         )
-    return Finding(check="settings", level=Level.OK, found=str(installation.settings))
+    return CheckResult(check="settings", level=Level.OK, found=str(installation.settings))
 
 
-def _python(program: PluginRuntime) -> Finding:
+def _python(program: PluginRuntime) -> CheckResult:
     missing = [path for path in (program.python, program.program_python) if not os.access(path, os.X_OK)]
     missing += [path for path in program.packages if not os.path.isdir(path)]
     if missing:
-        return Finding(
+        return CheckResult(
             check="python", level=Level.FAIL, found=f"{', '.join(missing)} is gone", remedy=_REINSTALL
         )
-    return Finding(check="python", level=Level.OK, found=program.python)
+    return CheckResult(check="python", level=Level.OK, found=program.python)
 
 
-def _tried(check: str, attempt: Callable[[], str]) -> Finding:
+def _tried(check: str, attempt: Callable[[], str]) -> CheckResult:
     try:
-        return Finding(check=check, level=Level.OK, found=attempt())
+        return CheckResult(check=check, level=Level.OK, found=attempt())
     except _Dead as error:
-        return Finding(check=check, level=Level.FAIL, found=str(error), remedy=_REINSTALL)
+        return CheckResult(check=check, level=Level.FAIL, found=str(error), remedy=_REINSTALL)
 
 
 class _Sample:

@@ -8,7 +8,7 @@ from musician import service
 from musician.agents.port import ToolCall
 from musician.protocol.claim import Claim
 from musician.protocol.policy.forbidden import Act, Refusal
-from musician.protocol.policy.places import Surroundings
+from musician.protocol.policy.paths import Surroundings
 from musician.protocol.policy.tool_calls import judge
 from musician.runtime.task_files import TaskFiles
 from musician.runtime.tasktree import TaskTree

@@ -18,7 +18,7 @@ from musician.store.queries.work import Work
 from musician.store.rows import HistoryRow, TaskRow
 
 if TYPE_CHECKING:
-    from musician.protocol.messages.stored import Said
+    from musician.protocol.messages.stored import FieldedMessage
 
 
 def load_task(tx: Tx, task_id: str) -> TaskRow:
@@ -105,7 +105,7 @@ def say(tx: Tx, task_id: str, sender: str, message_type: MessageType, text: str)
     )
 
 
-def say_fields(tx: Tx, task_id: str, sender: str, message: "Said") -> int:
+def say_fields(tx: Tx, task_id: str, sender: str, message: "FieldedMessage") -> int:
     """Write a message with its fields beside its text; its id."""
     from musician.protocol.messages.stored import fields_of
 

@@ -25,13 +25,15 @@ def open_store(
     *,
     named: bool = False,
     busy_timeout_s: float = DEFAULT_BUSY_TIMEOUT_S,
-    told: Callable[[int | None], None] | None = None,
+    on_long_wait: Callable[[int | None], None] | None = None,
 ) -> Store:
     """Open an existing database. ``named``: the user named it, so the remedy is another name.
 
-    ``told`` hears of a wait that grows long, with the id of the process in the way if that is known.
+    ``on_long_wait`` hears of a wait that grows long, with the id of the process in the way if that is known.
     """
-    return SqliteStore.open(_path_of(name), named=named, busy_timeout_s=busy_timeout_s, told=told)
+    return SqliteStore.open(
+        _path_of(name), named=named, busy_timeout_s=busy_timeout_s, on_long_wait=on_long_wait
+    )
 
 
 def create_store(name: str | Path, *, busy_timeout_s: float = DEFAULT_BUSY_TIMEOUT_S) -> Store:

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.stored import (
-    Said,
+    FieldedMessage,
     fields_of,
     read_message,
     read_report,
@@ -39,18 +39,18 @@ RAW_TEXTS = [
 
 
 @given(messages)
-def test_every_message_comes_back_from_its_fields_alone(message: Said) -> None:
+def test_every_message_comes_back_from_its_fields_alone(message: FieldedMessage) -> None:
     assert read_message(message.type, "another text", fields_of(message)) == message
 
 
 @given(messages)
-def test_without_fields_the_text_is_read(message: Said) -> None:
+def test_without_fields_the_text_is_read(message: FieldedMessage) -> None:
     assert read_message(message.type, message.render(), None) == message
 
 
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("text", RAW_TEXTS)
-def test_a_raw_writers_text_says_such_a_message_or_none(kind: type[Said], text: str) -> None:
+def test_a_raw_writers_text_says_such_a_message_or_none(kind: type[FieldedMessage], text: str) -> None:
     """B18, B40."""
     found = read_message(kind.type, f"Summary: {text}\nTests: none", None)
     assert (getattr(found, "summary", None) == text) is (kind is ReviewRequest)

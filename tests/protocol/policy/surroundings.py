@@ -1,7 +1,7 @@
 """Where the judged session stands, and what a shell command of its is refused for."""
 
 from musician.protocol.policy.forbidden import Act
-from musician.protocol.policy.places import Surroundings
+from musician.protocol.policy.paths import Surroundings
 from musician.protocol.policy.tool_calls import judge
 
 TREE = "/repo/.musician/trees/task-03"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from musician.protocol.policy.forbidden import Refusal
-from musician.protocol.policy.places import Surroundings
+from musician.protocol.policy.paths import Surroundings
 from musician.protocol.policy.tool_calls import judge
 from tests.protocol.policy.corpus import CONTRIVED, Call, calls
 

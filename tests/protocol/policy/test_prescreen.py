@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from musician.protocol.policy.places import Surroundings
+from musician.protocol.policy.paths import Surroundings
 from musician.protocol.policy.prescreen import is_harmless
 from musician.protocol.policy.tool_calls import judge
 

@@ -325,7 +325,7 @@ def test_a_long_wait_is_told_with_the_process_in_the_way(path: Path, monkeypatch
     with running(HOLDER, path) as holder:
         assert holder.hear() == "held"
         assert Gate(path).is_held
-        with pytest.raises(GateTimeout) as caught, Gate(path).hold(3 * BRIEF_S, told=heard.append):
+        with pytest.raises(GateTimeout) as caught, Gate(path).hold(3 * BRIEF_S, on_long_wait=heard.append):
             pytest.fail("the gate was held")
         assert heard == [holder.process.pid] == [caught.value.holder]
     until(lambda: not Gate(path).is_held)  # who has given up may still get its turn, and lets it go at once

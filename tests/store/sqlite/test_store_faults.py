@@ -380,7 +380,7 @@ def test_a_long_wait_for_somebody_who_does_not_know_the_gate_is_told(
     """AUDIT-S6."""
     monkeypatch.setattr("musician.store.sqlite.store.TOLD_AFTER_S", 0.05)
     heard: list[int | None] = []
-    with closing(SqliteStore.open(database, busy_timeout_s=0.2, told=heard.append)) as store:
+    with closing(SqliteStore.open(database, busy_timeout_s=0.2, on_long_wait=heard.append)) as store:
         with lock_held(database), pytest.raises(DatabaseUnusable) as unusable:
             service.open_task(store, "task-02", title="t", instruction_path="a.md")
         assert (unusable.value.kind, heard) == ("locked", [None])

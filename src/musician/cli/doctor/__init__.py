@@ -7,32 +7,32 @@ and a command that mends it. To add a check, write its function and its entry he
 import click
 
 from musician.cli.context import App
-from musician.cli.doctor import database, machine, place, plugins, rights, trees
-from musician.cli.doctor.check import Diagnosis, make_all
+from musician.cli.doctor import database, machine, permissions, plugins, repository, trees
+from musician.cli.doctor.check import Check, make_all
 from musician.cli.faults import FAILED
 from musician.cli.options import command
 from musician.cli.render import show_findings
-from musician.plugin.finding import Level
+from musician.plugin.check_result import Level
 
 __all__ = ["CHECKS", "doctor"]
 
 CHECKS = (
-    Diagnosis(name="git", look=machine.git),
-    Diagnosis(name="repository", look=place.repository),
-    Diagnosis(name="settings", look=place.settings),
-    Diagnosis(name="tree", look=place.tree, needs=("repository",), worst=Level.WARN),
-    Diagnosis(name="ground", look=trees.ground, needs=("repository",)),
-    Diagnosis(name="trees", look=trees.trees, needs=("repository",)),
-    Diagnosis(name="rights", look=rights.everything, needs=("repository",)),
-    Diagnosis(name="database", look=database.soundness),
-    Diagnosis(name="gate", look=database.gate, needs=("database",)),
-    Diagnosis(name="contents", look=database.contents, needs=("database", "settings")),
-    Diagnosis(name="disk", look=place.disk),
-    Diagnosis(name="sqlite3", look=machine.shell),
-    Diagnosis(name="clock", look=database.clock, needs=("database",)),
-    Diagnosis(name="agents", look=machine.agents),
-    Diagnosis(name="sandbox", look=machine.sandbox),
-    Diagnosis(name="plugin", look=plugins.installed),
+    Check(name="git", look=machine.git),
+    Check(name="repository", look=repository.repository),
+    Check(name="settings", look=repository.settings),
+    Check(name="tree", look=repository.tree, needs=("repository",), worst=Level.WARN),
+    Check(name="ground", look=trees.ground, needs=("repository",)),
+    Check(name="trees", look=trees.trees, needs=("repository",)),
+    Check(name="permissions", look=permissions.everything, needs=("repository",)),
+    Check(name="database", look=database.soundness),
+    Check(name="gate", look=database.gate, needs=("database",)),
+    Check(name="contents", look=database.contents, needs=("database", "settings")),
+    Check(name="disk", look=repository.disk),
+    Check(name="sqlite3", look=machine.shell),
+    Check(name="clock", look=database.clock, needs=("database",)),
+    Check(name="agents", look=machine.agents),
+    Check(name="sandbox", look=machine.sandbox),
+    Check(name="plugin", look=plugins.installed),
 )
 """The checks in the order in which they run. Without a repository or a named database, only the first two run."""
 
@@ -46,6 +46,6 @@ def doctor(context: click.Context, app: App) -> None:
     Checks git, the repository, settings, file permissions, the database and its contents, the clock, agents and Claude
     Code's plugin. Exit code 1 if something must be mended.
     """
-    checks = CHECKS if app.named is not None or place.is_known(app) else CHECKS[:2]
+    checks = CHECKS if app.named is not None or repository.is_known(app) else CHECKS[:2]
     if show_findings(app, list(make_all(checks, app))):
         context.exit(FAILED)

@@ -7,7 +7,7 @@ import apsw
 
 from musician.cli.context import App
 from musician.cli.doctor.check import fail, ok, warn
-from musician.plugin.finding import Finding
+from musician.plugin.check_result import CheckResult
 from musician.processes.output import printable
 from musician.protocol.states import State
 from musician.service import guarded, kept_settings, open_tasks
@@ -25,12 +25,12 @@ _EARLIEST_YEAR_S = 1_704_067_200
 """The year 2024. A clock that shows an earlier time was never set."""
 
 
-def soundness(app: App) -> Iterator[Finding]:
+def soundness(app: App) -> Iterator[CheckResult]:
     app.store.check()
     yield ok(f"{app.database}, sound (SQLite {apsw.sqlite_lib_version()})")
 
 
-def gate(app: App) -> Iterator[Finding]:
+def gate(app: App) -> Iterator[CheckResult]:
     """Check, without waiting, whether a process keeps all other writers out."""
     is_held, pid = app.store.holder()
     if is_held:
@@ -43,7 +43,7 @@ def gate(app: App) -> Iterator[Finding]:
         yield ok("free")
 
 
-def contents(app: App) -> Iterator[Finding]:
+def contents(app: App) -> Iterator[CheckResult]:
     """Check the guards, and look for rows that they would not have allowed."""
     found = app.store.broken()
     for line in found[:_MOST_TOLD]:
@@ -68,7 +68,7 @@ def contents(app: App) -> Iterator[Finding]:
         yield ok("all guards are in place, and every row conforms to them")
 
 
-def clock(app: App) -> Iterator[Finding]:
+def clock(app: App) -> Iterator[CheckResult]:
     ahead_s = ahead_of_clock_s(app.store)
     if ahead_s > app.settings.heartbeat.skew_tolerance_s:
         yield fail(

@@ -9,7 +9,7 @@ from pathlib import Path
 from musician.agents.registry import make_agent
 from musician.cli.context import App
 from musician.cli.doctor.check import fail, ok, warn
-from musician.plugin.finding import Finding
+from musician.plugin.check_result import CheckResult
 from musician.processes.sandbox import why_no_sandbox
 from musician.trees.git import OLDEST, Git
 
@@ -19,7 +19,7 @@ _AFFECTED = ((3, 7, 0), (3, 51, 3))
 _ASK_LIMIT_S = 10
 
 
-def git(_app: App) -> Iterator[Finding]:
+def git(_app: App) -> Iterator[CheckResult]:
     said = Git(Path.cwd(), finds=True).text("--version")
     numbers = re.search(r"(\d+)\.(\d+)", said)
     oldest = ".".join(map(str, OLDEST))
@@ -31,7 +31,7 @@ def git(_app: App) -> Iterator[Finding]:
         yield ok(said)
 
 
-def shell(_app: App) -> Iterator[Finding]:
+def shell(_app: App) -> Iterator[CheckResult]:
     """Check the ``sqlite3`` program, which people use to look at the database."""
     program = shutil.which("sqlite3")
     if program is None:
@@ -63,7 +63,7 @@ def is_affected_sqlite(version: str) -> bool:
     return _AFFECTED[0] <= numbers < _AFFECTED[1]
 
 
-def agents(_app: App) -> Iterator[Finding]:
+def agents(_app: App) -> Iterator[CheckResult]:
     make_agent("shell")
     program = shutil.which("bash")
     if program is None:
@@ -72,6 +72,6 @@ def agents(_app: App) -> Iterator[Finding]:
         yield ok(f"shell ({program})")
 
 
-def sandbox(_app: App) -> Iterator[Finding]:
+def sandbox(_app: App) -> Iterator[CheckResult]:
     why = why_no_sandbox()
     yield ok("bubblewrap works") if not why else ok(f"none: {why}; `sandbox: required` is refused")

@@ -5,17 +5,17 @@ from collections.abc import Iterator
 
 from musician.cli.context import App
 from musician.cli.doctor.check import ok
-from musician.cli.doctor.place import is_known
-from musician.plugin.finding import Finding, Level
+from musician.cli.doctor.repository import is_known
+from musician.plugin.check_result import CheckResult, Level
 from musician.plugin.installation import is_installed
-from musician.plugin.places import Installation, for_project, for_user
 from musician.plugin.rendering import this_program
+from musician.plugin.scopes import Installation, for_project, for_user
 from musician.plugin.selfcheck import check_plugin
 from musician.protocol.errors import MusicianError
 from musician.protocol.values import replace
 
 
-def installed(app: App) -> Iterator[Finding]:
+def installed(app: App) -> Iterator[CheckResult]:
     """Check each installation; yield what is wrong with it, or one line if nothing is."""
     found = [installation for installation in installations(app) if _exists(installation)]
     for installation in found:
@@ -37,10 +37,10 @@ def _exists(installation: Installation) -> bool:
         return True
 
 
-def _parts(installation: Installation) -> Iterator[Finding]:
-    findings = check_plugin(installation, this_program())
-    wrong = [finding for finding in findings if finding.level is not Level.OK]
+def _parts(installation: Installation) -> Iterator[CheckResult]:
+    results = check_plugin(installation, this_program())
+    wrong = [result for result in results if result.level is not Level.OK]
     if not wrong:
         yield ok(f"{installation.plugin}: every part answers")
-    for finding in wrong:
-        yield replace(finding, found=f"{installation.scope}: {finding.check}: {finding.found}")
+    for result in wrong:
+        yield replace(result, found=f"{installation.scope}: {result.check}: {result.found}")

@@ -5,17 +5,17 @@ from collections.abc import Iterator
 
 from musician.cli.context import App
 from musician.cli.doctor.check import fail, ok, warn
-from musician.plugin.finding import Finding
+from musician.plugin.check_result import CheckResult
 from musician.runtime.baselines import left_behind
 from musician.trees.preconditions import broken_trees, check_repository
 
 
-def ground(app: App) -> Iterator[Finding]:
+def ground(app: App) -> Iterator[CheckResult]:
     check_repository(app.root, ())
     yield ok("working trees can be made here")
 
 
-def trees(app: App) -> Iterator[Finding]:
+def trees(app: App) -> Iterator[CheckResult]:
     broken = list(broken_trees(app.root))
     for found, remedy in broken:
         yield fail(found, remedy)

@@ -21,10 +21,10 @@ from musician.protocol.messages.types import (
 )
 
 Report = ErrorReport | ContextWarning
-Said = Submission | Report | ClaimBlockedNotice | HandoffNotice | Resumption
+FieldedMessage = Submission | Report | ClaimBlockedNotice | HandoffNotice | Resumption
 """The messages that have fields. All others consist of their text only."""
 
-_KINDS: Mapping[str, type[Said]] = MappingProxyType(
+_KINDS: Mapping[str, type[FieldedMessage]] = MappingProxyType(
     {
         MessageType.REVIEW_REQUEST: ReviewRequest,
         MessageType.COMPLETION: Completion,
@@ -40,13 +40,13 @@ _MOST_KEPT = 256
 """Of what was read; who conducts looks at the same messages again and again."""
 
 
-def fields_of(message: Said) -> str:
+def fields_of(message: FieldedMessage) -> str:
     """Return the JSON that is stored beside the message's text."""
     return plain_json.to_json(message)
 
 
 @lru_cache(maxsize=_MOST_KEPT)
-def read_message(message_type: str | None, text: str, fields: str | None) -> Said | None:
+def read_message(message_type: str | None, text: str, fields: str | None) -> FieldedMessage | None:
     """Read a message by its fields, or else by its text; None if neither can be read.
 
     Anybody with the database file can write fields, so invalid ones are ignored.

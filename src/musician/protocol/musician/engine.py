@@ -36,7 +36,7 @@ from musician.protocol.musician.answers import (
     timed_out,
 )
 from musician.protocol.musician.boundary import exit_claim, exit_soon, go_on
-from musician.protocol.musician.playing import measure, piece_ended, told, verification_ended
+from musician.protocol.musician.playing import measure, piece_ended, reported, verification_ended
 from musician.protocol.musician.program import CheckpointItem
 from musician.protocol.musician.state import BUSY, Mode, MusicianState, PendingInstruction
 from musician.protocol.musician.turn import Turn
@@ -121,7 +121,7 @@ def _take(turn: Turn, given: i.Input) -> None:
         case i.ContextTold():
             measure(turn, given)
         case i.DeviationTold() | i.SelfCorrectionTold() | i.QuestionTold() | i.PartialTold() | i.AnswerTold():
-            told(turn, given)
+            reported(turn, given)
         case i.VerdictArrived():
             judged(turn, given)
         case i.MessageArrived():

@@ -66,10 +66,10 @@ def piece_ended(turn: Turn, given: i.PieceEnded) -> None:
 def _ask_first(turn: Turn, given: i.PieceEnded) -> None:
     """Ask first if a piece ends in a question and has changed nothing: it is played again, once, with the answer.
 
-    A model may ask in words what it should have told by the tag; nobody else would read them.
+    A model may ask in words what it should have reported by the tag; nobody else would read them.
     """
     if not turn.state.attempts.asked:
-        told(turn, i.QuestionTold(text=given.asked))
+        reported(turn, i.QuestionTold(text=given.asked))
     turn.set(rework_item="", attempts=replace(turn.state.attempts, answered=True))
 
 
@@ -205,10 +205,10 @@ def _mend(turn: Turn, check: CheckpointItem, failing: str) -> None:
         report_failure(turn, check.item, f"red {MOST_REDS} times in a row: {first}")
 
 
-# -- what an agent tells while it plays ---------------------------------------------------------------------------
+# -- what an agent reports while it plays -------------------------------------------------------------------------
 
 
-def told(
+def reported(
     turn: Turn,
     given: i.DeviationTold | i.SelfCorrectionTold | i.QuestionTold | i.PartialTold | i.AnswerTold,
 ) -> None:

@@ -5,5 +5,5 @@
   ``prescreen``
 - find the programs that a shell command runs? ``shell``
 - find what a program would do? ``programs``, by its ``verbs``; what git would do: ``gitline``
-- say whether a path may be written? ``places``
+- say whether a path may be written? ``paths``
 """

@@ -3,7 +3,7 @@
 Theory. A tool call is judged by what it would do and not by its spelling. Shell commands are read as a shell reads them
 (:mod:`musician.protocol.policy.shell`), programs by a few rules (:mod:`musician.protocol.policy.programs`), git command
 lines as git does (:mod:`musician.protocol.policy.gitline`), and paths by their place
-(:mod:`musician.protocol.policy.places`). Reading text keeps honest models from accidents, but it is not a security
+(:mod:`musician.protocol.policy.paths`). Reading text keeps honest models from accidents, but it is not a security
 boundary; git's own hooks refuse what a program does through git. Files and the database are not known here: the caller
 says where things are, and which acts the conductor has granted.
 
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from musician.protocol.policy.forbidden import UNTOLD, Act, Refusal
 from musician.protocol.policy.gitline import read_git_line
-from musician.protocol.policy.places import Surroundings, is_free, is_outside, writing
+from musician.protocol.policy.paths import Surroundings, is_free, is_outside, writing
 from musician.protocol.policy.prescreen import OWN_TOOLS
 from musician.protocol.policy.programs import acts_of, as_module, is_fed, passed_on
 from musician.protocol.policy.servers import acts_of_server, commands_in, is_looking, paths_in

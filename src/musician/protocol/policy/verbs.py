@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from musician.protocol.policy.listed import listed
-from musician.protocol.policy.places import Surroundings
+from musician.protocol.policy.paths import Surroundings
 from musician.protocol.policy.shell import UNKNOWN, Run
 
 PUBLISHERS = listed("""

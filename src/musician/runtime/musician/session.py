@@ -474,7 +474,7 @@ class Session:
         elif isinstance(event, Usage):
             item = self.transcript.piece
             await run_sync(partial(service.record_usage, self.store, self.claim, item, event))
-        elif isinstance(event, port.Told):
+        elif isinstance(event, port.SelfReport):
             await self._send.send(event)
 
 

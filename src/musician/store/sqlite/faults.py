@@ -34,7 +34,7 @@ _KINDS: tuple[tuple[type[apsw.Error], str, str, str], ...] = (
         apsw.ReadOnlyError,
         "readonly",
         "the database is read-only",
-        "check the rights of the file and its folder",
+        "check the permissions of the file and its folder",
     ),
     (
         apsw.FullError,
@@ -42,8 +42,13 @@ _KINDS: tuple[tuple[type[apsw.Error], str, str, str], ...] = (
         "the disk is full; nothing of this write was kept",
         "free some space and try again",
     ),
-    (apsw.CantOpenError, "unopenable", "it cannot be opened", "check the path and its rights"),
-    (apsw.PermissionsError, "readonly", "access is denied", "check the rights of the file and its folder"),
+    (apsw.CantOpenError, "unopenable", "it cannot be opened", "check the path and its permissions"),
+    (
+        apsw.PermissionsError,
+        "readonly",
+        "access is denied",
+        "check the permissions of the file and its folder",
+    ),
     (
         apsw.IOError,
         "io",
@@ -109,7 +114,7 @@ def gate_fault(error: OSError | GateTimeout, path: Path) -> DatabaseUnusable:
         path=str(path),
         kind="readonly",
         detail=f"cannot be written here ({error.strerror})",
-        remedy="check the rights of its folder",
+        remedy="check the permissions of its folder",
     )
 
 
@@ -136,5 +141,5 @@ def unreachable(error: OSError, path: Path) -> DatabaseUnusable:
         path=str(path),
         kind="unopenable",
         detail=f"it cannot be looked at ({error.strerror})",
-        remedy="check the path and its rights",
+        remedy="check the path and its permissions",
     )

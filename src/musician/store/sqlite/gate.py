@@ -50,13 +50,15 @@ class Gate:
         self._before = before
 
     @contextmanager
-    def hold(self, timeout_s: float, *, told: Callable[[int | None], None] | None = None) -> Iterator[None]:
+    def hold(
+        self, timeout_s: float, *, on_long_wait: Callable[[int | None], None] | None = None
+    ) -> Iterator[None]:
         """Hold the gate for a ``with`` block, waiting ``timeout_s`` at most (0: not at all).
 
-        ``told`` is called once, with the holder's id if that is known, when the wait grows long. Entering raises
+        ``on_long_wait`` is called once, with the holder's id if known, when the wait grows long. Entering raises
         :class:`GateTimeout`, or :class:`OSError` where the file can be neither made nor opened.
         """
-        fd = self._enter(timeout_s, told)
+        fd = self._enter(timeout_s, on_long_wait)
         try:
             yield
         finally:
@@ -91,12 +93,14 @@ class Gate:
             os.close(fd)
         return False
 
-    def _enter(self, timeout_s: float, told: Callable[[int | None], None] | None) -> int:
+    def _enter(self, timeout_s: float, on_long_wait: Callable[[int | None], None] | None) -> int:
         fd = self._open()
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if not _Turn(fd).came_within(timeout_s, told=told and (lambda: told(self.holder()))):
+            if not _Turn(fd).came_within(
+                timeout_s, on_long_wait=on_long_wait and (lambda: on_long_wait(self.holder()))
+            ):
                 raise GateTimeout(path=self._path, timeout_s=timeout_s, holder=self.holder()) from None
         except BaseException:
             os.close(fd)
@@ -125,7 +129,7 @@ class _Turn:
         self._abandoned = False
         self._failure: OSError | None = None
 
-    def came_within(self, timeout_s: float, *, told: Callable[[], None] | None) -> bool:
+    def came_within(self, timeout_s: float, *, on_long_wait: Callable[[], None] | None) -> bool:
         """Whether the lock is the caller's now; if not, or if it raises, the descriptor is seen to."""
         if timeout_s <= 0:
             os.close(self._fd)
@@ -136,8 +140,8 @@ class _Turn:
             os.close(self._fd)
             raise BlockingIOError(errno.EAGAIN, str(error)) from error
         try:
-            if told is not None and timeout_s > TOLD_AFTER_S and not self._ended.wait(TOLD_AFTER_S):
-                told()
+            if on_long_wait is not None and timeout_s > TOLD_AFTER_S and not self._ended.wait(TOLD_AFTER_S):
+                on_long_wait()
                 timeout_s -= TOLD_AFTER_S
             self._ended.wait(timeout_s)
         except BaseException:

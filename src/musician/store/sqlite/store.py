@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 DEFAULT_BUSY_TIMEOUT_S = 30.0
 R = TypeVar("R")
-Told = Callable[[int | None], None]
+OnLongWait = Callable[[int | None], None]
 """Hears of a wait that grows long: the process in the way, None if it is not known."""
 
 
@@ -52,7 +52,7 @@ class SqliteStore:
         busy_timeout_s: float,
         writable: bool,
         is_newer: bool,
-        told: Told | None,
+        on_long_wait: OnLongWait | None,
     ) -> None:
         self.path = path
         self._connection = connection
@@ -60,7 +60,7 @@ class SqliteStore:
         self._busy_timeout_s = busy_timeout_s
         self._writable = writable
         self._is_newer = is_newer
-        self._told = told
+        self._on_long_wait = on_long_wait
         self._lock = threading.RLock()
         self._columns: dict[str, tuple[str, ...]] = {}
         self._identity = self._identity_now()
@@ -73,11 +73,11 @@ class SqliteStore:
         busy_timeout_s: float = DEFAULT_BUSY_TIMEOUT_S,
         named: bool = False,
         readonly: bool = False,
-        told: Told | None = None,
+        on_long_wait: OnLongWait | None = None,
     ) -> "SqliteStore":
         """Open an existing database. ``named``: the user named this very path (for the error's remedy).
 
-        ``told`` hears of every wait that grows long, and who is in the way.
+        ``on_long_wait`` hears of every wait that grows long, and who is in the way.
 
         Raises :class:`NotInitialised` if there is no file, :class:`DatabaseUnusable` if it cannot be used.
         """
@@ -97,7 +97,7 @@ class SqliteStore:
                 from musician.store.sqlite.migrating import take_up  # dear to load, and seldom needed
 
                 with ExitStack() as held:
-                    _enter(held, _gate_of(path), busy_timeout_s, path, told)
+                    _enter(held, _gate_of(path), busy_timeout_s, path, on_long_wait)
                     take_up(connection)
             undo.pop_all()
         return cls(
@@ -106,7 +106,7 @@ class SqliteStore:
             busy_timeout_s=busy_timeout_s,
             writable=not readonly,
             is_newer=standing.is_newer,
-            told=told,
+            on_long_wait=on_long_wait,
         )
 
     @classmethod
@@ -155,7 +155,7 @@ class SqliteStore:
             self._check_free()
             tx = SqliteTx(self._connection, self.path, self._columns)
             with ExitStack() as held:
-                _enter(held, self._gate, self._busy_timeout_s, self.path, self._told)
+                _enter(held, self._gate, self._busy_timeout_s, self.path, self._on_long_wait)
                 self._begin_writing()
                 try:
                     yield tx
@@ -194,7 +194,7 @@ class SqliteStore:
 
         with self._lock, ExitStack() as held, _FaultsOf(self.path):
             self._check_free()
-            _enter(held, self._gate, self._busy_timeout_s, self.path, self._told)
+            _enter(held, self._gate, self._busy_timeout_s, self.path, self._on_long_wait)
             return mend(self._connection)
 
     def holder(self) -> tuple[bool, int | None]:
@@ -256,14 +256,14 @@ class SqliteStore:
             self._connection.execute(statement)
 
     def _begin_writing(self) -> None:
-        if self._told is None or self._busy_timeout_s <= TOLD_AFTER_S:
+        if self._on_long_wait is None or self._busy_timeout_s <= TOLD_AFTER_S:
             self._begin("BEGIN IMMEDIATE")
             return
         self._connection.set_busy_timeout(int(TOLD_AFTER_S * 1000))
         try:
             self._connection.execute("BEGIN IMMEDIATE")
         except apsw.BusyError:  # somebody who does not know the gate
-            self._told(None)
+            self._on_long_wait(None)
             self._connection.set_busy_timeout(int((self._busy_timeout_s - TOLD_AFTER_S) * 1000))
             self._begin("BEGIN IMMEDIATE")
         finally:
@@ -396,9 +396,11 @@ def _gate_of(path: Path) -> Gate:
     return Gate(real.with_name(real.name + "-gate"), before=real)
 
 
-def _enter(held: ExitStack, gate: Gate, timeout_s: float, path: Path, told: Told | None = None) -> None:
+def _enter(
+    held: ExitStack, gate: Gate, timeout_s: float, path: Path, on_long_wait: OnLongWait | None = None
+) -> None:
     try:
-        held.enter_context(gate.hold(timeout_s, told=told))
+        held.enter_context(gate.hold(timeout_s, on_long_wait=on_long_wait))
     except (OSError, GateTimeout) as error:
         raise gate_fault(error, path) from error
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 from musician.cli.context import App
 from musician.cli.doctor.check import fail, ok, warn
-from musician.plugin.finding import Finding
+from musician.plugin.check_result import CheckResult
 from musician.trees.root import Root, is_shared
 
 
-def everything(app: App) -> Iterator[Finding]:
+def everything(app: App) -> Iterator[CheckResult]:
     root = app.root
     wrong = [*_unwritable(root), *_foreign_access(root)]
     yield from wrong or [ok("everything a run writes is writable, and for nobody else")]
 
 
-def _unwritable(root: Root) -> Iterator[Finding]:
+def _unwritable(root: Root) -> Iterator[CheckResult]:
     for path in _written(root):
         how = "-R u+rwX" if path.is_dir() else "u+rw"
         status = path.stat()
@@ -33,7 +33,7 @@ def _unwritable(root: Root) -> Iterator[Finding]:
             )
 
 
-def _foreign_access(root: Root) -> Iterator[Finding]:
+def _foreign_access(root: Root) -> Iterator[CheckResult]:
     folder = root.musician_dir
     if not folder.is_dir():
         return

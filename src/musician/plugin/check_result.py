@@ -12,7 +12,7 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class CheckResult:
     """What a check ``found``, and the ``remedy`` ("" if none is needed)."""
 
     check: str
