@@ -133,6 +133,12 @@ def test_json_is_one_document_and_nothing_else(with_plan: Call, program: Call) -
         "unmerged",
         "branch",
         "tests",
+        "work",
+        "sent_back",
+        "ended_early",
+        "deviations",
+        "proposals",
+        "page",
     ]
     assert (document["plan"], document["ending"]) == ("greeter", "needs human")
     (one,) = document["tasks"]

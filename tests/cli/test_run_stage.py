@@ -14,6 +14,7 @@ from musician.protocol.errors import UnknownTask
 from musician.protocol.rules.review import Smoothness
 from musician.protocol.states import State
 from musician.protocol.values import replace
+from musician.reporting.account import account_of
 from musician.reporting.standing import Standing
 from musician.runtime.conductor.conduct import Ending, Outcome
 from musician.service import PhaseSmoothness
@@ -126,10 +127,11 @@ def end_of(store: Store, walk: Walk) -> EndOf:
 
     def make(outcome: Outcome, *asks: HumanRow) -> End:
         view = replace(service.task_view(store, "task-01"), asks=asks)
+        standings = (Standing(view),)
         return End(
             plan_id="greeter",
             outcome=outcome,
-            standings=(Standing(view),),
+            standings=standings,
             base_branch="trunk",
             integration="musician/greeter/_integration",
             again="musician run PLAN.md",
@@ -143,6 +145,7 @@ def end_of(store: Store, walk: Walk) -> EndOf:
                 PhaseSmoothness(plan_id="greeter", number=2, title="Polish", smoothness=None),
             ),
             took_s=65,
+            account=account_of(None, store, standings, plan_id="greeter", title="Greet people"),
         )
 
     return make

@@ -219,6 +219,7 @@ def test_a_terminal_sees_one_table_and_is_left_with_the_final_one(terminal: Call
         "Merged and verified in musician/greeter/_integration; your branch trunk was moved to it.",
         "smoothness of phase 1 (Both): 0.0 on average of 2 submissions, the roughest 0 of 9",
         "What happened, by time: musician timeline. The reports: docs/implementation/reports/",
+        "All of it on one page: docs/implementation/reports/greeter-summary.md",
     ]
 
 

@@ -19,7 +19,7 @@ from musician.protocol.rules.deviations import Severity
 from musician.protocol.states import State
 from musician.reporting.events import Event
 from musician.reporting.standing import Standing
-from musician.reporting.wording import say_change, say_entry
+from musician.reporting.wording import duration, say_change, say_entry
 from musician.store.port import Store
 from musician.store.sqlite.store import SqliteStore
 from tests.reporting.played import NO, NONE, Play, T, entry, look_at, reporter, submitted
@@ -427,7 +427,7 @@ def test_a_line_is_one_line_whatever_somebody_wrote() -> None:
 
 
 def test_times_are_local_ones(monkeypatch: pytest.MonkeyPatch, zone_of: Callable[[str], None]) -> None:
-    from musician.cli.run_time import duration, local_date, local_time, zone
+    from musician.cli.run_time import local_date, local_time, zone
 
     zone_of("XXX-05:30")  # as POSIX writes five and a half hours east
     assert local_time("2026-01-01 20:00:00") == "01:30:00"
@@ -437,6 +437,9 @@ def test_times_are_local_ones(monkeypatch: pytest.MonkeyPatch, zone_of: Callable
     assert zone() == "UTC"
     assert local_time("yesterday") == "yesterday"
     assert local_date("yesterday") == ""
+
+
+def test_a_duration_has_hours_where_it_took_some() -> None:
     assert [duration(each) for each in (9.9, 725, 10_809)] == ["0:09", "12:05", "3:00:09"]
 
 

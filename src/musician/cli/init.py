@@ -30,6 +30,7 @@ _REPORTS_README = """\
 # Reports
 
 Musicians write their completion reports here, one file for each task. The database keeps a copy of each.
+When a plan is complete, a page on all of it is written beside them, as `<plan>-summary.md`.
 Commit them or not, as you like.
 """
 

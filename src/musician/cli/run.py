@@ -37,8 +37,16 @@ MOST_JOBS = 64
 @click.option(
     "--review", type=click.Choice([each.value for each in Review]), help="Who reviews, instead of the plan's."
 )
+@click.option(
+    "--summary",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.md",
+    help="Write a page on what was done, what was sent back and what is open, as Markdown, however the run ends.",
+)
 @click.pass_obj
-def run(app: App, plan: Path, agent: str | None, jobs: int | None, review: str | None) -> None:
+def run(
+    app: App, plan: Path, agent: str | None, jobs: int | None, review: str | None, summary: Path | None
+) -> None:
     """Conduct PLAN to its end. Run it again to go on where it stopped.
 
     Shows a live table on a terminal, and one line for each event in a pipe. Times are local.
@@ -47,7 +55,8 @@ def run(app: App, plan: Path, agent: str | None, jobs: int | None, review: str |
     locked = lock_plan_file(app.root, app.store, plan, app.settings)
     if jobs is None:
         jobs = min(MOST_JOBS, max(LEAST_JOBS, os.cpu_count() or 1))
-    view = View(app, locked, jobs=jobs, again=shlex.join(("musician", "run", str(plan))))
+    again = shlex.join(("musician", "run", str(plan)))
+    view = View(app, locked, jobs=jobs, again=again, summary=summary)
     play = partial(
         conduct,
         app.root,

@@ -1,14 +1,15 @@
 """Summarises the end of a run: what was merged, what waits for a person, and which command comes next."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from musician.cli.render import fields
-from musician.cli.run_time import duration
 from musician.protocol.values import dataclass
+from musician.reporting.account import Account
+from musician.reporting.account_page import document, page, sections
 from musician.reporting.asks import answers_to, asked
 from musician.reporting.spending import say_usage, spending_document
 from musician.reporting.standing import Standing
-from musician.reporting.wording import say_complete, say_smoothness
+from musician.reporting.wording import duration, say_complete, say_smoothness
 from musician.runtime.conductor.conduct import Ending, Outcome
 from musician.runtime.conductor.whole import Whole
 from musician.service import PhaseSmoothness
@@ -16,6 +17,9 @@ from musician.store.rows import HumanRow, UsageRow
 from musician.trees.base import FastForward, Move
 from musician.trees.partial import PARTIALS_KEPT
 from musician.verification.findings import counted, named
+
+_MOST_LINES = 10
+"""Of one section on the terminal; the page has them all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +35,9 @@ class End:
     """The command that continues the run."""
     phases: tuple[PhaseSmoothness, ...]
     took_s: float
+    account: Account
+    page_path: str | None = None
+    """Where the page on the plan is kept, from the project's root; None if it is not."""
 
     @property
     def asks(self) -> tuple[HumanRow, ...]:
@@ -60,16 +67,34 @@ class End:
                 "command": None if moved is None else moved.command,
             },
             "tests": [_tests(whole) for whole in self.outcome.wholes],
+            **document(self.account),
+            "page": self.page_path,
         }
+
+    @property
+    def page(self) -> str:
+        """The page on the plan, as Markdown."""
+        places = [
+            ("the plan's branch", self.integration),
+            ("what happened, by time", "musician timeline"),
+            ("how long it took", f"musician trace {self.plan_id}"),
+            ("the tasks' own reports", "docs/implementation/reports/"),
+            ("what an agent said and did", "musician log TASK"),
+        ]
+        return page(self.account, self._said(is_page=True), places)
 
     @property
     def summary(self) -> str:
         """The text for people."""
-        first, *rest = self._lines()
+        return self._said(is_page=False)
+
+    def _said(self, *, is_page: bool) -> str:
+        """Return the text for people; the page tells what went otherwise by itself."""
+        first, *rest = self._lines(() if is_page else tuple(self._otherwise()))
         used = [f"Used by this plan so far: {say_usage(self._used)}."] if self._used else []
         return "\n".join((first, *used, *rest))
 
-    def _lines(self) -> Iterator[str]:
+    def _lines(self, otherwise: Sequence[str]) -> Iterator[str]:
         match self.outcome.ending:
             case Ending.COMPLETE:
                 yield f"{self.plan_id} is complete: {self._tally()}, in {duration(self.took_s)}."
@@ -79,7 +104,10 @@ class End:
                 yield from self._tested()
                 yield from self._pruned()
                 yield from map(say_smoothness, filter(lambda phase: phase.smoothness, self.phases))
+                yield from otherwise
                 yield "What happened, by time: musician timeline. The reports: docs/implementation/reports/"
+                if self.page_path is not None:
+                    yield f"All of it on one page: {self.page_path}"
             case Ending.NEEDS_HUMAN if self.outcome.wholes:
                 yield f"{self.plan_id} waits for you: {self._tally()}, but it requires green."
                 yield from self._tested()
@@ -89,6 +117,7 @@ class End:
                 )
             case Ending.NEEDS_HUMAN:
                 yield f"{self.plan_id} waits for you: {self._tally()}."
+                yield from otherwise
                 yield from self._asked()
                 yield f"\nThen run the same command again: {self.again}"
             case Ending.INTERRUPTED:
@@ -140,6 +169,13 @@ class End:
                 yield f"Failing, {was}: {now.why}."
             if now.flaky:
                 yield f"Flaky: {now.flaky}."
+
+    def _otherwise(self) -> Iterator[str]:
+        for section in sections(self.account):
+            yield f"{section.title}:"
+            yield from (f"  {line}" for line in section.lines[:_MOST_LINES])
+            if len(section.lines) > _MOST_LINES:
+                yield f"  and {len(section.lines) - _MOST_LINES} more"
 
     def _pruned(self) -> Iterator[str]:
         gone = len(self.outcome.pruned)

@@ -22,14 +22,14 @@ from rich.table import Table
 from rich.text import Text
 
 from musician.cli.run_stage import write
-from musician.cli.run_time import duration, local_time
+from musician.cli.run_time import local_time
 from musician.processes.output import one_line
 from musician.protocol.names import succession_name
 from musician.protocol.states import State
 from musician.reporting.asks import asked, next_command
 from musician.reporting.events import Event, Reporter
 from musician.reporting.standing import Standing
-from musician.reporting.wording import say_anomaly, say_complete
+from musician.reporting.wording import duration, say_anomaly, say_complete
 
 _STYLES: Mapping[State, str] = MappingProxyType(
     {

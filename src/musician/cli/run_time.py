@@ -3,8 +3,6 @@
 from datetime import UTC, datetime
 
 _STORED = "%Y-%m-%d %H:%M:%S"
-_MINUTE_S = 60
-_HOUR_S = 3600
 
 
 def local_time(stamp: str) -> str:
@@ -27,14 +25,6 @@ def zone() -> str:
     """Return the local time zone, as ``UTC+01:00`` or ``UTC``."""
     offset = datetime.now(UTC).astimezone().isoformat(timespec="minutes")[-len("+00:00") :]
     return f"UTC{offset}".removesuffix("+00:00")
-
-
-def duration(seconds: float) -> str:
-    """Format a duration, as ``0:41``, ``12:05`` or ``3:00:09``."""
-    whole = int(seconds)
-    hours, minutes = whole // _HOUR_S, whole % _HOUR_S // _MINUTE_S
-    head = f"{hours}:{minutes:02d}" if hours else f"{minutes}"
-    return f"{head}:{whole % _MINUTE_S:02d}"
 
 
 def _local(stamp: str) -> datetime | None:

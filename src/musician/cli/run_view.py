@@ -2,6 +2,7 @@
 
 import os
 import time
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -16,10 +17,14 @@ from musician.cli.run_stage import Face, Stage, give_up_output, write
 from musician.cli.run_table import LiveTable, final_table
 from musician.cli.run_time import today, zone
 from musician.plans.model import Plan, Require
+from musician.processes.whole_file import write_whole
+from musician.protocol.values import replace
+from musician.reporting.account import account_of
 from musician.reporting.events import Reporter
 from musician.reporting.standing import Standing, standings_of
 from musician.reporting.wording import say_base
 from musician.runtime.conductor.conduct import Ending, Outcome
+from musician.runtime.plan_page import keep_page, page_path
 from musician.runtime.program import programs_of
 from musician.trees.branches import integration_branch
 from musician.verification.baseline import Baseline
@@ -38,8 +43,8 @@ def is_plain() -> bool:
 class View:
     """The display of a run, as a context manager. :meth:`end` prints the summary."""
 
-    def __init__(self, app: App, plan: Plan, *, jobs: int, again: str) -> None:
-        self._app, self._plan, self._again = app, plan, again
+    def __init__(self, app: App, plan: Plan, *, jobs: int, again: str, summary: Path | None = None) -> None:
+        self._app, self._plan, self._again, self._summary = app, plan, again, summary
         self._programs = programs_of(plan)
         self._began_s = time.monotonic()
         self._reporter = Reporter(plan_id=plan.plan_id, store=app.store, by_hand=not jobs)
@@ -67,7 +72,7 @@ class View:
         patience_s = _PATIENCE_S if outcome.ending is Ending.INTERRUPTED else None
         if not self._stage.finish(patience_s):
             give_up_output()
-        end = self._end(outcome, standings)
+        end = self._kept(self._end(outcome, standings))
         try:
             show(self._app, end.document)
             if not self._app.json:
@@ -78,6 +83,15 @@ class View:
             write("")
         except OSError:
             give_up_output()
+        if self._summary is not None:
+            write_whole(self._summary, end.page)
+
+    def _kept(self, end: End) -> End:
+        """Keep the page on a complete plan where its reports are."""
+        if end.outcome.ending is not Ending.COMPLETE:
+            return end
+        kept = replace(end, page_path=page_path(self._app.root, end.plan_id))
+        return kept if keep_page(self._app.root, end.plan_id, kept.page) else end
 
     def _face(self, jobs: int) -> Face:
         if self._app.json:
@@ -98,6 +112,8 @@ class View:
 
     def _end(self, outcome: Outcome, standings: tuple[Standing, ...]) -> End:
         row = service.plan_row(self._app.store, self._plan.plan_id)
+        # Whoever interrupts a run does not wait for git to count the lines of every task.
+        is_whole = outcome.ending is not Ending.INTERRUPTED or self._summary is not None
         return End(
             plan_id=self._plan.plan_id,
             outcome=outcome,
@@ -107,6 +123,13 @@ class View:
             again=self._again,
             phases=service.smoothness_by_phase(self._app.store, self._plan.plan_id),
             took_s=time.monotonic() - self._began_s,
+            account=account_of(
+                self._app.root if is_whole else None,
+                self._app.store,
+                standings,
+                plan_id=self._plan.plan_id,
+                title=self._plan.title,
+            ),
         )
 
 

@@ -7,10 +7,10 @@ from musician.cli.context import App
 from musician.cli.faults import FAILED
 from musician.cli.options import command
 from musician.cli.render import fields, show
-from musician.cli.run_time import duration
 from musician.protocol.errors import UnknownPlan
 from musician.reporting.spans import Span, spans_of
 from musician.reporting.transcripts import Event, follow
+from musician.reporting.wording import duration
 from musician.store.rows import PlanRow
 
 _FROM_ENVIRONMENT = ""

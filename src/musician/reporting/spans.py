@@ -46,7 +46,7 @@ def spans_of(plan: PlanRow, views: Iterable[TaskView], events: Events) -> tuple[
     """Return the spans of a plan, each after its parent. A task that nobody has begun has none."""
     views = tuple(views)
     tasks = [spans for view in views if (spans := tuple(_task_spans(plan, view, events)))]
-    start_s = min((spans[0].start_s for spans in tasks), default=_db_s(plan.locked_at))
+    start_s = min((spans[0].start_s for spans in tasks), default=stored_s(plan.locked_at))
     end_s = max((spans[0].end_s for spans in tasks), default=start_s)
     whole = Span(
         key=plan.plan_id,
@@ -79,7 +79,7 @@ def _task_spans(plan: PlanRow, view: TaskView, events: Events) -> Iterator[Span]
         start_s=min(spans[0].start_s for spans in sessions),
         end_s=max(
             *(spans[0].end_s for spans in sessions),
-            _db_s(view.row.completed_at) if view.row.completed_at else 0.0,
+            stored_s(view.row.completed_at) if view.row.completed_at else 0.0,
         ),
         attributes={
             "musician.task.id": view.row.task_id,
@@ -97,10 +97,10 @@ def _session_spans(
     plan: PlanRow, view: TaskView, session: SessionRow, events: tuple[Event, ...]
 ) -> Iterator[Span]:
     key = f"{plan.plan_id}/{session.task_id}/{session.claim_epoch}"
-    start_s = _db_s(session.started_at)
+    start_s = stored_s(session.started_at)
     times = [_event_s(event) for event in events]
     if session.ended_at is not None:
-        times.append(_db_s(session.ended_at))
+        times.append(stored_s(session.ended_at))
     usage = [each for each in view.usage if each.claim_epoch == session.claim_epoch]
     yield Span(
         key=key,
@@ -168,7 +168,8 @@ def _used(usage: Iterable[Used]) -> dict[str, Value]:
     }
 
 
-def _db_s(at: str) -> float:
+def stored_s(at: str) -> float:
+    """Return a time of the database as seconds since 1970."""
     return datetime.strptime(at, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC).timestamp()
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from musician.verification.baseline import Baseline
 
 _MOST_COMMAND_CHARS = 80
+_MINUTE_S = 60
+_HOUR_S = 3600
 
 _ANOMALY = "anomaly: "
 _SAID_ALREADY = re.compile(rf"The last session ({'|'.join(WITHOUT_A_WORD)})\. ")
@@ -174,6 +176,14 @@ def say_complete(standings: Iterable[Standing]) -> str:
     complete = sum(1 for each in all_of_them if each.state is State.COMPLETE)
     apart = f" ({withdrawn} withdrawn)" if withdrawn else ""
     return f"{complete} of {counted(len(all_of_them) - withdrawn, 'task')} complete{apart}"
+
+
+def duration(seconds: float) -> str:
+    """Format a duration, as ``0:41``, ``12:05`` or ``3:00:09``."""
+    whole = int(seconds)
+    hours, minutes = whole // _HOUR_S, whole % _HOUR_S // _MINUTE_S
+    head = f"{hours}:{minutes:02d}" if hours else f"{minutes}"
+    return f"{head}:{whole % _MINUTE_S:02d}"
 
 
 def _claimed(change: HistoryRow, view: TaskView) -> str:

@@ -66,6 +66,34 @@ def work_of(root: Root, plan_id: str | None, task_id: str) -> Work | None:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """Of a change: how many files, and lines of text."""
+
+    files: int
+    added: int
+    removed: int
+
+
+def size_of(root: Root, plan_id: str | None, task_id: str, commit: str) -> Size | None:
+    """Return the size of a task's work up to a commit that it submitted, also when its branch is gone by now.
+
+    None if the commit is gone, too, or there is nothing any more that it can be compared with.
+    """
+    git = Git(root.path)
+    if git.commit_id(commit) is None:
+        return None
+    start = _start_of(git, plan_id, task_id, commit)
+    files = tuple(line_counts(git, start, commit))
+    if not files:
+        return None
+    return Size(
+        files=len(files),
+        added=sum(added or 0 for _, added, _ in files),
+        removed=sum(removed or 0 for _, _, removed in files),
+    )
+
+
 def _start_of(git: Git, plan_id: str | None, task_id: str, commit: str) -> str:
     """Return the commit at which the task's own work begins: what came in from the plan's branch is not its
     own.

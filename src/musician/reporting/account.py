@@ -1,0 +1,165 @@
+"""Gives the account of a plan: what was done, what was sent back and why, what is open, and where
+everything is.
+
+A fold over the database, with the sizes of changes from git. It says the same while a plan is played, at
+its end and later; how a run ended is its caller's to say. Foreign text is kept as it is: who prints it
+makes it printable.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from musician import service
+from musician.protocol.names import succession_name
+from musician.protocol.states import State
+from musician.protocol.values import dataclass
+from musician.reporting.asks import next_command
+from musician.reporting.spans import stored_s
+from musician.reporting.standing import Standing
+from musician.store.port import Store
+from musician.store.rows import HumanRow, JournalRow, ProposalRow, SubmissionRow, VerificationRow
+from musician.trees.root import Root
+from musician.trees.task_work import Size, size_of
+from musician.verification.result import VerificationResult
+
+_STEP = re.compile(r"step \d+")
+_SENT_BACK = (State.REVIEW_FAILED, State.FIX_PROPOSED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskAccount:
+    """``took_s`` is the time of its sessions together. ``size`` is None where nothing was submitted, or is
+    known.
+
+    ``new_tests`` counts its new and changed tests, as far as the program could tell them one by one.
+    """
+
+    task_id: str
+    title: str
+    phase: int | None
+    state: State
+    is_withdrawn: bool
+    took_s: float
+    sessions: int
+    steps: int
+    new_tests: int
+    tests: str
+    """What its last submission says of its tests."""
+    summary: str
+    size: Size | None
+    report_path: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentBack:
+    """A submission that was not approved. ``checkpoint`` is None where it does not say."""
+
+    task_id: str
+    checkpoint: int | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """A session that ended before its task did."""
+
+    task_id: str
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    plan_id: str
+    title: str
+    tasks: tuple[TaskAccount, ...]
+    sent_back: tuple[SentBack, ...]
+    ended: tuple[Ended, ...]
+    deviations: tuple[JournalRow, ...]
+    """Those that nobody has ruled."""
+    proposals: tuple[ProposalRow, ...]
+    """Those that nobody has decided."""
+    asks: tuple[HumanRow, ...]
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The commands that answer what is open, in the order of the questions."""
+        decide = ("musician proposals list",) if self.proposals else ()
+        return (*(next_command(ask, plan_id=self.plan_id) for ask in self.asks), *decide)
+
+
+def account_of(
+    root: Root | None, store: Store, standings: Sequence[Standing], *, plan_id: str, title: str
+) -> Account:
+    """Return the account of a plan as these standings show it. Blocks: asks git for sizes, if ``root`` is given."""
+    ids = {each.task_id for each in standings}
+    proposals = (each.row for each in service.list_proposals(store, only_open=True))
+    return Account(
+        plan_id=plan_id,
+        title=title,
+        tasks=tuple(_task(root, plan_id, each) for each in standings),
+        sent_back=tuple(back for each in standings for back in _sent_back(each)),
+        ended=tuple(ended for each in standings for ended in _ended(each)),
+        deviations=tuple(row for each in standings for row in service.open_rows(each.view.journal)[0]),
+        proposals=tuple(row for row in proposals if row.task_id in ids),
+        asks=tuple(ask for each in standings for ask in each.asks),
+    )
+
+
+def _task(root: Root | None, plan_id: str, standing: Standing) -> TaskAccount:
+    view = standing.view
+    last = view.submissions[-1] if view.submissions else None
+    said = None if last is None else last.said
+    commit = None if last is None else last.commit_id
+    return TaskAccount(
+        task_id=standing.task_id,
+        title=standing.title,
+        phase=standing.phase,
+        state=standing.state,
+        is_withdrawn=standing.is_withdrawn,
+        took_s=sum(
+            max(0.0, stored_s(each.ended_at or view.at) - stored_s(each.started_at)) for each in view.sessions
+        ),
+        sessions=len(view.sessions),
+        steps=sum(1 for item in standing.progress.completed if _STEP.fullmatch(item)),
+        new_tests=_new_tests(view.verifications),
+        tests="" if said is None else said.tests,
+        summary="" if said is None else said.summary,
+        size=None if commit is None or root is None else size_of(root, plan_id, standing.task_id, commit),
+        report_path=view.row.report_path,
+    )
+
+
+def _new_tests(verifications: Iterable[VerificationRow]) -> int:
+    """Return how many new and changed tests the last verification of each checkpoint has examined."""
+    examined: dict[int, int] = {}
+    for row in verifications:
+        try:
+            stages = VerificationResult.from_json(row.result).stages
+        except ValueError:  # another version's
+            continue
+        if stages is not None and stages.validity is not None:
+            examined[row.checkpoint] = stages.validity.examined
+    return sum(examined.values())
+
+
+def _sent_back(standing: Standing) -> Iterator[SentBack]:
+    for row in standing.view.submissions:
+        if row.verdict in _SENT_BACK:
+            yield SentBack(
+                task_id=standing.task_id, checkpoint=_checkpoint(row), why=(row.verdict_text or "").strip()
+            )
+
+
+def _checkpoint(row: SubmissionRow) -> int | None:
+    said = row.said
+    return None if said is None or said.checkpoint is None else said.checkpoint.number
+
+
+def _ended(standing: Standing) -> Iterator[Ended]:
+    """Yield the sessions that another one has followed, or is to follow."""
+    followed = standing.view.sessions[: None if not standing.is_over else -1]
+    for session in followed:
+        if session.ended_at is not None:
+            name = succession_name(standing.task_id, session.number)
+            yield Ended(task_id=standing.task_id, name=name, reason=session.exit_reason or "ended")

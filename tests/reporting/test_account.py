@@ -1,0 +1,57 @@
+"""The account of a plan is a fold over its rows."""
+
+from musician import service
+from musician.protocol.journal import EntryKind
+from musician.protocol.rules.deviations import Severity
+from musician.protocol.states import State
+from musician.reporting.account import account_of
+from musician.reporting.account_page import page, sections
+from musician.reporting.standing import Standing
+from musician.store.port import Store
+from tests.reporting.played import Play, entry, look_at
+
+
+def test_what_went_otherwise_is_told_with_its_reason(store: Store) -> None:
+    play = Play(store)
+    play.open()
+    play.claim("s1")
+    play.write(entry(EntryKind.STARTED, "step 1"), entry(EntryKind.COMPLETED, "step 1"))
+    play.submit(1, 2)
+    play.judge(State.REVIEW_FAILED, "1. no\ntests")
+    play.exit("context exhaustion")
+    service.reopen(store, play.task_id)
+    play.claim("s2")
+    play.write(entry(EntryKind.DEVIATION, "step 2", "by hand", severity=Severity.HIGH))
+    account = account_of(None, store, (look_at(store),), plan_id="p", title="T")
+    assert [(each.title, each.lines) for each in sections(account)] == [
+        ("Sent back", ("task-01 at checkpoint 1: 1. no tests",)),
+        ("Sessions that ended early", ("musician-task-01: context exhaustion",)),
+        ("Open deviations", ("task-01, step 2 (High): by hand",)),
+    ]
+    (task,) = account.tasks
+    assert (task.sessions, task.steps, task.summary, task.size) == (2, 1, "done", None)
+
+
+def test_the_last_session_of_a_complete_task_has_not_ended_early(store: Store) -> None:
+    play = Play(store)
+    play.open()
+    play.claim("s1")
+    play.submit(2, 2)
+    play.judge(State.REVIEW_APPROVED, "fine")
+    play.complete()
+    assert sections(account_of(None, store, (look_at(store),), plan_id="p", title="T")) == ()
+
+
+def test_no_text_breaks_the_page(store: Store) -> None:
+    service.open_task(store, "task-01", title="a | b\n# c ``` <script>", instruction_path="x")
+    account = account_of(
+        None, store, (Standing(service.task_view(store, "task-01")),), plan_id="p", title="T\n# x"
+    )
+    text = page(account, "ends ```` so", [("a `tick`", "x `y` ``z``")])
+    lines = text.splitlines()
+    assert lines[0] == "# T \\# x"
+    assert lines[2:5] == ["`````text", "ends ```` so", "`````"]
+    assert [line for line in lines if line.startswith("| task-01")] == [
+        "| task-01 | a \\| b \\# c \\`\\`\\` \\<script\\> | watching |  | 0 | 0 | 0 |  |"
+    ]
+    assert "``` x `y` ``z`` ```" in text
