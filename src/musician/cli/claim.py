@@ -7,15 +7,9 @@ import anyio
 import click
 
 from musician import service
+from musician.cli.acting import Acting, acting
 from musician.cli.context import App
-from musician.cli.options import (
-    claim_of,
-    command,
-    context_option,
-    force_option,
-    session_options,
-    task_argument,
-)
+from musician.cli.options import command, context_option, force_option, task_argument
 from musician.cli.render import indented, pairs, show
 from musician.protocol.names import check_session_id
 
@@ -108,11 +102,9 @@ def _remarks(taken: "TakenUp") -> list[str]:
 
 @command("heartbeat")
 @task_argument
-@session_options
-@click.pass_obj
-def heartbeat(app: App, task_id: str, session: str | None, epoch: int | None) -> None:
+@acting
+def heartbeat(acting: Acting) -> None:
     """Refresh the heartbeat of the session on TASK."""
-    held = claim_of(app, task_id, session, epoch)
-    service.beat(app.store, held)
-    document = {"task_id": task_id, "session_id": held.session_id, "epoch": held.epoch}
-    show(app, document, f"{task_id}: heartbeat refreshed")
+    held = acting.claim
+    service.beat(acting.app.store, held)
+    acting.show({"session_id": held.session_id, "epoch": held.epoch}, "heartbeat refreshed")

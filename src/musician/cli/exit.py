@@ -4,10 +4,8 @@ from pathlib import Path
 
 import click
 
-from musician.cli.context import App
-from musician.cli.manual import manual_session
-from musician.cli.options import command, context_option, session_options, task_argument
-from musician.cli.render import show
+from musician.cli.acting import Acting, acting
+from musician.cli.options import command, context_option, task_argument
 
 RELEASED = "released"
 
@@ -23,23 +21,13 @@ RELEASED = "released"
     help="Your own HANDOFF. Without it the program writes one from the journal.",
 )
 @context_option
-@session_options
-@click.pass_obj
-def exit(  # noqa: A001 - the command's name
-    app: App,
-    task_id: str,
-    reason: str,
-    path: Path | None,
-    context_pct: float | None,
-    session: str | None,
-    epoch: int | None,
-) -> None:
+@acting
+def exit(acting: Acting, reason: str, path: Path | None) -> None:  # noqa: A001 - the command's name
     """End this session on TASK with a HANDOFF.
 
     Unfinished work is set aside under a ref. The session can write nothing after this.
     """
-    text = None if path is None else _read(path)
-    _leave(app, task_id, session, epoch, reason=reason, handoff=text, context_pct=context_pct)
+    _exit(acting, reason, handoff=None if path is None else _read(path))
 
 
 def _read(path: Path) -> str:
@@ -51,36 +39,22 @@ def _read(path: Path) -> str:
 
 @command("release")
 @task_argument
-@session_options
-@click.pass_obj
-def release(app: App, task_id: str, session: str | None, epoch: int | None) -> None:
+@acting
+def release(acting: Acting) -> None:
     """Exit with the reason "released"."""
-    _leave(app, task_id, session, epoch, reason=RELEASED, handoff=None, context_pct=None)
+    _exit(acting, RELEASED, handoff=None)
 
 
-def _leave(
-    app: App,
-    task_id: str,
-    session: str | None,
-    epoch: int | None,
-    *,
-    reason: str,
-    handoff: str | None,
-    context_pct: float | None,
-) -> None:
-    manual = manual_session(app, task_id, session, epoch)
-    path = manual.exit(reason, handoff=handoff, context_pct=context_pct)
-    document = {"task_id": task_id, "state": "exited", "reason": reason, "handoff_path": path}
-    show(app, document, f"{task_id}: exited ({reason}); HANDOFF in {path}")
+def _exit(acting: Acting, reason: str, *, handoff: str | None) -> None:
+    path = acting.manual.exit(reason, handoff=handoff, context_pct=acting.context_pct)
+    document = {"state": "exited", "reason": reason, "handoff_path": path}
+    acting.show(document, f"exited ({reason}); HANDOFF in {path}")
 
 
 @command("complete")
 @task_argument
-@session_options
-@click.pass_obj
-def complete(app: App, task_id: str, session: str | None, epoch: int | None) -> None:
+@acting
+def complete(acting: Acting) -> None:
     """Finish TASK, whose completion has been approved."""
-    manual = manual_session(app, task_id, session, epoch)
-    path = manual.complete()
-    document = {"task_id": task_id, "state": "complete", "report_path": path}
-    show(app, document, f"{task_id}: complete; report in {path}")
+    path = acting.manual.complete()
+    acting.show({"state": "complete", "report_path": path}, f"complete; report in {path}")

@@ -5,8 +5,9 @@ import sys
 import click
 
 from musician import service
+from musician.cli.acting import Acting, acting
 from musician.cli.context import App
-from musician.cli.options import claim_of, command, row_argument, session_options, task_argument
+from musician.cli.options import command, row_argument, task_argument
 from musician.cli.render import fields, indented, show
 from musician.store.rows import MessageRow
 
@@ -36,18 +37,21 @@ def messages(app: App, task_id: str, most: int) -> None:
 
 @command("inbox")
 @task_argument
-@session_options
 @click.option("--ack", is_flag=True, help="Acknowledge the printed messages: they have been dealt with.")
-@click.pass_obj
-def inbox(app: App, task_id: str, session: str | None, epoch: int | None, ack: bool) -> None:
+@acting
+def inbox(acting: Acting, ack: bool) -> None:
     """Print the conductor's messages that are not acknowledged."""
-    claim = claim_of(app, task_id, session, epoch)
+    app, claim = acting.app, acting.claim
     if sys.stdout is None:
         raise click.UsageError(
             "standard output is closed: nothing could be printed, and nothing is acknowledged"
         )
-    found = service.unread(app.store, task_id)
-    document = {"task_id": task_id, "acknowledged": ack, "messages": [fields(message) for message in found]}
+    found = service.unread(app.store, claim.task_id)
+    document = {
+        "task_id": claim.task_id,
+        "acknowledged": ack,
+        "messages": [fields(message) for message in found],
+    }
     show(app, document, *map(_as_text, found) if found else ("nothing new",))
     sys.stdout.flush()  # or a failing output would lose messages that count as delivered
     service.deliver(app.store, claim, tuple(message.id for message in found))

@@ -2,17 +2,13 @@
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
-from musician import service
 from musician.cli.context import App
 from musician.protocol.errors import BadField
-from musician.protocol.names import CONDUCTOR, check_session_id, parse_launch_reference
-
-if TYPE_CHECKING:
-    from musician.protocol.claim import Claim
+from musician.protocol.names import CONDUCTOR, parse_launch_reference
 
 MOST_TEXT_BYTES = 1_000_000
 """The size of one message. A larger one is a file that was passed by mistake."""
@@ -153,9 +149,3 @@ def session_options(function: F) -> F:
         help="The claim's epoch, if not the session's current claim.",
     )
     return session(epoch(function))
-
-
-def claim_of(app: App, task_id: str, session: str | None, epoch: int | None) -> "Claim":
-    """Return the claim that a musician's command acts for. Ids are checked before the database is opened (B43)."""
-    check_session_id(session)
-    return service.current_claim(app.store, task_id, session, epoch=epoch)

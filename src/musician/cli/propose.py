@@ -2,8 +2,8 @@
 
 import click
 
-from musician.cli.context import App
-from musician.cli.options import claim_of, command, parse_text, session_options, task_argument, text_argument
+from musician.cli.acting import Acting, acting
+from musician.cli.options import command, parse_text, task_argument, text_argument
 from musician.cli.render import show
 from musician.protocol.proposals import Draft, ProposalType, parse_type, read_draft
 from musician.runtime.proposing import Desk
@@ -21,25 +21,15 @@ def _type(ctx: click.Context, param: click.Parameter, value: str | None) -> Prop
 )
 @click.option("--title", metavar="LINE", help="A title of one line.")
 @click.option("--why", metavar="TEXT", callback=parse_text, help="Why it is worth keeping, or why it failed.")
-@session_options
-@click.pass_obj
-def propose(
-    app: App,
-    task_id: str,
-    text: str,
-    kind: ProposalType | None,
-    title: str | None,
-    why: str | None,
-    session: str | None,
-    epoch: int | None,
-) -> None:
+@acting
+def propose(acting: Acting, text: str, kind: ProposalType | None, title: str | None, why: str | None) -> None:
     """Propose something worth keeping; the conductor decides on it.
 
     TEXT (or standard input, for -) may also be a whole proposal in the form of
     docs/implementation/proposals/TEMPLATE.md, which has its own type and title.
     """
-    claim = claim_of(app, task_id, session, epoch)
-    kept = Desk(root=app.root, store=app.store).propose(claim, _draft(text, kind, title, why))
+    app = acting.app
+    kept = Desk(root=app.root, store=app.store).propose(acting.claim, _draft(text, kind, title, why))
     document = {
         "id": kept.row.id,
         "path": kept.row.path,
@@ -47,7 +37,11 @@ def propose(
         "title": kept.proposal.title,
         "status": kept.proposal.status,
     }
-    show(app, document, f"{task_id}: proposal {kept.row.id} is {kept.proposal.status}, in {kept.row.path}")
+    show(
+        app,
+        document,
+        f"{acting.task_id}: proposal {kept.row.id} is {kept.proposal.status}, in {kept.row.path}",
+    )
 
 
 def _draft(text: str, kind: ProposalType | None, title: str | None, why: str | None) -> Draft:

@@ -2,17 +2,8 @@
 
 import click
 
-from musician.cli.context import App
-from musician.cli.manual import manual_session, show_result
-from musician.cli.options import (
-    command,
-    context_option,
-    parse_text,
-    session_options,
-    task_argument,
-    text_argument,
-)
-from musician.cli.render import show
+from musician.cli.acting import Acting, acting
+from musician.cli.options import command, context_option, parse_text, task_argument, text_argument
 from musician.protocol.musician.inputs import DeviationTold, SelfCorrectionTold
 from musician.protocol.rules.deviations import Severity, parse_severity
 
@@ -31,20 +22,15 @@ from musician.protocol.rules.deviations import Severity, parse_severity
     help="With done and --agent: the subagent's own report. The checkpoint compares it with the facts.",
 )
 @context_option
-@session_options
-@click.pass_obj
+@acting
 def step(
-    app: App,
-    task_id: str,
+    acting: Acting,
     act: str,
     number: int,
     text: str | None,
     agent: int | None,
     commit: bool,
     said: str | None,
-    context_pct: float | None,
-    session: str | None,
-    epoch: int | None,
 ) -> None:
     """Record that step N is started, done or skipped.
 
@@ -58,7 +44,7 @@ def step(
     if (text is None) is (act == "skipped"):
         raise click.UsageError("say why the step is skipped" if text is None else "only skipped takes a TEXT")
     item = f"step {number}" if agent is None else f"step {number} agent {agent}"
-    manual = manual_session(app, task_id, session, epoch)
+    manual, context_pct = acting.manual, acting.context_pct
     commit_id = None
     if act == "start":
         manual.start(item, context_pct)
@@ -66,9 +52,9 @@ def step(
         manual.skip(item, text or "", context_pct)
     else:
         commit_id = manual.finish_item(item, context_pct, commit=commit, claims=said or "")
-    document = {"task_id": task_id, "item": item, "done": act == "done", "commit_id": commit_id}
-    noted = f"{task_id}: {item} {'started' if act == 'start' else act}"
-    show_result(app, manual, context_pct, document, noted + (f" at {commit_id}" if commit_id else ""))
+    document = {"item": item, "done": act == "done", "commit_id": commit_id}
+    noted = f"{item} {'started' if act == 'start' else act}"
+    acting.show_with_advice(document, noted + (f" at {commit_id}" if commit_id else ""))
 
 
 def _severity(ctx: click.Context, param: click.Parameter, value: str) -> Severity:
@@ -80,58 +66,38 @@ def _severity(ctx: click.Context, param: click.Parameter, value: str) -> Severit
 @click.argument("severity", metavar="Low|Medium|High", callback=_severity)
 @text_argument()
 @context_option
-@session_options
-@click.pass_obj
-def deviation(
-    app: App,
-    task_id: str,
-    severity: Severity,
-    text: str,
-    context_pct: float | None,
-    session: str | None,
-    epoch: int | None,
-) -> None:
+@acting
+def deviation(acting: Acting, severity: Severity, text: str) -> None:
     """Record a deviation from the plan."""
-    manual = manual_session(app, task_id, session, epoch)
-    item = manual.tell(DeviationTold(severity=severity, text=text), context_pct)
-    document = {"task_id": task_id, "item": item, "severity": severity, "text": text}
-    show_result(app, manual, context_pct, document, f"{task_id}: {severity} deviation noted")
+    item = acting.manual.tell(DeviationTold(severity=severity, text=text), acting.context_pct)
+    document = {"item": item, "severity": severity, "text": text}
+    acting.show_with_advice(document, f"{severity} deviation noted")
 
 
 @command("self-correction")
 @task_argument
 @text_argument()
 @context_option
-@session_options
-@click.pass_obj
-def self_correction(
-    app: App, task_id: str, text: str, context_pct: float | None, session: str | None, epoch: int | None
-) -> None:
+@acting
+def self_correction(acting: Acting, text: str) -> None:
     """Record that earlier work was redone."""
-    manual = manual_session(app, task_id, session, epoch)
-    item = manual.tell(SelfCorrectionTold(text=text), context_pct)
-    document = {"task_id": task_id, "item": item, "text": text}
-    show_result(app, manual, context_pct, document, f"{task_id}: self-correction noted")
+    item = acting.manual.tell(SelfCorrectionTold(text=text), acting.context_pct)
+    acting.show_with_advice({"item": item, "text": text}, "self-correction noted")
 
 
 @command("correction")
 @task_argument
 @context_option
-@session_options
-@click.pass_obj
-def correction(
-    app: App, task_id: str, context_pct: float | None, session: str | None, epoch: int | None
-) -> None:
+@acting
+def correction(acting: Acting) -> None:
     """Record that the conductor's next correction step is done.
 
     The working tree of TASK is committed as that step. If the step is a revert, this command makes it: a new commit
     undoes the finished step.
     """
-    manual = manual_session(app, task_id, session, epoch)
-    item, commit_id = manual.correct(context_pct)
-    document = {"task_id": task_id, "item": item, "done": True, "commit_id": commit_id}
-    done = f"{task_id}: {item} done" + (f" at {commit_id}" if commit_id else "")
-    show_result(app, manual, context_pct, document, done)
+    item, commit_id = acting.manual.correct(acting.context_pct)
+    document = {"item": item, "done": True, "commit_id": commit_id}
+    acting.show_with_advice(document, f"{item} done" + (f" at {commit_id}" if commit_id else ""))
 
 
 @command("error")
@@ -145,34 +111,24 @@ def correction(
     help="Nothing failed, but the context (--context) may run out. The program adds its estimate.",
 )
 @context_option
-@session_options
-@click.pass_obj
-def error(
-    app: App,
-    task_id: str,
-    text: str | None,
-    report: str | None,
-    is_warning: bool,
-    context_pct: float | None,
-    session: str | None,
-    epoch: int | None,
-) -> None:
+@acting
+def error(acting: Acting, text: str | None, report: str | None, is_warning: bool) -> None:
     """Report a failure, or a context that may run out, and wait for the answer.
 
     TASK is in the state error until the conductor answers.
     """
     if (text is None) is not is_warning:
         raise click.UsageError("give either a TEXT that says what failed, or --context-warning")
-    manual = manual_session(app, task_id, session, epoch)
     if text is None:
-        message_id: int | None = manual.warn(context_pct)
+        message_id: int | None = acting.manual.warn(acting.context_pct)
     else:
-        message_id = manual.report(text, report=report, context_pct=context_pct)
+        message_id = acting.manual.report(text, report=report, context_pct=acting.context_pct)
         if message_id is None:
-            left = {"task_id": task_id, "message_id": None, "state": "exited"}
-            show(app, left, f"{task_id}: exited (retry exhaustion); its conductor decides how it goes on")
+            left = {"message_id": None, "state": "exited"}
+            acting.show(left, "exited (retry exhaustion); its conductor decides how it goes on")
             return
-    document: dict[str, object] = {"task_id": task_id, "message_id": message_id, "state": "error"}
     what = "warned of its context" if is_warning else "reported"
-    reported = f"{task_id}: {what} by message {message_id}; wait for the answer: musician wait {task_id}"
-    show_result(app, manual, context_pct, document, reported)
+    acting.show_with_advice(
+        {"message_id": message_id, "state": "error"},
+        f"{what} by message {message_id}; wait for the answer: musician wait {acting.task_id}",
+    )

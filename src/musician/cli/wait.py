@@ -5,11 +5,10 @@ import time
 import click
 
 from musician import service
+from musician.cli.acting import Acting, acting
 from musician.cli.context import App
 from musician.cli.faults import FAILED
-from musician.cli.manual import manual_session
-from musician.cli.options import claim_of, command, session_options, task_argument
-from musician.cli.render import show
+from musician.cli.options import command, task_argument
 from musician.processes.parent import Parent
 from musician.processes.signals import raising_on_signals
 from musician.protocol.claim import Claim
@@ -29,7 +28,6 @@ class _Snapshot:
 
 @command("wait")
 @task_argument
-@session_options
 @click.option(
     "--timeout",
     "timeout_s",
@@ -38,28 +36,23 @@ class _Snapshot:
     metavar="SECONDS",
     help="Give up after this time, with exit code 1.",
 )
-@click.pass_obj
-@click.pass_context
-def wait(
-    context: click.Context, app: App, task_id: str, session: str | None, epoch: int | None, timeout_s: float
-) -> None:
+@acting
+def wait(acting: Acting, timeout_s: float) -> None:
     """Wait until TASK's state changes or a message comes.
 
     Keeps the heartbeat fresh meanwhile, as long as the calling process lives. Returns at once if there are unread
     messages; read them with `musician inbox --ack`.
     """
-    claim = claim_of(app, task_id, session, epoch)
-    manual_session(app, task_id, session, epoch).stand_still()
+    acting.manual.stand_still()
     with raising_on_signals(
         lambda _: KeyboardInterrupt()
     ):  # an exception, so that the bell is removed first (B32)
-        before, after = _wait(app, claim, time.monotonic() + timeout_s)
+        before, after = _wait(acting.app, acting.claim, time.monotonic() + timeout_s)
     changed = after != before or after.unread > 0
-    document = {"task_id": task_id, "changed": changed, "state": after.state, "unread": after.unread}
-    news = f"{task_id}: {after.state}, {after.unread} unread" + ("" if changed else "; nothing changed")
-    show(app, document, news)
+    document = {"changed": changed, "state": after.state, "unread": after.unread}
+    acting.show(document, f"{after.state}, {after.unread} unread" + ("" if changed else "; nothing changed"))
     if not changed:
-        context.exit(FAILED)
+        click.get_current_context().exit(FAILED)
 
 
 def _wait(app: App, claim: Claim, until_s: float) -> tuple[_Snapshot, _Snapshot]:
