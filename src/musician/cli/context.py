@@ -1,9 +1,8 @@
 """The application object of a command: its repository, settings, database and output format."""
 
 import os
+from contextlib import AbstractContextManager
 from functools import cached_property
-from types import TracebackType
-from typing import Self
 
 import click
 
@@ -11,19 +10,14 @@ from musician.project import Project
 from musician.protocol.settings import Settings
 
 
-class App(Project):
+class App(Project, AbstractContextManager["App"]):
     """``named`` is the database of ``--db`` or MUSICIAN_DB. ``json`` asks for one JSON document as output."""
 
     def __init__(self) -> None:
         super().__init__(os.curdir)
         self.json = False
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @cached_property

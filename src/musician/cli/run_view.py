@@ -2,9 +2,8 @@
 
 import os
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from rich.console import Console
 
@@ -40,7 +39,7 @@ def is_plain() -> bool:
     return not is_terminal() or cannot_draw or bool(os.environ.get("NO_COLOR"))
 
 
-class View:
+class View(AbstractContextManager["View"]):
     """The display of a run, as a context manager. :meth:`end` prints the summary."""
 
     def __init__(self, app: App, plan: Plan, *, jobs: int, again: str, summary: Path | None = None) -> None:
@@ -50,12 +49,7 @@ class View:
         self._reporter = Reporter(plan_id=plan.plan_id, store=app.store, by_hand=not jobs)
         self._stage = Stage(self._face(jobs))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stage.finish(_PATIENCE_S)
 
     def on_look(self, standings: tuple[Standing, ...]) -> None:

@@ -18,10 +18,9 @@ import os
 import struct
 import time
 import weakref
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from musician.processes.identity import ProcessIdentity, identify
 from musician.protocol.values import dataclass
@@ -42,7 +41,7 @@ class HeldBy:
     identity: ProcessIdentity | None
 
 
-class LifeLock:
+class LifeLock(AbstractContextManager["LifeLock"]):
     """A held life lock. A context manager; also released by :meth:`release` and by the process's end."""
 
     def __init__(self, descriptor: int, path: Path) -> None:
@@ -50,12 +49,7 @@ class LifeLock:
         self._descriptor: int | None = descriptor
         _held_here.add(self)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
     def sign(self, session_id: str) -> None:

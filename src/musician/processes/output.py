@@ -6,9 +6,8 @@ quotation is one line of printable text.
 """
 
 import re
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 MAX_LOG_BYTES = 64 * 1024 * 1024
 """What one opening of a log may add to it."""
@@ -19,7 +18,7 @@ _ODD = re.compile(r"[^\x20-\x7e\n\t]")
 _CUT = b"\n[musician: the rest of this output is not kept]\n"
 
 
-class OutputLog:
+class OutputLog(AbstractContextManager["OutputLog"]):
     """Appends to ``path``, unbuffered; made with its folder if it is not there. OSError if that cannot be."""
 
     def __init__(self, path: Path, *, limit: int = MAX_LOG_BYTES) -> None:
@@ -28,12 +27,7 @@ class OutputLog:
         self._left = limit
         self._at_line_start = True
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def write(self, data: bytes) -> None:

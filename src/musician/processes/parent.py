@@ -1,12 +1,10 @@
 """Notices the end of the process that started this one, for programs that must not outlive it."""
 
 import os
-from contextlib import suppress
-from types import TracebackType
-from typing import Self
+from contextlib import AbstractContextManager, suppress
 
 
-class Parent:
+class Parent(AbstractContextManager["Parent"]):
     """A context manager. ``end`` has the descriptor that becomes readable at its end; none where there is no such."""
 
     def __init__(self) -> None:
@@ -20,11 +18,6 @@ class Parent:
     def is_gone(self) -> bool:
         return os.getppid() != self.pid
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for descriptor in self.end:
             os.close(descriptor)

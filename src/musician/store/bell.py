@@ -21,11 +21,10 @@ waiter could have chosen.
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import lru_cache, partial
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import socket
@@ -65,7 +64,7 @@ def ring(database: Path, task_ids: Iterable[str]) -> None:
             _ring_all(os.path.join(folder, name) for name in names)
 
 
-class Bell:
+class Bell(AbstractContextManager["Bell"]):
     """One waiter for one task, or for several; a context manager. :class:`OSError` if no private folder can be had.
 
     ``fileno`` is for an event loop to watch; ``drain`` it when it becomes readable.
@@ -107,12 +106,7 @@ class Bell:
         self._socket.close()
         _leave(self._paths)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -17,9 +17,9 @@ Where no bell can be hung the ticks alone remain, and a ring is as late as anyth
 import select
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from musician.protocol.names import CONDUCTOR
 from musician.store.bell import Bell
@@ -37,7 +37,7 @@ Moved = Callable[[], bool | None]
 """Whether anything was committed since it was asked last that is news here; None if nobody can tell just now."""
 
 
-class Listener:
+class Listener(AbstractContextManager["Listener"]):
     """Hears of what is committed for ``task_ids``; without any, of whatever concerns the conductor: everything.
 
     A context manager. What this very store has committed is no news to its own listener, but a ring always is.
@@ -105,12 +105,7 @@ class Listener:
         if self._bell is not None:
             self._bell.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _pauses(self, at_most_s: float, clock_s: Callable[[], float]) -> Iterator[float]:
