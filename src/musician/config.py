@@ -3,10 +3,11 @@
 What a setting means and may be is ``protocol.settings``; here is only the file around it.
 """
 
+import json
 from pathlib import Path
 
 from musician.protocol.errors import WrongSettings
-from musician.protocol.settings import Settings, describe, from_mapping
+from musician.protocol.settings import Described, Settings, describe, from_mapping
 
 _HEAD = """\
 # Musician's settings for this repository. Every line that begins with "#" and a
@@ -48,6 +49,11 @@ def render_defaults() -> str:
         if here != section:
             lines += ["", f"[{here}]"]
             section = here
-        span = f"{setting.least:,.10g} to {setting.most:,.10g} {setting.unit}".rstrip()
-        lines += [f"# {setting.meaning} ({span})", f"#{key} = {setting.default}"]
+        lines += [f"# {setting.meaning} ({_span(setting)})", f"#{key} = {json.dumps(setting.default)}"]
     return "\n".join(lines) + "\n"
+
+
+def _span(setting: Described) -> str:
+    if isinstance(setting.default, bool):
+        return "true or false"
+    return f"{setting.least:,.10g} to {setting.most:,.10g} {setting.unit}".rstrip()

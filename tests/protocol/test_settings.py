@@ -3,6 +3,7 @@
 import tomllib
 from dataclasses import FrozenInstanceError, replace
 from math import inf, nan
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,13 +15,14 @@ from musician.protocol.settings import (
     Context,
     Described,
     Heartbeat,
+    Notify,
     Settings,
     Waiting,
     describe,
     from_mapping,
 )
 
-DEFAULTS = {
+NUMBERS = {
     "heartbeat.refresh_after_s": 480,
     "heartbeat.stale_after_s": 540,
     "heartbeat.skew_tolerance_s": 2,
@@ -52,7 +54,16 @@ DEFAULTS = {
     "coverage.explain_drop_pct": 5,
     "validity.least_failing_pct": 1,
     "validity.limit_s": 300,
+    "notify.every_s": 60,
 }
+OTHERS: dict[str, object] = {
+    "notify.terminal": False,
+    "notify.desktop": False,
+    "notify.command": "",
+    "notify.webhook": "",
+    "notify.quiet": "",
+}
+DEFAULTS = {**NUMBERS, **OTHERS}
 
 
 def set_one(name: str, value: object) -> Settings:
@@ -60,10 +71,14 @@ def set_one(name: str, value: object) -> Settings:
     return from_mapping({section: {key: value}})
 
 
-def read(settings: Settings, name: str) -> float:
+def read(settings: Settings, name: str) -> Any:
     section, key = name.split(".")
-    value: float = getattr(getattr(settings, section), key)
+    value: Any = getattr(getattr(settings, section), key)
     return value
+
+
+def size_of(value: float | str) -> float:
+    return len(value) if isinstance(value, str) else value
 
 
 def test_the_defaults_are_the_numbers_of_the_sources() -> None:
@@ -78,7 +93,7 @@ def test_the_reference_lists_every_setting_once_with_its_default() -> None:
 @pytest.mark.parametrize("row", describe(), ids=lambda row: row.name)
 def test_a_described_setting_has_a_meaning_and_its_unit_in_its_name(row: Described) -> None:
     assert row.meaning
-    assert row.least <= row.default <= row.most
+    assert row.least <= size_of(row.default) <= row.most
     assert row.name.endswith("_s") == (row.unit == "s")
     assert row.name.endswith("_pct") == (row.unit == "%")
     assert row.name.endswith("_lines") == (row.unit == "lines")
@@ -114,7 +129,7 @@ def test_what_is_unknown_is_named(mapping: dict[str, object], name: str) -> None
     assert caught.value.name == name
 
 
-@pytest.mark.parametrize("name", DEFAULTS)
+@pytest.mark.parametrize("name", NUMBERS)
 @pytest.mark.parametrize("value", [True, False, "8", None, [8], {"a": 1}, nan, inf, -inf, -1, -0.5, 10**400])
 def test_no_setting_takes_a_value_that_is_no_number_or_out_of_bounds(name: str, value: object) -> None:
     with pytest.raises(WrongSettings) as caught:
@@ -122,10 +137,10 @@ def test_no_setting_takes_a_value_that_is_no_number_or_out_of_bounds(name: str, 
     assert caught.value.name == name
 
 
-@pytest.mark.parametrize("name", [name for name, default in DEFAULTS.items() if "." in name])
+@pytest.mark.parametrize("name", NUMBERS)
 def test_a_count_takes_no_fraction_and_a_measure_does(name: str) -> None:
     whole = isinstance(read(Settings(), name), int)
-    value = DEFAULTS[name] + 0.25
+    value = NUMBERS[name] + 0.25
     if whole:
         with pytest.raises(WrongSettings, match="whole number") as caught:
             set_one(name, value)
@@ -134,13 +149,50 @@ def test_a_count_takes_no_fraction_and_a_measure_does(name: str) -> None:
         assert read(set_one(name, value), name) == value
 
 
-@pytest.mark.parametrize("row", describe(), ids=lambda row: row.name)
+@pytest.mark.parametrize("row", [row for row in describe() if row.name in NUMBERS], ids=lambda row: row.name)
 def test_a_value_just_outside_its_bounds_is_refused(row: Described) -> None:
     step = 1 if isinstance(row.default, int) else 0.001
     for value in (row.least - step, row.most + step):
         with pytest.raises(WrongSettings, match="must be ") as caught:
             set_one(row.name, value)
         assert caught.value.name == row.name
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("value", [1, 0.5, None, ["x"], "x" * 2_001])
+def test_no_other_setting_takes_a_number_or_a_text_without_end(name: str, value: object) -> None:
+    with pytest.raises(WrongSettings) as caught:
+        set_one(name, value)
+    assert caught.value.name == name
+
+
+@pytest.mark.parametrize(
+    "quiet", ["22:00", "22-7", "24:00-07:00", "22:60-07:00", "22:00-07:00 ", "٢٢:٠٠-٠٧:٠٠"]
+)
+def test_quiet_hours_are_two_times(quiet: str) -> None:
+    with pytest.raises(WrongSettings, match="two times"):
+        set_one("notify.quiet", quiet)
+
+
+@pytest.mark.parametrize(
+    ("quiet", "minutes"),
+    [
+        ("22:00-07:30", {22 * 60: True, 21 * 60 + 59: False, 0: True, 7 * 60 + 29: True, 7 * 60 + 30: False}),
+        ("12:00-13:00", {12 * 60: True, 13 * 60: False, 0: False}),
+        ("08:00-08:00", {8 * 60: False, 0: False}),
+        ("", {0: False}),
+    ],
+)
+def test_quiet_hours_may_go_over_midnight(quiet: str, minutes: dict[int, bool]) -> None:
+    notify = Notify(quiet=quiet)
+    assert {minute: notify.is_quiet(minute) for minute in minutes} == minutes
+
+
+@pytest.mark.parametrize("address", ["example.org", "file:///etc/passwd", "ftp://x"])
+def test_a_webhook_is_an_address_of_the_web(address: str) -> None:
+    with pytest.raises(WrongSettings, match="http"):
+        set_one("notify.webhook", address)
+    assert set_one("notify.webhook", "http://127.0.0.1:1/x").notify.webhook == "http://127.0.0.1:1/x"
 
 
 def test_a_constructor_checks_as_the_file_does() -> None:
@@ -240,7 +292,7 @@ def test_any_file_gives_valid_settings_or_one_error_that_names_the_place(mapping
     except WrongSettings as error:
         refusal = error
     for row in describe():
-        assert row.least <= read(settings, row.name) <= row.most
+        assert row.least <= size_of(read(settings, row.name)) <= row.most
     if refusal is not None:
         assert refusal.name.split(".")[0] in {*(name.split(".")[0] for name in DEFAULTS), "other"}
         assert "\n" not in str(refusal)

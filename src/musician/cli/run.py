@@ -11,12 +11,15 @@ import click
 from musician.cli.context import App
 from musician.cli.faults import FAILED, INTERRUPTED
 from musician.cli.options import command
+from musician.cli.run_time import local_minute
 from musician.cli.run_view import View
 from musician.plans.model import Review
+from musician.reporting.standing import Standing
 from musician.runtime.beginnings import notes_at_the_start
 from musician.runtime.conductor.conduct import Ending, conduct
 from musician.runtime.in_force import settings_of_plan
 from musician.runtime.locking import lock_plan_file
+from musician.runtime.notifying import Notifier, own_terminal, ways_of
 from musician.trees.base import Move
 
 EXIT_CODES = {Ending.COMPLETE: 0, Ending.NEEDS_HUMAN: FAILED, Ending.INTERRUPTED: INTERRUPTED}
@@ -57,22 +60,38 @@ def run(
         jobs = min(MOST_JOBS, max(LEAST_JOBS, os.cpu_count() or 1))
     again = shlex.join(("musician", "run", str(plan)))
     view = View(app, locked, jobs=jobs, again=again, summary=summary)
+    settings = settings_of_plan(app.store, locked.plan_id, app.settings)
+    notifier = Notifier(
+        app.store,
+        settings.notify,
+        plan_id=locked.plan_id,
+        ways=ways_of(settings.notify, folder=app.root.path, terminal=own_terminal(), env=os.environ),
+        local_minute=local_minute,
+        on_trouble=view.note,
+    )
+
+    def on_look(standings: tuple[Standing, ...]) -> None:
+        view.on_look(standings)
+        notifier.on_look(standings)
+
     play = partial(
         conduct,
         app.root,
         app.store,
         locked,
-        settings=settings_of_plan(app.store, locked.plan_id, app.settings),
+        settings=settings,
         jobs=jobs,
         agent=agent,
         review=None if review is None else Review(review),
-        on_look=view.on_look,
+        on_look=on_look,
         on_base=view.on_base,
     )
     for note in notes_at_the_start(app.root, app.store, locked):
         click.echo(f"note: {note}", err=True)
     with view:
-        outcome = anyio.run(play)
-        view.end(outcome)
+        outcome = anyio.run(notifier.beside, play)
+        end = view.end(outcome)
+    if outcome.ending is not Ending.INTERRUPTED:  # who has interrupted it knows
+        anyio.run(notifier.tell_end, end.headline)
     is_left = outcome.moved is not None and outcome.moved.move is Move.FAILED
     click.get_current_context().exit(FAILED if is_left else EXIT_CODES[outcome.ending])

@@ -88,6 +88,11 @@ class End:
         """The text for people."""
         return self._said(is_page=False)
 
+    @property
+    def headline(self) -> str:
+        """How it ended, in one line."""
+        return next(self._lines(()))
+
     def _said(self, *, is_page: bool) -> str:
         """Return the text for people; the page tells what went otherwise by itself."""
         first, *rest = self._lines(() if is_page else tuple(self._otherwise()))

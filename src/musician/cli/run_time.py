@@ -21,6 +21,12 @@ def today() -> str:
     return datetime.now(UTC).astimezone().strftime("%Y-%m-%d")
 
 
+def local_minute() -> int:
+    """Return the minute of the local day."""
+    now = datetime.now(UTC).astimezone()
+    return now.hour * 60 + now.minute
+
+
 def zone() -> str:
     """Return the local time zone, as ``UTC+01:00`` or ``UTC``."""
     offset = datetime.now(UTC).astimezone().isoformat(timespec="minutes")[-len("+00:00") :]

@@ -5,6 +5,7 @@ import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+import click
 from rich.console import Console
 
 from musician import service
@@ -46,6 +47,7 @@ class View(AbstractContextManager["View"]):
         self._app, self._plan, self._again, self._summary = app, plan, again, summary
         self._programs = programs_of(plan)
         self._began_s = time.monotonic()
+        self._has_ended = False
         self._reporter = Reporter(plan_id=plan.plan_id, store=app.store, by_hand=not jobs)
         self._stage = Stage(self._face(jobs))
 
@@ -58,8 +60,16 @@ class View(AbstractContextManager["View"]):
     def on_base(self, baseline: Baseline) -> None:
         self._reporter.heard.append(say_base(baseline, required=self._plan.require is Require.GREEN))
 
-    def end(self, outcome: Outcome) -> None:
-        """Show the last snapshot and the summary. An output that fails is given up."""
+    def note(self, text: str) -> None:
+        """Tell something of the run's own: among its lines while it goes on, else on standard error."""
+        if self._has_ended:
+            click.echo(f"note: {text}", err=True)
+        else:
+            self._reporter.heard.append(text)
+
+    def end(self, outcome: Outcome) -> End:
+        """Show the last snapshot and the summary, and return that. An output that fails is given up."""
+        self._has_ended = True
         views = service.everything(self._app.store, self._plan.plan_id)
         standings = standings_of(views, self._programs)
         self._stage.on_look(standings)
@@ -79,6 +89,7 @@ class View(AbstractContextManager["View"]):
             give_up_output()
         if self._summary is not None:
             write_whole(self._summary, end.page)
+        return end
 
     def _kept(self, end: End) -> End:
         """Keep the page on a complete plan where its reports are."""

@@ -1,18 +1,19 @@
-"""The settings: every number a user may change, its bounds, and the relations between the numbers.
+"""The settings: all that a user may change, within which bounds, and the relations between the numbers.
 
 A :class:`Settings` object is always valid: each value has its type and is within its bounds, and the relations that the
 rules rely on hold (a heartbeat is refreshed before it counts as stale, a handoff is prepared before the exit is due).
 This module does not read the file: it turns a mapping, as a TOML reader returns it, into settings, or raises one
 :class:`WrongSettings` that names ``section.key``. Names end with their unit: ``_s`` seconds, ``_pct`` percent,
-``_lines`` lines of code; a name without a unit is a count.
+``_lines`` lines of code; a number without a unit is a count. Texts and yes-or-no settings have no unit either.
 
 Each section of the file is a class, and its docstring names the decisions that its numbers come from.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import cache
-from typing import Annotated, ClassVar, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_origin, get_type_hints
 
 from musician.protocol.errors import WrongSettings
 from musician.protocol.values import dataclass
@@ -22,10 +23,15 @@ _LONGEST_S = 7 * 86_400.0
 _MOST_OF_ANYTHING = 1_000
 _MOST_LINES = 1_000_000
 _MOST_TOKENS = 1_000_000_000
+_MOST_TEXT_CHARS = 2_000
+_HOURS = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
+
+Value = float | str
+"""Of a setting. A whole number is a float here, too, as is yes or no."""
 
 
 class _Bounds(NamedTuple):
-    """The bounds of one setting. ``least`` and ``most`` are allowed values."""
+    """The bounds of one setting. ``least`` and ``most`` are allowed values; of a text, lengths."""
 
     unit: str
     least: float
@@ -34,10 +40,10 @@ class _Bounds(NamedTuple):
 
 
 class Described(NamedTuple):
-    """One row of the settings' reference; ``name`` is ``section.key``, ``unit`` "" for a count."""
+    """One row of the settings' reference; ``name`` is ``section.key``, ``unit`` "" for a count and for yes or no."""
 
     name: str
-    default: float
+    default: Value
     unit: str
     least: float
     most: float
@@ -54,6 +60,14 @@ def _percent(meaning: str) -> _Bounds:
 
 def _count(least: int, meaning: str) -> _Bounds:
     return _Bounds("", least, _MOST_OF_ANYTHING, meaning)
+
+
+def _text(meaning: str) -> _Bounds:
+    return _Bounds("characters", 0, _MOST_TEXT_CHARS, meaning)
+
+
+def _yes_or_no(meaning: str) -> _Bounds:
+    return _Bounds("", False, True, meaning)
 
 
 class _Part:
@@ -181,6 +195,39 @@ class Validity(_Part):
     ] = 300.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notify(_Part):
+    """How a person who is not looking is told. Nothing is sent anywhere by default."""
+
+    section: ClassVar[str] = "notify"
+    terminal: Annotated[bool, _yes_or_no("ring the bell of the run's terminal and set its title")] = False
+    desktop: Annotated[bool, _yes_or_no("by notify-send or osascript, where there is one")] = False
+    command: Annotated[str, _text("a command that gets each message as JSON on standard input")] = ""
+    webhook: Annotated[str, _text("an address that each message is posted to as JSON")] = ""
+    quiet: Annotated[str, _text("from when to when nothing is told, local time, as 22:00-07:00")] = ""
+    every_s: Annotated[float, _Bounds("s", 60, _LONGEST_S, "at most one message in this time")] = 60.0
+
+    def __post_init__(self) -> None:
+        _Part.__post_init__(self)
+        _raise_all(self._odd())
+
+    def _odd(self) -> Iterator[WrongSettings]:
+        if self.quiet and _HOURS.fullmatch(self.quiet) is None:
+            yield WrongSettings(name="notify.quiet", reason='must be two times, as in "22:00-07:00"')
+        if self.webhook and not self.webhook.startswith(("http://", "https://")):
+            yield WrongSettings(
+                name="notify.webhook", reason="must be an address that begins with http:// or https://"
+            )
+
+    def is_quiet(self, minute: int) -> bool:
+        """Whether nothing is told at a ``minute`` of the day, from 0."""
+        hours = _HOURS.fullmatch(self.quiet)
+        if hours is None:
+            return False
+        begins, ends = (60 * int(hours[each]) + int(hours[each + 1]) for each in (1, 3))
+        return begins <= minute < ends if begins <= ends else minute >= begins or minute < ends
+
+
 _STRICTLY_BELOW = (
     ("heartbeat.refresh_after_s", "heartbeat.stale_after_s"),
     ("conductor.beat_every_s", "heartbeat.stale_after_s"),
@@ -208,6 +255,7 @@ class Settings:
     time: Time = field(default_factory=Time)
     coverage: Coverage = field(default_factory=Coverage)
     validity: Validity = field(default_factory=Validity)
+    notify: Notify = field(default_factory=Notify)
 
     def __post_init__(self) -> None:
         _raise_all(self._at_odds())
@@ -234,7 +282,7 @@ class Settings:
 
 _PARTS: dict[str, type[_Part]] = {
     part.section: part
-    for part in (Heartbeat, Conductor, Waiting, Context, Delegation, Limits, Time, Coverage, Validity)
+    for part in (Heartbeat, Conductor, Waiting, Context, Delegation, Limits, Time, Coverage, Validity, Notify)
 }
 
 
@@ -283,19 +331,27 @@ def describe() -> tuple[Described, ...]:
 
 @cache
 def _specification(section: str) -> dict[str, tuple[type, _Bounds]]:
-    """Key -> (int or float, bounds), read off the annotations so that each setting is written down once."""
+    """Key -> (its type, bounds), read off the annotations so that each setting is written down once."""
     hints = get_type_hints(_PARTS[section], include_extras=True)
     return {key: get_args(hint) for key, hint in hints.items() if get_origin(hint) is Annotated}
 
 
 def _wrong(name: str, value: object, kind: type, bounds: _Bounds) -> Iterator[WrongSettings]:
-    accepted = int if kind is int else (int, float)
-    if isinstance(value, bool) or not isinstance(value, accepted):
-        wanted = "a whole number" if kind is int else "a number"
-        yield WrongSettings(name=name, reason=f"must be {wanted}, not {_kind_of(value)}")
-    elif not bounds.least <= value <= bounds.most:  # NaN fails both comparisons
+    is_kind = (
+        isinstance(value, str) if kind is str else isinstance(value, int if kind is int else int | float)
+    )
+    if isinstance(value, bool) is not (kind is bool) or not is_kind:
+        yield WrongSettings(name=name, reason=f"must be {_WANTED[kind]}, not {_kind_of(value)}")
+    elif not bounds.least <= _size(value) <= bounds.most:  # NaN fails both comparisons
         span = f"{bounds.least:,.10g} to {bounds.most:,.10g} {bounds.unit}".rstrip()
         yield WrongSettings(name=name, reason=f"must be {span}")
+
+
+def _size(value: Any) -> float:
+    return len(value) if isinstance(value, str) else value
+
+
+_WANTED = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
 
 def _kind_of(value: object) -> str:
