@@ -130,3 +130,68 @@ def test_whatever_stands_in_a_file_the_log_goes_on(talk: Path, call: Call, progr
     assert "its file is gone" in call("log", "1").out
     path.mkdir()
     call("log", "1")
+
+
+ASKED = r"""---
+plan: asked
+test: "true"
+review: agent
+answers: agent
+---
+# Asked
+
+## Phase 1: All
+
+### task-01: Ask
+```yaml task
+answerer: |
+  printf '::reply \033]0;the key of C\n'
+reviewer: |
+  test -s one || exit 1
+  echo looked at it
+  echo ::verdict approve well done
+```
+#### Step 1: Ask
+```bash run
+echo "::question which key?"
+echo one > one
+```
+#### Step 2: Go on
+```bash run
+echo on it goes
+echo two > two
+```
+"""
+
+
+def test_agents_that_answered_and_reviewed_are_told_where_it_happened(
+    repository: Path, call: Call, program: Call, command: tuple[str, ...]
+) -> None:
+    """What decided is as visible as the work, in its place in time, live and afterwards alike."""
+    (repository / "PLAN.md").write_text(ASKED)
+    git(repository, "commit", "-qam", "the plan")
+    call("init")
+    call("plan", "lock", "PLAN.md")
+    with subprocess.Popen([*command, "log", "1", "-f"], stdout=subprocess.PIPE, text=True) as following:
+        done = program("run", "PLAN.md")
+        assert done.code == 0, done.out
+        out, _ = following.communicate(timeout=HANG_S)
+    afterwards = call("log", "1").out
+    assert sorted(out.splitlines()) == sorted(afterwards.splitlines())
+    told = [line.strip() for line in afterwards.splitlines()]
+    wanted = [
+        *("asks: which key?", "replies: ]0;the key of C", "on it goes"),
+        *("looked at it", "verdict: approve well done"),
+    ]
+    assert [line for line in told if line in wanted] == wanted
+    headings = [
+        line.split()[1] for line in told if line.startswith("== ") and "task-01" not in line.split()[-1]
+    ]
+    assert headings[:3] == ["musician-task-01", "answer", "musician-task-01"]
+    assert "review" in headings[3:]
+    assert "\x1b" not in afterwards
+    found = [json.loads(line) for line in call("log", "1", "--json").out.splitlines()]
+    asked = {each["asked"].partition(" ")[0] for each in found if each["session_id"] is None}
+    assert asked == {"answer", "review"}
+    session = next(each["session_id"] for each in found if each["session_id"])
+    assert "looked at it" not in call("log", "1", "--session", session).out

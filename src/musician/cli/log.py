@@ -16,8 +16,7 @@ from musician.cli.render import lines
 from musician.processes.output import headline, one_line
 from musician.processes.transcript import Kind
 from musician.protocol.names import succession_name
-from musician.reporting.transcripts import Event, follow
-from musician.store.rows import SessionRow
+from musician.reporting.transcripts import Event, Speaker, follow
 
 _MOST_LINE_CHARS = 160
 CONTEXT_STEP_PCT = 5
@@ -31,6 +30,10 @@ _TOLD = {
     "AnswerTold": "answers a point",
     "ProposalMade": "proposes",
     "GaveUp": "gives up",
+    "VerdictGiven": "verdict",
+    "DeviationRuled": "accepts point",
+    "Replied": "replies",
+    "LeftToPerson": "leaves it to a person",
 }
 _MESSAGES = {
     "MessageArrived": "conductor",
@@ -49,27 +52,35 @@ _MESSAGES = {
     "--session",
     "session_id",
     metavar="ID",
-    help="Show one session only. Without it, all are shown one after the other.",
+    help="Show one session only. Without it all are shown, and the agents that were asked about the task.",
 )
 @click.pass_obj
 def log(app: App, task_id: str, *, live: bool, session_id: str | None) -> None:
-    """Show what the sessions of TASK said and did.
+    """Show what the sessions of TASK said and did, and the agents that reviewed or answered them.
 
     With --json, prints each event as it was written, one to a line.
     """
     page = _Page()
-    for session, event in follow(app.store, app.root, task_id, session_id=session_id, live=live):
+    for speaker, event in follow(app.store, app.root, task_id, session_id=session_id, live=live):
         if not app.json:
-            page.show(session, event)
+            page.show(speaker, event)
         elif event is not None:
-            _show_json(session, event)
+            _show_json(speaker, event)
         if live:
             sys.stdout.flush()
 
 
-def _show_json(session: SessionRow, event: Event) -> None:
-    about = {"task_id": session.task_id, "session_id": session.session_id, "seq": event.seq, "at": event.at}
-    document = {**about, "kind": event.kind, "piece": event.piece, **event.said}
+def _show_json(speaker: Speaker, event: Event) -> None:
+    session_id = None if speaker.session is None else speaker.session.session_id
+    who = {"task_id": speaker.task_id, "session_id": session_id, "asked": speaker.asked}
+    document = {
+        **who,
+        "seq": event.seq,
+        "at": event.at,
+        "kind": event.kind,
+        "piece": event.piece,
+        **event.said,
+    }
     sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
 
 
@@ -77,16 +88,18 @@ class _Page:
     """Lines for people; remembers what needs no second line."""
 
     def __init__(self) -> None:
-        self._epoch = -1
+        self._heading = ""
         self._context_pct = 0.0
 
-    def show(self, session: SessionRow, event: Event | None) -> None:
-        if session.claim_epoch != self._epoch:
-            self._epoch, self._context_pct = session.claim_epoch, 0.0
-            lines(f"== {succession_name(session.task_id, session.number)} ({session.session_id})")
+    def show(self, speaker: Speaker, event: Event | None) -> None:
+        heading = _heading(speaker)
+        if heading != self._heading:
+            self._heading, self._context_pct = heading, 0.0
+            lines(heading)
         if event is None:
-            by_hand = "opened by hand: its client keeps its own"
-            lines(f"   no transcript: {by_hand if session.agent is None else 'its file is gone'}")
+            is_by_hand = speaker.session is not None and speaker.session.agent is None
+            why = "opened by hand: its client keeps its own" if is_by_hand else "its file is gone"
+            lines(f"   no transcript: {why}")
             return
         for line in self._told(event):
             lines(line)
@@ -110,9 +123,10 @@ class _Page:
             case Kind.PERMISSION if said["refused"]:
                 yield _line(f"  refused: {said['name']}: {said['refused']}")
             case Kind.TOLD:
-                yield _line(
-                    f"{_TOLD.get(said['what'], said['what'])}: {said['severity']} {said['text']}{said['title']}"
+                what = " ".join(
+                    filter(None, map(said.__getitem__, ("severity", "judgement", "number", "text", "title")))
                 )
+                yield _line(f"{_TOLD.get(said['what'], said['what'])}: {what}")
             case Kind.REMARK | Kind.CUT:
                 yield _line(f"musician: {said['text']}")
             case Kind.MESSAGE:
@@ -141,6 +155,13 @@ class _Page:
         if isinstance(pct, int | float) and abs(pct - self._context_pct) >= CONTEXT_STEP_PCT:
             self._context_pct = pct
             yield _line(f"context {pct:.0f} %")
+
+
+def _heading(speaker: Speaker) -> str:
+    session = speaker.session
+    if session is None:
+        return f"== {speaker.asked}: an agent was asked"
+    return f"== {succession_name(session.task_id, session.number)} ({session.session_id})"
 
 
 class _Words:

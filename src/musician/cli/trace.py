@@ -37,8 +37,9 @@ def trace(app: App, plan_id: str | None, url: str | None) -> None:
     views = service.everything(app.store, plan.plan_id)
     events: dict[tuple[str, int], list[Event]] = {}
     for view in views:
-        for session, event in follow(app.store, app.root, view.row.task_id):
-            if event is not None:
+        for speaker, event in follow(app.store, app.root, view.row.task_id):
+            session = speaker.session
+            if session is not None and event is not None:
                 events.setdefault((session.task_id, session.claim_epoch), []).append(event)
     spans = spans_of(plan, views, events)
     document = {"plan": plan.plan_id, "spans": [fields(span) for span in spans]}

@@ -1,9 +1,11 @@
-"""Reading transcripts (``processes/transcript.py``), those of a task's sessions one after the other, live if wanted.
+"""Reading transcripts (``processes/transcript.py``): those of a task's sessions, and of the agents that were asked to
+review it or to answer it, as one story in the order of time, live if wanted.
 
 What is being written, or was torn by a crash, is no line yet and is read when it has become one; what is no event is
 passed over. A reader never fails because of what is in a file.
 """
 
+import heapq
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -38,6 +40,19 @@ class Event:
     kind: str
     piece: str
     said: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speaker:
+    """Whose transcript it is: a session's, or that of an agent that was ``asked`` about a message (``review 12``)."""
+
+    task_id: str
+    session: SessionRow | None = None
+    asked: str = ""
+
+
+Heard = tuple[Speaker, Event | None]
+"""None stands for a session without a transcript."""
 
 
 class Reading:
@@ -77,13 +92,13 @@ def read_event(line: bytes) -> Event | None:
 
 def follow(
     store: Store, root: Root, task_id: str, *, session_id: str | None = None, live: bool = False
-) -> Iterator[tuple[SessionRow, Event | None]]:
-    """Every event of a task's sessions, or of one, in order; None stands for a session without a transcript.
+) -> Iterator[Heard]:
+    """All that a task's sessions, and the agents asked about them, said and did; or one session's part of it.
 
     ``live``: to the end of the task, or of that one session. :class:`UnknownTask`; :class:`BadField` for a session
     that is none of its.
     """
-    readings: dict[int, Reading] = {}
+    readings: _Readings = {}
     looks: Counter[int] = Counter()  # at each session; 0: after the end of the last
     with store.listen(task_id) as ear:
         while True:
@@ -93,35 +108,54 @@ def follow(
                 raise BadField(
                     field="session", value=session_id, reason=f"no session of {task_id} has this id"
                 )
+            is_over = view.row.state == State.COMPLETE or session_id is not None
+            looks[0] += is_over and all(row.ended_at is not None for row in sessions)
+            last = [readings.get(_path(root, row)) for row in sessions[-1:]]
+            is_said = any(each is not None and each[1].is_at_end for each in last)
+            is_last_look = not live or looks[0] > _LATE_LOOKS or (looks[0] and is_said)
+            begun: list[_Timed] = []
             for row in sessions:
                 looks[row.claim_epoch] += 1
                 is_late = live and row.ended_at is None and looks[row.claim_epoch] < _LATE_LOOKS
-                yield from _fresh(readings, root, row, is_late=is_late)
-            is_over = view.row.state == State.COMPLETE or session_id is not None
-            if is_over and all(row.ended_at is not None for row in sessions):
-                looks[0] += 1
-                is_said = any(readings[row.claim_epoch].is_at_end for row in sessions[-1:])
-                live = live and looks[0] < _LATE_LOOKS and not is_said
-            if not live:
+                begun += _begun(readings, root, row, is_late=is_late)
+            if session_id is None:
+                _find_asked(readings, root, task_id)
+            # All at once: what is read while something is shown would be later than what the others say next.
+            fresh = [list(_fresh(*each)) for each in readings.values()]
+            for _, speaker, event in heapq.merge(begun, *fresh, key=lambda each: each[0]):
+                yield speaker, event
+            if is_last_look:
                 return
             ear.wait(LOOK_S)
 
 
-def _fresh(
-    readings: dict[int, Reading], root: Root, row: SessionRow, *, is_late: bool
-) -> Iterator[tuple[SessionRow, Event | None]]:
+_Readings = dict[Path, tuple[Speaker, Reading]]
+_Timed = tuple[str, Speaker, Event | None]
+
+
+def _path(root: Root, row: SessionRow) -> Path:
+    return root.transcript(row.task_id, row.claim_epoch, row.session_id)
+
+
+def _begun(readings: _Readings, root: Root, row: SessionRow, *, is_late: bool) -> Iterator[_Timed]:
     """``is_late``: a transcript that is not there may still be begun."""
-    reading = readings.get(row.claim_epoch)
-    if reading is None:
-        reading = Reading(root.transcript(row.task_id, row.claim_epoch, row.session_id))
-        is_there = reading.path.exists()
-        if not is_there and is_late:
-            return
-        readings[row.claim_epoch] = reading
+    path = _path(root, row)
+    is_there = path.exists()
+    if path not in readings and (is_there or not is_late):
+        speaker = Speaker(task_id=row.task_id, session=row)
+        readings[path] = speaker, Reading(path)
         if not is_there:
-            yield row, None
-    for event in reading.fresh():
-        yield row, event
+            yield row.started_at.replace(" ", "T"), speaker, None
+
+
+def _find_asked(readings: _Readings, root: Root, task_id: str) -> None:
+    for path in root.asked_transcripts(task_id):
+        speaker = Speaker(task_id=task_id, asked=path.stem.replace(".", " "))
+        readings.setdefault(path, (speaker, Reading(path)))
+
+
+def _fresh(speaker: Speaker, reading: Reading) -> Iterator[_Timed]:
+    return ((event.at, speaker, event) for event in reading.fresh())
 
 
 def end_of_text(path: Path, most_chars: int) -> str | None:

@@ -104,6 +104,11 @@ class Root:
         """The transcript of an agent that was asked to answer a message."""
         return self.logs_dir / task_id / f"answer.{message_id}.jsonl"
 
+    def asked_transcripts(self, task_id: str) -> list[Path]:
+        """Those of all agents that were asked about a task."""
+        folder = self.logs_dir / task_id
+        return [*folder.glob("review.*.jsonl"), *folder.glob("answer.*.jsonl")]
+
     def checks_log(self, task_id: str) -> Path:
         """The log of what a task's tests and other checks print."""
         return self.logs_dir / task_id / "checks.log"
