@@ -16,11 +16,14 @@ from musician.hooks.entry import EVENTS
 from musician.processes.identity import identify
 from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.runtime.manual.manual_session import ManualSession
 from musician.store.rows import ClientRow
 from musician.store.sqlite.store import SqliteStore
+from musician.trees.root import find_root
 
 if TYPE_CHECKING:
     from tests.hooks.conftest import Hook
@@ -95,6 +98,40 @@ def test_b05_a_cleared_conversation_keeps_its_task(hook: "Hook", store: SqliteSt
     assert service.current_session(store, "sess-aaa") == "sess-bbb"
     late = hook("SessionStart", session_id="sess-aaa", source="resume").context
     assert "claim on task-03 has ended" in late
+
+
+def test_what_is_done_is_not_named_as_begun(hook: "Hook", store: SqliteStore, known: Claim) -> None:
+    """B05: neither to the session nor to the conductor, whichever way its conversation begins anew."""
+    service.record(
+        store,
+        known,
+        *(Entry(kind=kind, item="step 1") for kind in (EntryKind.STARTED, EntryKind.COMPLETED)),
+    )
+    assert "step 1" not in hook("SessionStart", source="compact").context
+    hook("SessionEnd", reason="clear")
+    assert "step 1" not in hook("SessionStart", session_id="sess-bbb", source="clear").context
+    assert "Resuming from: step 1" not in service.task_view(store, "task-03").journal[-1].text
+
+
+def test_a_step_that_is_under_way_is_ended_after_a_clear(
+    hook: "Hook", store: SqliteStore, known: Claim, repository: Path
+) -> None:
+    """B05: twice cleared, too. What a subagent was given has ended with its conversation."""
+    service.record(
+        store,
+        known,
+        Entry(kind=EntryKind.STARTED, item="step 1"),
+        Entry(kind=EntryKind.LAUNCHED, item="step 1 agent 1"),
+    )
+    for before, after in (("sess-aaa", "sess-bbb"), ("sess-bbb", "sess-ccc")):
+        hook("SessionEnd", session_id=before, reason="clear")
+        told = hook("SessionStart", session_id=after, source="clear").context
+        assert "Begun, and not done: step 1." in told
+    (claim,) = service.claims_of(store, "sess-ccc")
+    assert service.duty_of(store, claim).item == "step 1"
+    session = ManualSession(root=find_root(repository), store=store, claim=claim, settings=Settings())
+    session.finish_item("step 1", None, commit=True)
+    assert service.duty_of(store, claim).item == ""
 
 
 def test_the_person_at_a_resumed_musician_is_told_how_it_is_woken_again(

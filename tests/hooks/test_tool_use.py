@@ -8,6 +8,7 @@ import apsw
 import pytest
 
 from musician import service
+from musician.hooks.client import met
 from musician.mcp_server.tools import TOOLS
 from musician.protocol.claim import Claim
 from musician.protocol.journal import EntryKind
@@ -302,6 +303,20 @@ def test_a_spent_context_leaves_the_way_out_and_reading(
         assert not hook("PreToolUse", tool_name=tool, tool_input={}).denies
     assert not hook("PreToolUse", **bash("musician exit task-03 --reason context")).denies
     service.measure_context(store, claim, 12.0)
+    assert hook("PreToolUse", **bash("ls")).document is None
+
+
+def test_what_is_said_of_a_spent_context_is_what_was_measured(
+    hook: "Hook", claim: Claim, store: SqliteStore
+) -> None:
+    """D15: a threshold that was reached is no reading, and an impossible reading forces nothing (B28)."""
+    service.meet_client(store, "sess-aaa", met(transcript_path=None, source="startup"))
+    service.warn_client(store, "sess-aaa", 75.0)
+    assert "75 % of your context is used" not in hook("PreToolUse", **bash("ls")).denies
+    service.measure_context(store, claim, 81.0)
+    assert "81 % of your context is used" in hook("PreToolUse", **bash("ls")).denies
+    service.warn_client(store, "sess-aaa", 0.0)
+    store.connection.execute("UPDATE sessions SET context_pct = 130 WHERE task_id = 'task-03'")
     assert hook("PreToolUse", **bash("ls")).document is None
 
 

@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from musician.protocol.journal import Entry, EntryKind, Progress, deviation_in, status_line
+from musician.protocol.journal import (
+    PLAYED,
+    Entry,
+    EntryKind,
+    Progress,
+    deviation_in,
+    open_items,
+    status_line,
+)
 from musician.protocol.rules.deviations import Deviation, Severity
 
 ENTRIES = st.lists(
@@ -176,6 +184,42 @@ def test_corrections_wait_in_their_order_until_each_is_done_or_skipped() -> None
 def test_later_corrections_take_the_place_of_those_not_played_yet() -> None:
     progress = Progress().after([correction("correction 7.1"), correction("correction 9.1")])
     assert [each.item for each in progress.corrections] == ["correction 9.1"]
+
+
+BEGUN = (
+    Entry(kind=EntryKind.STARTED, item="step 1"),
+    Entry(kind=EntryKind.LAUNCHED, item="step 1 agent 1"),
+    Entry(kind=EntryKind.STARTED, item="step 2"),
+)
+
+
+def still_open(*further: Entry) -> list[str]:
+    return [each.item for each in open_items([*BEGUN, *further])]
+
+
+@pytest.mark.parametrize("kind", sorted(PLAYED | {EntryKind.UNDONE}))
+def test_what_is_begun_is_open_until_it_has_ended(kind: EntryKind) -> None:
+    assert still_open(Entry(kind=kind, item="step 1")) == ["step 1 agent 1", "step 2"]
+
+
+def test_a_skipped_step_leaves_none_of_its_pieces_open() -> None:
+    assert still_open(Entry(kind=EntryKind.SKIPPED, item="step 1")) == ["step 2"]
+    piece = Entry(kind=EntryKind.SKIPPED, item="step 1 agent 1")
+    assert still_open(piece) == ["step 1", "step 2"]
+
+
+@pytest.mark.parametrize("kind", [EntryKind.FAILED, EntryKind.PARTIAL, EntryKind.VERIFIED])
+def test_what_fails_is_still_to_be_done(kind: EntryKind) -> None:
+    assert still_open(Entry(kind=kind, item="step 2")) == ["step 1", "step 1 agent 1", "step 2"]
+
+
+def test_what_is_begun_again_is_the_last_that_was_begun() -> None:
+    again = Entry(kind=EntryKind.STARTED, item="step 1", text="again")
+    assert open_items([*BEGUN, again]) == (*BEGUN[1:], again)
+
+
+def test_nothing_is_open_before_a_submission() -> None:
+    assert still_open(Entry(kind=EntryKind.SUBMITTED, item="checkpoint 1")) == []
 
 
 def test_what_is_skipped_counts_as_done_until_it_is_undone() -> None:

@@ -6,16 +6,14 @@ database does not say, so a run in which nothing went wrong has little to tell.
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from musician.protocol.journal import EntryKind
+from musician import service
+from musician.protocol.journal import PLAYED, EntryKind, open_items
 from musician.protocol.names import succession_name
 from musician.protocol.resumption.handoff import DIED
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.service import TaskView
 from musician.store.rows import JournalRow, SessionRow
-
-_BEGUN = frozenset({EntryKind.STARTED, EntryKind.LAUNCHED})
-_PLAYED = frozenset({EntryKind.COMPLETED, EntryKind.RETURNED, EntryKind.RECONCILED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,16 +82,16 @@ def _interrupted(view: TaskView, text: str) -> Episode:
     """Tell where the urgent message arrived. An item begun twice in one session, with no failure or wait in
     between, was stopped.
     """
-    open_items: set[tuple[int, str]] = set()
+    begun: set[tuple[int, str]] = set()
     where = "and was read before the next step"
     for row in view.journal:
         item = (row.claim_epoch, row.item)
         if row.kind != EntryKind.STARTED:
-            open_items.discard(item)
-        elif item in open_items:
+            begun.discard(item)
+        elif item in begun:
             where = f"in the middle of {row.item} ({row.text}); what ran was ended, and the step begun anew with it"
         else:
-            open_items.add(item)
+            begun.add(item)
     return Episode(title="called", text=f"An urgent message, “{text}”, came to {view.row.task_id} {where}.")
 
 
@@ -101,7 +99,7 @@ def _limited(view: TaskView, session: SessionRow, journal: list[JournalRow]) -> 
     limits = [row for row in journal if row.kind == EntryKind.LIMITED]
     if not limits:
         return
-    went_on = any(row.id > limits[-1].id and row.kind in _PLAYED for row in journal)
+    went_on = any(row.id > limits[-1].id and row.kind in PLAYED for row in journal)
     yield Episode(
         title="parked",
         text=f"{_name(view, session)}'s provider gave nothing in {limits[-1].item}: “{limits[-1].text}”."
@@ -111,11 +109,8 @@ def _limited(view: TaskView, session: SessionRow, journal: list[JournalRow]) -> 
 
 
 def _killed(view: TaskView, session: SessionRow, journal: list[JournalRow], successor: str) -> Episode:
-    open_items = {row.item: row.text for row in journal if row.kind in _BEGUN}
-    for row in journal:
-        if row.kind in _PLAYED:
-            open_items.pop(row.item, None)
-    where = next((f" in the middle of {item} ({text})" for item, text in open_items.items()), "")
+    begun = open_items(map(service.as_entry, journal))
+    where = f" in the middle of {begun[-1].item} ({begun[-1].text})" if begun else ""
     return Episode(
         title="killed",
         text=f"{_name(view, session)} died{where}. What it left half done was kept aside, its tree brought back to"
@@ -125,7 +120,7 @@ def _killed(view: TaskView, session: SessionRow, journal: list[JournalRow], succ
 
 
 def _handed_off(view: TaskView, session: SessionRow, journal: list[JournalRow], successor: str) -> Episode:
-    last = next((row.item for row in reversed(journal) if row.kind in _PLAYED), "")
+    last = next((row.item for row in reversed(journal) if row.kind in PLAYED), "")
     used = "" if session.context_pct is None else f" with {session.context_pct:.0f} % of its context used"
     return Episode(
         title="handed off",

@@ -7,7 +7,6 @@ pointed at (D12).
 from musician import service
 from musician.hooks.hook_context import Held, HookContext
 from musician.protocol.claim import Claim
-from musician.protocol.journal import EntryKind
 from musician.protocol.states import CLAIMABLE, State
 from musician.store.rows import MessageRow
 
@@ -46,9 +45,9 @@ def standing(context: HookContext, session_id: str) -> str:
     for held in context.played:
         view = service.task_view(context.store, held.task_id)
         lines.append(f"You are {view.row.worked_by}, claim {held.epoch} of {held.task_id}.")
-        begun = [row.item for row in view.journal if row.kind in (EntryKind.STARTED, EntryKind.LAUNCHED)]
+        begun = service.begun_in(view.journal, held.epoch)
         if begun:
-            lines.append(f"Begun last: {begun[-1]}.")
+            lines.append(f"Begun, and not done: {', '.join(each.item for each in begun)}.")
         unread = service.unread(context.store, held.task_id)
         lines.append(pointers(context, claim_of(held, session_id), unread))
     if context.played:

@@ -174,9 +174,17 @@ def _spent(event: "HookEvent", context: "HookContext", tool: str, verb: str) -> 
 
     exit_pct = numbers_of(context).thresholds_pct[-1]
     for held in context.played:
-        used_pct = max(held.warned_pct or 0.0, held.context_pct or 0.0)
-        if used_pct >= exit_pct:
-            why = f"{used_pct:.0f} % of your context is used, and from {exit_pct:.0f} % on nothing is begun."
+        if max(held.warned_pct or 0.0, held.context_pct or 0.0) < exit_pct:
+            continue  # below, no rule need be imported
+        from musician.protocol.rules.budget import Stance, evaluate
+
+        settings = context.settings
+        is_spent = evaluate(held.context_pct, None, settings) is Stance.EXIT
+        if is_spent or evaluate(held.warned_pct, None, settings) is Stance.EXIT:
+            used = (
+                f"{held.context_pct:.0f} % of your context is used" if is_spent else "Your context is spent"
+            )
+            why = f"{used}, and from {exit_pct:.0f} % on nothing is begun."
             return deny(
                 event.name, f'{why} Only reading and the protocol\'s tools pass: `handoff(reason="context")`.'
             )

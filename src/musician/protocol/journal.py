@@ -106,6 +106,10 @@ WORK = frozenset(
 """The kinds that continue the work. After one of them an earlier submission is no longer complete (D28)."""
 
 
+PLAYED = frozenset({EntryKind.COMPLETED, EntryKind.RETURNED, EntryKind.RECONCILED})
+"""The kinds that say that an item is done."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One entry of the journal. ``commit_id`` is the commit of a completed item."""
@@ -156,7 +160,7 @@ class Progress:
 
     def is_done(self, item: str) -> bool:
         """Whether an item is done or skipped. A skipped step includes its pieces."""
-        left_out = not self.skipped.isdisjoint((item, item.partition(" agent ")[0]))
+        left_out = not self.skipped.isdisjoint((item, _step_of(item)))
         return left_out or item in self.completed or item in self.approved
 
 
@@ -200,6 +204,35 @@ def _fold(progress: Progress, entry: Entry) -> Progress:
             return _skipped(progress, entry)
         case _:
             return progress
+
+
+def open_items(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """Return the entries by which one claim began what it has not ended yet, in their order.
+
+    A failure ends nothing: the item is still to be done. What is submitted has nothing open before it.
+    """
+    begun: dict[str, Entry] = {}
+    for entry in entries:
+        match entry.kind:
+            case EntryKind.STARTED | EntryKind.LAUNCHED:
+                begun.pop(entry.item, None)
+                begun[entry.item] = entry
+            case EntryKind.COMPLETED | EntryKind.RETURNED | EntryKind.RECONCILED | EntryKind.UNDONE:
+                begun.pop(entry.item, None)
+            case EntryKind.SKIPPED:
+                begun = {
+                    item: each for item, each in begun.items() if entry.item not in (item, _step_of(item))
+                }
+            case EntryKind.SUBMITTED:
+                begun.clear()
+            case _:
+                pass
+    return tuple(begun.values())
+
+
+def _step_of(item: str) -> str:
+    """Return the step that a piece belongs to; any other item itself."""
+    return item.partition(" agent ")[0]
 
 
 def _with_cost(progress: Progress, used_pct: float | None) -> Progress:

@@ -152,18 +152,11 @@ class Standing:
         epoch = self.view.row.claim_epoch
         if any(row.role == "musician" and row.claim_epoch == epoch for row in self.view.processes):
             return False
-        begun: set[str] = set()
         is_mending = self.state in (State.REVIEW_FAILED, State.FIX_PROPOSED)
         for row in self.view.journal:
-            if row.claim_epoch != epoch:
-                continue
-            if row.kind in (EntryKind.STARTED, EntryKind.LAUNCHED):
-                begun.add(row.item)
-            elif row.kind in (EntryKind.COMPLETED, EntryKind.RETURNED):
-                begun.discard(row.item)
-            elif row.kind in (EntryKind.NOT_VERIFIED, EntryKind.VERIFIED):
+            if row.claim_epoch == epoch and row.kind in (EntryKind.NOT_VERIFIED, EntryKind.VERIFIED):
                 is_mending = row.kind == EntryKind.NOT_VERIFIED
-        return not begun and not is_mending
+        return not is_mending and not service.begun_in(self.view.journal, epoch)
 
     @property
     def has_corrected_itself(self) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from musician import service
 from musician.agents.prompts import begun_with, gone_on_with
 from musician.processes.output import one_line, printable
-from musician.protocol.journal import EntryKind, Progress
+from musician.protocol.journal import PLAYED, EntryKind, Progress
 from musician.protocol.musician.program import CheckpointItem, Play, Program
 from musician.runtime.resuming.handoffs import last_verification
 from musician.service import TaskView
@@ -27,7 +27,6 @@ _MOST_TITLE_CHARS = 60
 _MOST_OF_A_KIND = 8
 _MOST_NOTES_CHARS = 1500
 
-_PLAYED = frozenset({EntryKind.COMPLETED, EntryKind.RETURNED, EntryKind.RECONCILED})
 _NOTES = re.compile(r"^## Notes\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -55,7 +54,7 @@ def where_it_stands(view: TaskView, program: Program, handoff: str | None, *, ep
 
 def _parts(view: TaskView, program: Program, progress: Progress) -> Iterator[str]:
     """What was done last, and what is next."""
-    told = {row.item: row.text for row in view.journal if row.kind in _PLAYED}
+    told = {row.item: row.text for row in view.journal if row.kind in PLAYED}
     done = [item for item in program.items if progress.is_done(item.item)]
     ahead = program.ahead(progress)
     if len(done) > _MOST_OF_A_KIND:

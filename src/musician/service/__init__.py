@@ -106,7 +106,7 @@ else:
                 "has_tasks history_of messages_of names_like now open_tasks siblings task_row task_view tasks_of"
             ),
             "work": (
-                "Beginning as_entry begin_piece beginning_of context_of describe_session journal_of "
+                "Beginning as_entry begin_piece begun_in beginning_of context_of describe_session journal_of "
                 "measure_context open_rows record record_process"
             ),
         },

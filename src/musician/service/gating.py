@@ -6,10 +6,12 @@ from musician.protocol.messages.kinds import MessageType
 from musician.protocol.rules.gate import Duty
 from musician.protocol.values import dataclass
 from musician.service.rowwork import load_owned, load_task, say, write_entries
+from musician.service.work import begun_in
 from musician.store.port import Store
 from musician.store.queries.clients import Clients
 from musician.store.queries.gating import Gating
 from musician.store.queries.messages import Messages
+from musician.store.queries.work import Work
 
 MOST_WAITING = 20
 
@@ -46,13 +48,13 @@ def duty_of(store: Store, claim: Claim) -> Duty:
         unread = tx.all(
             Messages.undelivered, task_id=claim.task_id, claim_epoch=claim.epoch, most=MOST_WAITING
         )
-        begun = tx.one(Gating.last_begun, **of)
+        begun = begun_in(tx.all(Work.journal_of_task, **of), claim.epoch)
         asks = tx.only(Gating.is_asking, **of)
     return Duty(
         task_id=claim.task_id,
         state=row.state,
         message_ids=tuple(each.id for each in unread),
-        item=begun or "",
+        item=begun[-1].item if begun else "",
         asks=asks,
     )
 

@@ -7,10 +7,11 @@ from musician.protocol.messages.particulars import Counted, Deviations, SelfCorr
 from musician.protocol.messages.types import Resumption
 from musician.protocol.names import check_session_id, succession_name
 from musician.protocol.rules.deviations import worst
+from musician.protocol.values import replace
 from musician.service.claims import claims_in
 from musician.service.clients import CLEARED, Met, clients_in, meet_in
 from musician.service.rowwork import load_owned, named, say_fields, write_entries
-from musician.service.work import as_entry
+from musician.service.work import as_entry, begun_in
 from musician.store.port import Store, Tx
 from musician.store.queries.clients import Clients
 from musician.store.queries.messages import Messages
@@ -54,23 +55,26 @@ def _move(tx: Tx, old: Claim, session_id: str) -> Claim:
             task_id=old.task_id, session_id=old.session_id, epoch=old.epoch, current_epoch=row.claim_epoch
         )
     tx.run(Messages.carry_orders, task_id=old.task_id, claim_epoch=old.epoch)
+    tx.run(Work.carry_beginnings, task_id=old.task_id, claim_epoch=old.epoch)
     reason = f"interrupted: the conversation was cleared and goes on as session {session_id}"
     tx.run(
         Sessions.end_session, exit_reason=reason, context_pct=None, task_id=old.task_id, claim_epoch=old.epoch
     )
-    announcement = _announcement(tx, old, worked_by)
+    journal = tx.all(Work.journal_of_task, task_id=old.task_id)
+    begun = begun_in(journal, old.epoch)
+    announcement = _announcement(tx, old, worked_by, Progress().after(map(as_entry, journal)), begun)
     claimed = Entry(kind=EntryKind.CLAIMED, text=session_id)
-    write_entries(tx, new, (claimed, Entry(kind=EntryKind.RESUMED, text=announcement.render())))
+    # A step goes on in the same tree. A subagent's piece does not: it ends with the claim it was begun under.
+    going_on = (replace(each, context_pct=None) for each in begun if each.kind is EntryKind.STARTED)
+    write_entries(tx, new, (claimed, Entry(kind=EntryKind.RESUMED, text=announcement.render()), *going_on))
     say_fields(tx, new.task_id, session_id, announcement)
     return new
 
 
-def _announcement(tx: Tx, old: Claim, worked_by: str) -> Resumption:
+def _announcement(
+    tx: Tx, old: Claim, worked_by: str, progress: Progress, begun: tuple[Entry, ...]
+) -> Resumption:
     """As any successor announces itself; but the process, the tree and the work in it are the same."""
-    of = {"task_id": old.task_id}
-    rows = tx.all(Work.journal_of_task, **of)
-    progress = Progress().after(as_entry(row) for row in rows)
-    begun = [row.item for row in rows if row.kind in (EntryKind.STARTED, EntryKind.LAUNCHED)]
     return Resumption(
         worked_by=worked_by,
         previous_session=old.session_id,
@@ -78,9 +82,9 @@ def _announcement(tx: Tx, old: Claim, worked_by: str) -> Resumption:
         context_usage_pct=None,
         deviations_found=Deviations(count=len(progress.deviations), worst=worst(progress.deviations)),
         mismatches=Counted(count=0),
-        pending_messages=Counted(count=tx.only(Messages.count_unread, **of)),
+        pending_messages=Counted(count=tx.only(Messages.count_unread, task_id=old.task_id)),
         previous_self_correction=SelfCorrection(happened=bool(progress.self_corrections)),
         assessment="the same musician under another session id",
         verification="not run anew: nothing but the conversation is lost",
-        resuming_from=begun[-1] if begun else "the beginning",
+        resuming_from=begun[-1].item if begun else "its next item",
     )

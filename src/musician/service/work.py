@@ -1,10 +1,10 @@
 """Records what a session did: journal, verification, processes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from musician.processes.identity import ProcessIdentity
 from musician.protocol.claim import Claim
-from musician.protocol.journal import Entry, EntryKind, deviation_in
+from musician.protocol.journal import Entry, EntryKind, deviation_in, open_items
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.rules.review import Verified
 from musician.protocol.values import dataclass
@@ -121,6 +121,11 @@ def open_rows(journal: Sequence[JournalRow]) -> tuple[tuple[JournalRow, ...], tu
         if submitted == 1 and row.kind == EntryKind.FINDING and row.ruled_by is None:
             findings.insert(0, row)
     return open_deviations, tuple(findings)
+
+
+def begun_in(journal: Iterable[JournalRow], epoch: int) -> tuple[Entry, ...]:
+    """Return what a claim has begun and not ended yet, in its order."""
+    return open_items(as_entry(row) for row in journal if row.claim_epoch == epoch)
 
 
 def as_entry(row: JournalRow) -> Entry:

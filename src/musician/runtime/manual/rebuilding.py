@@ -8,7 +8,7 @@ between two verbs.
 from collections.abc import Iterable, Sequence
 
 from musician import service
-from musician.protocol.journal import CONDUCTOR_TIMEOUT, Entry, EntryKind, Progress
+from musician.protocol.journal import CONDUCTOR_TIMEOUT, Entry, EntryKind, Progress, open_items
 from musician.protocol.musician.agreement import Agreement
 from musician.protocol.musician.boundary import proposal
 from musician.protocol.musician.inputs import VerdictArrived
@@ -24,10 +24,6 @@ from musician.store.rows import MessageRow
 _TOLD = frozenset({EntryKind.CONTEXT, EntryKind.ERROR, EntryKind.SUBMITTED})
 _OF_CHECKPOINTS = (EntryKind.NOT_VERIFIED, EntryKind.REWORKED, EntryKind.SUBMITTED)
 _RED = "the verification is red"
-_BEGINNINGS = frozenset({EntryKind.STARTED, EntryKind.LAUNCHED, EntryKind.SUBMITTED})
-_ENDS = frozenset(
-    {EntryKind.COMPLETED, EntryKind.RETURNED, EntryKind.RECONCILED, EntryKind.SKIPPED, EntryKind.APPROVED}
-)
 
 
 def rebuilt(
@@ -51,23 +47,30 @@ def rebuilt(
     own = [service.as_entry(row) for row in view.journal if row.claim_epoch == epoch] + list(news)
     entries = [*map(service.as_entry, view.journal), *news]
     readings = [entry.context_pct for entry in own if entry.context_pct is not None]
-    state, begun, since = view.row.state, _begun(own), Since().after(entries)
+    begun = [entry.item for entry in open_items(own)]
+    state, progress, since = view.row.state, Progress().after(entries), Since().after(entries)
     waiting, agreement = _waiting(view, own, has_heard=has_heard), Agreement().after(own)
-    due = submitted_checkpoint(view.submissions[-1], program) if waiting is Waiting.SUBMISSION else None
     feedback = since.feedback or (_RED if _last(own, *_OF_CHECKPOINTS) is EntryKind.NOT_VERIFIED else "")
+    feedback = "" if since.mended_in else feedback
+    if waiting is Waiting.SUBMISSION:
+        current: Play | CheckpointItem | None = submitted_checkpoint(view.submissions[-1], program)
+    elif begun:
+        current = program.play(begun[-1])
+    else:
+        current = program.next_item(progress) if feedback or progress.corrections else None
     rebuilt = MusicianState(
         program=program,
         settings=settings,
         mode=Mode.AWAITING_VERDICT if state in WAITING or not has_heard else Mode.CHOOSING,
-        progress=Progress().after(entries),
-        current=due or (_named(program, begun[-1]) if begun else None),
+        progress=progress,
+        current=current,
         used_pct=used_pct if used_pct is not None or not readings else readings[-1],
         errors=view.error_count,
         retry_limit=view.row.retry_limit,
         report_path=report_path,
         since=since,
         earlier_self_corrections=sum(row.kind == EntryKind.SELF_CORRECTION for row in before),
-        feedback="" if since.mended_in else feedback,
+        feedback=feedback,
         mended=sum(entry.kind is EntryKind.REWORKED for entry in own),
         waiting=waiting,
         timeouts=int(bool(own) and (own[-1].kind, own[-1].text) == (EntryKind.NOTE, CONDUCTOR_TIMEOUT)),
@@ -131,18 +134,3 @@ def _waiting(view: service.TaskView, own: list[Entry], *, has_heard: bool) -> Wa
 
 def _last(entries: list[Entry], *kinds: EntryKind) -> EntryKind | None:
     return next((entry.kind for entry in reversed(entries) if entry.kind in kinds), None)
-
-
-def _begun(own: list[Entry]) -> list[str]:
-    """Return what the claim has begun and not ended, or has submitted, in this order; empty at a boundary."""
-    begun: list[str] = []
-    for entry in own:
-        if entry.kind in _BEGINNINGS or entry.kind in _ENDS:
-            begun = [item for item in begun if item != entry.item]
-        if entry.kind in _BEGINNINGS:
-            begun.append(entry.item)
-    return begun
-
-
-def _named(program: Program, item: str) -> Play | CheckpointItem:
-    return next((each for each in program.items if each.item == item), program.play(item))

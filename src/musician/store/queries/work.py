@@ -30,4 +30,5 @@ class Work:
     keep_opinion = Command("task_id submission_id judgement text ruled")
     opinions_of_task = Query(OpinionRow, "task_id")
     begin_piece = Command("task_id claim_epoch item tip outside")
+    carry_beginnings = Command("task_id claim_epoch")
     beginning_of_piece = Query(BeginningRow, "task_id claim_epoch item")

@@ -14,14 +14,6 @@ SET iterations = :stops, progress_mark = :mark, stops_in_a_row = :in_a_row, tool
     stop_seen = :seen, stop_counted_s = :now_s
 WHERE session_id = :session_id;
 
--- name: last_begun
--- The newest item that was begun, if nothing has finished it since.
-SELECT item FROM journal j
-WHERE task_id = :task_id AND kind IN ('started', 'launched')
-  AND NOT EXISTS (SELECT 1 FROM journal d WHERE d.task_id = j.task_id AND d.item = j.item AND d.id > j.id
-                  AND d.kind IN ('completed', 'returned', 'failed', 'partial', 'reconciled', 'undone'))
-ORDER BY id DESC LIMIT 1;
-
 -- name: is_asking
 -- Whether a question has had no answer yet, or the task stands still with its siblings.
 SELECT EXISTS (SELECT 1 FROM orchestration_messages q

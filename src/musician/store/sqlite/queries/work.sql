@@ -68,6 +68,10 @@ VALUES (:task_id, :claim_epoch, :item, :tip, :outside)
 ON CONFLICT (task_id, item) DO UPDATE
 SET claim_epoch = excluded.claim_epoch, tip = excluded.tip, outside = excluded.outside;
 
+-- name: carry_beginnings
+-- The same claim under its next epoch.
+UPDATE beginnings SET claim_epoch = claim_epoch + 1 WHERE task_id = :task_id AND claim_epoch = :claim_epoch;
+
 -- name: beginning_of_piece
 SELECT tip, outside FROM beginnings
 WHERE task_id = :task_id AND claim_epoch = :claim_epoch AND item = :item;
