@@ -309,7 +309,7 @@ def test_a_spent_context_leaves_the_way_out_and_reading(
 def test_what_is_said_of_a_spent_context_is_what_was_measured(
     hook: "Hook", claim: Claim, store: SqliteStore
 ) -> None:
-    """D15: a threshold that was reached is no reading, and an impossible reading forces nothing (B28)."""
+    """D15.1: a threshold that was reached is no reading, and an impossible reading forces nothing (B28)."""
     service.meet_client(store, "sess-aaa", met(transcript_path=None, source="startup"))
     service.warn_client(store, "sess-aaa", 75.0)
     assert "75 % of your context is used" not in hook("PreToolUse", **bash("ls")).denies
