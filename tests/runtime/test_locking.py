@@ -236,7 +236,8 @@ def test_every_id_that_another_plan_has_is_told_with_its_line(place: Place) -> N
     with pytest.raises(InvalidPlan) as caught:
         lock_plan_file(place.root, place.store, path, SETTINGS)
     assert caught.value.problems == tuple(
-        f"NEXT.md:{line}: 'task-0{number}' is a task of plan 'p'; expected an id that is new in this repository"
+        f"NEXT.md:{line}: 'task-0{number}' is a task of plan 'p', which is open;"
+        " expected an id that is new in this repository"
         for line, number in ((9, 2), (19, 3))
     )
     assert service.plan_row(place.store, "q") is None

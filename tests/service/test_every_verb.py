@@ -43,6 +43,8 @@ STARTED = Entry(kind=EntryKind.STARTED, item="step 1")
 DONE = Entry(kind=EntryKind.COMPLETED, item="step 1", commit_id="c1")
 NOTE = Entry(kind=EntryKind.NOTE, text="noted")
 STOP = Stop(seen="x", is_continued=False, tool_mark=1, started_s=1.0, now_s=2.0)
+ARCHIVES = TemporaryDirectory()
+OLD = Path(ARCHIVES.name) / "old.db"
 OPINION = Opinion(judgement=Judgement.APPROVE, text="fine")
 
 
@@ -101,6 +103,8 @@ def set_the_stage(store: Store) -> None:
     service.ask_human(store, WORKING, kind="ruling", subject_id=1, text="may it?")
     for title in ("one", "another"):
         service.propose(store, claim(WORKING), draft(title), folder="proposals", taken=())
+    lock(store, plan((task("task-51"),), plan_id="old"))
+    service.archive_plan(store, "old", OLD, abandoned="no time")
     service.start_conducting(store, "conductor", other_is_alive=None, settings=Settings())
 
 
@@ -121,6 +125,7 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
     "acknowledge": lambda s: service.acknowledge(s, claim(WORKING), service.messages_of(s, WORKING)[-1].id),
     "amend_plan": lambda s: service.amend_plan(s, AMENDED, instructions=paths(AMENDED), withdrawn=("task-22",)),
     "announce": lambda s: service.announce(s, claim(WORKING), resumption(), NOTE),
+    "archive_plan": lambda s: service.archive_plan(s, LOCKED.plan_id, Path(f"{s.name}-away"), abandoned="no time"),
     "ask": lambda s: service.ask(s, claim(WORKING), "left or right?", NOTE),
     "ask_human": lambda s: service.ask_human(s, SUBMITTED, kind="ruling", subject_id=7, text="may it?"),
     "beat": lambda s: service.beat(s, claim(WORKING)),
@@ -139,6 +144,7 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
     "exit_task": lambda s: service.exit_task(s, claim(WORKING), farewell(), handoff="go on", entries=(NOTE,)),
     "fence": lambda s: service.fence(s, WORKING, epoch=1),
     "finish_conducting": lambda s: service.finish_conducting(s, CONDUCTING, LOCKED.plan_id),
+    "forget_archive": lambda s: service.forget_archive(s, "old"),
     "go_on": lambda s: service.go_on(s, PAUSED),
     "grant_retries": lambda s: service.grant_retries(s, FAILED, 2),
     "hand_over": lambda s: service.hand_over(s, LEFT, "go on"),
@@ -173,6 +179,7 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
                                        document=("report.md", "how")),
     "request_exit": lambda s: service.request_exit(s, WORKING, "leave", urgent=True),
     "resolve_asks": lambda s: service.resolve_asks(s, WORKING, "it may"),
+    "restore_plan": lambda s: service.restore_plan(s, "old", OLD),
     "resume": lambda s: service.resume(s, claim(SENT_BACK), NOTE),
     "retry_troubles": lambda s: service.retry_troubles(s, LOCKED.plan_id),
     "send": lambda s: service.send(s, WORKING, "look out", urgent=True, grants=(Act.PUSH,)),

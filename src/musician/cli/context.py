@@ -3,22 +3,49 @@
 import os
 from contextlib import AbstractContextManager
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import click
 
+from musician import service
 from musician.project import Project
 from musician.protocol.settings import Settings
 
+if TYPE_CHECKING:
+    from musician.store.port import Store
+
 
 class App(Project, AbstractContextManager["App"]):
-    """``named`` is the database of ``--db`` or MUSICIAN_DB. ``json`` asks for one JSON document as output."""
+    """``named`` is the database of ``--db`` or MUSICIAN_DB. ``json`` asks for one JSON document as output.
+
+    ``plan_id`` is the plan that a command looks at, if one was named.
+    """
 
     def __init__(self) -> None:
         super().__init__(os.curdir)
         self.json = False
+        self.plan_id: str | None = None
+        self._archive: Store | None = None
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def shown(self) -> "Store":
+        """The database that a command which only looks reads: the named plan's archive, if it has one."""
+        if self.plan_id is None or service.plan_row(self.store, self.plan_id) is not None:
+            return self.store
+        if self._archive is None:
+            from musician.runtime.archiving import archived_database
+            from musician.store.opening import open_store
+
+            self._archive = open_store(archived_database(self.root, self.store, self.plan_id), named=True)
+        return self._archive
+
+    def close(self) -> None:
+        if self._archive is not None:
+            self._archive.close()
+        super().close()
 
     @cached_property
     def settings(self) -> Settings:

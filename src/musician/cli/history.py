@@ -4,16 +4,17 @@ import click
 
 from musician import service
 from musician.cli.context import App
-from musician.cli.options import command, row_argument
+from musician.cli.options import command, plan_option, row_argument
 from musician.cli.render import fields, show, table
 
 
 @command("history")
 @row_argument
+@plan_option
 @click.pass_obj
 def history(app: App, task_id: str) -> None:
     """Show every state change of TASK, and who made it."""
-    changes = service.history_of(app.store, task_id)
+    changes = service.history_of(app.shown, task_id)
     show(app, {"task_id": task_id, "history": [fields(change) for change in changes]})
     if not app.json:
         rows = [

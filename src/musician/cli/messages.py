@@ -7,7 +7,7 @@ import click
 from musician import service
 from musician.cli.acting import Acting, acting
 from musician.cli.context import App
-from musician.cli.options import command, row_argument, task_argument
+from musician.cli.options import command, plan_option, row_argument, task_argument
 from musician.cli.render import fields, indented, show
 from musician.store.rows import MessageRow
 
@@ -16,6 +16,7 @@ MOST_AT_ONCE = 100_000
 
 @command("messages")
 @row_argument
+@plan_option
 @click.option(
     "--most",
     type=click.IntRange(1, MOST_AT_ONCE),
@@ -27,7 +28,7 @@ MOST_AT_ONCE = 100_000
 @click.pass_obj
 def messages(app: App, task_id: str, most: int) -> None:
     """Show the messages to and from TASK, oldest first."""
-    found = service.messages_of(app.store, task_id, most=most + 1)
+    found = service.messages_of(app.shown, task_id, most=most + 1)
     newest = found[-most:]
     is_cut = len(found) > len(newest)
     document = {"task_id": task_id, "truncated": is_cut, "messages": [fields(row) for row in newest]}

@@ -81,6 +81,19 @@ def _keep_database(ctx: click.Context, param: click.Parameter, value: str | None
 _COMMAND_LINE = click.core.ParameterSource.COMMANDLINE
 
 
+def _keep_plan(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    ctx.ensure_object(App).plan_id = value
+
+
+plan_option = click.option(
+    "--plan",
+    metavar="NAME",
+    expose_value=False,
+    callback=_keep_plan,
+    help="Look at this plan; it may be archived.",
+)
+
+
 def _keep_json(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     ctx.ensure_object(App).json = value
 

@@ -7,7 +7,7 @@ import click
 
 from musician import service
 from musician.cli.context import App
-from musician.cli.options import command, parse_row
+from musician.cli.options import command, parse_row, plan_option
 from musician.cli.render import fields, lines, pairs, show, table
 from musician.processes.machine import MACHINE
 from musician.processes.output import one_line
@@ -28,6 +28,7 @@ _MOST_ERROR_CHARS = 200
 @command("status")
 @click.argument("task_id", metavar="[TASK]", required=False, callback=parse_row)
 @click.option("--all", "everything", is_flag=True, help="Include all finished plans.")
+@plan_option
 @click.option("--watch", is_flag=True, help="Print again whenever something happens, until interrupted.")
 @click.pass_obj
 def status(app: App, task_id: str | None, everything: bool, watch: bool) -> None:
@@ -50,7 +51,7 @@ def status(app: App, task_id: str | None, everything: bool, watch: bool) -> None
     from musician.processes.signals import raising_on_signals
 
     about = () if task_id is None else (task_id,)
-    with raising_on_signals(lambda _: KeyboardInterrupt()), app.store.listen(*about, journals=True) as ear:
+    with raising_on_signals(lambda _: KeyboardInterrupt()), app.shown.listen(*about, journals=True) as ear:
         print_once()
         while ear.wait(math.inf):
             lines("")
@@ -58,17 +59,17 @@ def status(app: App, task_id: str | None, everything: bool, watch: bool) -> None
 
 
 def _print_all(app: App, *, everything: bool) -> None:
-    plans = service.all_plans(app.store) if everything else service.current_plans(app.store)
-    left_out = service.count_plans(app.store) - len(plans)
-    tasks = [
-        row for plan in (None, *(plan.plan_id for plan in plans)) for row in service.tasks_of(app.store, plan)
-    ]
-    conductor = service.conductor_row(app.store)
-    asks = service.open_asks(app.store)
-    phases = [each for plan in plans for each in service.smoothness_by_phase(app.store, plan.plan_id)]
-    used = [each for plan in plans for each in service.usage_of_plan(app.store, plan.plan_id)]
+    looked_at = service.all_plans if everything or app.plan_id else service.current_plans
+    plans = [plan for plan in looked_at(app.shown) if app.plan_id in (None, plan.plan_id)]
+    left_out = 0 if app.plan_id else service.count_plans(app.shown) - len(plans)
+    ids = [*([] if app.plan_id else [None]), *(plan.plan_id for plan in plans)]
+    tasks = [row for plan_id in ids for row in service.tasks_of(app.shown, plan_id)]
+    conductor = service.conductor_row(app.shown)
+    asks = service.open_asks(app.shown)
+    phases = [each for plan in plans for each in service.smoothness_by_phase(app.shown, plan.plan_id)]
+    used = [each for plan in plans for each in service.usage_of_plan(app.shown, plan.plan_id)]
     active = (row.task_id for row in tasks if row.state in ACTIVE)
-    standings = {task_id: Standing(service.task_view(app.store, task_id)) for task_id in active}
+    standings = {task_id: Standing(service.task_view(app.shown, task_id)) for task_id in active}
     lives = {row.task_id: _life(app, row, standings.get(row.task_id)) for row in tasks}
     anomalies = [(task_id, found) for task_id, each in standings.items() for found in each.anomalies]
     limits = [
@@ -76,7 +77,7 @@ def _print_all(app: App, *, everything: bool) -> None:
     ]
     if app.json:
         document = {
-            "database": app.store.name,
+            "database": app.shown.name,
             "conductor": None if conductor is None else fields(conductor, heartbeat=_life(app, conductor)),
             "plans": [
                 {name: value for name, value in fields(plan).items() if name != "text"} for plan in plans
@@ -100,7 +101,7 @@ def _print_all(app: App, *, everything: bool) -> None:
         }
         show(app, document)
         return
-    lines(f"database: {app.store.name}")
+    lines(f"database: {app.shown.name}")
     lines(f"conductor: {_conductor(app, conductor)}")
     if not tasks:
         lines("no tasks yet: lock a plan (musician plan lock PLAN.md) or add a task (musician task add)")
@@ -144,7 +145,7 @@ def _conductor(app: App, row: TaskRow | None) -> str:
 
 
 def _print_one(app: App, task_id: str) -> None:
-    standing = Standing(service.task_view(app.store, task_id))
+    standing = Standing(service.task_view(app.shown, task_id))
     show(app, _document(app, standing))
     if app.json:
         return

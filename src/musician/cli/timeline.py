@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from musician.cli.context import App
-from musician.cli.options import command
+from musician.cli.options import command, plan_option
 from musician.cli.render import fields, lines, show
 from musician.processes.output import printable
 from musician.processes.whole_file import write_whole
@@ -40,6 +40,7 @@ pre {{ margin: 0; white-space: pre-wrap; }}
 
 
 @command("timeline")
+@plan_option
 @click.option(
     "--html",
     "target",
@@ -62,7 +63,7 @@ def timeline(app: App, target: Path | None, most: int) -> None:
 
     Shows messages, state changes, the journals of all tasks, and the questions for persons with their answers.
     """
-    newest = happenings(app.store, most=most)
+    newest = happenings(app.shown, most=most)
     entries, left_out = newest.happenings, newest.left_out
     cut = [f"{left_out} older entries are left out (--last N shows more)"] if left_out else []
     if target is not None:

@@ -313,14 +313,22 @@ class StaleVerdict(ConductorError):
 
 
 class StillPlayed(ConductorError):
-    """The task cannot be taken out of its plan while a session owns it."""
+    """A task is not taken out of its plan, nor a plan put away, while a session owns it."""
 
     def __init__(self, *, task_id: str, session_id: str) -> None:
         self.task_id, self.session_id = task_id, session_id
         super().__init__(
-            f"{task_id} cannot be withdrawn, session {session_id} plays it",
+            f"{task_id} is not free, session {session_id} plays it",
             remedy=f"have it end first with `musician stop {task_id}`, then try again",
         )
+
+
+class PlanStands(ConductorError):
+    """The plan's place in its life does not allow that: what is open is not dropped, nor an archived one locked."""
+
+    def __init__(self, *, plan_id: str, reason: str, remedy: str) -> None:
+        self.plan_id, self.reason = plan_id, reason
+        super().__init__(f"plan {plan_id!r:.80} {reason}", remedy=remedy)
 
 
 class ConductorRunning(ConductorError):

@@ -14,15 +14,14 @@ from musician.plans.instructions import read_instructions, render_instructions
 from musician.plans.model import Plan
 from musician.plans.plan import MAX_FILE_BYTES, load_plan, plan_difference
 from musician.processes.whole_file import write_whole
-from musician.protocol.errors import InvalidPlan, PlanChanged, StillPlayed, UnknownPlan
-from musician.protocol.rules.liveness import Owner, holds_claim
+from musician.protocol.errors import InvalidPlan, PlanChanged, PlanStands, UnknownPlan
 from musician.protocol.settings import Settings
-from musician.protocol.states import ACTIVE, CLAIMABLE, State
+from musician.protocol.states import State
 from musician.protocol.values import dataclass
+from musician.runtime.archiving import archive_finished
 from musician.runtime.conductor.conductor_lock import hold_conductor_lock
 from musician.runtime.in_force import settings_file_text
-from musician.runtime.owners import owner_of
-from musician.runtime.takeover import take_over
+from musician.runtime.takeover import free
 from musician.runtime.world import WORLD, World
 from musician.service.documents import keep_instructions, latest_document
 from musician.store.port import Store
@@ -53,16 +52,19 @@ class Amendment:
     withdrawn: tuple[str, ...]
 
 
-def lock_plan_file(root: Root, store: Store, path: Path, settings: Settings) -> Plan:
+def lock_plan_file(root: Root, store: Store, path: Path, settings: Settings, world: World = WORLD) -> Plan:
     """Read a plan and lock it, unless it is locked like this already: safe to repeat after a kill at any
     moment.
 
+    Plans that are complete are put away first: their ids are free (D32).
     The first time the tree must be fit to start from (:class:`TreeNotReady`). A plan that was changed since it was
     locked is :class:`PlanChanged`, with the difference.
     """
     plan = load_plan(path, root=root.path)
-    check_ids(store, plan)
     locked = service.plan_row(store, plan.plan_id)
+    if locked is None:
+        _check_name(store, plan.plan_id)
+    check_ids(store, plan)
     task_files = _render(plan)
     branches = [branch_of(plan.plan_id, task.task_id) for task in plan.tasks]
     check_repository(root, [*branches, integration_branch(plan.plan_id)])
@@ -80,6 +82,7 @@ def lock_plan_file(root: Root, store: Store, path: Path, settings: Settings) -> 
     _write(root, task_files)
     if locked is None:
         trust_what_is_there(root)
+        archive_finished(root, store, settings, needed=[task.task_id for task in plan.tasks], world=world)
     service.lock_plan(
         store,
         plan,
@@ -110,7 +113,7 @@ def amend_plan_file(
     with hold_conductor_lock(root, world.machine.new_id("amend"), world.machine):
         amendment = _amendment(store, plan, task_files)
         for task_id in amendment.withdrawn:
-            _free(root, store, task_id, settings, world)
+            free(root, store, task_id, settings, why="withdrawn from the plan", world=world)
         _write(root, task_files)
         trust_what_is_there(root)
         service.amend_plan(
@@ -125,29 +128,19 @@ def amend_plan_file(
     return amendment
 
 
-def _free(root: Root, store: Store, task_id: str, settings: Settings, world: World) -> None:
-    """Free a task from a session that died without a word."""
-    view = service.task_view(store, task_id)
-    owner = owner_of(root, view, settings, world.machine)
-    if owner is not None and not holds_claim(owner):
-        take_over(root, store, task_id, settings, is_known_dead=owner is Owner.DEAD, world=world)
-    elif owner is not None:
-        raise StillPlayed(task_id=task_id, session_id=view.row.session_id or "")
-    elif view.row.state in ACTIVE - CLAIMABLE:  # by raw SQL: nobody can be asked to end
-        service.request_exit(store, task_id, "withdrawn from the plan", urgent=False)
-
-
 def check_ids(store: Store, plan: Plan) -> None:
     """Raise :class:`InvalidPlan` with every task whose id is taken already: ids are unique per database (D8).
 
     Ids that differ only in case are the same: ids become file names, and some file systems ignore case.
     """
     own = {task.task_id for task in plan.tasks}
+    complete = {each.plan_id for each in service.all_plans(store) if each.finished_at is not None}
     others = {
         row.task_id.lower(): f"{row.task_id!r} is a task "
-        + ("without a plan" if row.plan_id is None else f"of plan {row.plan_id!r}")
+        + ("without a plan" if row.plan_id is None else f"of plan {row.plan_id!r}, which is open")
         for row in service.names_like(store, own)
-        if row.plan_id != plan.plan_id or row.task_id not in own
+        if (row.plan_id != plan.plan_id or row.task_id not in own)
+        and row.plan_id not in complete - {plan.plan_id}
     }
     problems = tuple(
         f"{task.source_path}:{task.line}: {others[task.task_id.lower()]};"
@@ -157,6 +150,15 @@ def check_ids(store: Store, plan: Plan) -> None:
     )
     if problems:
         raise InvalidPlan(problems=problems)
+
+
+def _check_name(store: Store, plan_id: str) -> None:
+    if service.archived(store, plan_id) is not None:
+        raise PlanStands(
+            plan_id=plan_id,
+            reason="was played before and is archived",
+            remedy=f"give this one another name, or bring that back (musician plan restore {plan_id})",
+        )
 
 
 def _amendment(store: Store, plan: Plan, task_files: dict[str, tuple[str, str]]) -> Amendment:

@@ -10,10 +10,11 @@ from musician.processes.identity import host_name, is_same_machine
 from musician.processes.life_lock import HeldBy, lock_path
 from musician.processes.machine import Machine
 from musician.processes.whole_file import write_whole
+from musician.protocol.errors import StillPlayed
 from musician.protocol.resumption.handoff import HandoffKind, classify
-from musician.protocol.rules.liveness import Owner
+from musician.protocol.rules.liveness import Owner, holds_claim
 from musician.protocol.settings import Settings
-from musician.protocol.states import State
+from musician.protocol.states import ACTIVE, CLAIMABLE, State
 from musician.runtime.belongings import end_what_runs
 from musician.runtime.left_work import LeftWork
 from musician.runtime.owners import last_epoch, lives, owner_of, processes_of
@@ -126,3 +127,15 @@ def _what_is_left(
     ).render()
     write_whole(task_files.handoff, text)
     return reason, (task_files.relative(task_files.handoff), text)
+
+
+def free(root: Root, store: Store, task_id: str, settings: Settings, *, why: str, world: World) -> None:
+    """Free a task from a session that died without a word; :class:`StillPlayed` if its owner lives."""
+    view = service.task_view(store, task_id)
+    owner = owner_of(root, view, settings, world.machine)
+    if owner is not None and not holds_claim(owner):
+        take_over(root, store, task_id, settings, is_known_dead=owner is Owner.DEAD, world=world)
+    elif owner is not None:
+        raise StillPlayed(task_id=task_id, session_id=view.row.session_id or "")
+    elif view.row.state in ACTIVE - CLAIMABLE:  # by raw SQL: nobody can be asked to end
+        service.request_exit(store, task_id, why, urgent=False)

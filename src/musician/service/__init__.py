@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING
 from musician.on_demand import on_demand
 
 if TYPE_CHECKING:
+    from musician.service.archiving import *
     from musician.service.claiming import *
     from musician.service.claims import *
     from musician.service.clients import *
@@ -67,6 +68,7 @@ else:
     __all__, __getattr__ = on_demand(
         __name__,
         {
+            "archiving": "archive_plan archived archives forget_archive restore_plan",
             "claiming": "Taken block_claim claim",
             "claims": "beat claims_of current_claim only_claim",
             "clients": (

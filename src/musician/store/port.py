@@ -11,6 +11,7 @@ alter rows of a transaction whose caller then judges what it changed.
 
 from collections.abc import Mapping, Set
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from musician.protocol.values import dataclass
@@ -75,6 +76,17 @@ class Tx(Protocol):
 
         ``writable`` are the tables they may name, each with the columns an UPDATE may set.
         :class:`StatementRefused` for anything else.
+        """
+        ...
+
+    def move_out(self, plan_id: str, into: Path) -> None:
+        """Move a plan's rows into a database of their own, which is whole before this transaction is committed."""
+        ...
+
+    def move_in(self, plan_id: str, out_of: Path) -> tuple[str, ...]:
+        """Take them back. The archive stays, for whoever commits to delete.
+
+        Returns the ids of its tasks that others have here by now: then nothing was taken.
         """
         ...
 

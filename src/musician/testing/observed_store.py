@@ -8,6 +8,7 @@ state it finds afterwards was left by the production code.
 
 from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TypeVar, cast
 
 from musician.protocol.errors import DatabaseUnusable
@@ -83,6 +84,14 @@ class _ObservedTx:
 
     def ring(self, task_id: str) -> None:
         self._tx.ring(task_id)
+
+    def move_out(self, plan_id: str, into: Path) -> None:
+        self._watcher("move_out")
+        self._tx.move_out(plan_id, into)
+
+    def move_in(self, plan_id: str, out_of: Path) -> tuple[str, ...]:
+        self._watcher("move_in")
+        return self._tx.move_in(plan_id, out_of)
 
     def alter(self, statements: str, *, writable: Mapping[str, Set[str]]) -> tuple[RowChange, ...]:
         self._watcher("alter")

@@ -84,6 +84,10 @@ class Root:
     def locks_dir(self) -> Path:
         return self.musician_dir / "locks"
 
+    def archive_of(self, plan_id: str) -> Path:
+        """What is kept of an archived plan: its rows, in a database of their own, and its logs."""
+        return self.musician_dir / "archive" / plan_id
+
     @property
     def trees_dir(self) -> Path:
         return self.musician_dir / "trees"

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from musician.protocol.states import State
 from musician.store.query import Command, Query
-from musician.store.rows.documents import HumanRow, PlanRow
+from musician.store.rows.documents import ArchiveRow, HumanRow, PlanRow
 
 
 class PhaseRow(NamedTuple):
@@ -52,3 +52,7 @@ class Plans:
     settings_of_task = Query(str, "task_id")
     keep_baseline = Command("commit_id setup command result")
     baseline = Query(str, "commit_id setup command")
+    keep_archive = Command("abandoned plan_id")
+    archive = Query(ArchiveRow, "plan_id")
+    archives = Query(ArchiveRow)
+    forget_archive = Command("plan_id")

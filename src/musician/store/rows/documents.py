@@ -54,3 +54,18 @@ class PlanRow(NamedTuple):
     base_commit: str
     locked_at: str
     finished_at: str | None
+
+
+class ArchiveRow(NamedTuple):
+    """A plan whose rows are elsewhere. ``abandoned`` says why it was not played to its end; None if it was."""
+
+    plan_id: str
+    title: str
+    tasks: int
+    completed: int
+    base_branch: str | None
+    base_commit: str
+    locked_at: str
+    finished_at: str | None
+    abandoned: str | None
+    archived_at: str

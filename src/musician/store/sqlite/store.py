@@ -335,6 +335,18 @@ class SqliteTx:
 
             return foreign.alter(self._connection, statements, writable=writable)
 
+    def move_out(self, plan_id: str, into: Path) -> None:
+        with self._faults:
+            from musician.store.sqlite import archiving
+
+            archiving.move_out(self._connection, plan_id, into)
+
+    def move_in(self, plan_id: str, out_of: Path) -> tuple[str, ...]:
+        with self._faults:
+            from musician.store.sqlite import archiving
+
+            return archiving.move_in(self._connection, plan_id, out_of)
+
     def _first(self, query: str, parameters: Mapping[str, Value]) -> Row | None:
         try:
             cursor = self._execute(query, parameters)

@@ -51,7 +51,7 @@ CREATE TABLE limits (
 -- What the agents of a task have used, and what it costs, as they say it themselves: a row for each model of a piece. A
 -- reviewer's stands with the claim whose submission it judged.
 CREATE TABLE usage (
-    id                 INTEGER PRIMARY KEY,
+    id                 INTEGER PRIMARY KEY AUTOINCREMENT,
     task_id            TEXT NOT NULL,
     claim_epoch        INTEGER NOT NULL,
     session_id         TEXT NOT NULL,
@@ -109,6 +109,21 @@ CREATE VIEW settled AS
 SELECT o.message_id, o.task_id FROM orders o
 JOIN sessions s ON s.task_id = o.task_id AND s.claim_epoch = o.claim_epoch
 WHERE s.ended_at IS NOT NULL;
+
+-- Plans that have come to their end and whose rows are in a file of their own, ``.musician/archive/<plan>/``. A file
+-- without a row here was left by a kill.
+CREATE TABLE archives (
+    plan_id     TEXT NOT NULL PRIMARY KEY,
+    title       TEXT NOT NULL,
+    tasks       INTEGER NOT NULL,
+    completed   INTEGER NOT NULL,
+    base_branch TEXT,
+    base_commit TEXT NOT NULL,
+    locked_at   TEXT NOT NULL,
+    finished_at TEXT,
+    abandoned   TEXT,  -- why; NULL for a complete one
+    archived_at TEXT NOT NULL DEFAULT (datetime('now'))
+) WITHOUT ROWID;
 
 -- The settings file as it was when a plan was locked or amended: what a step writes into it later is not in force.
 CREATE TABLE plan_settings (

@@ -112,3 +112,21 @@ ON CONFLICT (commit_id, setup, command) DO UPDATE SET result = excluded.result;
 
 -- name: baseline
 SELECT result FROM baselines WHERE commit_id = :commit_id AND setup = :setup AND command = :command;
+
+-- name: keep_archive
+-- What is known of a plan without opening its archive; before its rows are moved there.
+INSERT INTO archives (plan_id, title, tasks, completed, base_branch, base_commit, locked_at, finished_at, abandoned)
+SELECT p.plan_id, p.title, (SELECT count(*) FROM orchestration_tasks t WHERE t.plan_id = p.plan_id),
+       (SELECT count(*) FROM orchestration_tasks t WHERE t.plan_id = p.plan_id AND t.state = 'complete'),
+       p.base_branch, p.base_commit, p.locked_at, p.finished_at, :abandoned
+FROM plans p WHERE p.plan_id = :plan_id;
+
+-- name: archive
+SELECT * FROM archives WHERE plan_id = :plan_id;
+
+-- name: archives
+-- In the order in which they were archived.
+SELECT * FROM archives ORDER BY archived_at, plan_id;
+
+-- name: forget_archive
+DELETE FROM archives WHERE plan_id = :plan_id;

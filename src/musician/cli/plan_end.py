@@ -1,0 +1,141 @@
+"""The commands of a plan's end: ``plan list``, ``show``, ``archive``, ``restore`` and ``drop`` (D32)."""
+
+import click
+
+from musician import service
+from musician.cli.context import App
+from musician.cli.options import command
+from musician.cli.render import fields, pairs, show, show_text, table
+from musician.protocol.errors import UnknownPlan
+from musician.protocol.states import State
+from musician.runtime.archiving import archive_plan, drop_plan, restore_plan
+from musician.store.rows import ArchiveRow, PlanRow, TaskRow
+
+_name_argument = click.argument("plan_id", metavar="NAME")
+
+
+@command("list")
+@click.pass_obj
+def list_plans(app: App) -> None:
+    """Show every plan there is, and every one that is archived."""
+    found = [
+        *map(_archived, service.archives(app.store)),
+        *(_open(app, row) for row in service.all_plans(app.store)),
+    ]
+    show(app, {"plans": found})
+    if app.json:
+        return
+    if not found:
+        show_text(app, "no plans yet: musician plan lock PLAN.md")
+        return
+    rows = [
+        (
+            each["plan_id"],
+            each["state"],
+            f"{each['completed']} of {each['tasks']}",
+            each["ended_at"],
+            each["title"],
+        )
+        for each in found
+    ]
+    table(("PLAN", "STATE", "COMPLETE", "ENDED (UTC)", "TITLE"), rows)
+
+
+@command("show")
+@_name_argument
+@click.pass_obj
+def show_plan(app: App, plan_id: str) -> None:
+    """Show one plan, open or archived, with its tasks."""
+    app.plan_id = plan_id
+    row = service.plan_row(app.shown, plan_id)
+    if row is None:
+        raise UnknownPlan(plan_id=plan_id)
+    away = service.archived(app.store, plan_id)
+    document = _open(app, row) if away is None else _archived(away)
+    tasks = service.tasks_of(app.shown, plan_id)
+    show(app, {**document, "tasks": [fields(task) for task in tasks], "text": row.text})
+    if app.json:
+        return
+    facts = {
+        **document,
+        "tasks": f"{document['completed']} of {document['tasks']} complete",
+        "file": row.path,
+    }
+    show_text(
+        app, pairs({name.replace("_", " "): value for name, value in facts.items() if name != "completed"})
+    )
+    table(("TASK", "STATE", "PHASE", "TITLE"), [(t.task_id, _state(t), t.phase, t.title) for t in tasks])
+    show_text(app, f"more: musician status|timeline|messages TASK|history TASK --plan {plan_id}")
+
+
+@command("archive")
+@_name_argument
+@click.option("--abandon", "reason", metavar="REASON", help="It is not complete, and will not be: why.")
+@click.pass_obj
+def archive(app: App, plan_id: str, reason: str | None) -> None:
+    """Put plan NAME away. The ids of its tasks are free again, and all that happened stays readable under its name.
+
+    A complete plan is archived by itself when the next one is locked. Branches and working trees stay as they are.
+    """
+    made = archive_plan(app.root, app.store, plan_id, app.settings, abandoned=reason)
+    show(app, _archived(made), f"{plan_id} is archived; look at it with: musician plan show {plan_id}")
+
+
+@command("restore")
+@_name_argument
+@click.pass_obj
+def restore(app: App, plan_id: str) -> None:
+    """Bring the archived plan NAME back as it was, if nobody else has its ids."""
+    restore_plan(app.root, app.store, plan_id)
+    show(app, {"plan_id": plan_id, "state": "open"}, f"{plan_id} is back")
+
+
+@command("drop")
+@_name_argument
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_obj
+def drop(app: App, plan_id: str, yes: bool) -> None:
+    """Delete what is kept of the archived plan NAME, for good. Commits and branches stay."""
+    away = service.archived(app.store, plan_id)
+    if away is not None and not yes:
+        app.plan_id = plan_id
+        lost = service.newest_seq(app.shown)
+        click.echo(
+            f"{plan_id}: {away.title}\nwould be lost: the record of {away.tasks} tasks, {away.completed} complete"
+            f" (messages, history, journals, verifications, usage; up to entry {lost}) and the logs of their sessions",
+            err=True,
+        )
+        click.confirm("Drop it?", abort=True, err=True)
+    drop_plan(app.root, app.store, plan_id)
+    show(app, {"plan_id": plan_id, "dropped": True}, f"{plan_id} is gone; its branches are as they were")
+
+
+def _open(app: App, row: PlanRow) -> dict[str, object]:
+    tasks = service.tasks_of(app.store, row.plan_id)
+    return {
+        "plan_id": row.plan_id,
+        "title": row.title,
+        "state": "open" if row.finished_at is None else "complete",
+        "tasks": len(tasks),
+        "completed": sum(task.state is State.COMPLETE for task in tasks),
+        "locked_at": row.locked_at,
+        "ended_at": row.finished_at,
+        "abandoned": None,
+    }
+
+
+def _archived(row: ArchiveRow) -> dict[str, object]:
+    return {
+        "plan_id": row.plan_id,
+        "title": row.title,
+        "state": "archived" if row.abandoned is None else "abandoned",
+        "tasks": row.tasks,
+        "completed": row.completed,
+        "locked_at": row.locked_at,
+        "ended_at": row.finished_at or row.archived_at,
+        "abandoned": row.abandoned,
+    }
+
+
+def _state(row: TaskRow) -> str:
+    return "withdrawn" if row.is_withdrawn else row.state

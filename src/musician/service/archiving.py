@@ -1,0 +1,90 @@
+"""A plan's end in the database: archived, restored, forgotten (D32)."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from musician.protocol.errors import PlanStands, StillPlayed, UnknownPlan
+from musician.protocol.names import CONDUCTOR
+from musician.protocol.states import ACTIVE, State
+from musician.store.port import Store
+from musician.store.queries.plans import Plans
+from musician.store.queries.tasks import Tasks
+from musician.store.rows import ArchiveRow
+
+
+def archive_plan(
+    store: Store,
+    plan_id: str,
+    into: Path,
+    *,
+    abandoned: str | None = None,
+    before_commit: Callable[[], None] = lambda: None,
+) -> ArchiveRow:
+    """Move a plan's rows into the file ``into``; its ids are free afterwards. All or nothing.
+
+    Only a complete plan is archived, unless ``abandoned`` says why it will not be. :class:`StillPlayed` while a session
+    owns one of its tasks. ``before_commit`` does what goes with it, once nothing can be refused any more.
+    """
+    with store.write() as tx:
+        row = tx.one(Plans.plan, plan_id=plan_id)
+        if row is None:
+            raise UnknownPlan(plan_id=plan_id)
+        tasks = tx.all(Tasks.tasks_of_plan, plan_id=plan_id)
+        left = [task.task_id for task in tasks if task.state is not State.COMPLETE and not task.is_withdrawn]
+        is_complete = row.finished_at is not None and not left
+        if not is_complete and abandoned is None:
+            raise PlanStands(
+                plan_id=plan_id,
+                reason=f"is not complete: {', '.join(left) or 'its run has not come to its end'}",
+                remedy=f"play it to its end with `musician run`, or `musician plan archive {plan_id} --abandon REASON`",
+            )
+        for task in tasks:
+            if task.session_id is not None and task.state in ACTIVE:
+                raise StillPlayed(task_id=task.task_id, session_id=task.session_id)
+        tx.run(Plans.keep_archive, plan_id=plan_id, abandoned=None if is_complete else abandoned)
+        tx.move_out(plan_id, into)
+        before_commit()
+        tx.ring(CONDUCTOR)
+        return tx.only(Plans.archive, plan_id=plan_id)
+
+
+def restore_plan(
+    store: Store, plan_id: str, out_of: Path, *, before_commit: Callable[[list[str]], None] = lambda _: None
+) -> None:
+    """Take an archived plan's rows back as they were. :class:`PlanStands` if its ids are another's by now."""
+    with store.write() as tx:
+        if tx.one(Plans.archive, plan_id=plan_id) is None:
+            raise UnknownPlan(plan_id=plan_id)
+        if not out_of.is_file():
+            raise PlanStands(
+                plan_id=plan_id,
+                reason=f"has lost its archive, {out_of}",
+                remedy="put it back, or drop the plan",
+            )
+        taken = tx.move_in(plan_id, out_of)
+        if taken:
+            raise PlanStands(
+                plan_id=plan_id,
+                reason=f"cannot be restored, other tasks have its ids: {', '.join(taken)}",
+                remedy="archive the plan they belong to first; `musician plan list` shows it",
+            )
+        tx.run(Plans.forget_archive, plan_id=plan_id)
+        before_commit([row.task_id for row in tx.all(Tasks.tasks_of_plan, plan_id=plan_id)])
+        tx.ring(CONDUCTOR)
+
+
+def archives(store: Store) -> tuple[ArchiveRow, ...]:
+    """The archived plans, in the order in which they were."""
+    with store.read() as tx:
+        return tuple(tx.all(Plans.archives))
+
+
+def archived(store: Store, plan_id: str) -> ArchiveRow | None:
+    with store.read() as tx:
+        return tx.one(Plans.archive, plan_id=plan_id)
+
+
+def forget_archive(store: Store, plan_id: str) -> None:
+    """Nothing is known of the plan afterwards. Its file is the caller's to delete."""
+    with store.write() as tx:
+        tx.run(Plans.forget_archive, plan_id=plan_id)

@@ -1,0 +1,111 @@
+"""A plan has an end: archived, looked at, restored, dropped; its ids are free for the next one (D32)."""
+
+import io
+from pathlib import Path
+
+import pytest
+
+from tests.plan_end.conftest import rows, write_plan
+from tests.surroundings import Call, git
+
+
+def timeless(document: object) -> object:
+    """The same without ages, which go on."""
+    if isinstance(document, dict):
+        return {name: timeless(value) for name, value in document.items() if name != "heartbeat_age_s"}
+    return [timeless(each) for each in document] if isinstance(document, list) else document
+
+
+def test_the_second_plan_has_the_ids_of_the_first(house: Path, call: Call) -> None:
+    """D32.2: `run` puts away what is complete, and goes on; what happened stays readable under the plan's name."""
+    call("run", write_plan(house, "first"), expect=0)
+    looks = (("messages", "task-01"), ("history", "task-01"), ("status", "task-01"), ("history", "task-02"))
+    told = {what: timeless(call(*what, "--json").json) for what in looks}
+    call("run", write_plan(house, "second"), expect=0)
+    assert (house / "second-2.txt").read_text() == "two\n"
+    listed = {each["plan_id"]: each for each in call("plan", "list", "--json").json["plans"]}
+    assert {name: each["state"] for name, each in listed.items()} == {
+        "first": "archived",
+        "second": "complete",
+    }
+    assert listed["first"]["completed"] == listed["first"]["tasks"] == 2
+    for what, before in told.items():
+        assert timeless(call(*what, "--plan", "first", "--json").json) == before
+    assert call("history", "task-01", "--json").json != told["history", "task-01"]
+    shown = call("status", "--plan", "first", "--json").json
+    assert [task["plan_id"] for task in shown["tasks"]] == ["first", "first"]
+    told_of = call("timeline", "--plan", "first").out
+    assert "task-02" in told_of
+    assert len(call("timeline", "--json").json["timeline"]) > 0
+    assert not call("doctor", "--json").json.get("problems"), "guards and rows are as they should be"
+    assert call("status", "--plan", "third", expect=3).err
+
+
+def test_the_sources_statements_mean_the_open_plan(house: Path, call: Call) -> None:
+    """D32.2."""
+    call("run", write_plan(house, "first"), expect=0)
+    call("plan", "lock", write_plan(house, "second"))
+    assert rows(
+        house,
+        "SELECT task_id, state, plan_id, claim_epoch FROM orchestration_tasks WHERE task_id <> 'task-00'",
+    ) == [
+        ("task-01", "watching", "second", 0),
+        ("task-02", "watching", "second", 0),
+    ]
+    newest = rows(house, "SELECT seq, task_id FROM changes ORDER BY seq")
+    assert [seq for seq, _ in newest] == sorted({seq for seq, _ in newest})
+    assert len(rows(house, "SELECT id FROM orchestration_messages WHERE task_id = 'task-01'")) == 1
+
+
+def test_what_is_restored_is_as_it_was(house: Path, call: Call) -> None:
+    """D32.2: row by row, and an open plan goes on from there."""
+    path = write_plan(house, "first", second="exit 1")
+    call("run", path, expect=1)
+    before = call("timeline", "--json").json["timeline"]
+    history = call("history", "task-02", "--json").json["history"]
+    logs = sorted(each.name for each in (house / ".musician" / "logs" / "task-02").iterdir())
+    refused = call("plan", "archive", "first", expect=4).err
+    assert "not complete: task-02" in refused
+    assert "--abandon REASON" in refused
+    call("plan", "archive", "first", "--abandon", "another way")
+    assert call("plan", "archive", "first", expect=4).err
+    assert not (house / ".musician" / "logs" / "task-02").exists()
+    listed = call("plan", "list", "--json").json["plans"]
+    assert [(each["state"], each["abandoned"]) for each in listed] == [("abandoned", "another way")]
+    assert git(house, "branch", "--list", "musician/first/task-02"), "an abandoned plan's branches stay"
+    refused = call("run", path, expect=4).err
+    assert "plan restore first" in refused
+    call("plan", "restore", "first")
+    # Its session was found dead when the plan was abandoned, and the task was freed: that comes after what was.
+    assert call("timeline", "--json").json["timeline"][: len(before)] == before
+    assert call("history", "task-02", "--json").json["history"][: len(history)] == history
+    assert call("run", path, expect=1).out, "an open plan goes on"
+    assert sorted(each.name for each in (house / ".musician" / "logs" / "task-02").iterdir()) == logs
+    assert not (house / ".musician" / "archive" / "first").exists()
+
+
+def test_whose_ids_are_taken_is_not_restored(house: Path, call: Call) -> None:
+    """D32.2."""
+    call("run", write_plan(house, "first"), expect=0)
+    call("plan", "lock", write_plan(house, "second"))
+    refused = call("plan", "restore", "first", expect=4).err
+    assert "task-01, task-02" in refused
+    assert call("plan", "show", "first").out
+
+
+def test_dropping_says_what_is_lost_and_asks(
+    house: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D32.2."""
+    call("run", write_plan(house, "first"), expect=0)
+    assert "archive it first" in call("plan", "drop", "first", "--yes", expect=4).err
+    call("plan", "archive", "first")
+    head = git(house, "rev-parse", "HEAD")
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    asked = call("plan", "drop", "first", expect=130)
+    assert "the record of 2 tasks, 2 complete" in asked.err
+    call("plan", "show", "first")
+    call("plan", "drop", "first", "--yes")
+    assert call("plan", "show", "first", expect=3).err
+    assert call("plan", "restore", "first", expect=3).err
+    assert git(house, "rev-parse", "HEAD") == head
