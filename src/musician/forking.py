@@ -40,10 +40,10 @@ def main() -> int:
     """Serve until the conductor is gone; at once, where what was imported makes a fork unsafe."""
     for name in PRELOADED:
         import_module(name)
-    if len(os.listdir("/proc/self/task")) > 1:  # a lock that a thread holds stays held in a fork
+    if len(os.listdir("/proc/self/task")) > 1:  # a lock that another thread holds would stay held in the fork
         return 1
     gc.collect()
-    gc.freeze()  # a collection would write to every object, and each fork have its own copy of all
+    gc.freeze()  # a collection writes to every object, and so would copy all memory into each fork
     return leash.serve(_play)
 
 

@@ -25,7 +25,7 @@ def make_agent(spec: str) -> Agent:
         raise AgentUnavailable(
             agent=spec, remedy=f"install {profile.command[0]!r:.80}: it is not on the PATH"
         )
-    from musician.agents.acp.agent import AcpAgent  # the extra, which other agents do not wait for
+    from musician.agents.acp.agent import AcpAgent  # needs an extra, and is slow to import
 
     return AcpAgent(profile)
 
@@ -34,6 +34,6 @@ def _claude() -> Agent:
     client = find_client()
     if client is None:
         raise AgentUnavailable(agent="claude", remedy="its SDK is an extra: pip install 'musician[claude]'")
-    from musician.agents.claude.agent import ClaudeAgent  # the extra, which other agents do not wait for
+    from musician.agents.claude.agent import ClaudeAgent  # needs an extra, and is slow to import
 
     return ClaudeAgent(client)

@@ -188,7 +188,7 @@ def _used_pct(text: str) -> float | None:
     used, window = int(tokens[1]), int(tokens[2])
     if window <= 0 or not 0 <= used <= window:
         return None
-    return 100 * used / window  # whole numbers to the end: 65 % is exactly 65 at the threshold
+    return 100 * used / window  # divided last, so that 65 % is exactly 65 at the threshold
 
 
 def _deviation(text: str) -> DeviationTold:

@@ -90,7 +90,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 
 def _surroundings(agent: str, folder: Path) -> AbstractContextManager[None]:
-    from musician.demo.scripted import surroundings  # a server, and clients: nothing for who plays without
+    from musician.demo.scripted import surroundings  # slow to import, and only --scripted needs it
 
     return surroundings(agent, folder, Path(os.environ["TMPDIR"], "home"))
 
@@ -135,7 +135,7 @@ def _hurry(folder: Path) -> None:
 
 def _musician(*arguments: str) -> int:
     """One of our own commands, as if it was typed; its exit code."""
-    from musician.cli.main import run  # which knows this module by name
+    from musician.cli.main import run  # here, because it imports this module
 
     lines(f"\n$ {shlex.join(('musician', *arguments))}")
     return run(arguments)

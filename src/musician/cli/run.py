@@ -91,7 +91,7 @@ def run(
     with view:
         outcome = anyio.run(notifier.beside, play)
         end = view.end(outcome)
-    if outcome.ending is not Ending.INTERRUPTED:  # who has interrupted it knows
+    if outcome.ending is not Ending.INTERRUPTED:  # whoever interrupted the run knows that it has ended
         anyio.run(notifier.tell_end, end.headline)
     is_left = outcome.moved is not None and outcome.moved.move is Move.FAILED
     click.get_current_context().exit(FAILED if is_left else EXIT_CODES[outcome.ending])

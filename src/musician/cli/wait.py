@@ -46,7 +46,7 @@ def wait(acting: Acting, timeout_s: float) -> None:
     acting.manual.stand_still()
     with raising_on_signals(
         lambda _: KeyboardInterrupt()
-    ):  # an exception, so that the bell is removed first (B32)
+    ):  # as an exception, so that the bell's socket is removed (B32)
         before, after = _wait(acting.app, acting.claim, time.monotonic() + timeout_s)
     changed = after != before or after.unread > 0
     document = {"changed": changed, "state": after.state, "unread": after.unread}

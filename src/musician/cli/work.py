@@ -79,7 +79,7 @@ def worker(
 
     A conductor must run as well: it reviews and merges. The worker ends when every task is complete.
     """
-    from musician.runtime.fleet import Parting, work_on  # doubles the time of the imports
+    from musician.runtime.fleet import Parting, work_on  # slow to import
 
     app.wait_as_long_as_a_claim()
     limit_s = 0.0 if once else idle_limit_s

@@ -23,7 +23,7 @@ def answer(event: "HookEvent", context: "HookContext") -> "Answer | None":
     from musician.hooks.leaving import leave_all
 
     leave_all(event, context, "the conversation was full")
-    return None  # what is printed here would be instructions for the summary; the session is told when it begins anew
+    return None  # output would become instructions for the summary; the session is told at its next start
 
 
 def trouble(_event: "HookEvent", context: "HookContext", problem: str) -> "Answer | None":

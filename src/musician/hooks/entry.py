@@ -54,7 +54,7 @@ def program(argv: "Sequence[str]") -> "NoReturn":
     Ends at once: taking an interpreter down tidily takes a fifth of the time that a hook may take.
     """
     answer_fd = os.dup(1)
-    os.dup2(2, 1)  # what is printed on the way, by a child too, is a log
+    os.dup2(2, 1)  # anything else that is printed, by a child too, goes to the log
     with os.fdopen(answer_fd, "wb") as stdout:
         code = main(argv, sys.stdin.buffer, stdout)
     os._exit(code)
@@ -107,7 +107,7 @@ def is_quiet(name: str, document: bytes, environ: "Mapping[str, str]", cwd: str)
             return bool(context.held) and bool(_module(name).is_quiet(event, context))
         finally:
             context.close()
-    except Exception:  # the hook itself finds the same, and says so
+    except Exception:  # the hook meets the same error and reports it
         return False
 
 

@@ -63,7 +63,7 @@ class HookEvent:
         keep(self, "agent_id", agent_id)
         keep(self, "project_dir", project_dir)
         keep(self, "_document", document)
-        keep(self, "_raw", {})  # not read yet: what names a session is not empty
+        keep(self, "_raw", {})  # empty means not read yet: an event that names a session is never empty
 
     def __setattr__(self, name: str, value: object) -> "NoReturn":
         raise AttributeError(f"an event is never changed: {name}")

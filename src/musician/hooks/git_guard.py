@@ -33,7 +33,7 @@ def main(argv: "Sequence[str]", stdin: "TextIO | None" = None) -> int:
             raise FileNotFoundError(f"there is no {context.database}")
         context.look(session_id)
         return int(bool(context.played) and _refuses(context, session_id, argv, stdin or sys.stdin))
-    except Exception as error:  # whatever is wrong here, it is not the fault of a stranger's git
+    except Exception as error:  # an error of ours must not stop the git of a session that is no musician
         if not context.has_marks:
             return 0
         _say(f"whether this is a musician's session cannot be read: {error}")

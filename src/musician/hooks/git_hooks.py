@@ -70,7 +70,7 @@ def prepare(context: "HookContext", environ: "Mapping[str, str]" = os.environ) -
     counted = environ.get("GIT_CONFIG_COUNT", "0")
     before = int(counted) if counted.isascii() and counted.isdigit() else 0
     if environ.get(f"GIT_CONFIG_VALUE_{before - 1}") == folder or before > _MOST_CONFIGURED:
-        return {}  # a session within a session's shell
+        return {}  # set already: this is a session within a session's shell
     return {
         "GIT_CONFIG_COUNT": str(before + 1),
         f"GIT_CONFIG_KEY_{before}": "core.hooksPath",

@@ -164,7 +164,7 @@ class HookContext(Project):
             sql = file.read()
         try:
             return self._ask(sql, value)
-        except apsw.SQLError:  # an older program's: to open it is to take it up (D40)
+        except apsw.SQLError:  # an older program's database: opening it migrates it (D40)
             _ = self.store
             return self._ask(sql, value)
 

@@ -131,7 +131,7 @@ def _last_answer(transcript_path: "str | None") -> "tuple[str, int] | None":
             for tail in TAILS_BYTES:
                 file.seek(max(0, size - tail))
                 lines = file.read(tail).split(b"\n")
-                # The first line of a part is cut, and so is no line; the last may still be being written.
+                # The first line may be cut off at its beginning, and the last may still be in writing.
                 found = _newest(lines if size <= tail else lines[1:])
                 if found is not None or size <= tail:
                     return found

@@ -41,7 +41,7 @@ def answer(event: HookEvent, context: HookContext) -> "Answer | None":
     try:
         return additional_context(event.name, _take_up(event, context, said or context.played[0].task_id))
     except DatabaseUnusable:
-        raise  # trouble is reported in another way than a refusal
+        raise  # reported by the caller, in another way than a refusal
     except ClaimBlocked as blocked:
         told = f"{blocked}. This session may end: write nothing for {blocked.task_id}"
         return _refused(event, told)

@@ -18,7 +18,7 @@ def answer(event: "HookEvent", context: "HookContext") -> "Answer | None":
         from musician.hooks.status_file import note_down
 
         session_id = event.session_id or ""
-        if context.played[0].warned_pct is None:  # claimed by another way, and never met
+        if context.played[0].warned_pct is None:  # not claimed by a hook, so its client is not recorded yet
             here = met(transcript_path=event.transcript_path, source=None)
             service.meet_client(context.store, session_id, here)
         reason = event.text("reason") or "unknown"

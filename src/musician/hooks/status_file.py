@@ -18,7 +18,7 @@ def note_down(context: "HookContext", written: "Written") -> None:
     for task_id, entry in written:
         path = context.root.status_file(task_id)
         try:
-            path.parent.mkdir(exist_ok=True)  # as a session of ours would that finds it tidied away
+            path.parent.mkdir(exist_ok=True)  # somebody may have removed the folder
             with path.open("a", encoding="utf-8") as file:
                 file.write(f"{status_line(entry)}\n")
         except OSError as error:

@@ -51,7 +51,7 @@ def answer(event: "HookEvent", context: "HookContext") -> "Answer | None":
             )
         return _kept(event, context, decision) if isinstance(decision, Keep) else None
     except ClaimLost:
-        return None  # taken over meanwhile: its successor has the duty
+        return None  # taken over meanwhile: its successor finishes the task
 
 
 def trouble(event: "HookEvent", context: "HookContext", problem: str) -> "Answer":

@@ -87,7 +87,7 @@ def _show_life(event: "HookEvent", context: "HookContext", held: "Held", numbers
         if _is_due(held, numbers):
             service.beat_conductor(context.store, Conducting(session_id=session_id, epoch=held.epoch))
         return
-    if held.warned_pct is None:  # claimed by another way than by hooks
+    if held.warned_pct is None:  # not claimed by a hook, so its client is not recorded yet
         here = met(transcript_path=event.transcript_path, source=None)
         service.meet_client(context.store, session_id, here)
     if _is_due(held, numbers):

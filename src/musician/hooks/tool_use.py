@@ -125,7 +125,8 @@ def _interrupted(event: "HookEvent", context: "HookContext", tool: str, verb: st
         urgent = service.urgent_messages(context.store, claim)
         try:
             service.deliver(context.store, claim, tuple(message.id for message in urgent))
-        except DatabaseUnusable as error:  # whoever counts what was delivered misses this once
+        except DatabaseUnusable as error:
+            # then the delivery is not recorded
             _log(f"{event.name}: {error}")
         ids = ", ".join(str(message.id) for message in urgent[:_MOST_SHOWN_IDS])
         said = f"Stopped by the conductor: urgent message {ids} for {held.task_id}."
@@ -175,7 +176,7 @@ def _spent(event: "HookEvent", context: "HookContext", tool: str, verb: str) -> 
     exit_pct = numbers_of(context).thresholds_pct[-1]
     for held in context.played:
         if max(held.warned_pct or 0.0, held.context_pct or 0.0) < exit_pct:
-            continue  # below, no rule need be imported
+            continue  # under the threshold the rules need not be imported
         from musician.protocol.rules.budget import Stance, evaluate
 
         settings = context.settings
@@ -224,7 +225,7 @@ def _judged(event: "HookEvent", context: "HookContext", tool: str) -> "Answer | 
         refusal = _refusal(event, context, tool, granted)
         if refusal is not None and event.agent_id is None:
             note_down(context, service.note_refusal(store, _claim(context.played[0], event), refusal))
-    except Exception as error:  # a musician's forbidden act is refused, written down or not
+    except Exception as error:  # the act is refused even if that cannot be written down
         _log(f"{event.name}: the refusal is not in the journal: {error}")
     return None if refusal is None else deny(event.name, str(refusal))
 

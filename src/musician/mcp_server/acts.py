@@ -175,7 +175,7 @@ def query(served: ServedSession, *, sql: str) -> str:
 
 def execute(served: ServedSession, *, sql: str) -> str:
     changed = service.execute(served.store, served.session_id, sql)
-    served.take_up()  # a claim may be among it, or the end of one
+    served.take_up()  # the statements may have claimed the task, or ended the claim
     return f"rows_affected={changed}"
 
 

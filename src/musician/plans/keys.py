@@ -107,7 +107,7 @@ _Check = Callable[[object], object]
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise _Unfit('text; put it in quotes, "…"')
-    if any(char == "\0" or "\ud800" <= char <= "\udfff" for char in value):  # YAML has escapes for both
+    if any(char == "\0" or "\ud800" <= char <= "\udfff" for char in value):  # YAML's escapes can write both
         raise _Unfit("text without a NUL character or half of a surrogate pair")
     return value
 

@@ -207,7 +207,8 @@ class _PlanReader:
             self._report(heading.line, quote(heading), f"{_TASK} with an id ({error.remedy})")
             return task_id, title.strip()
         for other in self._tasks():
-            if other.task.task_id.lower() == task_id.lower():  # one file, where names ignore case
+            if other.task.task_id.lower() == task_id.lower():
+                # they would share one file on a file system that ignores case
                 unique = f"ids that differ by more than case in the plan (the first is in line {other.line})"
                 again = "" if other.task.task_id == task_id else f", where {other.task.task_id} is one"
                 self._report(heading.line, f"the task id {task_id} a second time{again}", unique)
@@ -297,7 +298,7 @@ def _check_after(phase_tasks: Sequence[_ReadTask], all_ids: frozenset[str], repo
         try:
             TopologicalSorter(graph).prepare()
         except CycleError as error:
-            cycle: list[str] = error.args[1][::-1]  # each waits for the next
+            cycle: list[str] = error.args[1][::-1]  # each waits for the one after it
             line = min(here[task_id].after_line for task_id in cycle)
             waits = f"tasks that wait for each other ({' → '.join(cycle)})"
             report(line, waits, "no cycle in `after`")

@@ -109,7 +109,7 @@ def _end(find: _Find, leads: Callable[[psutil.Process], bool], grace_s: float) -
         members = find(members)
     deadline = time.monotonic() + KILL_LIMIT_S
     while members and time.monotonic() < deadline:
-        # Stopped first: one that outlived its child for an instant would take that for an answer and go on.
+        # All are stopped first, so that no parent goes on as if its child had ended by itself.
         signal_all(members, psutil.Process.suspend)
         signal_all(members, psutil.Process.kill)
         time.sleep(_PACE_S)

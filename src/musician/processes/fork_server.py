@@ -119,7 +119,7 @@ class ForkServer:
         with self._lock:
             try:
                 return self._asked(body, descriptors)
-            except (OSError, EOFError):  # it was killed, or is stuck
+            except (OSError, EOFError):  # the server was killed, or is stuck
                 self._end()
             try:
                 return self._asked(body, descriptors)
@@ -150,7 +150,7 @@ class ForkServer:
             undo.callback(line.close)
             self._process = subprocess.Popen(
                 self._command,
-                cwd="/",  # nobody's folder is held, nor looked for modules
+                cwd="/",  # so that it keeps no folder in use, and imports nothing from one
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 start_new_session=True,

@@ -109,7 +109,7 @@ def _play(cwd: str, program: list[str], env: dict[bytes, bytes], heard: int) -> 
         return 0
     wake = _listen()
     child = _start(cwd, program, env, heard)
-    os.close(heard)  # the program's alone: who speaks to it learns that it has ended
+    os.close(heard)  # only the program keeps it open, so that its end can be noticed at the other end
     _watch(child, wake)
     _ask_to_end(child, wake)
     return _end(child)
@@ -145,7 +145,8 @@ def _leave_server(
             os.dup2(descriptor, number)
             os.close(descriptor)
         for descriptor in (heard, told):
-            os.set_inheritable(descriptor, False)  # received ones are not as ours are
+            # received descriptors are inheritable; Python's own are not
+            os.set_inheritable(descriptor, False)
         os.write(line, os.getpid().to_bytes(HEAD_BYTES, "big"))
         os.close(line)
         count, *words = body.split(b"\0")
@@ -190,7 +191,7 @@ def _start(cwd: str, program: list[str], env: dict[bytes, bytes], heard: int) ->
     child = os.fork()
     if not child:
         _become(leash, cwd, program, env, heard)
-    with contextlib.suppress(OSError):  # either side may be first; both make sure
+    with contextlib.suppress(OSError):  # parent and child both do it, because either may be first
         os.setpgid(child, child)
     return child
 

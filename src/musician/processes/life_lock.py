@@ -120,7 +120,8 @@ os.register_at_fork(after_in_child=_forget_in_child)
 
 def _sign(descriptor: int, session_id: str, identity: ProcessIdentity | None = None) -> None:
     content = {"session_id": session_id, **asdict(identity or identify(os.getpid()))}
-    with contextlib.suppress(OSError):  # a full disk silences the signature; the lock holds all the same
+    # a full disk may keep the signature from being written; the lock holds all the same
+    with contextlib.suppress(OSError):
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(content).encode() + b"\n", 0)
 

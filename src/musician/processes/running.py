@@ -89,7 +89,7 @@ class RunningFork:
         process, self._process = self._process, None
         if process is None:
             return
-        with contextlib.suppress(ChildProcessError):  # it is ours only if its server was killed
+        with contextlib.suppress(ChildProcessError):  # it becomes our child only if its server was killed
             os.waitid(os.P_PIDFD, process, os.WEXITED | os.WNOHANG)
         os.close(process)
         self._code = self._forked.returncode or 0

@@ -74,7 +74,7 @@ class Transcript:
         path.parent.mkdir(parents=True, exist_ok=True)
         is_shared = (
             path.parent.stat().st_mode & stat.S_IWGRP
-        )  # as git shares the repository (``trees/sharing``)
+        )  # as writable as the repository is for its group (``trees/sharing``)
         mode = 0o660 if is_shared else 0o600
         self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, mode)
         self._seq, self._is_torn = _end_of(self._file)

@@ -182,7 +182,7 @@ def _fold(progress: Progress, entry: Entry) -> Progress:
         case EntryKind.SELF_CORRECTION:
             said = ": ".join(part for part in (entry.item, entry.text) if part)
             return replace(progress, self_corrections=(*progress.self_corrections, said))
-        case EntryKind.SUBMITTED:  # what is submitted anew stands approved no more (D28)
+        case EntryKind.SUBMITTED:  # a new submission ends the old approval (D28)
             return replace(progress, approved=progress.approved - {entry.item})
         case EntryKind.APPROVED:
             return replace(progress, approved=progress.approved | {entry.item})

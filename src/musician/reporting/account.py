@@ -136,7 +136,7 @@ def _new_tests(verifications: Iterable[VerificationRow]) -> int:
     for row in verifications:
         try:
             stages = VerificationResult.from_json(row.result).stages
-        except ValueError:  # another version's
+        except ValueError:  # written by another version
             continue
         if stages is not None and stages.validity is not None:
             examined[row.checkpoint] = stages.validity.examined

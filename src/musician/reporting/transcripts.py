@@ -99,7 +99,7 @@ def follow(
     that is none of its.
     """
     readings: _Readings = {}
-    looks: Counter[int] = Counter()  # at each session; 0: after the end of the last
+    looks: Counter[int] = Counter()  # by session; 0 counts those after the last session's end
     with store.listen(task_id) as ear:
         while True:
             view = service.task_view(store, task_id)
@@ -120,7 +120,7 @@ def follow(
                 begun += _begun(readings, root, row, is_late=is_late)
             if session_id is None:
                 _find_asked(readings, root, task_id)
-            # All at once: what is read while something is shown would be later than what the others say next.
+            # All are read before any is shown, or their lines would be out of order.
             fresh = [list(_fresh(*each)) for each in readings.values()]
             for _, speaker, event in heapq.merge(begun, *fresh, key=lambda each: each[0]):
                 yield speaker, event

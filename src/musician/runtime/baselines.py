@@ -131,7 +131,7 @@ class Baselines:
         text = service.baseline_text(self.store, commit, setup=self._given, command=command)
         try:
             return None if text is None else Baseline.from_json(text)
-        except ValueError:  # another version's
+        except ValueError:  # written by another version
             return None
 
     def _keep(self, commit: str, baseline: Baseline) -> None:
@@ -171,7 +171,7 @@ def _clear(root: Root, plan_id: str | None) -> None:
     with (
         suppress(MusicianError, OSError),
         locked_now(_lock(root, plan_id)) as is_ours,
-    ):  # doctor names what stays
+    ):  # `musician doctor` names what could not be removed
         if is_ours:
             drop_baseline(root, plan_id or NO_PLAN)
 

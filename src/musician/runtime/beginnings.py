@@ -77,7 +77,7 @@ def _not_given(root: Root, plan: Plan) -> Iterator[str]:
 def _hooks_passed_by(root: Root) -> Iterator[str]:
     git = Git(root.path)
     told = git.run("config", "--type=path", "--get-all", "-z", "core.hooksPath", accept=(0, 1)).stdout
-    # The last is our own: no hook is run for what the program does.
+    # The last value is ours: it switches hooks off for the program's own git.
     configured = [os.fsdecode(each) for each in told.split(b"\0") if each][:-1]
     folder = root.path / configured[-1] if configured else Path(root.git_dir, "hooks")
     found = [name for name in _PASSED_BY if os.access(folder / name, os.X_OK)]

@@ -54,7 +54,7 @@ def end_what_runs(
             remedy="end it, then try again",
         )
     told = [f"ended what an earlier session left running: {_named(ended)}"] if ended else []
-    # In a tree of its own; in the user's anybody may stand.
+    # Only in a tree of the task's own: in the user's, any process may stand.
     standing = machine.standing_in(tree) if (tree / ".git").is_file() else ()
     if standing:
         told.append(f"in the tree stands, and may change it: {_named(standing)}")

@@ -45,7 +45,7 @@ class Found:
     @property
     def failing(self) -> str:
         """Everything that holds the checkpoint back, "" if nothing does."""
-        return self.result.to_mend() + (_UNCHANGED if self.is_old else "")  # what fails comes first
+        return self.result.to_mend() + (_UNCHANGED if self.is_old else "")  # the failures come first
 
     @property
     def verified(self) -> Verified:

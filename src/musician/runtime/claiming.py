@@ -57,7 +57,7 @@ def block(store: Store, view: TaskView, session_id: str, reason: str, *, quiet: 
 
 def _why_blocked(root: Root, view: TaskView, session_id: str, settings: Settings, world: World) -> str:
     if view.row.session_id == session_id or view.row.state not in CLAIMABLE:
-        return ""  # its own already, or what the service says best
+        return ""  # already its own, or a refusal that the service words best
     if view.row.session_id is not None and owner_of(root, view, settings, world.machine) is Owner.SILENT:
         return f"session {view.row.session_id} is silent, but its process lives"
     if not view.row.instruction_path:

@@ -23,12 +23,12 @@ def approved_as_it_is(store: Store, claim: Claim, tree: TaskTree) -> SubmissionR
 
 def _moved(store: Store, claim: Claim, tree: TaskTree, found: SubmissionRow) -> str:
     if found.tree_id is None or found.entry_id is None:
-        return ""  # a raw writer's: nobody knows what it covers
+        return ""  # submitted by raw SQL: nobody knows what it covers
     tip, now = tree.tip(), tree.tree_id()
     if found.commit_id is not None and tip is not None and tip != found.commit_id:
         return f"the branch has moved from {found.commit_id[:12]} to {tip[:12]}"
     if now == found.tree_id or (tip is not None and now == tree.tree_of(tip)):
         return ""
     if tip is None and service.moved_by_others(store, claim.task_id, found.entry_id):
-        return ""  # a shared tree: what has changed there may be another task's
+        return ""  # in a shared tree the change may be another task's
     return "files have changed in the tree"

@@ -45,5 +45,5 @@ def _read(text: str | None, now: Settings) -> Settings:
         return now
     try:
         return parse_settings(text, name="the settings of the lock")
-    except WrongSettings:  # an older program's, with a name that is none any more
+    except WrongSettings:  # written by an older program, with a setting that no longer exists
         return now

@@ -70,7 +70,7 @@ def _verification_of(view: TaskView, item: str) -> VerificationResult | None:
 def _read(row: VerificationRow) -> VerificationResult | None:
     try:
         return VerificationResult.from_json(row.result)
-    except ValueError:  # another version's
+    except ValueError:  # written by another version
         return None
 
 

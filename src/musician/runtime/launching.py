@@ -23,7 +23,7 @@ def fork_server_at_hand() -> Iterator[None]:
     with the block.
     """
     if _CAN_FORK:
-        with suppress(OSError):  # told by the first launch
+        with suppress(OSError):  # the first launch reports it
             _server.warm()
     try:
         yield

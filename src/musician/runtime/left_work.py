@@ -35,7 +35,7 @@ def save_work(root: Root, store: Store, view: TaskView, epoch: int) -> LeftWork:
         worktree = Worktree(root=root, path=place, branch=branch)
         plan = None if view.row.plan_id is None else service.plan_row(store, view.row.plan_id)
         since = full_ref(start_branch(NO_PLAN, view.row.task_id)) if plan is None else plan.base_commit
-        # What it committed itself for an item that is not done goes with the rest of that item.
+        # The agent's own commits for an unfinished item are set aside with the rest of that item.
         done = last_kept(Git(place), since, full_ref(branch))
         saved = set_aside_partial(worktree, task_id=view.row.task_id, epoch=epoch, to=done).ref
     return LeftWork(ref=saved, commit=Git(root.path).commit_id(branch))

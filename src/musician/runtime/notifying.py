@@ -218,7 +218,7 @@ async def _by_program(
         async with anyio.create_task_group() as group:
             group.start_soon(drain, program.read, None)
             group.start_soon(drain, program.read_error, complaint)
-            with suppress(BrokenPipeError):  # it need not read what it is told
+            with suppress(BrokenPipeError):  # the program need not read its input
                 await program.write(data + b"\n")
             program.end_input()
         code = await program.wait()

@@ -82,7 +82,7 @@ def owner_of(root: Root, view: TaskView, settings: Settings, machine: Machine) -
     status = heartbeat_status(row.heartbeat_age_s, settings)
     alive = lives(root, view, machine)
     if alive and view.client is not None:
-        alive = None  # a client may run for days after its session was left: that it runs says nothing for it
+        alive = None  # a client may run for days after its session was left, so its running proves nothing
     return owner_standing(status, lock_held=alive)
 
 

@@ -74,7 +74,7 @@ def _is_dirty(tree: Path) -> bool:
 @asynccontextmanager
 async def alone_with(lock: Path) -> AsyncIterator[None]:
     """Wait for a file's lock, and hold it."""
-    with lock.open("w") as file:  # closing it gives the lock back, and so does our end
+    with lock.open("w") as file:  # closing the file releases the lock, and so does our end
         while not _takes(file.fileno()):
             await anyio.sleep(_LOOK_EVERY_S)
         yield

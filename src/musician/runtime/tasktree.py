@@ -335,6 +335,6 @@ def _in_a_line(path: str) -> str:
     said = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in path)
     said = "\\x20" * (len(said) - len(said.lstrip())) + said.lstrip()
     said = said.rstrip() + "\\x20" * (len(said) - len(said.rstrip()))
-    if "\\.." in said or "..\\" in said:  # to other systems that leads elsewhere
+    if "\\.." in said or "..\\" in said:  # on other systems this leads to another folder
         said = said.replace("..", ".\\x2e")
     return f"./{said}" if said.startswith(("\\", "~")) or said[1:2] == ":" else said

@@ -160,7 +160,7 @@ def _place(
     check_task_id(task_id)
     row = tx.one(Tasks.task, task_id=task_id)
     own = row if row is not None and row.plan_id == plan_id and plan_id is not None else None
-    if own is None:  # ids are unique per database: another plan's task is none that could be opened (D8)
+    if own is None:  # ids are unique per database, so another plan's task cannot be opened (D8)
         find(None if row is None else row.state, Event.OPEN, task_id=task_id, actor=Actor.CONDUCTOR)
     if own is None or (own.instruction_path != path and own.state is not State.COMPLETE):
         say(tx, task_id, CONDUCTOR, MessageType.INSTRUCTION, path)

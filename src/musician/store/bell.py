@@ -96,7 +96,7 @@ class Bell(AbstractContextManager["Bell"]):
 
     def strike(self) -> None:
         """Ring this one bell."""
-        with suppress(OSError):  # full: it has bells enough to wake on
+        with suppress(OSError):  # its queue is full, so it will wake anyway
             self._socket.sendto(b"\a", self._paths[0])
 
     def close(self) -> None:
@@ -124,7 +124,7 @@ def _bind(waiter: "socket.socket", database: Path, task_ids: Sequence[str]) -> l
         except OSError as error:
             _leave(paths)
             if paths:
-                raise  # a socket has one name for its life
+                raise  # a bound socket cannot be bound again
             refusal = error
         else:
             return paths
@@ -143,7 +143,7 @@ def _enter(folder: str, appear: Callable[[], object]) -> None:
 
 def _leave(paths: Iterable[str]) -> None:
     for path in paths:
-        with suppress(OSError):  # somebody else waits there, or has swept up already
+        with suppress(OSError):  # another waiter uses the folder, or has removed it already
             os.unlink(path)
             os.rmdir(os.path.dirname(path))
 
@@ -163,7 +163,7 @@ def _ring_all(paths: Iterable[str]) -> None:
                 with suppress(OSError):
                     os.unlink(path)
             except OSError:
-                pass  # full: it has bells enough to wake on; gone: it has left
+                pass  # its queue is full, so it will wake anyway; or it has left
 
 
 def _bases() -> list[str]:

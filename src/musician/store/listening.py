@@ -67,7 +67,7 @@ class Listener(AbstractContextManager["Listener"]):
         """As :meth:`wait`, for a task of an event loop."""
         import asyncio
 
-        import anyio  # slow to load, and a hook has no event loop
+        import anyio  # slow to import, and a hook has no event loop
 
         if self._bell is None:
             for pause_s in self._pauses(at_most_s, anyio.current_time):

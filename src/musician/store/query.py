@@ -67,7 +67,8 @@ class Query(_Named, Generic[R]):
             (value,) = row.values()
             return cast("Callable[[Any], R]", self._kind)(_text(value))
         values: dict[str, Any] = {**row}
-        if row.keys() != self._columns or bytes in map(type, row.values()):  # a look reads thousands of rows
+        if row.keys() != self._columns or bytes in map(type, row.values()):
+            # thousands of rows are read this way
             values = {name: _text(value) for name, value in row.items() if name in self._columns}
         for name in self._converted:
             if (value := values.get(name)) is not None:

@@ -106,7 +106,7 @@ class ScriptedAcp:
             reason = next(line for line in text.splitlines() if line.startswith(_REASON))
             self.answer(reason.removeprefix(_REASON))
         else:
-            heads = (line.partition(": ")[0] for line in text.splitlines())  # a briefing may go before it
+            heads = (line.partition(": ")[0] for line in text.splitlines())  # a briefing may come first
             self.acts.told.put({"play": next((item for item in heads if item in self.acts.script), "")})
         while True:
             match await self.acts.said.get():
@@ -166,7 +166,7 @@ class ScriptedAcp:
 
 
 async def main() -> None:
-    agent: Any = ScriptedAcp(Path(sys.argv[1]))  # what it has not, nobody asks of it
+    agent: Any = ScriptedAcp(Path(sys.argv[1]))  # Any: it has only the methods that are called
     await acp.run_agent(agent, use_unstable_protocol=True)
     os._exit(0)
 

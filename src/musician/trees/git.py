@@ -103,7 +103,7 @@ class Git:
         """
         options = (*_SETTING_ARGUMENTS, *distrusted(self.folder, git_dir_of(self.folder)))
         argv = ["git", *self._where(), *options, *arguments]
-        import subprocess  # which finding out where things are does without
+        import subprocess  # slow to import, and reading refs from files does without it
 
         try:
             # cwd: our own may have been deleted, and git refuses to start in such a place.

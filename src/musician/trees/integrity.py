@@ -31,7 +31,7 @@ def put_right(root: Root, plan_id: str, *, by_hand: bool = False) -> tuple[str, 
     while True:
         ours = git.commit_id(_beside(plan_id))
         found = git.commit_id(branch)
-        if ours == git.commit_id(_beside(plan_id)):  # else it was just moved, by the program
+        if ours == git.commit_id(_beside(plan_id)):  # otherwise the program has just moved it
             break
     if ours is None and found is not None:
         git.run("update-ref", _beside(plan_id), found)

@@ -56,7 +56,7 @@ def last_written_ns(database: str) -> int | None:
             found = os.stat(path)
         except OSError:
             continue
-        if found.st_size:  # who only reads makes an empty journal
+        if found.st_size:  # a reader makes an empty one; only a writer fills it
             return found.st_mtime_ns
     return None
 

@@ -160,7 +160,7 @@ def drop_further_trials(root: Root, plan_id: str) -> None:
     for place in first.parent.glob(f"{first.name}-*"):
         number = place.name.rpartition("-")[2]
         if number.isdecimal():
-            with suppress(TreeNotReady, GitFailed):  # doctor names what stays
+            with suppress(TreeNotReady, GitFailed):  # `musician doctor` names what could not be removed
                 remove_detached_tree(root, trial_name(plan_id, int(number)))
 
 

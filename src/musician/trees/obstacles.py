@@ -122,7 +122,8 @@ def contents(git: Git, paths: list[bytes]) -> dict[bytes, Content | None]:
             files.append(path)
         else:
             found[path] = None if os.path.lexists(place) else NOTHING
-    odd = [path for path in files if b"\n" in path or path.startswith(b'"')]  # which git would read otherwise
+    # git would read these names as something else
+    odd = [path for path in files if b"\n" in path or path.startswith(b'"')]
     plain = [path for path in files if path not in odd]
     blobs = git.text("hash-object", "--stdin-paths", stdin=b"".join(each + b"\n" for each in plain)).split()
     blobs += [git.text("hash-object", "--", os.fsdecode(path)) for path in odd]

@@ -118,13 +118,13 @@ def checked_out_at(root: Root, branch: str) -> Path | None:
     if not recorded:
         return None
     tree = Path(os.path.realpath(recorded))
-    if tree == root.git_dir:  # so git names a main tree that its folder does not lie in
+    if tree == root.git_dir:  # git says this of a main tree whose git folder lies elsewhere
         tree = root.path
     entry, leads_to = entry_of(root, tree), git_dir_of(tree)
     if tree == root.path or (entry is not None and leads_to == entry):
         return tree
     if tree.exists() and (leads_to is None or not leads_to.exists()):
-        return tree  # a broken link is its owner's to mend
+        return tree  # a broken link: left for its owner to mend
     if entry is not None and branch.startswith("musician/"):
         drop_entry(root, entry)
     return None

@@ -102,7 +102,7 @@ def _holds(
 ) -> bool:
     """Whether ``theirs`` has all that ``ours`` added to ``base``, and nothing of what it took away."""
     if ours is None or theirs is None:
-        return False  # whether a file is to be is no matter of lines
+        return False  # one side has no file, so there are no lines to compare
     base = base or Counter()
     added, removed = ours - base, base - ours
     return bool(added or removed) and added <= theirs and all(theirs[line] <= ours[line] for line in removed)

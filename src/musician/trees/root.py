@@ -186,7 +186,7 @@ def told_by_git(start: Path) -> Root:
             reason=f"the main working tree of {common} cannot be found from here",
             remedy="go into the main working tree",
         )
-    if git_dir_of(common.parent) == common:  # around it is the folder that holds its linked trees
+    if git_dir_of(common.parent) == common:  # a bare repository in a folder of linked trees
         return Root(path=common.parent, standing=standing)
     if standing is None:
         raise NoRepository(
@@ -320,7 +320,7 @@ def is_network_filesystem(path: Path, *, mounts: Iterable[tuple[str, str]] | Non
     best, kind = "", ""
     for point, fstype in mounts:
         inside = real == point or real.startswith(point.rstrip("/") + "/")
-        if inside and len(point) >= len(best):  # the later of two on one point hides the earlier
+        if inside and len(point) >= len(best):  # of two mounts on one point the later hides the earlier
             best, kind = point, fstype
     return kind if kind in NETWORK_FILESYSTEMS else None
 

@@ -84,7 +84,7 @@ def read_status(tree: Path) -> Status:
             if submodule[:1] == b"S" and submodule[2:] != b"..":
                 paths["submodules"].append(path)
                 if flags == b".M" and submodule[1:2] == b".":
-                    continue  # nothing of it that a commit of the tree would hold
+                    continue  # only the submodule's own files differ, which no commit of this tree could hold
             paths["unmerged" if kind == b"u" else "deleted" if flags in _DELETIONS else "changed"].append(
                 path
             )

@@ -76,7 +76,7 @@ def commit_step(
     has_some, taken_out = _settle_staged(worktree, after or head)
     left_out = tuple(sorted({*status.left_out, *taken_out}))
     if not (has_some or merging or is_foreign):
-        return Kept(commit=head, left_out=left_out)  # what status reported is nothing that a commit holds
+        return Kept(commit=head, left_out=left_out)  # status reported only what no commit can hold
     trailers = {"Task": task_id, "Item": item, "Session": session_id, "Epoch": str(epoch)}
     subject = f"{task_id}, {item}: {title}"
     message = f"{_line(subject)}\n\n" + "".join(

@@ -103,6 +103,6 @@ def _start_of(git: Git, plan_id: str | None, task_id: str, commit: str) -> str:
     if other is None:
         return commit
     merges = git.text("rev-list", "--merges", "--ancestry-path", "--reverse", f"{commit}..{other}").split()
-    if merges:  # it is merged already: from what stood before it was
+    if merges:  # merged already: compare with what stood before that merge
         other = f"{merges[0]}^1"
     return git.text("merge-base", other, commit)

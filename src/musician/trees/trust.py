@@ -124,7 +124,7 @@ def _options(file: Path, _now: _Stamp, settings: _Settings) -> tuple[str, ...]:
     options: list[str] = []
     for key, values in settings:
         section, name = key.partition(".")[0], key.rpartition(".")[2]
-        if list(values) == before.get(key) or "=" in key:  # which no option can name
+        if list(values) == before.get(key) or "=" in key:  # no command-line option can set such a name
             continue
         was = before.get(key, [""])[-1]
         if (section, name) in {("filter", "clean"), ("filter", "smudge"), ("filter", "process")}:

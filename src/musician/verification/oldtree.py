@@ -87,7 +87,7 @@ def _lay_out(tree: Path, base: str, put: bytes, top: Path, folders: Iterable[str
         if there.parent.is_dir() and not os.path.lexists(there):
             there.symlink_to(found, target_is_directory=True)
 
-    for given in map(os.fsdecode, given_to(tree)):  # what the tests need and no commit has
+    for given in map(os.fsdecode, given_to(tree)):  # what the plan has given the tree (`copy:`, `share:`)
         if (top / given).parent.is_dir() and not os.path.lexists(top / given):
             (top / given).symlink_to(tree / given)
 

@@ -176,7 +176,7 @@ class VerificationResult:
 
     def _seen(self) -> str:
         counted = [command.counts for command in self.commands if command.counts is not None]
-        # what failed and is still no failure was excused, and is said elsewhere
+        # excused failures are named elsewhere
         ran = sum(counts.ran - counts.failed for counts in counted)
         skipped = sum(counts.skipped for counts in counted)
         seen = []

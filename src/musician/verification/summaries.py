@@ -94,7 +94,7 @@ def read_summaries(output: str) -> TestRecord | None:
 def _record(sums: str, outcomes: dict[str, Outcome]) -> TestRecord:
     failed, skipped = _number(_FAILED, sums), _number(_SKIPPED, sums)
     ran = _number(_PASSED, sums) + failed
-    # what is broken is no test of its own everywhere, and parts of a test are counted one by one
+    # some runners leave errors out of the total, or count the parts of a test one by one
     total = _number(_TOTAL, sums) or ran + skipped
     if not (total or failed or skipped):
         counts = counted_in(outcomes.values())

@@ -142,7 +142,7 @@ def _constants_in(node: _Function) -> frozenset[str]:
 
 def _is_constant(node: ast.expr, constants: frozenset[str]) -> bool:
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
-        # whatever the others come to
+        # true whatever the other parts are
         return any(isinstance(each, ast.Constant) and bool(each.value) for each in node.values) or all(
             _is_constant(each, constants) for each in node.values
         )
@@ -176,7 +176,7 @@ def outcomes_of(candidate: Candidate, outcomes: ByName) -> set[Outcome]:
     """
     module = f".{module_name(candidate.path)}"
     own = _ending_alike(f"{module}.{candidate.name}", outcomes)
-    # a file that cannot be imported is recorded under its own name, and none of its tests is
+    # if a file cannot be imported, the file itself is recorded and none of its tests
     return own or {outcome for outcome in _ending_alike(module, outcomes) if outcome == "failed"}
 
 

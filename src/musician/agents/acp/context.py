@@ -27,7 +27,8 @@ class ContextGauge:
         match update:
             case {"sessionUpdate": "usage_update", "used": int(used), "size": int(size)}:
                 self.is_measured = True
-                used_pct = 100 * used / size if 0 < used <= size else None  # 0 is told after a failed request
+                # some agents report 0 after a failed request
+                used_pct = 100 * used / size if 0 < used <= size else None
                 return ContextTold(used_pct=used_pct)
             case {"content": {"text": str(text)}}:
                 self.add(text)

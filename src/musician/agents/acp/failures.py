@@ -24,7 +24,7 @@ _AUTH_REQUIRED = -32000
 _MOST_DETAIL_CHARS = 300
 
 _ENDINGS = {
-    # Codex's categories; a login that is not valid is an error of the request
+    # Codex's categories; an invalid login is reported as an error of the request instead
     "limit": PieceEnding.LIMITED,
     "connection": PieceEnding.LIMITED,
     # claude-agent-acp's kinds
@@ -33,7 +33,7 @@ _ENDINGS = {
     "server_error": PieceEnding.LIMITED,
     "authentication_failed": PieceEnding.REFUSED,
     "billing_error": PieceEnding.REFUSED,
-    # OpenCode's names; what another time would heal it tries again by itself, and says nothing
+    # OpenCode's names; it retries temporary failures by itself, without a word
     "ProviderAuthError": PieceEnding.REFUSED,
     "APIError": PieceEnding.REFUSED,
 }

@@ -174,7 +174,7 @@ class Performance:
     async def _tell_tool(self, number: str, call: Mapping[str, Any]) -> None:
         """Tell once that a tool is used, and once how the call ended."""
         status = call.get("status")
-        if number not in self._used and status != "pending":  # some say the rest of it later
+        if number not in self._used and status != "pending":  # a pending call may still lack its details
             self._used.add(number)
             given = call.get("rawInput")
             await self._tell(

@@ -50,7 +50,7 @@ class AcpSession:
                 if self._playing is not None:
                     self._playing.arrived((update, told))
             case "session/update", _:
-                pass  # a session's that is none of ours
+                pass  # an update of another session
             case "session/request_permission", {"toolCall": dict() as call, "options": [*options]}:
                 return permission.answer(options, is_allowed=await self._may(call))
             case _ if not method.startswith("_"):

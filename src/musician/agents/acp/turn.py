@@ -56,7 +56,7 @@ class Turn:
         if failure is not None:
             self.failure = failure
         elif self.tries_again and result.get("stopReason") != "cancelled":
-            self.failure = None  # it got what it wanted in the end
+            self.failure = None  # its own retry succeeded
         if "stopReason" in result:
             self._rests(result["stopReason"])
 

@@ -76,7 +76,7 @@ class ClaudeAgent:
         exist any more.
         """
         env = {**(os.environ if self._env is None else self._env), **_HOSTED, **stage.env}
-        env.pop("CLAUDECODE", None)  # else a client started from a client takes itself for a part of it
+        env.pop("CLAUDECODE", None)  # a client that finds it set takes itself for a part of another client
         argv = [os.fspath(self._client), *_FLAGS, f"{flag}={token}"]
         async with speak_with(
             argv, cwd=stage.tree, env=env, on_process=stage.on_process, keeps=_kept(env)

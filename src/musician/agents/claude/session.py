@@ -100,7 +100,7 @@ class ClaudeSession:
             try:
                 call = ToolCall(name=str(given["tool_name"]), given=dict(given["tool_input"]))
                 why = await self._stage.may(call)
-            except Exception as error:  # an unhandled one would let the call through
+            except Exception as error:  # an unhandled exception would let the call through
                 why = f"it cannot be judged: {one_line(str(error), _MOST_TROUBLE_CHARS)}"
         answer = {"permissionDecision": "deny", "permissionDecisionReason": why} if why else {}
         answer = answer or {"permissionDecision": "allow"}
@@ -109,7 +109,7 @@ class ClaudeSession:
     async def take_up(self) -> None:
         """Leave out of the bill what the conversation had used before it was resumed."""
         with anyio.move_on_after(_ANSWER_LIMIT_S), suppress(ClaudeSDKError, KeyError):
-            # The SDK has no name for this question yet; where it goes, the first result counts too much.
+            # The SDK has no public name for this request yet. Without it the first result counts too much.
             query: Any = self.client._query
             used = await query._send_control_request({"subtype": "get_usage"})
             tuple(self.bill.since(used["session"]["model_usage"]))
@@ -195,7 +195,7 @@ class _Performance:
         match message:
             case AssistantMessage(parent_tool_use_id=None):
                 await self._hear(message)
-            case AssistantMessage():  # a subagent's: its words are for its caller
+            case AssistantMessage():  # a subagent's text is for its caller; only its tools are told
                 await self._tell_tools(message)
             case UserMessage(content=str(text)):
                 self._is_taken(text)
@@ -208,7 +208,8 @@ class _Performance:
             case SystemMessage(subtype="session_state_changed", data={"state": "idle"}):
                 self.is_over = self._result is not None
             case SystemMessage(subtype="session_state_changed"):
-                self._result = None  # a further turn: what it is about was said while the last one ended
+                # a further turn begins: it answers what was said while the last one ended
+                self._result = None
 
     async def _hear(self, message: AssistantMessage) -> None:
         text = "\n".join(block.text for block in message.content if isinstance(block, TextBlock))

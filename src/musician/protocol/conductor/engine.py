@@ -119,7 +119,8 @@ def _ask_question(task: TaskFacts, _: Settings) -> Act | None:
     if task.question is None:
         return None
     if task.is_answered_by_agent and task.is_playing and task.is_running:
-        return None  # where its session stops for the answer, the work that it asks about is committed
+        # ask once the session has stopped for the answer: then the work that it asks about is committed
+        return None
     message_id, text = task.question
     ask = AskHuman(task_id=task.task_id, kind="question", subject_id=message_id, text=text)
     by_agent = _by_agent(task, ask)
@@ -245,7 +246,7 @@ def _answer_report(task: TaskFacts, settings: Settings) -> Act | None:
     if is_hopeless and (kind, report.message_id) not in task.settled_asks:
         text = report.text if report.is_unplayable else _twice(task, report)
         ask = AskHuman(task_id=task.task_id, kind=kind, subject_id=report.message_id, text=text)
-        by_agent = ask if report.is_unplayable else _by_agent(task, ask)  # a plan is mended by a person
+        by_agent = ask if report.is_unplayable else _by_agent(task, ask)  # only a person can mend the plan
         return _fix(task, report, by_agent) if isinstance(by_agent, str) else by_agent
     return _fix(task, report, "Play it once more from the last finished state.")
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 
 _SHIFTS = (
-    (re.compile(r"(?:/[^\s/:'\"`]+)+/"), "/"),  # where a file lies; its name stays
+    (re.compile(r"(?:/[^\s/:'\"`]+)+/"), "/"),  # a file's folder; its name stays
     (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?Z?)?\b"), "DATE"),
     (re.compile(r"\b\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?\b"), "TIME"),
     (re.compile(r"\b\d+(?:[.,]\d+)?\s?(?:ns|µs|us|ms|s|sec|secs|seconds?|min|minutes?)\b"), "DURATION"),

@@ -235,7 +235,7 @@ def _continuation(line: str, indent: int) -> Iterator[str]:
     deep = " " * (indent + _DEEPER)
     if line.startswith(deep):
         yield line.removeprefix(deep)
-    elif line.strip():  # not as we write it, but nothing else it could be
+    elif line.strip():  # not indented as we write it, but it can be nothing else
         yield line.strip()
 
 

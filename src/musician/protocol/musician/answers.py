@@ -96,7 +96,8 @@ def _submission_judged(turn: Turn, given: i.VerdictArrived) -> None:
         orders = turn.orders(given.text, given.message_id)
         turn.records.append(r.Resume(entries=(sent_back, *orders)))
         turn.hear(PendingInstruction(text=given.text if orders else "", message_id=given.message_id))
-        turn.set(feedback="" if orders else given.text or SENT_BACK)  # correction steps replace the rework
+        # correction steps are played in place of the rework
+        turn.set(feedback="" if orders else given.text or SENT_BACK)
     elif check.final:
         turn.hear(PendingInstruction(text=given.text, message_id=given.message_id))
         turn.write(turn.note(verdict_entry(check.item, given.state, given.text)))
@@ -175,5 +176,5 @@ def timed_out(turn: Turn, given: i.WaitTimedOut) -> None:
         is_reminder=in_error,
     )
     turn.records.append(report)
-    waiting = turn.state.waiting if in_error else Waiting.ERROR  # the submission is made again afterwards
+    waiting = turn.state.waiting if in_error else Waiting.ERROR  # after an error the submission is made again
     turn.set(mode=Mode.AWAITING_VERDICT, waiting=waiting, timeouts=1)

@@ -30,7 +30,7 @@ def begin(turn: Turn, given: i.BeginningChosen) -> None:
     _check_corrected(turn.state)
     _check_known(turn.state, given.item)
     _check_context(turn.state)
-    if not turn.state.progress.is_done(given.item):  # what is done is begun again to mend it
+    if not turn.state.progress.is_done(given.item):  # a finished item may be begun again, to mend it
         _check_in_order(turn.state, given.item)
     _go_back_to_work(turn)
     play(turn, turn.state.program.play(given.item))

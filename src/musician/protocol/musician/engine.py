@@ -99,7 +99,7 @@ def takes(state: MusicianState, given: i.Input) -> bool:
     match given:
         case i.PieceEnded(ending=i.PieceEnding.STOPPED):
             return state.mode is Mode.STOPPING
-        case i.PieceEnded():  # a verification ends this way only if it could not begin
+        case i.PieceEnded():  # a verification that has begun ends with an input of its own
             can_be = given.ending is not i.PieceEnding.DONE or not verifies
             return can_be and given.item == state.item
         case i.VerificationEnded():

@@ -56,7 +56,7 @@ def piece_ended(turn: Turn, given: i.PieceEnded) -> None:
         which = f" retry {retries}" if retries and not turn.state.attempts.absorbed else ""
         turn.write(turn.entry(EntryKind.FAILED, f"{given.item}{which}", given.detail or LOST))
     turn.set(rework_item="")
-    if was_stopping:  # if the session stays, the piece begins again with the message it was stopped for
+    if was_stopping:  # if the session stays, the piece begins again, with the message that stopped it
         go_on(turn)
     elif not _try_agent_again(turn, given):
         turn.set(attempts=Attempts())
@@ -200,7 +200,7 @@ def _mend(turn: Turn, check: CheckpointItem, failing: str) -> None:
     turn.set(feedback=failing or "the verification is red")
     if turn.state.since.reds < MOST_REDS or turn.state.leave_reason:
         go_on(turn)
-    else:  # who mends it has heard all of it; who decides must know what it is
+    else:  # the musician has the whole output; the conductor gets its first line
         first = failing.partition("\n")[0]
         report_failure(turn, check.item, f"red {MOST_REDS} times in a row: {first}")
 
@@ -245,7 +245,7 @@ def measure(turn: Turn, given: i.ContextTold) -> None:
     """Context as it was measured; from ``exit_from_pct`` on the session stops and exits, whatever it is at (D15)."""
     used_pct = reading_from_pct(given.used_pct).used_pct
     if used_pct is None:
-        return  # a reading that cannot be is unknown and forces nothing; the last one stands (B28)
+        return  # an impossible reading is ignored; the last one stands (B28)
     turn.set(used_pct=used_pct)
     if evaluate(used_pct, None, turn.state.settings) is Stance.EXIT:
         exit_soon(turn, "context exhaustion", at_once=True)

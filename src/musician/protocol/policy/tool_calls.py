@@ -54,7 +54,8 @@ def judge(tool_name: str, tool_input: Mapping[str, object], where: Surroundings)
     found: Iterable[Refusal] = _Judgement(where, dict(where.aliases)).of_tool(tool_name, tool_input)
     try:
         return next((refusal for refusal in found if refusal.act not in where.grants), None)
-    except Exception as error:  # what the reader fails on is as dark as what is too much for it
+    except Exception as error:
+        # a call on which the reader fails is as unknown as one that is too long for it
         unread = _untold(f"{tool_name} (its reader failed: {type(error).__name__})")
         return next((refusal for refusal in unread if refusal.act not in where.grants), None)
 

@@ -266,7 +266,7 @@ class _Run:
         if now_s - self._last_beat_s >= self._settings.conductor.beat_every_s:
             self._last_beat_s = now_s
             if not await run_sync(service.beat_conductor, self._store, self._conducting):
-                self._stopping = True  # our row was taken: nothing is ours to conduct any more
+                self._stopping = True  # another conductor has taken our row
 
     def wake(self) -> None:
         self._ear.nudge()

@@ -136,7 +136,7 @@ class Gatherer:
             or not view.history
             or view.history[-1].message_id != waiting.message_id
         ):
-            return None  # not whole yet: its message is still missing (D5)
+            return None  # incomplete: its message has not come yet (D5)
         message = waiting.said
         number = checkpoint_number(waiting)
         rounds = [each for each in view.submissions if checkpoint_number(each) == number]
@@ -152,7 +152,7 @@ class Gatherer:
                     deviations=standing.progress.deviations,
                 ),
                 evidence=self.memory.full_evidence.get(waiting.message_id) or _evidence(evidence, waiting),
-                # one that does not say is rough, so that nobody gains by leaving it out (D14)
+                # a submission without a score counts as rough, so that nobody gains by leaving it out (D14)
                 smoothness=ROUGHEST if message is None or message.smoothness is None else message.smoothness,
                 round=len(rounds),
                 final=final,
@@ -269,12 +269,13 @@ def _is_estimate_broken(
         return False
     approved = Entry(kind=EntryKind.APPROVED, item=f"checkpoint {checkpoint.number}")
     ahead = program.pieces_to_checkpoint(standing.progress.after([approved]))
-    cost_pct = each_pct / settings.context.self_correction_factor  # a submission tells what one costs by now
+    # the submission's figure includes the factor for self-corrections
+    cost_pct = each_pct / settings.context.self_correction_factor
     return breaks_estimate(submitted.context_usage_pct, ahead, (cost_pct,), settings)
 
 
 def _report(view: TaskView) -> OpenReport | None:
-    change = view.history[-1] if view.history else None  # one that cannot be read is none (D39)
+    change = view.history[-1] if view.history else None  # a report that cannot be read counts as none (D39)
     if change is None or change.message_id is None:
         return None
     if change.message_type == MessageType.CONTEXT_WARNING:

@@ -56,7 +56,7 @@ class _Undecided:
 
     def carry(self, scope: anyio.CancelScope) -> None:
         self.above.append(scope)
-        if self.decided.is_set():  # while the other was merged
+        if self.decided.is_set():  # decided while the other was being merged
             self.decide()
 
     def decide(self) -> None:

@@ -251,7 +251,7 @@ class Performer:
         outcome = outcome_of(result)
         detail = "" if outcome is Verification.GREEN else result.tests_line()
         changed = submitted.changed_files
-        if changed is None:  # a raw writer's
+        if changed is None:  # submitted by raw SQL
             changed = await run_sync(self.trees.changed, tree)
         self.memory.full_evidence[act.message_id] = Evidence(
             verification=outcome,

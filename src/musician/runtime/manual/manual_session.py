@@ -276,10 +276,11 @@ class ManualSession:
         answer.
         """
         news, message_id = () if self._has_told_news else self._unheard[0], None
-        service.beat(self.store, self.claim)  # nothing to store is no word of a claim that is lost either
+        # checked even if there is nothing to store: a lost claim must be noticed
+        service.beat(self.store, self.claim)
         for record in records:
             if isinstance(record, r.Acknowledge):
-                continue  # whoever reads its inbox acknowledges
+                continue  # a session by hand acknowledges by `inbox`
             record = replace(record, entries=(*news, *record.entries))
             news, self._has_told_news = (), True
             message_id = self.store_record(record) or message_id

@@ -37,7 +37,7 @@ async def submit_checkpoint(
     await run_sync(partial(service.beat, manual.store, manual.claim))
     await run_sync(manual.check_undriven)
     await run_sync(partial(check_alone, manual.store, manual.claim, manual.tree, manual.world.machine))
-    _ = manual.task  # a task nobody can read has no checkpoint to verify
+    _ = manual.task  # raises if the task cannot be read: then there is no checkpoint to verify
     state, check = await run_sync(partial(_begun, manual, number, context_pct))
     with raising_one():
         async with beating(manual.store, manual.claim, manual.settings):

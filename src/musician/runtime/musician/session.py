@@ -170,7 +170,7 @@ class Session:
                 if isinstance(record, r.Acknowledge | r.ExitClaim | r.CompleteTask):
                     await self._watcher.delivered()
                 if isinstance(record, r.CompleteTask):
-                    await self._restore_tree()  # what came after the submission is not part of it
+                    await self._restore_tree()  # changes after the submission are no part of it
                 message_id = await run_sync(partial(self.recorder.store_record, record))
                 if isinstance(record, r.Ask):
                     self._asked_id = message_id or 0
@@ -363,9 +363,9 @@ class Session:
             if ended.ending is i.PieceEnding.UNPLAYABLE:
                 detail += f"; add one at {await run_sync(self._place)}"
             return replace(ended, detail=detail, left=left)
-        with anyio.CancelScope(shield=True):  # done is done: a stop that comes now finds it kept
+        with anyio.CancelScope(shield=True):  # a stop that comes now finds the finished piece kept
             commit = await run_sync(partial(self.tree.keep, piece.item, piece.title))
-            has_changed = commit is not None or self.tree.tip() is None  # in a shared tree nobody knows
+            has_changed = commit is not None or self.tree.tip() is None  # nobody can tell in a shared tree
         asked = "" if has_changed else ended.asked
         return replace(ended, detail=ended.detail[-_MOST_TOLD_CHARS:], commit_id=commit, asked=asked)
 

@@ -175,7 +175,7 @@ def _corrections(mismatch: Mismatch, decision: Decision, resumed: Resumed, progr
         return [
             Entry(kind=EntryKind.RECONCILED, item=item, text="by its verification") for item in mismatch.items
         ]
-    if mismatch.kind is MismatchKind.STEPS_AHEAD:  # else the status file tells every successor the same again
+    if mismatch.kind is MismatchKind.STEPS_AHEAD:  # or every successor would be told the same again
         return [
             Entry(kind=EntryKind.UNDONE, item=item, text=f"found {decision} done") for item in mismatch.items
         ]

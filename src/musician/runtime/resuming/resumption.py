@@ -97,7 +97,7 @@ def reconcile(
     found += orders
     progress = progress.after(orders)
     verdicts = unheard_verdicts(view, program)
-    found += (*verdicts, *resolution)  # by that what was sent back is answered
+    found += (*verdicts, *resolution)  # the resolution answers what was sent back
     progress = progress.after((*verdicts, *resolution))
     since = Since().after([*map(service.as_entry, view.journal), *found])
     advice = [

@@ -46,7 +46,8 @@ def _change() -> Guard:
     )
     resubmits = f"NEW.state = '{State.NEEDS_REVIEW}' AND OLD.state IN ({state_list(ANSWERED)})"
     ownerless = f"NEW.state = '{State.FIX_PROPOSED}' AND (OLD.state = '{State.EXITED}' OR {TAKES_OVER})"
-    freed = f"NEW.state = '{State.FIX_PROPOSED}' AND (SELECT session_id {_NEWEST}) IS NULL"  # once written
+    # true once the row is written
+    freed = f"NEW.state = '{State.FIX_PROPOSED}' AND (SELECT session_id {_NEWEST}) IS NULL"
     epoch = (
         f"CASE WHEN {CLAIMS} THEN OLD.claim_epoch + 1"
         f" WHEN {TAKES_OVER} AND NOT {FENCED} THEN GREATEST(NEW.claim_epoch, OLD.claim_epoch + 1)"
@@ -163,7 +164,7 @@ def _truth() -> Iterator[Guard]:
         f" AND {last} IS NOT DISTINCT FROM NEW.to_state AND {now} IS NOT DISTINCT FROM NEW.to_state"
         f" AND {owner} IS NULL AND (SELECT session_id {_NEWEST}) IS NOT NULL"
     )
-    yield refuse(  # only a change that has happened and is not written yet can be written
+    yield refuse(  # history may record only a change that has happened and is not recorded yet
         "history_true",
         "BEFORE INSERT ON history",
         f"{IS_FALLBACK} OR EXISTS (SELECT 1 FROM history WHERE id = NEW.id) OR NEW.from_state IS DISTINCT FROM {last}"

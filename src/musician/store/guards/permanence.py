@@ -56,7 +56,7 @@ def _messages() -> Iterator[Guard]:
         "EXISTS (SELECT 1 FROM orchestration_messages WHERE id = NEW.id)",
         "a message is never replaced",
     )
-    yield ignore(  # said again in the same words, as the row that lets it end (D9)
+    yield ignore(  # the same message again is ignored, as its fallback row is (D9)
         "messages_blocked_once",
         "BEFORE INSERT ON orchestration_messages",
         f"NEW.message_type = '{MessageType.CLAIM_BLOCKED}' AND EXISTS (SELECT 1 FROM orchestration_messages"

@@ -137,7 +137,7 @@ def _owner() -> Guard:
         " WHERE task_id = OLD.task_id AND claim_epoch = NEW.claim_epoch AND session_id = NEW.session_id)"
     )
     conducts = f"NOT {TASK_ROW} AND (NEW.claim_epoch > OLD.claim_epoch OR NOT {OWNER_LIVES})"
-    return ignore(  # as a blocked claim does, it changes 0 rows
+    return ignore(  # it changes 0 rows, like a blocked claim
         "tasks_keep_owner",
         "BEFORE UPDATE OF session_id ON orchestration_tasks",
         f"NEW.session_id IS DISTINCT FROM OLD.session_id AND NOT ({CLAIMS} OR {freed} OR {goes_on} OR {conducts})",

@@ -83,7 +83,7 @@ def spent(path: Path, table: str) -> DatabaseUnusable:
 def as_unusable(error: apsw.Error, path: Path) -> DatabaseUnusable:
     """The error a caller sees; ``kind`` is one of corrupt, locked, readonly, full, unopenable, io, refused, other."""
     if isinstance(error, apsw.IOError | apsw.CantOpenError) and _has_no_room(path.parent):
-        error = apsw.FullError()  # the files beside the database fail in other words
+        error = apsw.FullError()  # a full disk fails otherwise for the files beside the database
     for kind_of, kind, detail, remedy in _KINDS:
         if isinstance(error, kind_of):
             said = str(error)

@@ -66,7 +66,7 @@ def ask(connection: apsw.Connection, sql: str, *, most_rows: int, most_bytes: in
     with watch.over(connection, watch.reading):
         try:
             return _answer(connection, sql, most_rows=most_rows, most_bytes=most_bytes)
-        except UnicodeDecodeError:  # once more, by its bytes (D39)
+        except UnicodeDecodeError:  # not UTF-8: ask again, for the bytes (D39)
             inner = sql.strip().rstrip(";")
             first = f"SELECT * FROM ({inner}\n) LIMIT {most_rows + 1}"  # noqa: S608 - judged by the authorizer
             columns, rows = read_bytes(connection, first)
@@ -219,7 +219,7 @@ def _is_blank(sql: str) -> bool:
 def _description(cursor: apsw.Cursor) -> tuple[tuple[Any, ...], ...]:
     try:
         return cursor.get_description()
-    except apsw.ExecutionCompleteError:  # it gave no row
+    except apsw.ExecutionCompleteError:  # the statement gave no row
         return ()
 
 

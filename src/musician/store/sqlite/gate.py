@@ -113,7 +113,7 @@ class Gate:
         except FileNotFoundError:
             fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         if self._before is not None:
-            # The umask has no say: who can write the one must be able to pass the other.
+            # Whatever the umask: whoever can write the database must be able to pass its gate.
             writers = os.stat(self._before).st_mode & 0o222
             os.fchmod(fd, 0o600 | writers | writers << _READERS_FROM_WRITERS)
         return fd

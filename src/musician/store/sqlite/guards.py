@@ -22,7 +22,7 @@ _SPELLINGS = {
     r"\bFALSE\b": "0",
     r"\bCURRENT_TIMESTAMP\b": "datetime('now')",
     r"\bGREATEST\(": "max(",
-    r"\bis_given\(([^\s()]+)\)": r"\1 <> -1",  # so a trigger sees an id that is not
+    r"\bis_given\(([^\s()]+)\)": r"\1 <> -1",  # a BEFORE trigger sees -1 if no id is given
     r"\blast_id\(([^\s()]+)\)": r"coalesce((SELECT seq FROM sqlite_sequence WHERE name = \1), 0)",
     r"\bis_integer\(([^\s()]+)\)": r"typeof(\1) = 'integer'",
     r"\bis_no_text\(([^\s()]+)\)": (

@@ -117,7 +117,8 @@ class SqliteStore:
         """
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         with _FaultsOf(path), ExitStack() as done:
-            with suppress(OSError):  # SQLite says better what is wrong; by itself it lets nobody else write
+            # SQLite reports errors better, but would make the file writable for its owner only
+            with suppress(OSError):
                 os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666))
             connection = apsw.Connection(str(path), flags=flags)
             done.callback(connection.close)
@@ -213,7 +214,8 @@ class SqliteStore:
         return self._identity_now() == self._identity
 
     def listen(self, *task_ids: str, journals: bool = False) -> "Listener":
-        from musician.store.listening import Listener  # a hook that does not wait needs neither
+        # slow to import, and a hook that does not wait needs neither
+        from musician.store.listening import Listener
         from musician.store.sqlite.moving import Moves
 
         moved = Moves(
@@ -234,7 +236,8 @@ class SqliteStore:
                 if self._writable:
                     held.enter_context(self._gate.hold(0))
             except (OSError, GateTimeout):
-                with suppress(apsw.ConnectionClosedError):  # it may be closed, and its folder gone
+                # the connection may be closed, and the folder gone
+                with suppress(apsw.ConnectionClosedError):
                     self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             self._connection.close()
 
@@ -262,7 +265,7 @@ class SqliteStore:
         self._connection.set_busy_timeout(int(TOLD_AFTER_S * 1000))
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-        except apsw.BusyError:  # somebody who does not know the gate
+        except apsw.BusyError:  # a writer that does not use the gate
             self._on_long_wait(None)
             self._connection.set_busy_timeout(int((self._busy_timeout_s - TOLD_AFTER_S) * 1000))
             self._begin("BEGIN IMMEDIATE")
@@ -404,7 +407,7 @@ class _FaultsOf:
 
 
 def _gate_of(path: Path) -> Gate:
-    real = path.resolve()  # by whatever link one comes, the database has one gate
+    real = path.resolve()  # one gate for the database, whatever link leads to it
     return Gate(real.with_name(real.name + "-gate"), before=real)
 
 
