@@ -18,7 +18,7 @@ from musician.testing.acp_homes import agent_home, find_agents, path_of
 from musician.testing.script import Step
 from musician.testing.waiting import HANG_S
 from tests.agents.playbook import codex_shell
-from tests.agents.test_claude_run import DICE, PLAN, TEST
+from tests.agents.whole_run import DICE, PLAN, TEST, claude_shell, writing
 from tests.needs import need, refuse
 from tests.surroundings import begin, git
 
@@ -27,8 +27,8 @@ PERCENT_TOKENS = 10_000
 """Of the window that Claude Code takes the scripted model's for."""
 
 SCRIPTS = {
-    "step 1": (f"cat > dice.py <<'END'\n{DICE}END\n", "I wrote read().\n::deviation Low the names are short"),
-    "step 2": (f"cat > test_dice.py <<'END'\n{TEST}END\n", "I tested three dice."),
+    "step 1": (writing("dice.py", DICE), "I wrote read().\n::deviation Low the names are short"),
+    "step 2": (writing("test_dice.py", TEST), "I tested three dice."),
     "step 3": ("echo Roll 3d6. > README.md", "I told about it."),
 }
 
@@ -39,7 +39,7 @@ class Pianist:
     def __init__(
         self,
         *used_pct: int,
-        shell: Callable[[str], ToolUse] = lambda command: ToolUse(name="Bash", input={"command": command}),
+        shell: Callable[[str], ToolUse] = claude_shell,
         before: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._used_pct, self._shell, self._before = used_pct, shell, before

@@ -13,7 +13,7 @@ from musician.cli.faults import FAILED, INTERRUPTED
 from musician.cli.options import command
 from musician.cli.run_time import local_minute
 from musician.cli.run_view import View
-from musician.plans.model import Review
+from musician.plans.model import Answers, Review
 from musician.reporting.standing import Standing
 from musician.runtime.beginnings import notes_at_the_start
 from musician.runtime.conductor.conduct import Ending, conduct
@@ -41,6 +41,11 @@ MOST_JOBS = 64
     "--review", type=click.Choice([each.value for each in Review]), help="Who reviews, instead of the plan's."
 )
 @click.option(
+    "--answers",
+    type=click.Choice([each.value for each in Answers]),
+    help="Who answers questions and repeated errors, instead of the plan's.",
+)
+@click.option(
     "--summary",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE.md",
@@ -48,7 +53,13 @@ MOST_JOBS = 64
 )
 @click.pass_obj
 def run(
-    app: App, plan: Path, agent: str | None, jobs: int | None, review: str | None, summary: Path | None
+    app: App,
+    plan: Path,
+    agent: str | None,
+    jobs: int | None,
+    review: str | None,
+    answers: str | None,
+    summary: Path | None,
 ) -> None:
     """Conduct PLAN to its end. Run it again to go on where it stopped.
 
@@ -83,6 +94,7 @@ def run(
         jobs=jobs,
         agent=agent,
         review=None if review is None else Review(review),
+        answers=None if answers is None else Answers(answers),
         on_look=on_look,
         on_base=view.on_base,
     )

@@ -15,7 +15,7 @@ import anyio
 from anyio.to_thread import run_sync
 
 from musician import service
-from musician.plans.model import Plan, Require, Review
+from musician.plans.model import Answers, Plan, Require, Review
 from musician.plans.tasks import without_script
 from musician.protocol.conductor import engine as c
 from musician.protocol.conductor.acts import Finish, Standstill
@@ -81,17 +81,18 @@ async def conduct(
     jobs: int,
     agent: str | None = None,
     review: Review | None = None,
+    answers: Answers | None = None,
     on_look: OnLook = lambda _: None,
     on_base: OnBase = lambda _: None,
     world: World = WORLD,
 ) -> Outcome:
     """Conduct a locked plan to its end, or to where a person is needed, or until this process is asked to stop.
 
-    ``agent`` and ``review`` override what the plan says; with ``jobs`` 0 nobody is launched. ``on_look`` gets
-    where every task stands after each look, ``on_base`` how each command that verifies them ended on the
-    base. Raises :class:`ConductorRunning`, :class:`AgentUnavailable`, :class:`InvalidPlan` for an agent that
-    lacks what it needs, before anything is started, and :class:`PlanChanged` if ``plan`` is no longer what is
-    locked.
+    ``agent``, ``review`` and ``answers`` override what the plan says; with ``jobs`` 0 nobody is launched.
+    ``on_look`` gets where every task stands after each look, ``on_base`` how each command that verifies them
+    ended on the base. Raises :class:`ConductorRunning`, :class:`AgentUnavailable`, :class:`InvalidPlan` for an
+    agent that lacks what it needs, before anything is started, and :class:`PlanChanged` if ``plan`` is no
+    longer what is locked.
     """
     for task in plan.tasks if jobs else ():
         world.agent(agent or task.agent)
@@ -111,7 +112,21 @@ async def conduct(
             raise PlanChanged(plan_id=row.plan_id, difference="")
         claim = partial(service.start_conducting, store, session_id, other_is_alive=False, settings=settings)
         conducting = await run_sync(claim)
-        run = _Run(root, store, plan, row, settings, jobs, agent, review, on_look, on_base, conducting, world)
+        run = _Run(
+            root,
+            store,
+            plan,
+            row,
+            settings,
+            jobs,
+            agent,
+            review,
+            answers,
+            on_look,
+            on_base,
+            conducting,
+            world,
+        )
         with raising_one():
             return await run.to_the_end()
 
@@ -129,6 +144,7 @@ class _Run:
         jobs: int,
         agent: str | None,
         review: Review | None,
+        answers: Answers | None,
         on_look: OnLook,
         on_base: OnBase,
         conducting: Conducting,
@@ -151,6 +167,7 @@ class _Run:
             settings=settings,
             jobs=jobs,
             review=review,
+            answers=answers,
             agent=agent,
         )
         self._on_base = on_base

@@ -64,7 +64,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gatherer:
-    """Makes an :class:`Orchestra` from fresh facts. ``review`` and ``agent`` override every task's own."""
+    """Makes an :class:`Orchestra` from fresh facts. ``review``, ``answers`` and ``agent`` override every task's own."""
 
     root: Root
     trees: PlanTrees
@@ -74,6 +74,7 @@ class Gatherer:
     settings: Settings
     jobs: int
     review: Review | None = None
+    answers: Answers | None = None
     agent: str | None = None
 
     def gather(self, standings: Iterable[Standing], closed: Mapping[str, bool]) -> Orchestra:
@@ -113,7 +114,7 @@ class Gatherer:
             submitted=self._submitted(standing, program, spec) if row.state is State.NEEDS_REVIEW else None,
             report=_report(view) if row.state is State.ERROR else None,
             question=view.question and (view.question.id, question_asked(view.question.message)),
-            is_answered_by_agent=spec.answers is Answers.AGENT,
+            is_answered_by_agent=(self.answers or spec.answers) is Answers.AGENT,
             answers=_answers(view),
             has_open_ask=bool(standing.asks),
             settled_asks=frozenset(
