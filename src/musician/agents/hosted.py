@@ -5,7 +5,7 @@ over the Agent Client Protocol.
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -85,17 +85,36 @@ class Complaints:
         return f"its program {how}{''.join(f': {line}' for line in said)}"
 
 
-def own_folders(env: Mapping[str, str], *places: tuple[str, str, str]) -> dict[Path, View]:
-    """Return the folders that an agent keeps, created if missing: (variable with the folder above, that below
-    home, name).
+OwnPlace = tuple[str, str, str]
+"""Where an agent keeps something: the variable with the folder above, that folder below a home, the name."""
 
-    A sandbox opens no path that does not exist.
+
+def own_folders(env: Mapping[str, str], *places: OwnPlace, sealed: Iterable[str] = ()) -> dict[Path, View]:
+    """Return the folders that an agent keeps, created if missing.
+
+    What is ``sealed`` in them its next session would run or trust, so it is read-only. A sandbox opens no path
+    that does not exist.
     """
-    home = Path(env.get("HOME") or Path.home())
-    found = [Path(env.get(variable) or home / above) / name for variable, above, name in places]
+    found = [_own_path(env, place) for place in places]
     for folder in found:
         folder.mkdir(parents=True, exist_ok=True)
-    return dict.fromkeys(found, View.WRITABLE)
+    return dict.fromkeys(found, View.WRITABLE) | {
+        folder / name: View.READABLE for folder in found for name in sealed
+    }
+
+
+def leave_files(env: Mapping[str, str], files: Mapping[OwnPlace, str]) -> None:
+    """Make the files of an agent's that are missing."""
+    for place, text in files.items():
+        path = _own_path(env, place)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
+            file.write(text)
+
+
+def _own_path(env: Mapping[str, str], place: OwnPlace) -> Path:
+    variable, above, name = place
+    return Path(env.get(variable) or Path(env.get("HOME") or Path.home(), above), name)
 
 
 class NoSession:

@@ -17,7 +17,7 @@ from musician.agents.acp.connection import Document, Wire, connected
 from musician.agents.acp.failures import UNDERSTOOD, of_refused_request
 from musician.agents.acp.profiles import Profile
 from musician.agents.acp.session import AcpSession
-from musician.agents.hosted import OPEN_LIMIT_S, Complaints, NoSession, own_folders
+from musician.agents.hosted import OPEN_LIMIT_S, Complaints, NoSession, leave_files, own_folders
 from musician.agents.port import AgentSession, Stage
 from musician.processes.spawn import speak_with
 from musician.protocol.musician.inputs import PieceEnding
@@ -32,12 +32,13 @@ class AcpAgent:
     @asynccontextmanager
     async def open(self, stage: Stage) -> AsyncIterator[AgentSession]:
         env = {**os.environ, **self._profile.env, **stage.env}
+        leave_files(env, self._profile.leaves)
         async with speak_with(
             self._profile.command,
             cwd=stage.tree,
             env=env,
             on_process=stage.on_process,
-            keeps=own_folders(env, *self._profile.keeps),
+            keeps=own_folders(env, *self._profile.keeps, sealed=self._profile.sealed),
         ) as program:
             complaints = Complaints(program)
             session = AcpSession(self._profile, stage, complaints.last_words)

@@ -8,8 +8,12 @@ import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from musician.protocol.values import dataclass
+
+if TYPE_CHECKING:
+    from musician.agents.hosted import OwnPlace
 
 _ASK_FIRST = {
     "edit": "ask",
@@ -18,6 +22,7 @@ _ASK_FIRST = {
     "webfetch": "ask",
     "question": "deny",
 }
+_OPENCODE_IGNORES = "node_modules\npackage.json\npackage-lock.json\nbun.lock\n.gitignore\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +36,11 @@ class Profile:
     mode: str = ""
     joins_prompts: bool = False
     """A second prompt joins the turn that runs; to others it may be a turn of its own, or the end of the first."""
-    keeps: tuple[tuple[str, str, str], ...] = ()
-    """Its own folders, as :func:`musician.agents.hosted.own_folders` is told them."""
+    keeps: "tuple[OwnPlace, ...]" = ()
+    sealed: tuple[str, ...] = ()
+    """Its own folders, and what of them is, as :func:`musician.agents.hosted.own_folders` is told them."""
+    leaves: "Mapping[OwnPlace, str]" = field(default_factory=dict)
+    """Files that it makes at its first start and cannot start without, in folders that a sandbox closes."""
 
 
 KNOWN: Mapping[str, Profile] = {
@@ -41,6 +49,7 @@ KNOWN: Mapping[str, Profile] = {
         env={"INITIAL_AGENT_MODE": "read-only", "NO_BROWSER": "1"},
         mode="read-only",
         keeps=(("CODEX_HOME", ".codex", ""),),
+        sealed=("AGENTS.md", "config.toml", "hooks.json", "prompts", "rules", "skills"),
     ),
     "opencode": Profile(
         command=("opencode", "acp"),
@@ -58,6 +67,7 @@ KNOWN: Mapping[str, Profile] = {
             ("XDG_STATE_HOME", ".local/state", "opencode"),
             ("XDG_CACHE_HOME", ".cache", "opencode"),
         ),
+        leaves={("XDG_CONFIG_HOME", ".config", "opencode/.gitignore"): _OPENCODE_IGNORES},
     ),
 }
 

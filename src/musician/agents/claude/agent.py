@@ -97,10 +97,9 @@ class ClaudeAgent:
 
 
 def _kept(env: Mapping[str, str]) -> dict[Path, View]:
-    """Return how a sandbox shows the client's folder: what its next session would run or trust is read-only."""
-    folders = own_folders(env, ("CLAUDE_CONFIG_DIR", ".claude", ""))
-    sealed = {folder / name: View.READABLE for folder in folders for name in _SEALED}
-    return {Path(env.get("HOME") or Path.home(), ".claude.json"): View.WRITABLE, **folders, **sealed}
+    """Return how a sandbox shows what the client keeps."""
+    folder = own_folders(env, ("CLAUDE_CONFIG_DIR", ".claude", ""), sealed=_SEALED)
+    return {Path(env.get("HOME") or Path.home(), ".claude.json"): View.WRITABLE, **folder}
 
 
 async def _connected(client: ClaudeSDKClient, program: Spoken) -> bool:
