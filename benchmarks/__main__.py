@@ -7,7 +7,20 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks import fleet, gate, hooks, launch, mcp, scale, service, startup, task, verification, wakeup
+from benchmarks import (
+    fleet,
+    gate,
+    hooks,
+    launch,
+    mcp,
+    scale,
+    service,
+    startup,
+    task,
+    urgent,
+    verification,
+    wakeup,
+)
 from benchmarks.figures import Figure, as_document, as_table
 
 __all__ = ["BENCHMARKS", "main"]
@@ -28,6 +41,7 @@ BENCHMARKS: dict[str, tuple[Measure, Measure]] = {
     "startup": (partial(startup.measure, startup.Size()), partial(startup.measure, startup.TINY)),
     "launch": (partial(launch.measure, launch.Size()), partial(launch.measure, launch.TINY)),
     "fleet": (partial(fleet.measure, fleet.Size()), partial(fleet.measure, fleet.TINY)),
+    "urgent": (partial(urgent.measure, urgent.Size()), partial(urgent.measure, urgent.TINY)),
     "mcp": (partial(mcp.measure, mcp.Size()), partial(mcp.measure, mcp.TINY)),
 }
 """In full, and tiny."""

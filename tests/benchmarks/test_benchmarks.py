@@ -22,6 +22,7 @@ EXPECTED = {
     "startup": {"start"},
     "launch": set(),
     "fleet": set(),
+    "urgent": {"D35"},
     "mcp": set(),
 }
 """The goals each benchmark says something about."""
@@ -38,7 +39,11 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.deep) if name == "fleet" else name for name in EXPECTED]
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.deep) if name in ("fleet", "urgent") else name
+        for name in EXPECTED
+    ],
 )
 def test_a_benchmark_prints_a_table_and_writes_the_same_figures_as_json(name: str, tmp_path: Path) -> None:
     file = tmp_path / "figures.json"

@@ -94,7 +94,7 @@ LIFE = [
         "musician-task-01 died; musician-task-01-S2 takes over. It left no unfinished work.",
     ),
     ("working", "musician-task-01-S2 claimed it, after musician-task-01"),
-    ("working", "step 2 started: Measure"),
+    ("working", "step 2 begins again"),
     ("working", "step 2 completed"),
     ("exited", "musician-task-01-S2 handed off: conductor requested"),
     ("fix_proposed", "open again: Read the HANDOFF."),
@@ -481,3 +481,21 @@ def test_every_kind_of_question_has_its_commands_and_each_of_them_exists() -> No
                     name, found, rest = program.resolve_command(context, words[1:])
                     assert found is not None
                     found.make_context(str(name), list(rest), parent=context).close()
+
+
+def test_a_step_that_an_urgent_message_stopped_is_told_to_begin_again_and_why(play: Play) -> None:
+    """D35.5: two lines that say the same would be read as two steps, or as a fault."""
+    play.claim("s1")
+    play.write(entry(EntryKind.STARTED, "step 1", "Read the map"))
+    service.send(play.store, T, "the other map", urgent=True)
+    play.write(entry(EntryKind.STARTED, "step 1", "Read the map"))
+    service.request_exit(play.store, T, "Stop now.", urgent=True)
+    play.look()
+    texts = [event.text for event in told(play.store, play.looks)]
+    assert texts[-5:] == [
+        "step 1 started: Read the map",
+        "told urgently: the other map",
+        "step 1 begins again",
+        "told urgently: Stop now.",
+        "asked to hand off: at once",
+    ]

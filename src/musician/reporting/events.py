@@ -14,6 +14,7 @@ from typing import assert_never
 from musician import service
 from musician.processes.output import headline
 from musician.protocol.conductor.anomalies import Signal
+from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
@@ -46,6 +47,8 @@ class _Reported:
     state: State = State.WATCHING
     noted: dict[str, JournalRow] = field(default_factory=dict)
     silences: set[int] = field(default_factory=set)
+    urgent: str | None = None
+    """The last urgent message; an urgent request to exit has the same text."""
 
 
 @dataclass(slots=True)
@@ -98,16 +101,32 @@ class Reporter:
         match change.row:
             case HistoryRow() as row:
                 reported.state = row.to_state
-                texts = [say_change(row, standing.view, change.said, reported.noted, by_hand=self.by_hand)]
+                said = "at once" if change.said == reported.urgent else change.said
+                texts = [say_change(row, standing.view, said, reported.noted, by_hand=self.by_hand)]
                 if row.to_state in (State.NEEDS_REVIEW, State.ERROR):
                     reported.noted.clear()
             case JournalRow() as row:
-                reported.noted[row.kind] = row
-                texts = say_noted(row, [each for each in standing.anomalies_shown if each.entry_id == row.id])
+                before, reported.noted[row.kind] = reported.noted.get(row.kind), row
+                texts = say_noted(
+                    row,
+                    [each for each in standing.anomalies_shown if each.entry_id == row.id],
+                    is_again=before is not None and before.item == row.item,
+                )
             case HumanRow() as ask:
                 yield from [self._asked(ask)] if change.source is Source.ASKED else self._settled(ask)
                 return
-            case MessageRow() | UsageRow():  # a message is reported with the state change it was written with
+            case MessageRow(message_type=MessageType.EMERGENCY) as row:
+                reported.urgent = row.message
+                yield Event(
+                    at=row.timestamp,
+                    task_id=change.task_id,
+                    state=reported.state,
+                    text=f"told urgently: {row.message}",
+                )
+                return
+            case (
+                MessageRow() | UsageRow()
+            ):  # others are reported with the state change they were written with
                 return
             case _:
                 assert_never(change.row)

@@ -69,11 +69,16 @@ def say_change(change: HistoryRow, view: TaskView, text: str, noted: Noted, *, b
     return ""
 
 
-def say_entry(row: JournalRow) -> str:
-    """Describe a journal entry; "" if it is of no interest to people."""
+def say_entry(row: JournalRow, *, is_again: bool = False) -> str:
+    """Describe a journal entry; "" if it is of no interest to people.
+
+    ``is_again``: the last entry of its kind was about the same item, which was interrupted and begins anew.
+    """
     item, text = row.item, row.text
     context = "" if row.context_pct is None else f" [context {row.context_pct:.0f} %]"
     match row.kind:
+        case EntryKind.STARTED | EntryKind.LAUNCHED if is_again:
+            return f"{item} begins again"
         case EntryKind.STARTED:
             return f"{item} started: {text}" if text else f"{item} started"
         case EntryKind.LAUNCHED:
@@ -120,9 +125,9 @@ def say_entry(row: JournalRow) -> str:
     return ""
 
 
-def say_noted(row: JournalRow, anomalies: Iterable[Anomaly]) -> list[str]:
+def say_noted(row: JournalRow, anomalies: Iterable[Anomaly], *, is_again: bool = False) -> list[str]:
     """Describe a journal entry and the anomalies it shows."""
-    lines = [say_entry(row)]
+    lines = [say_entry(row, is_again=is_again)]
     for anomaly in anomalies:
         if anomaly.signal is Signal.CONTEXT_JUMP:
             lines.append(say_anomaly(anomaly))
