@@ -28,6 +28,8 @@ COMMANDS = {
     "log": "log",
     "trace": "trace",
     "review": "review",
+    "push": "push",
+    "pr": "push",
     "needs-me": "needs_me",
     "send": "send",
     "stop": "send",

@@ -51,6 +51,12 @@ MOST_JOBS = 64
     metavar="FILE.md",
     help="Write a page on what was done, what was sent back and what is open, as Markdown, however the run ends.",
 )
+@click.option(
+    "--events",
+    "has_events",
+    is_flag=True,
+    help="Print each event as a JSON object on a line of its own, and the end of the run as the last one.",
+)
 @click.pass_obj
 def run(
     app: App,
@@ -60,6 +66,7 @@ def run(
     review: str | None,
     answers: str | None,
     summary: Path | None,
+    has_events: bool,
 ) -> None:
     """Conduct PLAN to its end. Run it again to go on where it stopped.
 
@@ -70,7 +77,7 @@ def run(
     if jobs is None:
         jobs = min(MOST_JOBS, max(LEAST_JOBS, os.cpu_count() or 1))
     again = shlex.join(("musician", "run", str(plan)))
-    view = View(app, locked, jobs=jobs, again=again, summary=summary)
+    view = View(app, locked, jobs=jobs, again=again, summary=summary, has_events=has_events)
     settings = settings_of_plan(app.store, locked.plan_id, app.settings)
     notifier = Notifier(
         app.store,

@@ -1,8 +1,11 @@
-"""Shows a run as plain lines, one for each event, without escape sequences (B36).
+"""Shows a run as lines, one for each event: plain ones without escape sequences (B36), or JSON objects for programs.
 
-Of a longer text only the first line is shown; `musician messages` and `musician review show` have all of it.
+Of a longer text a plain line has the first line only; `musician messages` and `musician review show` have all of it.
 """
 
+import json
+
+from musician.cli.render import fields
 from musician.cli.run_stage import write
 from musician.cli.run_time import local_date, local_time, today
 from musician.processes.output import headline
@@ -39,6 +42,27 @@ class Lines:
 
     def close(self) -> None:
         """Nothing to clear."""
+
+
+class JsonLines:
+    """The face of ``--events``: each event as an object on a line. Its keys are stable; times are UTC."""
+
+    def __init__(self, reporter: Reporter) -> None:
+        self._reporter = reporter
+
+    def show(self, standings: tuple[Standing, ...]) -> None:
+        for event in self._reporter.news(standings):
+            write(object_line({"event": "news", **fields(event)}))
+
+    def tick(self) -> None:
+        """Nothing to redraw."""
+
+    def close(self) -> None:
+        """Nothing to clear."""
+
+
+def object_line(document: dict[str, object]) -> str:
+    return json.dumps(document, allow_nan=False) + "\n"
 
 
 def line_of(event: Event, id_width: int) -> str:

@@ -12,7 +12,7 @@ from musician import service
 from musician.cli.context import App
 from musician.cli.render import is_terminal, lines, show, table
 from musician.cli.run_end import End
-from musician.cli.run_lines import Lines
+from musician.cli.run_lines import JsonLines, Lines, object_line
 from musician.cli.run_stage import Face, Stage, give_up_output, write
 from musician.cli.run_table import LiveTable, final_table
 from musician.cli.run_time import today, zone
@@ -43,9 +43,19 @@ def is_plain() -> bool:
 class View(AbstractContextManager["View"]):
     """The display of a run, as a context manager. :meth:`end` prints the summary."""
 
-    def __init__(self, app: App, plan: Plan, *, jobs: int, again: str, summary: Path | None = None) -> None:
+    def __init__(
+        self,
+        app: App,
+        plan: Plan,
+        *,
+        jobs: int,
+        again: str,
+        summary: Path | None = None,
+        has_events: bool = False,
+    ) -> None:
         self._app, self._plan, self._again, self._summary = app, plan, again, summary
         self._programs = programs_of(plan)
+        self._has_events = has_events
         self._began_s = time.monotonic()
         self._has_ended = False
         self._reporter = Reporter(plan_id=plan.plan_id, store=app.store, by_hand=not jobs)
@@ -78,18 +88,24 @@ class View(AbstractContextManager["View"]):
             give_up_output()
         end = self._kept(self._end(outcome, standings))
         try:
-            show(self._app, end.document)
-            if not self._app.json:
-                lines("")
-                _print_table(end.standings)
-                lines("")
-                lines(end.summary)
-            write("")
+            self._print(end)
         except OSError:
             give_up_output()
         if self._summary is not None:
             write_whole(self._summary, end.page)
         return end
+
+    def _print(self, end: End) -> None:
+        if self._has_events:
+            write(object_line({"event": "end", **end.document}))
+            return
+        show(self._app, end.document)
+        if not self._app.json:
+            lines("")
+            _print_table(end.standings)
+            lines("")
+            lines(end.summary)
+        write("")
 
     def _kept(self, end: End) -> End:
         """Keep the page on a complete plan where its reports are."""
@@ -99,6 +115,8 @@ class View(AbstractContextManager["View"]):
         return kept if keep_page(self._app.root, end.plan_id, kept.page) else end
 
     def _face(self, jobs: int) -> Face:
+        if self._has_events:
+            return JsonLines(self._reporter)
         if self._app.json:
             return _Silence()
         if is_plain():

@@ -285,8 +285,8 @@ class NotConductor(SessionError):
     def __init__(self, *, session_id: str, act: str) -> None:
         self.session_id, self.act = session_id, act
         super().__init__(
-            f"session {session_id!r:.80} is a musician's and may not {act} a proposal",
-            remedy="propose, and leave the decision to the conductor",
+            f"session {session_id!r:.80} is a musician's and may not {act}",
+            remedy="leave it to the conductor, or to a person",
         )
 
 

@@ -100,7 +100,7 @@ TABLE = (
 def check_may(act: Act, actor: Actor, *, session_id: str) -> None:
     """Raise :class:`NotConductor` if this act is not allowed for a musician, on any proposal (D21)."""
     if not any(rule.act is act and actor in rule.actors for rule in TABLE):
-        raise NotConductor(session_id=session_id, act=act)
+        raise NotConductor(session_id=session_id, act=f"{act} a proposal")
 
 
 def next_status(status: Status, act: Act, *, proposal_id: int) -> Status:

@@ -18,6 +18,7 @@ from musician.reporting.spans import stored_s
 from musician.reporting.standing import Standing
 from musician.store.port import Store
 from musician.store.rows import HumanRow, JournalRow, ProposalRow, SubmissionRow, VerificationRow
+from musician.trees.branches import NO_PLAN
 from musician.trees.root import Root
 from musician.trees.task_work import Size, size_of
 from musician.verification.result import VerificationResult
@@ -70,7 +71,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    plan_id: str
+    plan_id: str | None
     title: str
     tasks: tuple[TaskAccount, ...]
     sent_back: tuple[SentBack, ...]
@@ -85,11 +86,11 @@ class Account:
     def commands(self) -> tuple[str, ...]:
         """The commands that answer what is open, in the order of the questions."""
         decide = ("musician proposals list",) if self.proposals else ()
-        return (*(next_command(ask, plan_id=self.plan_id) for ask in self.asks), *decide)
+        return (*(next_command(ask, plan_id=self.plan_id or NO_PLAN) for ask in self.asks), *decide)
 
 
 def account_of(
-    root: Root | None, store: Store, standings: Sequence[Standing], *, plan_id: str, title: str
+    root: Root | None, store: Store, standings: Sequence[Standing], *, plan_id: str | None, title: str
 ) -> Account:
     """Return the account of a plan as these standings show it. Blocks: asks git for sizes, if ``root`` is given."""
     ids = {each.task_id for each in standings}
@@ -106,7 +107,7 @@ def account_of(
     )
 
 
-def _task(root: Root | None, plan_id: str, standing: Standing) -> TaskAccount:
+def _task(root: Root | None, plan_id: str | None, standing: Standing) -> TaskAccount:
     view = standing.view
     last = view.submissions[-1] if view.submissions else None
     said = None if last is None else last.said

@@ -1,25 +1,16 @@
-"""Words an account of a plan: as lines for a terminal, as a page of Markdown, as a document for programs.
+"""Words an account of a plan: as lines for a terminal, as a page of Markdown, as a document for programs."""
 
-The page quotes what agents wrote. So every text that is not ours is put on one line and its marks are
-escaped: a title is no heading, and an answer is no HTML.
-"""
-
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from musician.processes.output import headline, one_line
 from musician.protocol.values import dataclass
 from musician.reporting.account import Account, Ended, SentBack, TaskAccount
 from musician.reporting.asks import asked, next_command
+from musician.reporting.markdown import MOST_CHARS, code, escaped, fenced, table_row, titled_list
 from musician.reporting.wording import duration
 from musician.store.rows import JournalRow, ProposalRow
+from musician.trees.branches import NO_PLAN
 from musician.verification.findings import counted
-
-_MOST_CHARS = 500
-"""Of one quoted text."""
-
-_MARKS = re.compile(r"([\\`*{}\[\]<>#|~&]|(?<!\w)_|_(?!\w))")
-_TICKS = re.compile(r"`+")
 
 _HEADINGS = ("task", "what", "state", "time", "sessions", "steps", "new tests", "lines")
 _ALIGNED = ("---", "---", "---", "--:", "--:", "--:", "--:", "---")
@@ -88,30 +79,32 @@ def _task_document(task: TaskAccount) -> dict[str, object]:
 
 
 def _page(account: Account, ending: str, places: Sequence[tuple[str, str]]) -> Iterator[str]:
-    yield f"# {_escaped(account.title)}"
+    yield f"# {escaped(account.title)}"
     yield ""
-    yield from _fenced(ending)
+    yield from fenced(ending)
     yield ""
-    yield _row(_HEADINGS)
-    yield _row(_ALIGNED)
-    yield from (_row(_cells(task)) for task in account.tasks)
+    yield table_row(_HEADINGS)
+    yield table_row(_ALIGNED)
+    yield from (table_row(_cells(task)) for task in account.tasks)
     if told := [task for task in account.tasks if task.summary]:
-        yield from _list("What was done", (f"**{_escaped(each.task_id)}**: {_told(each)}" for each in told))
+        yield from titled_list(
+            "What was done", (f"**{escaped(each.task_id)}**: {_told(each)}" for each in told)
+        )
     for section in sections(account):
-        yield from _list(section.title, map(_escaped, section.lines))
+        yield from titled_list(section.title, map(escaped, section.lines))
     waiting = [
-        f"{_escaped(f'{ask.task_id}, {asked(ask)}')}: {_code(next_command(ask, plan_id=account.plan_id))}"
+        f"{escaped(f'{ask.task_id}, {asked(ask)}')}: {code(next_command(ask, plan_id=account.plan_id or NO_PLAN))}"
         for ask in account.asks
     ]
     if waiting:
-        yield from _list("What waits for you", waiting)
-    yield from _list("Where everything is", (f"{what}: {_code(where)}" for what, where in places))
+        yield from titled_list("What waits for you", waiting)
+    yield from titled_list("Where everything is", (f"{what}: {code(where)}" for what, where in places))
 
 
 def _cells(task: TaskAccount) -> tuple[str, ...]:
     return (
-        _escaped(task.task_id),
-        _escaped(task.title),
+        escaped(task.task_id),
+        escaped(task.title),
         "withdrawn" if task.is_withdrawn else task.state,
         duration(task.took_s) if task.sessions else "",
         str(task.sessions),
@@ -127,13 +120,13 @@ def _say_size(task: TaskAccount) -> str:
 
 
 def _told(task: TaskAccount) -> str:
-    tests = f" ({_escaped(one_line(task.tests, _MOST_CHARS))})" if task.tests else ""
-    return f"{_escaped(one_line(task.summary, _MOST_CHARS))}{tests}"
+    tests = f" ({escaped(one_line(task.tests, MOST_CHARS))})" if task.tests else ""
+    return f"{escaped(one_line(task.summary, MOST_CHARS))}{tests}"
 
 
 def _say_sent_back(each: SentBack) -> str:
     where = "" if each.checkpoint is None else f" at checkpoint {each.checkpoint}"
-    return f"{each.task_id}{where}: {one_line(each.why, _MOST_CHARS)}"
+    return f"{each.task_id}{where}: {one_line(each.why, MOST_CHARS)}"
 
 
 def _say_ended(each: Ended) -> str:
@@ -141,38 +134,8 @@ def _say_ended(each: Ended) -> str:
 
 
 def _say_deviation(row: JournalRow) -> str:
-    return f"{row.task_id}, {row.item or 'at no step'} ({row.severity}): {one_line(row.text, _MOST_CHARS)}"
+    return f"{row.task_id}, {row.item or 'at no step'} ({row.severity}): {one_line(row.text, MOST_CHARS)}"
 
 
 def _say_proposal(row: ProposalRow) -> str:
-    return f"{row.id}, {row.task_id}: {one_line(row.title, _MOST_CHARS)} ({row.type})"
-
-
-def _list(title: str, lines: Iterable[str]) -> Iterator[str]:
-    yield ""
-    yield f"## {title}"
-    yield ""
-    yield from (f"- {line}" for line in lines)
-
-
-def _fenced(text: str) -> Iterator[str]:
-    """Yield a text as it is, in a fence that nothing in it closes."""
-    fence = "`" * max(3, *(len(run) + 1 for run in _TICKS.findall(text)), 3)
-    yield f"{fence}text"
-    yield text
-    yield fence
-
-
-def _code(text: str) -> str:
-    """Return a text as code, whatever backticks it has."""
-    line = one_line(text, _MOST_CHARS)
-    ticks = "`" * (max((len(run) for run in _TICKS.findall(line)), default=0) + 1)
-    return f"{ticks} {line} {ticks}" if "`" in line else f"`{line}`"
-
-
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _escaped(text: str) -> str:
-    return _MARKS.sub(r"\\\1", one_line(text, _MOST_CHARS * 2))
+    return f"{row.id}, {row.task_id}: {one_line(row.title, MOST_CHARS)} ({row.type})"

@@ -6,6 +6,9 @@ from musician.protocol.policy.forbidden import Act
 from tests.protocol.policy.surroundings import act_of
 
 PUSHES = (
+    "musician push task-01",
+    "python3 -m musician --db x push 3 --remote fork",
+    "musician pr task-01 --create",
     "git push",
     "git -C . push origin HEAD",
     "git -c x=y push",

@@ -20,7 +20,7 @@ from musician.protocol.policy.forbidden import Act
 from musician.protocol.policy.listed import listed
 from musician.protocol.policy.paths import Surroundings, deleting, is_database, within, writing
 from musician.protocol.policy.shell import UNKNOWN, Run, found_by, name_of, resolved
-from musician.protocol.policy.verbs import PUBLISHERS, claude, forge, musician, publishes
+from musician.protocol.policy.verbs import PUBLISHERS, claude, forge, musician, publishes, publishes_task
 from musician.protocol.values import replace
 
 _WORDS = listed("""
@@ -154,6 +154,8 @@ def acts_of(run: Run, where: Surroundings) -> Iterator[Act]:
         yield Act.PUSH
     if run.program == "claude" and claude(run.arguments):
         yield Act.BOOKKEEPING
+    if run.program == "musician" and publishes_task(run.arguments):
+        yield Act.PUSH
     if run.program == "musician" and musician(run, where):
         yield Act.CONDUCT
     if _DATABASE_SHELL.fullmatch(run.program) and _writes_database(run, where):

@@ -110,6 +110,13 @@ def claude(arguments: Sequence[str]) -> bool:
     return _is_listed(_words(arguments), _CLIENT)
 
 
+def publishes_task(arguments: Sequence[str]) -> bool:
+    """Whether this program is asked to publish a task's work."""
+    words = _words(arguments)
+    is_created = words[:1] == ["pr"] and "--create" in arguments
+    return (words[:1] == ["push"] or is_created) and "--help" not in arguments
+
+
 def musician(run: Run, where: Surroundings) -> bool:
     """Whether this program is asked to conduct, or to act as somebody else."""
     words = _words(run.arguments)
