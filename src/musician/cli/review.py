@@ -228,8 +228,7 @@ def fix(app: App, task_id: str, text: str, message_id: int | None, corrections: 
     """
     text = with_corrections(text, corrections)
     if message_id is None and service.task_row(app.store, task_id).state is State.EXITED:
-        sent_id = service.reopen(app.store, task_id, text)
-        service.resolve_asks(app.store, task_id, f"opened again: {text}"[:500])
+        sent_id = service.reopen_as_person(app.store, task_id, text)
         document = {"task_id": task_id, "state": State.FIX_PROPOSED, "message_id": sent_id, "judged": None}
         show(
             app,
@@ -241,11 +240,6 @@ def fix(app: App, task_id: str, text: str, message_id: int | None, corrections: 
 
 
 def _judge(app: App, task_id: str, verdict: State, text: str, message_id: int | None) -> None:
-    """Give a person's verdict. It rules on every open deviation (D17), and an approval on every finding too (D26)."""
-    deviations, findings = service.open_rows(service.journal_of(app.store, task_id))
-    ruled = tuple(row.id for row in (*deviations, *(findings if verdict is State.REVIEW_APPROVED else ())))
-    sent_id = service.judge(
-        app.store, task_id, verdict, text, submission_id=message_id, rules=ruled, by_person=True
-    )
+    sent_id = service.judge_as_person(app.store, task_id, verdict, text, submission_id=message_id)
     document = {"task_id": task_id, "state": verdict, "message_id": sent_id, "judged": message_id}
     show(app, document, f"{task_id}: {verdict} by message {sent_id}")

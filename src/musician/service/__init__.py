@@ -87,7 +87,7 @@ else:
             "observation": "Observation observe",
             "opinions": "as_opinion keep_opinion",
             "pausing": "go_on pause",
-            "people": "ask_human open_asks resolve_asks retry_troubles",
+            "people": "ask_human judge_as_person open_asks reopen_as_person resolve_asks retry_troubles",
             "permits": "grants_of note_refusal urgent_messages was_taken",
             "plans": "amend_plan baseline_text keep_baseline lock_plan open_task plan_row settings_text",
             "proposals": (

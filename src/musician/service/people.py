@@ -1,6 +1,10 @@
-"""Questions that only a person can decide: records beside an unchanged state (D18)."""
+"""Questions that only a person can decide: records beside an unchanged state (D18). What a person then does."""
 
 from musician.protocol.names import CONDUCTOR
+from musician.protocol.states import State
+from musician.service.takeover import reopen
+from musician.service.verdicts import judge
+from musician.service.work import journal_of, open_rows
 from musician.store.port import Store
 from musician.store.queries.limits import Limits
 from musician.store.queries.plans import Plans
@@ -25,6 +29,25 @@ def resolve_asks(store: Store, task_id: str, resolution: str) -> int:
     with store.write() as tx:
         tx.ring(CONDUCTOR)
         return tx.run(Plans.resolve_human, task_id=task_id, resolution=resolution)
+
+
+def judge_as_person(
+    store: Store, task_id: str, verdict: State, text: str, *, submission_id: int | None = None
+) -> int:
+    """A person's verdict, or that of whoever speaks for one; the verdict's message id.
+
+    It rules on every open deviation (D17), and an approval on every finding too (D26).
+    """
+    deviations, findings = open_rows(journal_of(store, task_id))
+    ruled = tuple(row.id for row in (*deviations, *(findings if verdict is State.REVIEW_APPROVED else ())))
+    return judge(store, task_id, verdict, text, submission_id=submission_id, rules=ruled, by_person=True)
+
+
+def reopen_as_person(store: Store, task_id: str, text: str) -> int:
+    """Open a task again whose session has exited; ``text`` is for the next session, and settles what was asked."""
+    sent_id = reopen(store, task_id, text)
+    resolve_asks(store, task_id, f"opened again: {text}"[:500])
+    return sent_id
 
 
 def retry_troubles(store: Store, plan_id: str) -> int:
