@@ -6,7 +6,7 @@ from musician.protocol.states import State
 from musician.protocol.values import replace
 from musician.runtime.briefing import MOST_ABOUT_CHARS, MOST_LEFT_BYTES, briefing_of
 from musician.service import TaskView
-from musician.store.rows import JournalRow, SessionRow, TaskRow
+from musician.store.rows import JournalRow, SessionRow, TaskRow, VerificationRow
 
 AT = "2026-01-02 03:04:05"
 STEPS = 300
@@ -120,3 +120,23 @@ def test_the_notes_of_a_handoff_are_told_whole_and_nothing_else_of_it() -> None:
     told = briefing_of(view, short, handoff, epoch=2, is_gone_on_with=False)
     assert "It left these notes:\n> mind the gap" in told
     assert "x: y" not in told
+
+
+def test_a_verification_of_another_version_is_told_by_its_outcome() -> None:
+    """Its details cannot be read; it must keep neither a successor nor a HANDOFF from being written."""
+    torn = VerificationRow(
+        id=1,
+        task_id="task-01",
+        claim_epoch=1,
+        checkpoint=1,
+        covers_all=False,
+        outcome="red",
+        tree_id="0" * 40,
+        journal_id=0,
+        result='{"of": "the next version"}',
+        submission_id=None,
+        at=AT,
+    )
+    view = replace(_view(), journal=(), verifications=(torn,))
+    told = briefing_of(view, _program(""), None, epoch=2, is_gone_on_with=False)
+    assert f"checkpoint 1: red ({AT})" in told

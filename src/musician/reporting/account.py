@@ -21,7 +21,7 @@ from musician.store.rows import HumanRow, JournalRow, ProposalRow, SubmissionRow
 from musician.trees.branches import NO_PLAN
 from musician.trees.root import Root
 from musician.trees.task_work import Size, size_of
-from musician.verification.result import VerificationResult
+from musician.verification.earlier import read_result
 
 _STEP = re.compile(r"step \d+")
 _SENT_BACK = (State.REVIEW_FAILED, State.FIX_PROPOSED)
@@ -135,12 +135,9 @@ def _new_tests(verifications: Iterable[VerificationRow]) -> int:
     """Return how many new and changed tests the last verification of each checkpoint has examined."""
     examined: dict[int, int] = {}
     for row in verifications:
-        try:
-            stages = VerificationResult.from_json(row.result).stages
-        except ValueError:  # written by another version
-            continue
-        if stages is not None and stages.validity is not None:
-            examined[row.checkpoint] = stages.validity.examined
+        found = read_result(row)
+        if found is not None and found.stages is not None and found.stages.validity is not None:
+            examined[row.checkpoint] = found.stages.validity.examined
     return sum(examined.values())
 
 

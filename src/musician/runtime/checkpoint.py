@@ -21,7 +21,7 @@ from musician.runtime.world import Verify
 from musician.store.port import Store
 from musician.store.rows import JournalRow
 from musician.verification.checkpoint import outcome_of
-from musician.verification.earlier import earlier_of
+from musician.verification.earlier import earlier_of, read_result
 from musician.verification.result import VerificationResult
 
 
@@ -134,9 +134,8 @@ def _red_as_before(view: service.TaskView, check: CheckpointItem, tree_id: str) 
         for row in view.journal
     ):
         return None
-    try:
-        result = VerificationResult.from_json(last.result)
-    except ValueError:
+    result = read_result(last)
+    if result is None:
         return None
     return Found(
         check=check,

@@ -13,10 +13,10 @@ from musician.protocol.errors import OperatorError
 from musician.protocol.rules.review import Verification
 from musician.protocol.values import dataclass
 from musician.service import TaskView
-from musician.store.rows import VerificationRow
 from musician.trees.git import Git
 from musician.trees.snapshot import tree_id
 from musician.verification.change import CodeChange, read_change
+from musician.verification.earlier import read_result
 from musician.verification.failure import analyse
 from musician.verification.findings import FailureCause, FailureKind, named
 from musician.verification.imports import Project
@@ -64,14 +64,7 @@ def _verification_of(view: TaskView, item: str) -> VerificationResult | None:
     row = view.verifications[-1] if view.verifications else None
     if row is None or item != f"checkpoint {row.checkpoint}":
         return None
-    return _read(row)
-
-
-def _read(row: VerificationRow) -> VerificationResult | None:
-    try:
-        return VerificationResult.from_json(row.result)
-    except ValueError:  # written by another version
-        return None
+    return read_result(row)
 
 
 def _last_green(view: TaskView, start: str) -> _Point:

@@ -31,14 +31,14 @@ from musician.verification.commands import CommandRunner, Ran
 from musician.verification.counts import Outcome
 from musician.verification.findings import named
 from musician.verification.imports import Project
-from musician.verification.invocation import Invocation, Runner, read_invocation
+from musician.verification.invocation import Invocation, Runner, invocations, shared_out
 from musician.verification.oldtree import as_before, runner_beside
 from musician.verification.referees import Referee, changed_referees
 from musician.verification.run import settle
 from musician.verification.testcode import Candidate, by_name, changed_tests, outcomes_of, tests_in
 
 _ALL_OF_THEM = {Runner.PYTEST: ("--continue-on-collection-errors", "--maxfail=0"), Runner.UNITTEST: ()}
-_IDLE = ("skipped", "xfailed")
+IDLE = ("skipped", "xfailed")
 _KIND_NOW: Mapping[Outcome | None, FindingKind] = {
     None: FindingKind.NOT_RUN,
     "skipped": FindingKind.SKIPPED,
@@ -86,7 +86,7 @@ async def judge_by_the_base(
         referees=referees,
         tests=tests,
         now=_outcomes(now),
-        counted_now=sum(ran.record.counts.ran for ran in now if ran.record is not None),
+        counted_now=sum(ran.result.counts.ran for ran in now if ran.result.counts is not None),
     )
     if referees or any(file.kind != "created" for file in tests):
         await bench.run_the_old_tests()
@@ -119,33 +119,24 @@ class _Bench:
         async with runner_beside(self.runner, self.change.tree_id, put=as_before(put)) as there:
             for command in self._old_commands():
                 done = await settle(there, command)
-                record = done.ran.record
-                counted += 0 if record is None else record.counts.ran
-                outcomes: Mapping[str, Outcome] = {} if record is None else record.outcomes
+                counts, outcomes = done.ran.result.counts, done.ran.outcomes
+                counted += 0 if counts is None else counts.ran
                 passing |= {name for name, outcome in outcomes.items() if outcome == "passed"}
-                failing |= {
-                    name for name, outcome in outcomes.items() if outcome == "failed" and not done.green
-                }
-                if (
-                    not done.green
-                    and not (record and record.failed_tests)
-                    and not done.ran.result.ran_nothing
-                ):
+                if done.green:
+                    continue
+                failing |= {name for name, outcome in outcomes.items() if outcome == "failed"}
+                if not done.ran.result.failed_tests and not done.ran.result.ran_nothing:
                     quiet.append(done.ran.result.why or done.note)
         if failing or quiet:
             failing, quiet = await self._without_what_failed_before(failing, quiet)
         self._tell_the_failing(failing, quiet)
         self._tell_the_missing(passing - failing, counted)
 
-    @property
-    def _hows(self) -> list[Invocation]:
-        return [how for command in self.commands if (how := read_invocation(command)) is not None]
-
     def _old_commands(self) -> tuple[str, ...]:
         """Return all of the checkpoint's commands; if only tests changed that can be named, commands for
         these alone.
         """
-        hows = self._hows
+        hows = invocations(self.commands)
         files = [file.path for file in self.tests if file.kind != "created" and is_test_file(file.path)]
         derived = _of_files(hows, files)
         only_tests = len(files) == sum(file.kind != "created" for file in self.tests) and not self.referees
@@ -223,11 +214,13 @@ class _Bench:
         asleep = {
             name: place
             for name, outcome in self.now.items()
-            if outcome in _IDLE and name not in known and (place := self._place(name)) not in created
+            if outcome in IDLE and name not in known and (place := self._place(name)) not in created
         }
         if not asleep:
             return
-        commands = _of_files(self._hows, sorted(set(asleep.values()) - {""})) or tuple(self.commands)
+        commands = _of_files(invocations(self.commands), sorted(set(asleep.values()) - {""})) or tuple(
+            self.commands
+        )
         before = _outcomes(await self._run_on_the_base(commands))
         woken: dict[tuple[FindingKind, str], list[str]] = {}
         for name, place in asleep.items():
@@ -319,20 +312,14 @@ def _is_test(path: str) -> bool:
 
 def _of_files(hows: Iterable[Invocation], paths: Sequence[str]) -> tuple[str, ...]:
     """Return commands that run these test files, each by the first runner that reaches it."""
-    left = list(paths)
-    commands = []
-    for how in hows:
-        here = [path for path in left if how.reaches(path)]
-        left = [path for path in left if not how.reaches(path)]
-        if here:
-            commands.append(how.of_files(here, *_ALL_OF_THEM[how.runner]))
-    return tuple(commands)
+    shares, _ = shared_out(hows, paths)
+    return tuple(how.of_files(here, *_ALL_OF_THEM[how.runner]) for how, here in shares)
 
 
 def _outcomes(runs: Iterable[Ran]) -> dict[str, Outcome]:
     found: dict[str, Outcome] = {}
     for ran in runs:
-        for name, outcome in ({} if ran.record is None else ran.record.outcomes).items():
-            if found.get(name) != "failed" and not (outcome in _IDLE and name in found):
+        for name, outcome in ran.outcomes.items():
+            if found.get(name) != "failed" and not (outcome in IDLE and name in found):
                 found[name] = outcome
     return found

@@ -12,7 +12,6 @@ be started, found no test, or ended without its runner's report. It says nothing
 does the same again of the change.
 """
 
-from collections.abc import Iterable
 from typing import Protocol, Self
 
 from musician.processes.output import one_line
@@ -147,7 +146,7 @@ def _failed(ran: Ran) -> tuple[str, ...]:
 
 
 def _names(ran: Ran) -> tuple[str, ...]:
-    found: Iterable[str] = ran.result.failed_tests
-    if ran.record is not None and ran.record.outcomes:
-        found = (name for name, outcome in ran.record.outcomes.items() if outcome == "failed")
+    found = [name for name, outcome in ran.outcomes.items() if outcome == "failed"]
+    if not ran.outcomes:
+        found = list(ran.result.failed_tests)
     return tuple(sorted({one_line(name, _MAX_NAME_CHARS) for name in found}))

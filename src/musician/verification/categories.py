@@ -16,7 +16,7 @@ from musician.protocol.values import dataclass
 from musician.verification.change import CodeChange, is_test_file
 from musician.verification.findings import Category, counted
 from musician.verification.imports import Project
-from musician.verification.invocation import Invocation, read_invocation
+from musician.verification.invocation import Invocation, invocations, shared_out
 
 MAX_FILES_A_CATEGORY = 200
 
@@ -52,16 +52,15 @@ def select_tests(
     ``previously_failed`` are tests' names as they were recorded, ``claimed`` bare names that subagents told of (D19).
     """
     planned_own = [Planned(category=Category.OWN, command=command) for command in own]
-    invocations = [found for command in own if (found := read_invocation(command)) is not None]
-    hows = [each for each in invocations if each.discovers_in is None]
+    known = invocations(own)
+    hows = [each for each in known if each.discovers_in is None]
     if not hows:
-        within = bool(invocations)
-        note = "" if within or not own else "tests of changed files cannot be told from this runner's others"
-        return Selection(planned=tuple(planned_own), notes=(note,) if note else ())
-    choice = _Choice(invocations=invocations, hows=hows, taken=set(), notes=[])
+        note = "tests of changed files cannot be told from this runner's others"
+        return Selection(planned=tuple(planned_own), notes=(note,) if own and not known else ())
+    choice = _Choice(invocations=known, hows=hows, taken=set(), notes=[])
     direct, indirect = _concerned(change, project, choice)
     before = [*choice.plan(Category.CHANGED, direct), *choice.plan(Category.AFFECTED, indirect)]
-    folders = {each.folder for each in invocations}
+    folders = {each.folder for each in known}
     failed = choice.plan(Category.FAILED, _files_of(previously_failed, project, folders))
     told = choice.plan(Category.CLAIMED, _files_with(claimed, project) if choice.is_open else ())
     return Selection(planned=(*before, *planned_own, *failed, *told), notes=tuple(choice.notes))
@@ -89,17 +88,14 @@ class _Choice:
             self.notes.append(f"{category}: {counted(len(left) - MAX_FILES_A_CATEGORY, 'file')} not run")
             del left[MAX_FILES_A_CATEGORY:]
         self.taken.update(left)
-        planned: list[Planned] = []
-        for how in self.hows:
-            here = tuple(path for path in left if how.reaches(path))
-            left = [path for path in left if not how.reaches(path)]
-            if here:
-                command = how.of_files(here)
-                planned.append(Planned(category=category, command=command, files=here, folder=how.folder))
+        shares, left = shared_out(self.hows, left)
         if left:
             folders = ", ".join(dict.fromkeys(how.folder for how in self.hows))
             self.notes.append(f"{category}: {counted(len(left), 'file')} outside {folders} not run")
-        return planned
+        return [
+            Planned(category=category, command=how.of_files(here), files=here, folder=how.folder)
+            for how, here in shares
+        ]
 
 
 def _concerned(change: CodeChange, project: Project, choice: _Choice) -> tuple[set[str], set[str]]:

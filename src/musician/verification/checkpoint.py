@@ -30,7 +30,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass, replace
 from musician.trees.git import Git
 from musician.verification import claimed
-from musician.verification.basejudge import Judged, judge_by_the_base
+from musician.verification.basejudge import IDLE, Judged, judge_by_the_base
 from musician.verification.baseline import Before
 from musician.verification.categories import Planned, Selection, select_tests
 from musician.verification.change import CodeChange, paths_in
@@ -295,8 +295,7 @@ class _Found:
         self, change: CodeChange, project: Project, runner: CommandRunner, ran: Sequence[Ran]
     ) -> None:
         """Judge by the base. If that is not possible, the reviewer has to be told so."""
-        records = [each.record.outcomes for each in ran if each.record is not None]
-        idle = (name for found in records for name, how in found.items() if how in ("skipped", "xfailed"))
+        idle = (name for each in ran for name, how in each.outcomes.items() if how in IDLE)
         self.idle = tuple(dict.fromkeys(idle))[:MAX_IDLE]
         try:
             self.judged = await judge_by_the_base(

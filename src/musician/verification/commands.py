@@ -22,7 +22,7 @@ from musician.processes.output import OutputLog, printable
 from musician.processes.scratch import ScratchFolder
 from musician.processes.spawn import run_program
 from musician.protocol.values import dataclass, replace
-from musician.verification.counts import TestRecord, read_records
+from musician.verification.counts import Outcome, TestRecord, read_records
 from musician.verification.invocation import read_invocation
 from musician.verification.result import CommandResult
 from musician.verification.summaries import read_summaries
@@ -43,6 +43,11 @@ class Ran:
     result: CommandResult
     record: TestRecord | None
     heard: str
+
+    @property
+    def outcomes(self) -> Mapping[str, Outcome]:
+        """How each test ended that has a name."""
+        return {} if self.record is None else self.record.outcomes
 
 
 @dataclass(slots=True, kw_only=True)

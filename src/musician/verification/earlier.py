@@ -39,12 +39,12 @@ def earlier_of(rows: Iterable[VerificationRow], *, checkpoint: int, start: str |
             before, since = row, []
     failed = dict.fromkeys(
         name
-        for result in map(_read, since)
+        for result in map(read_result, since)
         if result is not None
         for command in result.commands
         for name in command.failed_tests
     )
-    stored = None if before is None else _read(before)
+    stored = None if before is None else read_result(before)
     stages = None if stored is None else stored.stages
     return Earlier(
         base=start if before is None else before.tree_id,
@@ -56,11 +56,12 @@ def earlier_of(rows: Iterable[VerificationRow], *, checkpoint: int, start: str |
 
 def failed_tests_of(row: VerificationRow) -> tuple[str, ...]:
     """Return the tests that one verification found failing, by their recorded names."""
-    result = _read(row)
+    result = read_result(row)
     return () if result is None else tuple(name for each in result.commands for name in each.failed_tests)
 
 
-def _read(row: VerificationRow) -> VerificationResult | None:
+def read_result(row: VerificationRow) -> VerificationResult | None:
+    """Return a stored result; None if it cannot be read, because another version wrote it or it is torn."""
     try:
         return VerificationResult.from_json(row.result)
     except ValueError:

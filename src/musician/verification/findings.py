@@ -51,9 +51,8 @@ class Validity:
     def check(self, least_failing_pct: float) -> StageOutcome:
         """BAD with a trivial test, or when fewer than ``least_failing_pct`` of the examined can fail."""
         failing = self.examined - len(self.cannot_fail)
-        if self.trivial or (self.examined and 100 * failing < least_failing_pct * self.examined):
-            return StageOutcome.BAD
-        return StageOutcome.UNKNOWN if self.why_not or self.left_out else StageOutcome.GOOD
+        too_few = self.examined and 100 * failing < least_failing_pct * self.examined
+        return _outcome(self.trivial or too_few, unseen=self.why_not or self.left_out)
 
     def line(self) -> str:
         if self.trivial:
@@ -130,9 +129,7 @@ class Scan:
 
     @property
     def check(self) -> StageOutcome:
-        if self.faults:
-            return StageOutcome.BAD
-        return StageOutcome.UNKNOWN if self.why_not or self.left_out else StageOutcome.GOOD
+        return _outcome(self.faults, unseen=self.why_not or self.left_out)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,9 +154,7 @@ class Integration:
 
     @property
     def check(self) -> StageOutcome:
-        if self.faults:
-            return StageOutcome.BAD
-        return StageOutcome.UNKNOWN if self.why_not else StageOutcome.GOOD
+        return _outcome(self.faults, unseen=self.why_not)
 
 
 class FailureKind(StrEnum):
@@ -251,6 +246,12 @@ class Stages:
         if self.scan is not None and self.scan.faults:
             faults.append(f"to clean up: {named([str(remark) for remark in self.scan.faults])}")
         return tuple(faults)
+
+
+def _outcome(faults: object, *, unseen: object) -> StageOutcome:
+    if faults:
+        return StageOutcome.BAD
+    return StageOutcome.UNKNOWN if unseen else StageOutcome.GOOD
 
 
 def named(names: "tuple[str, ...] | list[str]") -> str:

@@ -19,7 +19,7 @@ from musician.verification.change import CodeChange, read_blobs
 from musician.verification.commands import CommandRunner
 from musician.verification.findings import Integration
 from musician.verification.imports import Project, import_lines, imports_of, skim
-from musician.verification.invocation import read_invocation
+from musician.verification.invocation import invocations
 from musician.verification.unimportable import unimportable
 
 MAX_CYCLES = 10
@@ -49,7 +49,7 @@ async def look_at_wholeness(
 
 async def _compiles_there(commands: Iterable[str], paths: tuple[str, ...], runner: CommandRunner) -> bool:
     """Whether the project's own interpreter, perhaps a newer one than ours, compiles what ours does not."""
-    how = next((each for each in map(read_invocation, commands) if each is not None), None)
+    how = next(iter(invocations(commands)), None)
     if how is None:
         return False
     ended = await runner.run(compile_command(how.python, map(how.named, paths)))

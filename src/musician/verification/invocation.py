@@ -123,6 +123,23 @@ def read_invocation(command: str) -> Invocation | None:
     return _invocation(runner, command[:end], words, folder)
 
 
+def invocations(commands: Iterable[str]) -> list[Invocation]:
+    """Return how those of the commands that plainly start a runner do it."""
+    return [found for command in commands if (found := read_invocation(command)) is not None]
+
+
+def shared_out(
+    hows: Iterable[Invocation], paths: Iterable[str]
+) -> tuple[list[tuple[Invocation, tuple[str, ...]]], list[str]]:
+    """Give each file to the first runner that reaches it; also return those that none reaches."""
+    left, shares = list(paths), []
+    for how in hows:
+        if here := tuple(filter(how.reaches, left)):
+            shares.append((how, here))
+            left = [path for path in left if path not in here]
+    return shares, left
+
+
 def folder_of(command: str) -> str:
     """Return the folder that a command of any kind first changes into; "" if it stays at the top."""
     return _went_into(command.strip())[0]

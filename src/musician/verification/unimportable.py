@@ -15,7 +15,7 @@ from musician.trees.git import Git
 from musician.verification.change import CodeChange, read_blobs
 from musician.verification.commands import CommandRunner
 from musician.verification.imports import Import, Project, imports_of, skim
-from musician.verification.invocation import read_invocation
+from musician.verification.invocation import invocations
 from musician.verification.parsing import parsed, walked
 
 _MAX_NAMED = 20
@@ -90,7 +90,7 @@ def _catches(handler: ast.ExceptHandler) -> bool:
 
 async def _absent(names: set[str], commands: Iterable[str], runner: CommandRunner) -> set[str]:
     """Return the names that the project's interpreter cannot find; none if it cannot be asked."""
-    how = next((each for each in map(read_invocation, commands) if each is not None), None)
+    how = next(iter(invocations(commands)), None)
     if not names or how is None:
         return set()
     code = "import importlib.util as u, sys; print('absent:', *[n for n in sys.argv[1:] if u.find_spec(n) is None])"

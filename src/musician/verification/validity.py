@@ -20,7 +20,7 @@ from musician.trees.git import Git
 from musician.verification.change import CodeChange, is_test_side
 from musician.verification.commands import CommandRunner, Ran
 from musician.verification.findings import Validity
-from musician.verification.invocation import Invocation, Runner, read_invocation
+from musician.verification.invocation import Invocation, Runner, invocations
 from musician.verification.oldtree import as_now, runner_beside
 from musician.verification.testcode import Candidate, by_name, changed_tests, outcomes_of
 
@@ -54,10 +54,10 @@ async def _tried(
     candidates = tuple(found[:MAX_TESTS])
     if not change.subjects:
         return Validity(why_not="only tests changed", left_out=len(found))
-    invocations = [each for command in commands if (each := read_invocation(command)) is not None]
-    if not invocations:
+    hows = invocations(commands)
+    if not hows:
         return Validity(why_not="not possible with this test runner", left_out=len(found))
-    how = next((how for how in invocations if any(how.reaches(each.path) for each in candidates)), None)
+    how = next((how for how in hows if any(how.reaches(each.path) for each in candidates)), None)
     if how is None:
         return Validity(why_not="outside the folder that the tests run in", left_out=len(found))
     candidates = tuple(each for each in candidates if how.reaches(each.path))

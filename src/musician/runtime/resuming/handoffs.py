@@ -20,7 +20,7 @@ from musician.protocol.resumption.handoff import (
 from musician.protocol.states import VERDICTS, WAITING
 from musician.protocol.values import dataclass
 from musician.service import TaskView
-from musician.verification.result import VerificationResult
+from musician.verification.earlier import read_result
 
 AFTER_CRASH = "program after a crash"
 """Who wrote a HANDOFF that no session of its own wrote: it is no clean exit."""
@@ -150,5 +150,5 @@ def last_verification(view: TaskView) -> str:
     if not view.verifications:
         return ""
     row = view.verifications[-1]
-    result = VerificationResult.from_json(row.result)
-    return f"checkpoint {row.checkpoint}: {result.tests_line()} ({row.at})"
+    result = read_result(row)
+    return f"checkpoint {row.checkpoint}: {row.outcome if result is None else result.tests_line()} ({row.at})"
