@@ -28,7 +28,7 @@ RENDERED = PROJECT / "docs" / "REQUIREMENTS.md"
 AUDIT = {"u": 12, "v": 20, "p": 24, "c": 12, "k": 9, "g": 9, "s": 8, "n": 18}
 """The faults that the first audit found, by kind: how many of each; every one has a file ``audit-<kind>.toml``."""
 
-FILES = ("decisions", "design", "sessions", "work", "cases", *(f"audit-{kind}" for kind in AUDIT))
+FILES = ("decisions", "design", "sessions", "work", "ceilings", "cases", *(f"audit-{kind}" for kind in AUDIT))
 """In the order in which they are rendered."""
 
 WAYS = ("tests", "superseded_by", "not_ours", "later")
@@ -43,7 +43,7 @@ MUST_BE_THERE = (
 )
 
 _ID = re.compile(
-    r"\b(?:D\d{1,2}(?:\.\d+)?|REF-\d+|B\d{2}|AUDIT-[A-Z]\d{1,2}|(?:TABLE|DATA|PLAN|CLI|PROOF|S-[A-Z]+)-\d+)\b"
+    r"\b(?:D\d{1,2}(?:\.\d+)?|REF-\d+|B\d{2}|AUDIT-[A-Z]\d{1,2}|(?:TABLE|DATA|PLAN|CLI|PROOF|CEIL|S-[A-Z]+)-\d+)\b"
 )
 _CASE_IN_NAME = re.compile(r"\btest_(b\d{2})_")
 

@@ -44,6 +44,11 @@ NUMBERS = {
     "limits.error_retries": 5,
     "limits.review_rounds": 5,
     "limits.sessions_without_progress": 3,
+    **{
+        f"ceilings.{scope}_{measure}": 0
+        for scope in ("task", "plan", "day")
+        for measure in ("cost_usd", "tokens", "turns", "time_s")
+    },
     "time.step_limit_s": 3600,
     "time.verification_limit_s": 1800,
     "time.review_limit_s": 1800,
@@ -97,6 +102,8 @@ def test_a_described_setting_has_a_meaning_and_its_unit_in_its_name(row: Describ
     assert row.name.endswith("_s") == (row.unit == "s")
     assert row.name.endswith("_pct") == (row.unit == "%")
     assert row.name.endswith("_lines") == (row.unit == "lines")
+    assert row.name.endswith("_usd") == (row.unit == "USD")
+    assert row.name.endswith("_tokens") == (row.unit == "tokens")
 
 
 def test_an_empty_file_gives_the_defaults() -> None:
@@ -296,6 +303,16 @@ def test_any_file_gives_valid_settings_or_one_error_that_names_the_place(mapping
     if refusal is not None:
         assert refusal.name.split(".")[0] in {*(name.split(".")[0] for name in DEFAULTS), "other"}
         assert "\n" not in str(refusal)
+
+
+@pytest.mark.parametrize("measure", ["cost_usd", "tokens", "turns", "time_s"])
+@pytest.mark.parametrize("scope", ["plan", "day"])
+def test_a_tasks_ceiling_is_not_above_its_plans_or_the_days(scope: str, measure: str) -> None:
+    from_mapping({"ceilings": {f"task_{measure}": 10, f"{scope}_{measure}": 10}})
+    from_mapping({"ceilings": {f"task_{measure}": 10}})
+    with pytest.raises(WrongSettings, match=f"must not be above ceilings.{scope}_{measure}") as caught:
+        from_mapping({"ceilings": {f"task_{measure}": 11, f"{scope}_{measure}": 10}})
+    assert caught.value.name == f"ceilings.task_{measure}"
 
 
 def test_all_that_is_wrong_is_told_at_once() -> None:

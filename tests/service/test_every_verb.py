@@ -20,6 +20,7 @@ from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.policy.forbidden import Act, Refusal
 from musician.protocol.proposals import Draft, ProposalType
+from musician.protocol.rules.ceilings import Amounts
 from musician.protocol.settings import Settings
 from musician.protocol.spending import Usage
 from musician.protocol.states import State
@@ -153,6 +154,8 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
     "keep_baseline": lambda s: service.keep_baseline(s, "c0", setup="", command="make", result="{}"),
     "keep_conversation": lambda s: service.keep_conversation(s, claim(WORKING), "token"),
     "record_usage": lambda s: service.record_usage(s, claim(WORKING), "step 1", Usage(model="m", input_tokens=1)),
+    "record_playtime": lambda s: service.record_playtime(s, claim(WORKING), 1.5),
+    "grant_means": lambda s: service.grant_means(s, WORKING, Amounts(cost_usd=2.0)),
     "keep_opinion": lambda s: service.keep_opinion(s, SUBMITTED, latest_submission(s, SUBMITTED), OPINION),
     "keep_settings": lambda s: service.keep_settings(s, Settings()),
     "leave_handoff": lambda s: service.leave_handoff(s, claim(WORKING), path="h", handoff="so far"),

@@ -194,6 +194,8 @@ class Stage:
     token: str = ""
     on_process: Callable[[ProcessIdentity], Awaitable[None]]
     may: Callable[[ToolCall], Awaitable[str]]
+    is_metered: bool = False
+    """What is used is told while a piece plays, as far as the agent knows it, and before each call of ``may``."""
 
 
 class AgentSession(Protocol):
@@ -215,5 +217,10 @@ class AgentSession(Protocol):
 
 class Agent(Protocol):
     """One instance serves one musician."""
+
+    @property
+    def tells_price(self) -> bool:
+        """Whether what it uses has a known price; nothing, too, is one."""
+        ...
 
     def open(self, stage: Stage) -> AbstractAsyncContextManager[AgentSession]: ...

@@ -43,6 +43,8 @@ _MISSING = {
 class ShellAgent:
     """Implements :class:`musician.agents.port.Agent`."""
 
+    tells_price = True
+
     @asynccontextmanager
     async def open(self, stage: Stage) -> AsyncIterator[AgentSession]:
         yield _ShellSession(stage)

@@ -8,6 +8,7 @@ from musician.cli.options import command, correct_option, task_argument, text_ar
 from musician.cli.render import show
 from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.policy.forbidden import GRANTABLE, Act
+from musician.protocol.rules.ceilings import read_amounts
 from musician.protocol.states import State
 from musician.runtime.takeover import hand_over
 
@@ -28,6 +29,12 @@ _ACT = click.Choice([str(act) for act in GRANTABLE])
     metavar="N",
     help="Grant N more error reports.",
 )
+@click.option(
+    "--more",
+    multiple=True,
+    metavar="AMOUNT",
+    help="Let the task, its plan and this day use so much more than the ceilings: 5usd, 2000000tokens, 50turns, 3600s.",
+)
 @click.option("--grant", "grants", type=_ACT, multiple=True, help="Allow the task's sessions to do this.")
 @click.option("--revoke", "revokes", type=_ACT, multiple=True, help="Take such a permission back.")
 @correct_option
@@ -38,6 +45,7 @@ def send(
     text: str,
     urgent: bool,
     retries: int | None,
+    more: tuple[str, ...],
     grants: tuple[str, ...],
     revokes: tuple[str, ...],
     corrections: tuple[str, ...],
@@ -47,8 +55,11 @@ def send(
     With - as TEXT it is read from standard input.
     """
     text = with_corrections(text, corrections)
+    amounts = read_amounts(more)
     if retries is not None:
         service.grant_retries(app.store, task_id, retries)
+    if more:
+        service.grant_means(app.store, task_id, amounts)
     granted, revoked = ([Act(name) for name in names] for names in (grants, revokes))
     message_id = service.send(app.store, task_id, text, urgent=urgent, grants=granted, revokes=revoked)
     document = {"task_id": task_id, "message_id": message_id, "urgent": urgent}

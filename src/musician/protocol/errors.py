@@ -164,6 +164,18 @@ class AgentUnavailable(CallerError):
         super().__init__(f"agent {agent!r:.80} is not available", remedy=remedy)
 
 
+class PriceUnknown(CallerError):
+    """A ceiling of money cannot hold with an agent that does not say what it costs."""
+
+    def __init__(self, *, agent: str) -> None:
+        self.agent = agent
+        super().__init__(
+            f"agent {agent!r:.80} does not say what it costs, so a ceiling in dollars cannot hold",
+            remedy="name another with --agent, or set a ceiling of tokens, turns or time instead"
+            " ([ceilings] in .musician/config.toml; of a locked plan, `musician plan amend` takes it up)",
+        )
+
+
 class IllegalEvent(SessionError):
     """The table has no row for this event in this state.
 

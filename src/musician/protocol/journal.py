@@ -26,6 +26,9 @@ RESOLVED_BY_HAND = "resolved by hand"
 PROVIDER_REFUSES = "refused by its provider: "
 """The beginning of the exit reason of a session whose provider refuses until a person acts."""
 
+CEILING_REACHED = "a ceiling is reached: "
+"""The beginning of the exit reason of a session that stopped because it may use no more."""
+
 REWORK_BEGINS = "reworks what cannot be merged"
 """The note after which changes in the task's tree are its session's, and not a person's resolution by hand."""
 

@@ -23,6 +23,9 @@ _LONGEST_S = 7 * 86_400.0
 _MOST_OF_ANYTHING = 1_000
 _MOST_LINES = 1_000_000
 _MOST_TOKENS = 1_000_000_000
+_MOST_USED_TOKENS = 1_000_000_000_000
+_MOST_USED_USD = 1_000_000
+_MOST_USED_S = 366 * 86_400.0
 _MOST_TEXT_CHARS = 2_000
 _HOURS = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
 
@@ -68,6 +71,22 @@ def _text(meaning: str) -> _Bounds:
 
 def _yes_or_no(meaning: str) -> _Bounds:
     return _Bounds("", False, True, meaning)
+
+
+def _dollars(of: str) -> _Bounds:
+    return _Bounds("USD", 0, _MOST_USED_USD, f"what {of} may cost; 0 is no ceiling")
+
+
+def _tokens(of: str) -> _Bounds:
+    return _Bounds("tokens", 0, _MOST_USED_TOKENS, f"{of} may use, read from a cache or not; 0 is no ceiling")
+
+
+def _turns(of: str) -> _Bounds:
+    return _Bounds("", 0, _MOST_LINES, f"answers of models for {of}; 0 is no ceiling")
+
+
+def _playing(of: str) -> _Bounds:
+    return _Bounds("s", 0, _MOST_USED_S, f"{of} may be played, all musicians added up; 0 is no ceiling")
 
 
 class _Part:
@@ -152,6 +171,28 @@ class Limits(_Part):
     error_retries: Annotated[int, _count(1, "error reports of a task, all its sessions together")] = 5
     review_rounds: Annotated[int, _count(1, "the round on one checkpoint that goes to a human")] = 5
     sessions_without_progress: Annotated[int, _count(1, "sessions of a task that may end empty-handed")] = 3
+
+
+_DAY = "one day (UTC), of all plans here,"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceilings(_Part):
+    """What agents may use before nothing more is played (``protocol/rules/ceilings``); over all sessions and runs."""
+
+    section: ClassVar[str] = "ceilings"
+    task_cost_usd: Annotated[float, _dollars("one task")] = 0.0
+    plan_cost_usd: Annotated[float, _dollars("a plan")] = 0.0
+    day_cost_usd: Annotated[float, _dollars(_DAY)] = 0.0
+    task_tokens: Annotated[int, _tokens("one task")] = 0
+    plan_tokens: Annotated[int, _tokens("a plan")] = 0
+    day_tokens: Annotated[int, _tokens(_DAY)] = 0
+    task_turns: Annotated[int, _turns("one task")] = 0
+    plan_turns: Annotated[int, _turns("a plan")] = 0
+    day_turns: Annotated[int, _turns(_DAY)] = 0
+    task_time_s: Annotated[float, _playing("one task")] = 0.0
+    plan_time_s: Annotated[float, _playing("a plan")] = 0.0
+    day_time_s: Annotated[float, _playing(_DAY)] = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,6 +282,13 @@ _STRICTLY_BELOW = (
 )
 """Each first value must be below its second."""
 
+_WITHIN = tuple(
+    (f"ceilings.task_{measure}", f"ceilings.{scope}_{measure}")
+    for measure in ("cost_usd", "tokens", "turns", "time_s")
+    for scope in ("plan", "day")
+)
+"""Each first value must not be above its second, where both are ceilings."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -252,6 +300,7 @@ class Settings:
     context: Context = field(default_factory=Context)
     delegation: Delegation = field(default_factory=Delegation)
     limits: Limits = field(default_factory=Limits)
+    ceilings: Ceilings = field(default_factory=Ceilings)
     time: Time = field(default_factory=Time)
     coverage: Coverage = field(default_factory=Coverage)
     validity: Validity = field(default_factory=Validity)
@@ -264,6 +313,10 @@ class Settings:
         for lower, upper in _STRICTLY_BELOW:
             if not self._value(lower) < self._value(upper):
                 reason = f"{self._value(lower):g} must be below {upper} ({self._value(upper):g})"
+                yield WrongSettings(name=lower, reason=reason)
+        for lower, upper in _WITHIN:
+            if self._value(upper) and self._value(lower) > self._value(upper):
+                reason = f"{self._value(lower):g} must not be above {upper} ({self._value(upper):g})"
                 yield WrongSettings(name=lower, reason=reason)
         # A watcher refreshes at its first look after the refresh age: that look must come before staleness.
         margin_s = self.heartbeat.stale_after_s - self.heartbeat.refresh_after_s
@@ -282,7 +335,19 @@ class Settings:
 
 _PARTS: dict[str, type[_Part]] = {
     part.section: part
-    for part in (Heartbeat, Conductor, Waiting, Context, Delegation, Limits, Time, Coverage, Validity, Notify)
+    for part in (
+        Heartbeat,
+        Conductor,
+        Waiting,
+        Context,
+        Delegation,
+        Limits,
+        Ceilings,
+        Time,
+        Coverage,
+        Validity,
+        Notify,
+    )
 }
 
 

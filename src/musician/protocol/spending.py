@@ -16,7 +16,7 @@ class Usage:
     """What one model has used, in tokens.
 
     ``input_tokens`` are those that were neither read from a cache nor written to one. ``model`` is "" and ``cost_usd``
-    None where the agent does not say.
+    None where the agent does not say. ``turns`` are answers of the model.
     """
 
     model: str = ""
@@ -26,6 +26,7 @@ class Usage:
     output_tokens: int = 0
     cost_usd: float | None = None
     is_estimated: bool = False
+    turns: int = 0
 
 
 class Used(Protocol):

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from musician.processes.output import headline, one_line
+from musician.protocol.rules.ceilings import example_of
 from musician.protocol.values import dataclass
 from musician.store.rows import HumanRow
 
@@ -89,13 +90,23 @@ ANSWERS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
             ),
             ('musician send {task} "go on"', "the same, to a run that is at work"),
         ),
+        "budget": (
+            (
+                'musician send {task} "go on" --more {more}',
+                "let it use so much more, and its plan and this day",
+            ),
+            (
+                "musician plan amend PLAN.md",
+                "once the ceiling is raised in .musician/config.toml; then run again",
+            ),
+        ),
         "stopped": (
             ("musician status {task}", "see where it stands"),
             ('musician send {task} "go on"', "let a fresh session go on"),
         ),
     }
 )
-"""Kind to its (command, effect) pairs, the recommended one first. ``{task}`` and ``{plan}`` are filled in."""
+"""Kind to its (command, effect) pairs, the recommended one first. What stands in braces is filled in."""
 
 JUDGED = frozenset({"review", "error", "conflict"})
 """The kinds that are answered by a verdict. All others are answered by a message."""
@@ -113,8 +124,9 @@ def shown(ask: HumanRow) -> str:
 
 def answers_to(ask: HumanRow, *, plan_id: str) -> tuple[Answer, ...]:
     """Return the commands that answer ``ask``, the recommended one first. An unknown kind is answered by a message."""
+    more = example_of(ask.subject_id)
     return tuple(
-        Answer(command=command.format(task=ask.task_id, plan=plan_id), effect=effect)
+        Answer(command=command.format(task=ask.task_id, plan=plan_id, more=more), effect=effect)
         for command, effect in ANSWERS.get(ask.kind, _OTHERWISE)
     )
 

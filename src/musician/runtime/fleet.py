@@ -24,8 +24,9 @@ from musician.protocol.musician.ready import End
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.reporting.standing import standings_of
-from musician.runtime.conductor.facts import Gatherer, Memory
+from musician.runtime.conductor.facts import Gatherer, Memory, accounts_of
 from musician.runtime.conductor.ticks import Ticks
+from musician.runtime.in_force import settings_of_plan
 from musician.runtime.musician.work import play_task
 from musician.runtime.program import programs_of
 from musician.runtime.tasks import raising_one
@@ -124,6 +125,7 @@ def _of_plan(
     root: Root, store: Store, row: PlanRow, settings: Settings, world: World, agent: str | None
 ) -> Iterator[str]:
     plan = _locked_plan(root, row.path, row.text, row.sha256)
+    settings = settings_of_plan(store, row.plan_id, settings)
     views = service.everything(store, row.plan_id)
     gatherer = Gatherer(
         root=root,
@@ -136,7 +138,8 @@ def _of_plan(
         agent=agent,
     )
     closed = service.closed_providers(store)
-    for act in decide(gatherer.gather(standings_of(views, programs_of(plan)), closed)):
+    accounts = accounts_of(store, row.plan_id, settings)
+    for act in decide(gatherer.gather(standings_of(views, programs_of(plan)), closed, accounts)):
         if isinstance(act, Launch):
             yield act.task_id
 

@@ -98,7 +98,7 @@ else:
             "rebinding": "rebind",
             "settling": "guarded keep_settings kept_settings",
             "smoothness": "PhaseSmoothness smoothness_by_phase",
-            "spending": "record_usage usage_of_plan",
+            "spending": "accounts_of_plan accounts_of_task grant_means record_playtime record_usage usage_of_plan",
             "subagents": "Subagent begin_subagent end_subagent end_subagents_but running_subagents",
             "submissions": "announce ask report resume submit",
             "takeover": "fence hand_over reopen take_over withdraw",

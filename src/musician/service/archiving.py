@@ -8,6 +8,7 @@ from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import ACTIVE, State
 from musician.store.port import Store
 from musician.store.queries.plans import Plans
+from musician.store.queries.sessions import Sessions
 from musician.store.queries.tasks import Tasks
 from musician.store.rows import ArchiveRow
 
@@ -42,6 +43,7 @@ def archive_plan(
             if task.session_id is not None and task.state in ACTIVE:
                 raise StillPlayed(task_id=task.task_id, session_id=task.session_id)
         tx.run(Plans.keep_archive, plan_id=plan_id, abandoned=None if is_complete else abandoned)
+        tx.run(Sessions.keep_means_of_today, plan_id=plan_id)
         tx.move_out(plan_id, into)
         before_commit()
         tx.ring(CONDUCTOR)
@@ -69,6 +71,7 @@ def restore_plan(
                 remedy="archive the plan they belong to first; `musician plan list` shows it",
             )
         tx.run(Plans.forget_archive, plan_id=plan_id)
+        tx.run(Sessions.forget_archived_means, plan_id=plan_id)
         before_commit([row.task_id for row in tx.all(Tasks.tasks_of_plan, plan_id=plan_id)])
         tx.ring(CONDUCTOR)
 

@@ -1,32 +1,105 @@
-"""Writing down what a piece of a session has used (``protocol/spending``).
+"""Writing down what a piece of a session has used (``protocol/spending``), and what may be used yet.
 
-Of a claim that has ended it is still written down: what was used was used.
+Of a claim that has ended it is still written down: what was used was used. A piece tells what it has used as often as
+it likes; of each model in it a day has one row.
 """
 
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
 from musician.protocol.claim import Claim
+from musician.protocol.rules.ceilings import Account, Accounts, Amounts, Scope
 from musician.protocol.spending import Usage
-from musician.store.port import Store
+from musician.service.rowwork import load_played, load_task
+from musician.store.port import Store, Tx
+from musician.store.queries.plans import Plans
 from musician.store.queries.sessions import Sessions
+from musician.store.query import Value
 from musician.store.rows import UsageRow
+from musician.store.rows.sessions import MeansRow
 
 
 def record_usage(store: Store, claim: Claim, item: str, usage: Usage) -> None:
-    """Add a row. ``item`` is what was played, or the review of it."""
+    """Add to a row. ``item`` is what was played, or the review of it."""
+    used: dict[str, Value] = {
+        "task_id": claim.task_id,
+        "claim_epoch": claim.epoch,
+        "session_id": claim.session_id,
+        "item": item,
+        "model": usage.model,
+        "input_tokens": usage.input_tokens,
+        "cache_read_tokens": usage.cache_read_tokens,
+        "cache_write_tokens": usage.cache_write_tokens,
+        "output_tokens": usage.output_tokens,
+        "cost_usd": usage.cost_usd,
+        "is_estimated": usage.is_estimated,
+        "turns": usage.turns,
+    }
     with store.write() as tx:
+        if not tx.run(Sessions.add_to_usage, **used):
+            tx.run(Sessions.add_usage, **used)
+
+
+def record_playtime(store: Store, claim: Claim, played_s: float) -> None:
+    """An agent has played so long, since it was last written down."""
+    with store.write() as tx:
+        tx.run(Sessions.add_playtime, task_id=claim.task_id, claim_epoch=claim.epoch, played_s=played_s)
+
+
+def grant_means(store: Store, task_id: str, more: Amounts) -> None:
+    """A person lets a task use so much beyond the ceilings; what was asked about any of its plan's is settled."""
+    with store.write() as tx:
+        plan_id = load_played(tx, task_id).plan_id
         tx.run(
-            Sessions.add_usage,
-            task_id=claim.task_id,
-            claim_epoch=claim.epoch,
-            session_id=claim.session_id,
-            item=item,
-            model=usage.model,
-            input_tokens=usage.input_tokens,
-            cache_read_tokens=usage.cache_read_tokens,
-            cache_write_tokens=usage.cache_write_tokens,
-            output_tokens=usage.output_tokens,
-            cost_usd=usage.cost_usd,
-            is_estimated=usage.is_estimated,
+            Sessions.grant_means,
+            task_id=task_id,
+            cost_usd=more.cost_usd,
+            tokens=more.tokens,
+            turns=more.turns,
+            time_s=more.time_s,
         )
+        tx.run(Plans.settle_budgets, plan_id=plan_id, resolution="more was granted")
+        tx.ring(task_id)
+
+
+def accounts_of_task(store: Store, task_id: str) -> Accounts:
+    """Return what a task, its plan and this day have used, and were granted."""
+    with store.read() as tx:
+        plan_id = load_task(tx, task_id).plan_id
+        return _accounts(tx, plan_id=plan_id, task_id=task_id)[task_id]
+
+
+def accounts_of_plan(store: Store, plan_id: str) -> Mapping[str, Accounts]:
+    """As :func:`accounts_of_task` of each task that has used anything, and of "", a task that has not."""
+    with store.read() as tx:
+        return _accounts(tx, plan_id=plan_id)
+
+
+def _accounts(tx: Tx, *, plan_id: str | None, task_id: str = "") -> Mapping[str, Accounts]:
+    rows = defaultdict[str, list[MeansRow]](list)
+    for row in tx.all(Sessions.means_of_tasks, plan_id=plan_id, task_id=task_id):
+        rows[row.task_id].append(row)
+    plan = _account(row for each in rows.values() for row in each)
+    shared = {Scope.DAY: _account(tx.all(Sessions.means_of_today))}
+    if plan_id is not None:
+        shared[Scope.PLAN] = plan
+    return {each: {Scope.TASK: _account(rows.get(each, ())), **shared} for each in {"", task_id, *rows}}
+
+
+def _account(rows: Iterable[MeansRow]) -> Account:
+    found = tuple(rows)
+    used, granted = ([row for row in found if row.is_granted == given] for given in (False, True))
+    return Account(used=_amounts(used), granted=_amounts(granted))
+
+
+def _amounts(rows: Iterable[MeansRow]) -> Amounts:
+    found = tuple(rows)
+    return Amounts(
+        cost_usd=sum(row.cost_usd for row in found),
+        tokens=sum(row.tokens for row in found),
+        turns=sum(row.turns for row in found),
+        time_s=sum(row.time_s for row in found),
+    )
 
 
 def usage_of_plan(store: Store, plan_id: str) -> tuple[UsageRow, ...]:

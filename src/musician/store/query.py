@@ -26,6 +26,7 @@ _CONVERTED: Mapping[str, Callable[[Any], Any]] = {
     "is_named": bool,
     "has_moved": bool,
     "is_refused": bool,
+    "is_granted": bool,
 }
 """Columns whose values are more than SQL can say."""
 

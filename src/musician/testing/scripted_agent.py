@@ -21,6 +21,7 @@ from musician.agents.port import AgentSession, Piece, PieceKind, Stage, Tell, To
 from musician.own_python import own_python
 from musician.processes.spawn import Spoken, speak_with
 from musician.protocol.musician.inputs import PieceEnded, PieceEnding
+from musician.protocol.spending import Usage
 from musician.runtime.tasks import raising_one
 from musician.testing import scripted_program
 
@@ -36,6 +37,11 @@ def say(text: str) -> Act:
 def run(command: str) -> Act:
     """Return an act that runs a command in the tree, and ignores how it ends."""
     return ["run", command]
+
+
+def spend(*, model: str = "scripted", turns: int = 1, **used: float) -> Act:
+    """Return an act that tells what it has used: fields of :class:`musician.protocol.spending.Usage`."""
+    return ["spend", {"model": model, "turns": turns, **used}]
 
 
 def ask(tool: str, **given: object) -> Act:
@@ -61,6 +67,8 @@ CRASH: Act = ["crash", 3]
 
 class ScriptedAgent:
     """Implements :class:`musician.agents.port.Agent`; ``folder`` keeps the script and what its sessions remember."""
+
+    tells_price = True
 
     def __init__(self, folder: Path, script: Script) -> None:
         self._script = write_script(folder, script)
@@ -137,6 +145,8 @@ class _ScriptedSession:
                     call = f"call-{self._calls}"
                     await tell(ToolUsed(name=name, what=what, given={"command": what}, call=call))
                     await tell(ToolAnswered(call=call, text=text, failed=failed))
+                case {"used": dict(used)}:
+                    await tell(Usage(**used))
                 case {"ask": [str(name), dict(given)]}:
                     await self._tell(answer=await self._stage.may(ToolCall(name=name, given=given)))
                 case {"ended": dict(ended)}:

@@ -82,7 +82,7 @@ class ScriptedProgram:
     def act(self, acts: list[list[Any]]) -> dict[str, Any]:
         for name, *given in acts:
             self.attend()
-            if name in ("done", "failed", "lost", "unplayable", "limited", "refused", "stopped"):
+            if name in ("done", "failed", "lost", "unplayable", "limited", "refused", "spent", "stopped"):
                 return {
                     "ending": name,
                     "detail": given[0] if given else "",
@@ -111,6 +111,9 @@ class ScriptedProgram:
 
     def do_say(self, text: str) -> None:
         self.say(said=f"{text}\n")
+
+    def do_spend(self, usage: dict[str, Any]) -> None:
+        self.say(used=usage)
 
     def do_tool(self, name: str, what: str) -> None:
         done = subprocess.run(["bash", "-c", what], capture_output=True, text=True, check=False)

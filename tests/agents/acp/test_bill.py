@@ -26,9 +26,11 @@ def test_the_turns_of_a_piece_add_up_and_are_told_once() -> None:
     bill.answered(turn(100, 10, cachedReadTokens=50))
     bill.answered(turn(200, 20, cachedReadTokens=None, cachedWriteTokens=5))
     assert bill.since(9) == Usage(
-        input_tokens=300, output_tokens=30, cache_read_tokens=50, cache_write_tokens=5
+        input_tokens=300, output_tokens=30, cache_read_tokens=50, cache_write_tokens=5, turns=2
     )
-    assert bill.since(12) == Usage(input_tokens=3, is_estimated=True), "what came since the last time"
+    assert bill.since(12) == Usage(input_tokens=3, turns=1, is_estimated=True), (
+        "what came since the last time"
+    )
 
 
 def test_the_cost_is_what_came_to_the_total() -> None:
@@ -54,7 +56,7 @@ def test_a_loaded_session_that_does_not_say_what_it_had_cost_has_no_price_at_fir
     bill.take_up()
     bill.updated(cost(3.0), plays=True)
     bill.answered(turn(10, 1))
-    assert bill.since(0) == Usage(input_tokens=10, output_tokens=1)
+    assert bill.since(0) == Usage(input_tokens=10, output_tokens=1, turns=1)
     bill.updated(cost(3.5), plays=True)
     assert bill.since(0).cost_usd == pytest.approx(0.5)
 
@@ -63,4 +65,28 @@ def test_an_agent_that_says_nothing_or_nonsense_is_estimated_and_has_no_price() 
     bill = Bill()
     bill.answered({"stopReason": "end_turn", "usage": {"inputTokens": "many"}})
     bill.updated({"sessionUpdate": "usage_update", "cost": None}, plays=True)
-    assert bill.since(40) == Usage(input_tokens=40, is_estimated=True)
+    assert bill.since(40) == Usage(input_tokens=40, turns=1, is_estimated=True)
+
+
+def read(used: int, **more: object) -> dict[str, Any]:
+    return {"sessionUpdate": "usage_update", "used": used, "size": 1000, **more}
+
+
+def test_what_is_told_meanwhile_and_the_rest_add_up_to_what_the_turn_says_at_its_end() -> None:
+    """CEIL-8: the reading after a call of the model is what that call has used."""
+    bill = Bill()
+    bill.updated(read(900), plays=False)
+    bill.updated(read(100), plays=True)
+    assert bill.meanwhile() == Usage(input_tokens=100, turns=1, is_estimated=True)
+    bill.updated(read(130, cost={"amount": 0.5, "currency": "USD"}), plays=True)
+    assert bill.meanwhile() == Usage(input_tokens=130, turns=1, cost_usd=0.5, is_estimated=True)
+    assert bill.meanwhile() == Usage(cost_usd=0, is_estimated=True)
+    bill.answered(turn(150, 20, cachedReadTokens=60))
+    rest = bill.since(1)
+    assert (rest.turns, rest.cost_usd, rest.is_estimated) == (0, 0, False)
+    assert 100 + 130 + rest.input_tokens == 150
+    assert (rest.output_tokens, rest.cache_read_tokens) == (20, 60)
+    bill.updated(read(70), plays=True)
+    assert bill.since(1) == Usage(input_tokens=70, turns=1, cost_usd=0, is_estimated=True), (
+        "a turn that was cut off"
+    )

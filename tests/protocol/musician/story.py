@@ -80,6 +80,9 @@ class Story:
     def refused(self, detail: str = "no credit") -> "Story":
         return self.tell(i.PieceEnded(item=self.state.item, ending=i.PieceEnding.REFUSED, detail=detail))
 
+    def spent(self, detail: str = "it has used $5.00 of $5.00") -> "Story":
+        return self.tell(i.PieceEnded(item=self.state.item, ending=i.PieceEnding.SPENT, detail=detail))
+
     def stopped(self) -> "Story":
         return self.tell(i.PieceEnded(item=self.state.item, ending=i.PieceEnding.STOPPED))
 

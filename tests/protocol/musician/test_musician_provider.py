@@ -1,6 +1,6 @@
 """What an agent's provider does is no failure of the work: a limit is waited for, a refusal goes to a person."""
 
-from musician.protocol.journal import PROVIDER_REFUSES, EntryKind
+from musician.protocol.journal import CEILING_REACHED, PROVIDER_REFUSES, EntryKind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.state import Mode
@@ -65,3 +65,26 @@ def test_a_refusal_ends_the_session_without_an_error_and_says_why() -> None:
 
 def test_who_is_leaving_for_a_reason_of_its_own_keeps_it() -> None:
     assert Story().exit_request().refused().only(r.ExitClaim).reason == "conductor requested"
+
+
+def test_who_may_use_no_more_leaves_with_a_handoff_and_nothing_has_failed() -> None:
+    """CEIL-7."""
+    story = Story().spent()
+    assert story.names() == ["Write", "ExitClaim", "End"]
+    reason = f"{CEILING_REACHED}it has used $5.00 of $5.00"
+    assert story.only(r.ExitClaim).reason == reason
+    assert story.kinds() == [EntryKind.NOTE]
+    assert story.state.errors == 0
+    assert Story().exit_request().spent().only(r.ExitClaim).reason == "conductor requested"
+
+
+def test_a_rework_and_a_subagents_piece_that_stop_at_a_ceiling_are_no_failures_either() -> None:
+    """CEIL-7."""
+    assert (
+        submitted()
+        .judged(State.REVIEW_FAILED, "too broad")
+        .spent()
+        .only(r.ExitClaim)
+        .reason.startswith(CEILING_REACHED)
+    )
+    assert Story().done().spent().only(r.ExitClaim).reason.startswith(CEILING_REACHED)

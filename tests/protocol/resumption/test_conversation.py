@@ -2,7 +2,7 @@
 
 import pytest
 
-from musician.protocol.journal import PROVIDER_REFUSES
+from musician.protocol.journal import CEILING_REACHED, PROVIDER_REFUSES
 from musician.protocol.resumption.conversation import goes_on
 from musician.protocol.resumption.handoff import DIED
 from musician.protocol.settings import Settings
@@ -15,6 +15,7 @@ from musician.protocol.settings import Settings
         ("claude", "interrupted by SIGTERM", 49.9, True),
         ("claude", "the conductor is gone", 20.0, True),
         ("claude", f"{PROVIDER_REFUSES}no credit", 20.0, True),
+        ("claude", f"{CEILING_REACHED}it has used $5.00 of $5.00", 20.0, True),
         ("claude", DIED, 50.0, False),
         ("claude", DIED, None, False),
         ("acp:codex", DIED, 20.0, False),

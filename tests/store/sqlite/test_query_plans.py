@@ -21,6 +21,9 @@ MAY_SCAN: Mapping[str, str] = {
     "archives": "a row for each archived plan, all of them listed",
     "count_plans": "an index, one entry a plan",
     "plans": "everything is what `status --all` asks for",
+    "keep_means_of_today": "what indexes have found",
+    "means_of_tasks": "what indexes have found",
+    "means_of_today": "what indexes have found",
     "order_the_rest": "once in a database's life, when it is taken up",
     "ahead_of_clock_s": "everything is what `doctor` asks for",
 }

@@ -29,6 +29,10 @@ class AcpAgent:
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
 
+    @property
+    def tells_price(self) -> bool:
+        return self._profile.tells_price
+
     @asynccontextmanager
     async def open(self, stage: Stage) -> AsyncIterator[AgentSession]:
         env = {**os.environ, **self._profile.env, **stage.env}

@@ -20,6 +20,9 @@ class Bill:
         """None where it is not known what the session had cost before it was loaded."""
         self._turns: list[Usage] = []
         self._told_tokens = 0
+        self._calls = Usage(is_estimated=True)
+        """Of the model in this piece, by the readings of the window after each: some agents give one."""
+        self._told_calls = Usage()
 
     def take_up(self) -> None:
         """Note that the session is a resumed one."""
@@ -27,6 +30,10 @@ class Bill:
 
     def updated(self, update: Mapping[str, Any], *, plays: bool) -> None:
         """Take in an update. ``plays`` is False for the history of a session that is being loaded."""
+        match update:
+            case {"sessionUpdate": "usage_update", "used": int(used)} if plays and used > 0:
+                tokens, turns = self._calls.input_tokens + used, self._calls.turns + 1
+                self._calls = replace(self._calls, input_tokens=tokens, turns=turns)
         match update:
             case {
                 "sessionUpdate": "usage_update",
@@ -48,22 +55,41 @@ class Bill:
                 )
                 self._turns.append(usage)
 
+    def meanwhile(self) -> Usage:
+        """Return the estimated usage of the calls since the last time; at the end the rest of the piece is told."""
+        return self._new(self._calls)
+
     def since(self, tokens: int) -> Usage:
-        """Return the usage since the last call. ``tokens`` is the estimate of the whole conversation."""
+        """Return the rest of a piece that is over. ``tokens`` is the estimate of the whole conversation."""
         turns, self._turns = self._turns, []
         estimate, self._told_tokens = max(0, tokens - self._told_tokens), tokens
+        used = self._calls
+        if turns:
+            used = replace(
+                turns[0],
+                input_tokens=sum(each.input_tokens for each in turns),
+                output_tokens=sum(each.output_tokens for each in turns),
+                cache_read_tokens=sum(each.cache_read_tokens for each in turns),
+                cache_write_tokens=sum(each.cache_write_tokens for each in turns),
+                turns=self._calls.turns or len(turns),
+            )
+        elif not used.turns:
+            used = Usage(input_tokens=estimate, turns=1, is_estimated=True)
+        new = self._new(used)
+        self._calls, self._told_calls = Usage(is_estimated=True), Usage()
+        return new
+
+    def _new(self, used: Usage) -> Usage:
+        """Return what of this piece's usage was not told yet, and the price of it."""
+        told, self._told_calls = self._told_calls, used
         cost_usd = None
         if self._cost_usd is not None:
             cost_usd = None if self._told_usd is None else max(0.0, self._cost_usd - self._told_usd)
             self._told_usd = self._cost_usd
-        if not turns:
-            return Usage(input_tokens=estimate, cost_usd=cost_usd, is_estimated=True)
         return replace(
-            turns[0],
-            input_tokens=sum(each.input_tokens for each in turns),
-            output_tokens=sum(each.output_tokens for each in turns),
-            cache_read_tokens=sum(each.cache_read_tokens for each in turns),
-            cache_write_tokens=sum(each.cache_write_tokens for each in turns),
+            used,
+            input_tokens=used.input_tokens - told.input_tokens,
+            turns=used.turns - told.turns,
             cost_usd=cost_usd,
         )
 

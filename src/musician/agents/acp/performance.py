@@ -62,9 +62,10 @@ class Performance:
         may: Callable[[ToolCall], Awaitable[str]],
         gauge: ContextGauge,
         bill: Bill,
+        is_metered: bool,
     ) -> None:
         self._piece, self._tell, self._wire, self._id = piece, tell, wire, session_id
-        self._may, self._gauge, self._bill = may, gauge, bill
+        self._may, self._gauge, self._bill, self._is_metered = may, gauge, bill, is_metered
         self._hearing = Hearing(unmeasured(tell))
         self._turn = Turn()
         self._calls: dict[str, dict[str, Any]] = {}
@@ -156,6 +157,8 @@ class Performance:
                 await self._hear(update)
                 if told is not None:
                     await self._tell(told)
+                    if self._is_metered:
+                        await self._tell(self._bill.meanwhile())
             case dict() as result:
                 self._bill.answered(result)
                 self._turn.answered(result)

@@ -36,6 +36,7 @@ class Profile:
     mode: str = ""
     joins_prompts: bool = False
     """A second prompt joins the turn that runs; to others it may be a turn of its own, or the end of the first."""
+    tells_price: bool = False
     keeps: "tuple[OwnPlace, ...]" = ()
     sealed: tuple[str, ...] = ()
     """Its own folders, and what of them is, as :func:`musician.agents.hosted.own_folders` is told them."""
@@ -62,6 +63,7 @@ KNOWN: Mapping[str, Profile] = {
             "OPENCODE_DISABLE_SHARE": "1",
         },
         joins_prompts=True,
+        tells_price=True,
         keeps=(
             ("XDG_DATA_HOME", ".local/share", "opencode"),
             ("XDG_STATE_HOME", ".local/state", "opencode"),

@@ -75,6 +75,7 @@ class AcpSession:
             may=self._stage.may,
             gauge=self._gauge,
             bill=self.bill,
+            is_metered=self._stage.is_metered,
         )
         ended = None
         try:
@@ -116,5 +117,5 @@ class AcpSession:
         return False
 
     async def interrupt(self) -> None:
-        if self._playing is not None:
+        if self._playing is not None and not self._playing.is_over:
             await self._playing.interrupt()

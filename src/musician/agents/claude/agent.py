@@ -55,6 +55,8 @@ class ClaudeAgent:
     ``client`` is the program, and ``env`` the whole environment that a stage's is added to; this process's by default.
     """
 
+    tells_price = True
+
     def __init__(self, client: Path, env: Mapping[str, str] | None = None) -> None:
         self._client, self._env = client, env
 

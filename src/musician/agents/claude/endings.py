@@ -23,6 +23,8 @@ _PROVIDER = {
 """By the client's own name for what went wrong."""
 _STATUS = {401: PieceEnding.REFUSED, 402: PieceEnding.REFUSED, 403: PieceEnding.REFUSED}
 _LIMITS = {429: PieceEnding.LIMITED, 529: PieceEnding.LIMITED}
+_SPENT = ("error_max_budget_usd", "error_max_turns")
+"""The client's own ceilings, by its options."""
 _CUT_OFF = ("aborted_streaming", "aborted_tools")
 _FIRST_SERVER_ERROR = 500
 
@@ -87,6 +89,10 @@ def ending_of(
         return ended(by_provider, provider.detail, provider.wait_s(now_s))
     if by_provider is not None:
         return ended(by_provider, provider.detail)
+    if result.subtype in _SPENT:
+        return ended(
+            PieceEnding.SPENT, f"the client's own: {'; '.join(result.errors or ()) or result.subtype}"
+        )
     if result.is_error or result.subtype != "success":
         why = "; ".join(result.errors or ()) or result.result or result.subtype
         return ended(PieceEnding.FAILED, why)

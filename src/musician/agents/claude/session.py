@@ -7,6 +7,7 @@ piece is over when the client says that it is idle, and not with the first resul
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
@@ -28,7 +29,7 @@ from claude_agent_sdk import (
     UserMessage,
 )
 
-from musician.agents.claude.bill import Bill
+from musician.agents.claude.bill import Bill, Totals
 from musician.agents.claude.endings import Provider, ending_of
 from musician.agents.hearing import Hearing
 from musician.agents.hosted import end_what_came, out_of_time, unmeasured
@@ -38,6 +39,7 @@ from musician.processes.ending import members_of
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
 from musician.protocol.musician.inputs import ContextTold, PieceEnded, PieceEnding
+from musician.protocol.values import replace
 
 _ANSWER_LIMIT_S = 5.0
 """How long the client may take to say how full its context is."""
@@ -91,7 +93,7 @@ class ClaudeSession:
             playing.is_interrupted = True
             await self.client.interrupt()
 
-    async def allow(self, given: Any, _id: str | None, _context: HookContext) -> dict[str, Any]:
+    async def allow(self, given: Any, call_id: str | None, _context: HookContext) -> dict[str, Any]:
         """Answer the client, which asks before every tool call, a subagent's too; any error here refuses
         (D21, D36).
         """
@@ -99,6 +101,9 @@ class ClaudeSession:
         if self._playing is not None:
             try:
                 call = ToolCall(name=str(given["tool_name"]), given=dict(given["tool_input"]))
+                if self._stage.is_metered:
+                    await self._playing.has_heard(str(call_id))
+                    await self._playing.tell_usage(await self.totals())
                 why = await self._stage.may(call)
             except Exception as error:  # an unhandled exception would let the call through
                 why = f"it cannot be judged: {one_line(str(error), _MOST_TROUBLE_CHARS)}"
@@ -109,10 +114,14 @@ class ClaudeSession:
     async def take_up(self) -> None:
         """Leave out of the bill what the conversation had used before it was resumed."""
         with anyio.move_on_after(_ANSWER_LIMIT_S), suppress(ClaudeSDKError, KeyError):
-            # The SDK has no public name for this request yet. Without it the first result counts too much.
-            query: Any = self.client._query
-            used = await query._send_control_request({"subtype": "get_usage"})
-            tuple(self.bill.since(used["session"]["model_usage"]))
+            tuple(self.bill.since(await self.totals()))  # else the first result counts too much
+
+    async def totals(self) -> Totals:
+        """Return what the conversation has used so far; in the middle of a turn, too."""
+        query: Any = self.client._query  # the SDK has no name for this question yet
+        used = await query._send_control_request({"subtype": "get_usage"})
+        totals: Totals = used["session"]["model_usage"]
+        return totals
 
     async def measured(self) -> ContextTold:
         """Return how full the context is, by the client's own count (D15)."""
@@ -143,6 +152,9 @@ class _Performance:
         self._told_pct: float | None = None
         self.is_interrupted = False
         self.is_over = False
+        self._answers: set[str | None] = set()
+        self._told_answers = 0
+        self._calls: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._untaken: list[tuple[str, asyncio.Future[bool]]] = []
         """What was said to the piece and its model was not given."""
 
@@ -179,8 +191,7 @@ class _Performance:
         if self._result is None or not self.is_over:
             detail = await self._session.last_words()
             return PieceEnded(item=self._piece.item, ending=PieceEnding.LOST, detail=detail)
-        for usage in self._session.bill.since(self._result.model_usage or {}):
-            await self._tell(usage)
+        await self.tell_usage(self._result.model_usage or {})
         await self._measure(await self._session.measured())
         return ending_of(
             self._piece,
@@ -191,7 +202,20 @@ class _Performance:
             now_s=time.time(),
         )
 
+    async def tell_usage(self, totals: Totals) -> None:
+        """Tell what was used since the last time, and how often the model has answered."""
+        for usage in self._session.bill.since(totals):
+            new, self._told_answers = len(self._answers) - self._told_answers, len(self._answers)
+            await self._tell(replace(usage, turns=new))
+
+    async def has_heard(self, call_id: str) -> None:
+        """Return once the answer with this call of a tool was taken in: its call may come before it."""
+        with anyio.move_on_after(_ANSWER_LIMIT_S):
+            await self._calls[call_id].wait()
+
     async def _take(self, message: Message) -> None:
+        if isinstance(message, AssistantMessage) and message.error is None:
+            self._answers.add(message.message_id)  # one answer comes in several parts
         match message:
             case AssistantMessage(parent_tool_use_id=None):
                 await self._hear(message)
@@ -225,6 +249,7 @@ class _Performance:
     async def _tell_tools(self, message: AssistantMessage) -> None:
         for block in message.content:
             if isinstance(block, ToolUseBlock):
+                self._calls[block.id].set()
                 used = ToolUsed(name=block.name, what=_purpose(block.input), given=block.input, call=block.id)
                 await self._tell(used)
 

@@ -8,7 +8,7 @@ gets one act at most. A task that waits for a person (an open ask) is left alone
 several tasks at once, comes before all rules (``barrier``).
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from musician.protocol.conductor.acts import (
     Act,
@@ -29,6 +29,7 @@ from musician.protocol.conductor.acts import (
     VerifyFully,
 )
 from musician.protocol.conductor.barrier import holder_of, is_held_up, pause_due
+from musician.protocol.conductor.means import Means
 from musician.protocol.conductor.opinion import before_asking, judge_by_opinion
 from musician.protocol.conductor.orchestra import (
     NO_RETRY_HELPS,
@@ -71,16 +72,17 @@ BY_AGENT = "The plan's agent answers: "
 
 def decide(orchestra: Orchestra) -> tuple[Act, ...]:
     """Return the acts that are due, in an order in which they can be done. If empty, wait for the next event."""
-    due = {task.task_id: _due_for(task, orchestra) for task in orchestra.tasks}
+    means = Means(orchestra)
+    due = {task.task_id: means.allowed(task, _due_for(task, orchestra)) for task in orchestra.tasks}
     acts: list[Act] = [act for act in due.values() if act is not None]
     ready = list(_ready_to_play(orchestra, [task for task in orchestra.tasks if due[task.task_id] is None]))
-    acts.extend(Launch(task_id=task_id) for task_id in ready[: _places(orchestra)])
+    acts.extend(_given_musicians(ready, means, _places(orchestra)))
     if acts:
         return tuple(acts)
     if all(is_finished(task) for task in orchestra.tasks):
         return (Standstill(),) if any(map(is_withdrawn, orchestra.tasks)) else (Finish(),)
-    if orchestra.jobs == 0 and ready:
-        return ()  # whoever opens a session may claim them
+    if (orchestra.jobs == 0 and ready) or means.waits_for_tomorrow:
+        return ()  # whoever opens a session may claim them; a day's ceiling lifts by itself
     return () if any(_goes_on(task, orchestra) for task in orchestra.tasks) else (Standstill(),)
 
 
@@ -352,7 +354,15 @@ def _places(orchestra: Orchestra) -> int:
     return max(0, orchestra.jobs - taken)
 
 
-def _ready_to_play(orchestra: Orchestra, idle: Collection[TaskFacts]) -> Iterator[str]:
+def _given_musicians(ready: Iterable[TaskFacts], means: Means, places: int) -> Iterator[Act]:
+    for task in ready:
+        act = means.allowed(task, Launch(task_id=task.task_id)) if places else None
+        if act is not None:
+            yield act
+        places -= isinstance(act, Launch)
+
+
+def _ready_to_play(orchestra: Orchestra, idle: Collection[TaskFacts]) -> Iterator[TaskFacts]:
     """Yield the idle tasks that could be played now, by phase and in the plan's order."""
     finished = frozenset(task.task_id for task in orchestra.tasks if is_finished(task))
     phase = current_phase(orchestra.tasks)
@@ -369,7 +379,7 @@ def _ready_to_play(orchestra: Orchestra, idle: Collection[TaskFacts]) -> Iterato
             continue
         if task.after <= finished and not task.conflicts & (at_work | _holders(task, orchestra, finished)):
             at_work.add(task.task_id)
-            yield task.task_id
+            yield task
 
 
 def _holders(task: TaskFacts, orchestra: Orchestra, finished: frozenset[str]) -> set[str]:

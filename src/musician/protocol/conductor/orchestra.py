@@ -1,9 +1,11 @@
 """The conductor's input: everything that the database, the locks and git say at one moment (D13)."""
 
 from collections.abc import Iterable
+from dataclasses import field
 from enum import StrEnum
 
 from musician.protocol.conductor.opinion import Opinion
+from musician.protocol.rules.ceilings import Accounts
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.rules.review import Submission
 from musician.protocol.settings import Settings
@@ -135,6 +137,10 @@ class TaskFacts:
     """Its agent's provider has a usage limit that is not over yet. The task is not played before."""
     is_refused: bool = False
     """Its agent's provider gives nothing before a person acts, who is asked beside one task for all."""
+    accounts: Accounts = field(default_factory=dict)
+    """What it, its plan and the day have used; not looked up where no ceiling is set."""
+    asked_ceilings: frozenset[int] = frozenset()
+    """The numbers of the ceilings that a person has been asked about, beside this task."""
     exit_reason: str = ""
     failed_launches: int = 0
     """How many processes in a row were started for it and ended without a claim."""

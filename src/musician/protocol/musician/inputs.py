@@ -48,6 +48,8 @@ class PieceEnding(StrEnum):
     """The agent's provider has a usage limit for now. This is no failure of the work (D3)."""
     REFUSED = "refused"
     """The agent's provider refuses until a person acts: the login has expired, or the account is empty."""
+    SPENT = "spent"
+    """A ceiling is reached: what agents may use. This is no failure of the work either."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

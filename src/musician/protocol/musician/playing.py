@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from musician.protocol.journal import PROVIDER_REFUSES, Entry, EntryKind
+from musician.protocol.journal import CEILING_REACHED, PROVIDER_REFUSES, Entry, EntryKind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.boundary import (
@@ -46,6 +46,9 @@ def piece_ended(turn: Turn, given: i.PieceEnded) -> None:
         return
     if given.ending is i.PieceEnding.REFUSED:
         _leave_to_person(turn, given)
+        return
+    if given.ending is i.PieceEnding.SPENT:
+        _leave_for_means(turn, given)
         return
     was_stopping = turn.state.mode is Mode.STOPPING
     if given.ending is i.PieceEnding.UNPLAYABLE and not was_stopping:
@@ -94,6 +97,14 @@ def _leave_to_person(turn: Turn, given: i.PieceEnded) -> None:
     turn.set(rework_item="")
     if not turn.state.leave_reason:
         turn.set(leave_reason=f"{PROVIDER_REFUSES}{detail}")
+    exit_claim(turn)
+
+
+def _leave_for_means(turn: Turn, given: i.PieceEnded) -> None:
+    """Exit: the conductor sees the ceiling too, and has the task played on when there are means again."""
+    reason = f"{CEILING_REACHED}{given.detail}"
+    turn.write(turn.entry(EntryKind.NOTE, text=f"{given.item}: {reason}"))
+    turn.set(rework_item="", leave_reason=turn.state.leave_reason or reason)
     exit_claim(turn)
 
 

@@ -1,15 +1,15 @@
 """Decides whether a session continues its predecessor's conversation with the agent.
 
 A new session has a fresh context on purpose, and a HANDOFF says all that it needs. The conversation is continued only
-if nobody chose to end it (its process died, was interrupted, or hit a usage limit) and if its context is known to be
-still small: from ``economy_from_pct`` on, a fresh context is worth more than what the old one knows (D15).
+if nobody chose to end it (its process died, was interrupted, or hit a limit or a ceiling) and if its context is known
+to be still small: from ``economy_from_pct`` on, a fresh context is worth more than what the old one knows (D15).
 """
 
-from musician.protocol.journal import PROVIDER_REFUSES
+from musician.protocol.journal import CEILING_REACHED, PROVIDER_REFUSES
 from musician.protocol.resumption.handoff import FROM_OUTSIDE, WITHOUT_A_WORD
 from musician.protocol.settings import Settings
 
-_NOBODYS_CHOICE = (*FROM_OUTSIDE, *WITHOUT_A_WORD, PROVIDER_REFUSES)
+_NOBODYS_CHOICE = (*FROM_OUTSIDE, *WITHOUT_A_WORD, PROVIDER_REFUSES, CEILING_REACHED)
 
 
 def goes_on(

@@ -25,7 +25,7 @@ from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass, replace
 from musician.reporting.standing import Standing, standings_of
 from musician.runtime.conductor.conductor_lock import hold_conductor_lock
-from musician.runtime.conductor.facts import Gatherer, Memory
+from musician.runtime.conductor.facts import Gatherer, Memory, accounts_of
 from musician.runtime.conductor.merging import Merger
 from musician.runtime.conductor.performing import Performer
 from musician.runtime.conductor.ticks import Ticks
@@ -90,12 +90,12 @@ async def conduct(
 
     ``agent``, ``review`` and ``answers`` override what the plan says; with ``jobs`` 0 nobody is launched.
     ``on_look`` gets where every task stands after each look, ``on_base`` how each command that verifies them
-    ended on the base. Raises :class:`ConductorRunning`, :class:`AgentUnavailable`, :class:`InvalidPlan` for an
-    agent that lacks what it needs, before anything is started, and :class:`PlanChanged` if ``plan`` is no
-    longer what is locked.
+    ended on the base. Raises :class:`ConductorRunning`, :class:`AgentUnavailable`, :class:`PriceUnknown`,
+    :class:`InvalidPlan` for an agent that lacks what it needs, before anything is started, and
+    :class:`PlanChanged` if ``plan`` is no longer what is locked.
     """
     for task in plan.tasks if jobs else ():
-        world.agent(agent or task.agent)
+        world.agent_within(settings, agent or task.agent)
     if problems := without_script(plan, agent):
         raise InvalidPlan(problems=problems)
     machine = world.machine
@@ -273,7 +273,8 @@ class _Run:
         self._on_look(standings)
         self._ticks.looked(await run_sync(service.clock_s, self._store))
         closed = await run_sync(service.closed_providers, self._store)
-        return await run_sync(self._gatherer.gather, standings, closed)
+        accounts = await run_sync(accounts_of, self._store, self._plan.plan_id, self._settings)
+        return await run_sync(self._gatherer.gather, standings, closed, accounts)
 
     async def _wait(self) -> None:
         before_s = self._ticks.now_s()

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from types import MappingProxyType
 
 from musician import service
 from musician.plans.model import Answers, Changes, Isolation, Plan, Review, TaskSpec
 from musician.processes.machine import Machine
+from musician.protocol.conductor.means import BUDGET
 from musician.protocol.conductor.opinion import Opinion
 from musician.protocol.conductor.orchestra import OpenReport, Orchestra, Reviewer, Submitted, TaskFacts, Trial
 from musician.protocol.conductor.repeats import what_failed
-from musician.protocol.journal import PROVIDER_REFUSES, Entry, EntryKind
+from musician.protocol.journal import CEILING_REACHED, PROVIDER_REFUSES, Entry, EntryKind
 from musician.protocol.messages import submissions
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.messages.types import ContextWarning, ErrorReport
@@ -18,11 +20,12 @@ from musician.protocol.musician.writing import question_asked
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.resumption.handoff import FROM_OUTSIDE
 from musician.protocol.rules.budget import breaks_estimate
+from musician.protocol.rules.ceilings import Accounts, measures_of
 from musician.protocol.rules.liveness import Owner, heartbeat_status, standing_by_heartbeat
 from musician.protocol.rules.review import ROUGHEST, Evidence, Submission, SubmittedWork, Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
-from musician.protocol.values import dataclass
+from musician.protocol.values import dataclass, replace
 from musician.reporting.standing import Standing
 from musician.runtime.conductor.ticks import Ticks
 from musician.runtime.owners import is_about_to_play, owner_of
@@ -30,6 +33,7 @@ from musician.runtime.plantrees import PlanTrees
 from musician.runtime.resuming.resolutions import open_trouble
 from musician.runtime.resuming.resumption import checkpoint_number
 from musician.service import TaskView
+from musician.store.port import Store
 from musician.store.rows import HistoryRow, JournalRow, SubmissionRow, VerificationRow
 from musician.trees.root import Root
 from musician.verification.earlier import failed_tests_of
@@ -44,6 +48,9 @@ _WORK = frozenset(
         EntryKind.APPROVED,
     }
 )
+
+
+_NO_ACCOUNTS: Mapping[str, Accounts] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -77,11 +84,22 @@ class Gatherer:
     answers: Answers | None = None
     agent: str | None = None
 
-    def gather(self, standings: Iterable[Standing], closed: Mapping[str, bool]) -> Orchestra:
-        """Return everything at one moment; ``closed`` are the providers that do not answer. Blocks."""
+    def gather(
+        self,
+        standings: Iterable[Standing],
+        closed: Mapping[str, bool],
+        accounts: Mapping[str, Accounts] = _NO_ACCOUNTS,
+    ) -> Orchestra:
+        """Return everything at one moment; ``closed`` are the providers that do not answer. Blocks.
+
+        ``accounts`` are the tasks' own, and that of one that has used nothing by the name "".
+        """
         specs = {task.task_id: task for task in self.plan.tasks}
         tasks = tuple(
-            self._facts(each, each.program, specs[each.task_id], closed)
+            replace(
+                self._facts(each, each.program, specs[each.task_id], closed),
+                accounts=accounts.get(each.task_id) or accounts.get("", {}),
+            )
             for each in standings
             if each.program is not None
         )
@@ -117,6 +135,7 @@ class Gatherer:
             is_answered_by_agent=(self.answers or spec.answers) is Answers.AGENT,
             answers=_answers(view),
             has_open_ask=bool(standing.asks),
+            asked_ceilings=frozenset(ask.subject_id for ask in standing.asks if ask.kind == BUDGET),
             settled_asks=frozenset(
                 (ask.kind, ask.subject_id) for ask in view.asks if ask.resolved_at is not None
             ),
@@ -200,6 +219,11 @@ class Gatherer:
         if task_id not in self.memory.merged and self.trees.is_merged(task_id, submitted_commit(view)):
             self.memory.merged.add(task_id)
         return task_id in self.memory.merged
+
+
+def accounts_of(store: Store, plan_id: str, settings: Settings) -> Mapping[str, Accounts]:
+    """Return what :meth:`Gatherer.gather` is told of the ceilings; nothing is looked up where none is set. Blocks."""
+    return service.accounts_of_plan(store, plan_id) if measures_of(settings.ceilings) else {}
 
 
 def submitted_commit(view: TaskView) -> str | None:
@@ -345,7 +369,7 @@ def _empty_sessions(view: TaskView, memory: Memory) -> int:
     for session in reversed(view.sessions):
         if session.ended_at is None or session.claim_epoch in fruitful:
             break
-        if (session.exit_reason or "").startswith(PROVIDER_REFUSES):
+        if (session.exit_reason or "").startswith((PROVIDER_REFUSES, CEILING_REACHED)):
             continue
         from_outside = (session.exit_reason or "").startswith(FROM_OUTSIDE)
         count += not from_outside or session.session_id in memory.dead_sessions

@@ -31,6 +31,8 @@ class Engaged:
     """What the first piece of a conversation begins with; whether the last conversation is gone on with."""
     token: str = ""
     """Of the session that plays or played last, or of the one to go on with."""
+    told_to_stop: anyio.Event = field(default_factory=anyio.Event)
+    """Set when the playing piece was interrupted, and its agent knows."""
     _session: AgentSession | None = None
     _leaving: anyio.Event = field(default_factory=anyio.Event)
     _over: anyio.Event | None = None
@@ -43,6 +45,7 @@ class Engaged:
         session = self._session or await group.start(self._hold)
         piece = await self._briefed(session, piece)
         over = self._over = anyio.Event()
+        self.told_to_stop = anyio.Event()
         self._interrupted = is_over = False
         try:
             ended: PieceEnded = await session.play(piece, tell)
@@ -80,6 +83,7 @@ class Engaged:
         with anyio.move_on_after(INTERRUPT_LIMIT_S):
             if self._session is not None and not over.is_set():
                 await self._session.interrupt()
+                self.told_to_stop.set()
             await over.wait()
         if not over.is_set():
             scope.cancel()

@@ -41,6 +41,7 @@ from musician.runtime.baselines import Baselines
 from musician.runtime.briefing import briefing_of
 from musician.runtime.checkpoint import run_checkpoint
 from musician.runtime.musician.engaged import Engaged
+from musician.runtime.musician.meter import Meter
 from musician.runtime.musician.watching import Watcher
 from musician.runtime.noticing import noticed
 from musician.runtime.permission import why_refused
@@ -102,6 +103,7 @@ class Session:
     _receive: MemoryObjectReceiveStream[i.Input] = field(init=False)
     _group: anyio.abc.TaskGroup = field(init=False)
     _engaged: Engaged = field(init=False)
+    _meter: Meter = field(init=False)
     _playing: anyio.CancelScope | None = None
     _watcher: Watcher = field(init=False)
     _end: r.End | None = None
@@ -116,6 +118,7 @@ class Session:
             keep=self._keep_conversation,
             brief=self._brief,
         )
+        self._meter = Meter(store=self.store, claim=self.claim, ceilings=self.settings.ceilings)
         self._watcher = Watcher(
             store=self.store, claim=self.claim, settings=self.settings, tell=self._send.send
         )
@@ -241,7 +244,23 @@ class Session:
                 await self._send.send(ended)
         if scope.cancelled_caught:
             await self._take_back()
-            await self._send.send(i.PieceEnded(item=self.state.item, ending=i.PieceEnding.STOPPED))
+            await self._send.send(
+                self._stopped(i.PieceEnded(item=self.state.item, ending=i.PieceEnding.STOPPED))
+            )
+
+    def _stopped(self, ended: i.PieceEnded) -> i.PieceEnded:
+        """Say of a piece that was stopped whether a ceiling has stopped it."""
+        found = self._meter.reached
+        if ended.ending is i.PieceEnding.STOPPED and found is not None:
+            return replace(ended, ending=i.PieceEnding.SPENT, detail=found.text)
+        if ended.ending is i.PieceEnding.SPENT and found is None:  # a ceiling of the agent's own
+            return replace(ended, ending=i.PieceEnding.REFUSED)
+        return ended
+
+    def _halt(self) -> None:
+        """Stop what plays: a ceiling is reached."""
+        if self._playing is not None:
+            self._engaged.interrupt(self._group, self._playing)
 
     async def _take_back(self) -> None:
         """Take back what an unfinished piece has committed itself: the next begins before it."""
@@ -354,8 +373,11 @@ class Session:
         problem = await self._set_up_tree()
         if problem:
             return i.PieceEnded(item=piece.item, ending=i.PieceEnding.FAILED, detail=problem)
+        if (found := await self._meter.look()) is not None:
+            return i.PieceEnded(item=piece.item, ending=i.PieceEnding.SPENT, detail=found.text)
         tell = kept(self.transcript, piece, self._heard)
-        ended = await self._engaged.play(piece, tell, self._group)
+        async with self._meter.running(self._halt):
+            ended = self._stopped(await self._engaged.play(piece, tell, self._group))
         if ended.ending is not i.PieceEnding.DONE:
             by_subagent = piece.kind is port.PieceKind.AGENT
             left = await run_sync(self.tree.attempted) if by_subagent else Extent()
@@ -439,6 +461,7 @@ class Session:
             env=self.environment,
             on_process=self._record_agent,
             may=self._may,
+            is_metered=self._meter.is_needed,
         )
 
     def _environment_for(self, item: str) -> dict[str, str]:
@@ -448,6 +471,9 @@ class Session:
         await run_sync(partial(service.record_process, self.store, self.claim, "agent", identity))
 
     async def _may(self, call: port.ToolCall) -> str:
+        if self._meter.reached is not None:  # were it answered before it is stopped, its model would go on
+            await self._engaged.told_to_stop.wait()
+            return self._meter.reached.text
         why = await run_sync(partial(why_refused, self.store, self.claim, self.task_files, self.tree, call))
         self.transcript.write(Kind.PERMISSION, name=call.name, given=call.given, refused=why)
         return why
@@ -472,8 +498,9 @@ class Session:
             desk = Desk(root=self.task_files.root, store=self.store)
             await run_sync(partial(keep_made, desk, self.claim, self.tree.path, event))
         elif isinstance(event, Usage):
-            item = self.transcript.piece
-            await run_sync(partial(service.record_usage, self.store, self.claim, item, event))
+            await self._meter.used(self.transcript.piece, event)
+            if await self._meter.look():
+                self._halt()
         elif isinstance(event, port.SelfReport):
             await self._send.send(event)
 

@@ -25,6 +25,7 @@ from musician.protocol.errors import (
     ClaimLost,
     MusicianError,
     NoRepository,
+    PriceUnknown,
     SandboxUnavailable,
     TreeNotReady,
 )
@@ -74,15 +75,15 @@ async def play_task(
     """Play a task in a new session until it is complete, handed off, or somebody stops it.
 
     Raises :class:`ClaimBlocked` if the task is not to be had (``quiet``: without leaving a fallback row), and
-    :class:`AgentUnavailable`, with nothing claimed, for an ``agent`` that cannot be used.
+    :class:`AgentUnavailable` or :class:`PriceUnknown`, with nothing claimed, for an ``agent`` that cannot be used.
 
     ``owns_process``: everything that runs below this process belongs to the session, and is ended before
     another may have the task, orphans of a leash that was killed included. Without it nothing but the
     session's own leashes is ended.
     """
-    if agent is not None:
-        world.agent(agent)
     settings = await anyio.to_thread.run_sync(partial(settings_of_task, store, task_id, settings))
+    if agent is not None:
+        world.agent_within(settings, agent)
     machine = world.machine
     held = machine.hold(lock_path(root.locks_dir, task_id), session_id=session_id)
     if isinstance(held, HeldBy):
@@ -177,7 +178,7 @@ async def _begin(
 
 def _why_not(root: Root, error: Exception) -> str:
     """Return why a session could not go on, with a note if the next one would meet the same."""
-    if isinstance(error, TreeNotReady | NoRepository | SandboxUnavailable):
+    if isinstance(error, TreeNotReady | NoRepository | SandboxUnavailable | PriceUnknown):
         return f"{NO_RETRY_HELPS}{error}"
     try:
         check_repository(root, ())
@@ -310,7 +311,7 @@ async def _play(claimed: ClaimedSession, agent: str, stop: _Stop) -> r.End:
     session = Session(
         store=claimed.store,
         claim=claimed.claim,
-        agent=claimed.world.agent(agent),
+        agent=claimed.world.agent_within(claimed.settings, agent),
         token=await anyio.to_thread.run_sync(partial(_conversation, claimed, agent)),
         tree=claimed.tree,
         task_files=claimed.task_files,

@@ -44,6 +44,7 @@ class Plans:
     open_beside = Query(BesideRow, "task_id")
     ask_human = Command("task_id kind subject_id text")
     retry_troubles = Command("resolution plan_id")
+    settle_budgets = Command("resolution plan_id")
     needs_human = Query(HumanRow)
     needs_human_of_task = Query(HumanRow, "task_id")
     resolve_human = Command("resolution task_id")

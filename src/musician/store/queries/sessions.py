@@ -1,7 +1,12 @@
 """Sessions (one row per claim) and their processes."""
 
 from musician.store.query import Command, Query
-from musician.store.rows.sessions import ConversationRow, ProcessRow, SessionRow, UsageRow
+from musician.store.rows.sessions import ConversationRow, MeansRow, ProcessRow, SessionRow, UsageRow
+
+_USAGE = (
+    "task_id claim_epoch session_id item model input_tokens cache_read_tokens cache_write_tokens output_tokens cost_usd"
+    " is_estimated turns"
+)
 
 
 class Sessions:
@@ -14,10 +19,14 @@ class Sessions:
     end_session = Command("exit_reason context_pct task_id claim_epoch")
     end_older_sessions = Command("exit_reason task_id claim_epoch")
     measure_context = Command("context_pct task_id claim_epoch")
-    add_usage = Command(
-        "task_id claim_epoch session_id item model input_tokens cache_read_tokens cache_write_tokens output_tokens"
-        " cost_usd is_estimated"
-    )
+    add_usage = Command(_USAGE)
+    add_to_usage = Command(_USAGE)
+    add_playtime = Command("task_id claim_epoch played_s")
+    grant_means = Command("task_id cost_usd tokens turns time_s")
+    means_of_tasks = Query(MeansRow, "task_id plan_id")
+    keep_means_of_today = Command("plan_id")
+    forget_archived_means = Command("plan_id")
+    means_of_today = Query(MeansRow)
     usage_of_plan = Query(UsageRow, "plan_id")
     usage_of_task = Query(UsageRow, "task_id")
     keep_conversation = Command("task_id claim_epoch token")

@@ -63,4 +63,16 @@ class UsageRow(NamedTuple):
     output_tokens: int
     cost_usd: float | None
     is_estimated: bool
+    turns: int
     at: str
+
+
+class MeansRow(NamedTuple):
+    """What a task, or a day, has used, or was granted."""
+
+    task_id: str
+    is_granted: bool
+    cost_usd: float
+    tokens: int
+    turns: int
+    time_s: float

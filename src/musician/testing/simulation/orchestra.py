@@ -295,6 +295,7 @@ class Player:
 
     simulation: Simulation
     token: str = ""
+    tells_price: bool = True
     used_pct: float = 5.0
 
     @asynccontextmanager

@@ -63,10 +63,57 @@ CREATE TABLE usage (
     output_tokens      INTEGER NOT NULL,
     cost_usd           REAL,              -- NULL where nobody says a price
     is_estimated       INTEGER NOT NULL,
+    turns              INTEGER NOT NULL,  -- answers of the model
     at                 TEXT NOT NULL DEFAULT (datetime('now'))
 );
 
 CREATE INDEX usage_by_task ON usage (task_id, id);
+CREATE INDEX usage_by_time ON usage (at);
+
+-- What the ceilings count besides: how long agents have played, a row a claim and day; and what a person has granted a
+-- task besides the ceilings.
+CREATE TABLE playtimes (
+    task_id     TEXT NOT NULL,
+    claim_epoch INTEGER NOT NULL,
+    day         TEXT NOT NULL DEFAULT (date('now')),
+    played_s    REAL NOT NULL,
+    PRIMARY KEY (task_id, claim_epoch, day)
+) WITHOUT ROWID;
+
+CREATE TABLE means_granted (
+    id       INTEGER PRIMARY KEY,
+    task_id  TEXT NOT NULL,
+    cost_usd REAL NOT NULL,
+    tokens   INTEGER NOT NULL,
+    turns    INTEGER NOT NULL,
+    time_s   REAL NOT NULL,
+    at       TEXT NOT NULL DEFAULT (datetime('now'))
+);
+
+-- What an archived plan has used of the day on which it was archived, and was granted: the day's ceiling knows it still.
+CREATE TABLE archived_means (
+    plan_id    TEXT NOT NULL,
+    at         TEXT NOT NULL DEFAULT (datetime('now')),
+    is_granted INTEGER NOT NULL,
+    cost_usd   REAL NOT NULL,
+    tokens     INTEGER NOT NULL,
+    turns      INTEGER NOT NULL,
+    time_s     REAL NOT NULL
+);
+
+CREATE INDEX archived_means_by_time ON archived_means (at);
+CREATE INDEX archived_means_by_plan ON archived_means (plan_id);
+CREATE INDEX playtimes_by_day ON playtimes (day);
+CREATE INDEX means_granted_by_task ON means_granted (task_id);
+CREATE INDEX means_granted_by_time ON means_granted (at);
+
+-- All of it, and what was used, in the measures of the ceilings; of no task any more where it was archived.
+CREATE VIEW means (task_id, at, is_granted, cost_usd, tokens, turns, time_s) AS
+    SELECT task_id, at, 0, coalesce(cost_usd, 0.0),
+           input_tokens + cache_read_tokens + cache_write_tokens + output_tokens, turns, 0.0 FROM usage
+    UNION ALL SELECT task_id, day, 0, 0.0, 0, 0, played_s FROM playtimes
+    UNION ALL SELECT task_id, at, 1, cost_usd, tokens, turns, time_s FROM means_granted
+    UNION ALL SELECT NULL, at, is_granted, cost_usd, tokens, turns, time_s FROM archived_means;
 
 -- What stood when a piece that is played by hand was begun: where its tree was, and the user's main tree (D43).
 CREATE TABLE beginnings (

@@ -82,7 +82,12 @@ WHERE resolved_at IS NOT NULL;
 -- name: retry_troubles
 -- Of a plan: what the surroundings refused is tried again.
 UPDATE needs_human SET resolved_at = datetime('now'), resolution = :resolution
-WHERE kind = 'trouble' AND resolved_at IS NULL
+WHERE kind IN ('trouble', 'budget') AND resolved_at IS NULL
+  AND task_id IN (SELECT task_id FROM orchestration_tasks WHERE plan_id = :plan_id);
+
+-- name: settle_budgets
+UPDATE needs_human SET resolved_at = datetime('now'), resolution = :resolution
+WHERE kind = 'budget' AND resolved_at IS NULL
   AND task_id IN (SELECT task_id FROM orchestration_tasks WHERE plan_id = :plan_id);
 
 -- name: needs_human

@@ -38,9 +38,52 @@ UPDATE sessions SET context_pct = :context_pct WHERE task_id = :task_id AND clai
 
 -- name: add_usage
 INSERT INTO usage (task_id, claim_epoch, session_id, item, model, input_tokens, cache_read_tokens, cache_write_tokens,
-                   output_tokens, cost_usd, is_estimated)
+                   output_tokens, cost_usd, is_estimated, turns)
 VALUES (:task_id, :claim_epoch, :session_id, :item, :model, :input_tokens, :cache_read_tokens, :cache_write_tokens,
-        :output_tokens, :cost_usd, :is_estimated);
+        :output_tokens, :cost_usd, :is_estimated, :turns);
+
+-- name: add_to_usage
+-- To what a model has used in the same piece today, if anything; the last word on whether it is estimated counts.
+UPDATE usage
+SET input_tokens = input_tokens + :input_tokens, cache_read_tokens = cache_read_tokens + :cache_read_tokens,
+    cache_write_tokens = cache_write_tokens + :cache_write_tokens, output_tokens = output_tokens + :output_tokens,
+    cost_usd = coalesce(cost_usd + :cost_usd, cost_usd, :cost_usd), is_estimated = :is_estimated, turns = turns + :turns
+WHERE id = (SELECT max(id) FROM usage
+            WHERE task_id = :task_id AND claim_epoch = :claim_epoch AND session_id = :session_id AND item = :item
+              AND model = :model AND at >= date('now'));
+
+-- name: add_playtime
+INSERT INTO playtimes (task_id, claim_epoch, played_s) VALUES (:task_id, :claim_epoch, :played_s)
+ON CONFLICT (task_id, claim_epoch, day) DO UPDATE SET played_s = played_s + excluded.played_s;
+
+-- name: grant_means
+INSERT INTO means_granted (task_id, cost_usd, tokens, turns, time_s)
+VALUES (:task_id, :cost_usd, :tokens, :turns, :time_s);
+
+-- name: means_of_tasks
+-- What was used, and what was granted, of each task of a plan, and of one task without any.
+SELECT task_id, is_granted, total(cost_usd) AS cost_usd, cast(total(tokens) AS INTEGER) AS tokens,
+       cast(total(turns) AS INTEGER) AS turns, total(time_s) AS time_s
+FROM means
+WHERE task_id IN (SELECT :task_id UNION SELECT task_id FROM orchestration_tasks WHERE plan_id = :plan_id)
+GROUP BY task_id, is_granted;
+
+-- name: keep_means_of_today
+-- Of a plan that is being archived.
+INSERT INTO archived_means (plan_id, is_granted, cost_usd, tokens, turns, time_s)
+SELECT :plan_id, is_granted, total(cost_usd), cast(total(tokens) AS INTEGER), cast(total(turns) AS INTEGER), total(time_s)
+FROM means
+WHERE task_id IN (SELECT task_id FROM orchestration_tasks WHERE plan_id = :plan_id) AND at >= date('now')
+GROUP BY is_granted;
+
+-- name: forget_archived_means
+-- Of a plan that is restored.
+DELETE FROM archived_means WHERE plan_id = :plan_id;
+
+-- name: means_of_today
+SELECT '' AS task_id, is_granted, total(cost_usd) AS cost_usd, cast(total(tokens) AS INTEGER) AS tokens,
+       cast(total(turns) AS INTEGER) AS turns, total(time_s) AS time_s
+FROM means WHERE at >= date('now') GROUP BY is_granted;
 
 -- name: usage_of_plan
 SELECT u.* FROM orchestration_tasks t JOIN usage u ON u.task_id = t.task_id WHERE t.plan_id = :plan_id ORDER BY u.id;

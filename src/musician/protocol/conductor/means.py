@@ -1,0 +1,66 @@
+"""Decides whether there are means for what the conductor would have an agent do (``protocol/rules/ceilings``).
+
+Where a ceiling is reached, a person is asked; where it is the plan's, once, beside one task for all. A day's asks
+nobody: it lifts by itself.
+"""
+
+from musician.protocol.conductor.acts import Act, AskAnswerer, AskHuman, AskReviewer, Launch
+from musician.protocol.conductor.orchestra import Orchestra, TaskFacts, is_at_work, waits_for_person
+from musician.protocol.rules.ceilings import (
+    NUMBERED,
+    Account,
+    Reached,
+    Scope,
+    fits_beside,
+    reached,
+)
+
+BUDGET = "budget"
+"""The kind of what a person is asked; its subject is the ceiling's number."""
+
+
+class Means:
+    """The means while one decision is made. What it allows is reserved at once, before the next is asked about."""
+
+    def __init__(self, orchestra: Orchestra) -> None:
+        self._ceilings = orchestra.settings.ceilings
+        self._at_work = [
+            _own(task) for task in orchestra.tasks if is_at_work(task) and not waits_for_person(task)
+        ]
+        self._is_plan_asked_about = any(_asks_for_plan(task) for task in orchestra.tasks)
+        self.waits_for_tomorrow = False
+        """Something was held back that goes on by itself when the day is over."""
+
+    def allowed(self, task: TaskFacts, act: Act | None) -> Act | None:
+        """Return the act that is due instead: the same, a question for a person, or none before others have ended."""
+        if not isinstance(act, Launch | AskReviewer | AskAnswerer):
+            return act
+        found = reached(task.accounts, self._ceilings)
+        if found is not None:
+            return self._held_back(task, found)
+        if isinstance(act, Launch):
+            if not fits_beside(task.accounts, self._at_work, self._ceilings):
+                return None
+            self._at_work.append(_own(task))
+        return act
+
+    def _held_back(self, task: TaskFacts, found: Reached) -> AskHuman | None:
+        if found.scope is Scope.DAY:
+            self.waits_for_tomorrow = True
+            return None
+        if found.scope is Scope.PLAN:
+            if self._is_plan_asked_about:
+                return None
+            self._is_plan_asked_about = True
+        return AskHuman(task_id=task.task_id, kind=BUDGET, subject_id=found.number, text=found.text)
+
+
+def _own(task: TaskFacts) -> Account:
+    return task.accounts.get(Scope.TASK, Account())
+
+
+def _asks_for_plan(task: TaskFacts) -> bool:
+    return any(
+        0 < number <= len(NUMBERED) and NUMBERED[number - 1][0] is Scope.PLAN
+        for number in task.asked_ceilings
+    )
