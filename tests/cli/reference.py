@@ -9,6 +9,18 @@ import click
 
 from musician.cli.main import program
 
+EXIT_CODES = {
+    "0": "done",
+    "1": "something needs a person, or is not as it should be (`run`, `needs-me`, `doctor`, `wait --timeout`)",
+    "2": "wrong usage, a broken plan, or surroundings that are not fit",
+    "3": "unknown task or plan",
+    "4": "refused by the state machine",
+    "5": "the claim is blocked",
+    "70": "an error of Musician's own",
+    "130": "interrupted; what was done is saved",
+    "141": "the reader of the output went away",
+}
+
 _HEAD = """\
 # Commands
 
@@ -16,29 +28,20 @@ Generated from what `musician --help` shows; a test keeps it so.
 
 A task is named by its id or its number: `task-03`, `3` and `#3` are the same. `--db` may also stand before the command.
 
-| exit code | means |
-|---|---|
-| 0 | done |
-| 1 | something needs a person, or is not as it should be (`run`, `needs-me`, `doctor`, `wait --timeout`) |
-| 2 | wrong usage, a broken plan, or surroundings that are not fit |
-| 3 | unknown task or plan |
-| 4 | refused by the state machine |
-| 5 | the claim is blocked |
-| 70 | an error of Musician's own |
-| 130 | interrupted; what was done is saved |
-| 141 | the reader of the output went away |
 """
 
 
 def render_reference() -> str:
     """Every command as one Markdown document."""
-    return "\n".join([_HEAD, *_sections(program, "musician")])
+    rows = [f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items()]
+    head = "\n".join([_HEAD.rstrip("\n"), "", "| exit code | means |", "|---|---|", *rows, ""])
+    return "\n".join([head, *_sections(program, "musician")])
 
 
 def _sections(command: click.Command, path: str) -> Iterator[str]:
     arguments = [param for param in command.params if isinstance(param, click.Argument)]
     words = [path, *(argument.metavar or str(argument.name).upper() for argument in arguments)]
-    parts = [f"## {path}", f"`{' '.join(words)}`", _prose(command.help or ""), _options(command)]
+    parts = [f"## {path}", f"`{' '.join(words)}`", prose(command.help or ""), _options(command)]
     yield "\n\n".join(part for part in parts if part) + "\n"
     if isinstance(command, click.Group):
         context = click.Context(command, info_name=path)
@@ -48,7 +51,7 @@ def _sections(command: click.Command, path: str) -> Iterator[str]:
                 yield from _sections(found, f"{path} {name}")
 
 
-def _prose(text: str) -> str:
+def prose(text: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
@@ -57,8 +60,13 @@ def _options(command: click.Command) -> str:
 
 
 def _option(option: click.Option) -> str:
-    value = "" if option.is_flag or option.count else f" {option.metavar or option.type.name.upper()}"
-    if isinstance(option.type, click.Choice):
-        value = f" {'|'.join(map(str, option.type.choices))}"
+    value = value_of(option)
     needed = " (required)" if option.required else ""
     return f"- `{', '.join(option.opts)}{value}`{needed}: {' '.join((option.help or '').split())}"
+
+
+def value_of(option: click.Option) -> str:
+    """Return what follows an option's name, with the blank before it; "" for a flag."""
+    if isinstance(option.type, click.Choice):
+        return f" {'|'.join(map(str, option.type.choices))}"
+    return "" if option.is_flag or option.count else f" {option.metavar or option.type.name.upper()}"

@@ -1,6 +1,7 @@
-"""docs/COMMANDS.md is what the commands say of themselves. MUSICIAN_REWRITE=1 writes it anew."""
+"""docs/COMMANDS.md and docs/musician.1 are what the commands say of themselves. MUSICIAN_REWRITE=1 writes it anew."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,15 +9,34 @@ from pathlib import Path
 import pytest
 
 from musician.cli.main import COMMANDS
+from tests.cli.manpage import render_man_page
 from tests.cli.reference import render_reference
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "COMMANDS.md"
+MAN_PAGE = REFERENCE.with_name("musician.1")
 
 
 def test_the_reference_is_up_to_date() -> None:
     if os.environ.get("MUSICIAN_REWRITE") == "1":
         REFERENCE.write_text(render_reference(), encoding="utf-8")
     assert REFERENCE.read_text(encoding="utf-8") == render_reference()
+
+
+def test_the_man_page_is_up_to_date_and_a_page_of_the_manual() -> None:
+    if os.environ.get("MUSICIAN_REWRITE") == "1":
+        MAN_PAGE.write_text(render_man_page(), encoding="utf-8")
+    assert MAN_PAGE.read_text(encoding="utf-8") == render_man_page()
+    for name in COMMANDS:
+        assert f'.SS "musician {name}' in render_man_page()
+
+
+@pytest.mark.needs("groff")
+def test_the_man_page_reads_well() -> None:
+    done = subprocess.run(
+        ["groff", "-man", "-Tutf8", "-ww", str(MAN_PAGE)], capture_output=True, encoding="utf-8", check=True
+    )
+    assert done.stderr == ""
+    assert "musician run PLAN" in re.sub(r".\x08|\x1b\[[0-9;]*m", "", done.stdout)
 
 
 def test_the_reference_has_every_command_and_every_exit_code() -> None:

@@ -1,9 +1,11 @@
 """Makes an agent from its name in a plan (DESIGN 7: ``shell``, ``claude``, ``acp:<command>``)."""
 
 import shutil
+from collections.abc import Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 
-from musician.agents.acp.profiles import profile_of
+from musician.agents.acp.profiles import KNOWN, profile_of
 from musician.agents.claude.client import find_client
 from musician.agents.port import Agent
 from musician.agents.shell import ShellAgent
@@ -28,6 +30,14 @@ def make_agent(spec: str) -> Agent:
     from musician.agents.acp.agent import AcpAgent  # needs an extra, and is slow to import
 
     return AcpAgent(profile)
+
+
+def found_agents() -> Iterator[str]:
+    """Yield the names of the agents that can be used on this machine."""
+    for name in ("shell", "claude", *KNOWN):
+        with suppress(AgentUnavailable):
+            make_agent(name)
+            yield name
 
 
 def _claude() -> Agent:

@@ -1,5 +1,6 @@
 """The entry point: finds a command by its name, imports it when it is called, and handles every error."""
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -7,7 +8,6 @@ from typing import cast
 
 import click
 
-from musician import __version__
 from musician.cli.context import App
 from musician.cli.faults import explain
 from musician.cli.options import database_option
@@ -55,9 +55,14 @@ COMMANDS = {
     "hook": "client",
     "statusline": "client",
     "plugin": "plugin",
+    "completion": "completion",
     "mcp": "client",
 }
 """Command name to its module in ``musician.cli``. The function has the command's name, with ``_`` for ``-``."""
+
+
+COMPLETE = "_MUSICIAN_COMPLETE"
+"""The variable by which a shell's script asks for completions, in click's own protocol."""
 
 
 class Lazy(click.Group):
@@ -73,13 +78,27 @@ class Lazy(click.Group):
         return cast("click.Command", getattr(module, cmd_name.replace("-", "_")))
 
 
+def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        from musician.cli.version import print_version
+
+        print_version(ctx)
+
+
 @click.group(
     cls=Lazy,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="`musician COMMAND --help` says more. Every command that reads or does something takes --json.",
 )
-@click.version_option(__version__, prog_name="musician")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version and what it found here, and exit.",
+)
 @database_option
 @click.pass_context
 def program(context: click.Context) -> None:
@@ -96,6 +115,10 @@ def run(arguments: Sequence[str]) -> int:
             stream.reconfigure(encoding="utf-8", errors="surrogateescape")
     app = App()
     try:
+        if instruction := os.environ.get(COMPLETE):
+            from click.shell_completion import shell_complete
+
+            return shell_complete(program, {}, "musician", COMPLETE, instruction)
         with app, program.make_context("musician", list(arguments), obj=app) as context:
             program.invoke(context)
         if sys.stdout is not None:

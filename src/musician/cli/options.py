@@ -2,12 +2,13 @@
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import click
 
 from musician.cli.context import App
-from musician.protocol.errors import BadField
+from musician.protocol.errors import BadField, MusicianError
 from musician.protocol.names import CONDUCTOR, parse_launch_reference
 
 MOST_TEXT_BYTES = 1_000_000
@@ -50,8 +51,17 @@ def _read_standard_input() -> str:
         raise BadField(field="text", value="-", reason="standard input must be UTF-8") from None
 
 
-task_argument = click.argument("task_id", metavar="TASK", callback=_task)
-row_argument = click.argument("task_id", metavar="TASK", callback=parse_row)
+def complete_task(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the ids of tasks for a shell; none where there is no database to ask."""
+    from musician import service  # most commands that take a task are not completed
+
+    with suppress(MusicianError, OSError), ctx.ensure_object(App) as app:
+        return [row.task_id for row in service.open_tasks(app.store) if row.task_id.startswith(incomplete)]
+    return []
+
+
+task_argument = click.argument("task_id", metavar="TASK", callback=_task, shell_complete=complete_task)
+row_argument = click.argument("task_id", metavar="TASK", callback=parse_row, shell_complete=complete_task)
 
 
 def text_argument(*, required: bool = True) -> Callable[[F], F]:

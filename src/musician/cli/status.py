@@ -7,7 +7,7 @@ import click
 
 from musician import service
 from musician.cli.context import App
-from musician.cli.options import command, parse_row, plan_option
+from musician.cli.options import command, complete_task, parse_row, plan_option
 from musician.cli.render import fields, lines, pairs, show, table
 from musician.processes.machine import MACHINE
 from musician.processes.output import one_line
@@ -26,7 +26,7 @@ _MOST_ERROR_CHARS = 200
 
 
 @command("status")
-@click.argument("task_id", metavar="[TASK]", required=False, callback=parse_row)
+@click.argument("task_id", metavar="[TASK]", required=False, callback=parse_row, shell_complete=complete_task)
 @click.option("--all", "everything", is_flag=True, help="Include all finished plans.")
 @plan_option
 @click.option("--watch", is_flag=True, help="Print again whenever something happens, until interrupted.")
