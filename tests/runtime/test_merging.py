@@ -85,7 +85,7 @@ def test_a_conflict_is_sent_back_with_both_sides_named_and_goes_to_a_person_if_n
     assert "song.txt" in text
     assert "task-01 (" in text
     assert "task-02 (" in text
-    assert "`git merge musician/pair/_integration`" in text
+    assert "`git merge --no-commit musician/pair/_integration`" in text
     assert "\n+one" in text
     shown = "".join(path.read_text() for path in stage.hall.glob("out-*"))
     assert "song.txt" in shown
@@ -93,7 +93,7 @@ def test_a_conflict_is_sent_back_with_both_sides_named_and_goes_to_a_person_if_n
     (ask,) = service.open_asks(stage.store)
     assert (ask.task_id, ask.kind) == ("task-02", "conflict")
     assert "a merge has conflicts left" in ask.text
-    assert "`git merge musician/pair/_integration`" in ask.text
+    assert "`git merge --no-commit musician/pair/_integration`" in ask.text
     assert stage.git("show", "musician/pair/_integration:song.txt") == "one\n"
     assert stage.git("log", "--format=%s", "main") == "begin\n"
 

@@ -14,6 +14,7 @@ import pytest
 from musician.processes.sandbox import why_no_sandbox
 from tests.needs import need
 from tests.runtime.conftest import Stage
+from tests.runtime.test_merging import clash, play_second_after_first
 from tests.transcripts import said_in
 
 pytestmark = pytest.mark.deep
@@ -134,6 +135,20 @@ def test_a_plan_opens_what_a_task_needs_and_closes_the_network(stage: Stage) -> 
     assert stage.conduct().code == 0, stage.told()
     assert (store / "kept").read_text() == "shown\n"
     assert stage.merged("b.txt") == "1\n"
+
+
+def test_a_conflict_is_resolved_as_its_text_says(stage: Stage) -> None:
+    """D36.4: the merge that is begun is resolved and staged in the sandbox, where nothing can be committed."""
+    resolve = (
+        'grep -q "The program commits" <<< "$MUSICIAN_FEEDBACK"\n'
+        "grep -q '^=======' song.txt\n"
+        "printf 'one\\ntwo\\n' > song.txt; git add song.txt\n"
+        "! git commit -qm mine"
+    )
+    plan = clash(stage.gate("second"), rework=resolve)
+    stage.write(plan.replace("plan: pair", f"plan: pair\nsandbox: required\nsandbox-write: [{stage.hall}]"))
+    assert play_second_after_first(stage) == 0, stage.told()
+    assert stage.merged("song.txt") == "one\ntwo\n"
 
 
 def test_where_there_can_be_none_the_task_waits_for_a_person(stage: Stage, tmp_path: Path) -> None:

@@ -39,6 +39,11 @@ _KEYWORDS = frozenset(
 _DECLARING = frozenset({"export", "declare", "local", "typeset", "readonly"})
 _PASSING = frozenset({"cat", "sort", "uniq", "head", "tail", "tee", "sed", "tac"})
 
+_PARAMETER = re.compile(r"[0-9]+|[@*]")
+_BETWEEN = "\x1f"
+"""Between the words of ``$@``: white space to what splits a value, and in no word."""
+_FUNCTION = re.compile(r"(?<![\w$])([A-Za-z_][\w-]*)\s*\(\s*\)\s*\{(\s.{0,2000}?[;\n]\s*)\}", re.DOTALL)
+
 _ENDS_WORD = frozenset(" \t\r\n;&|<>()")
 _REDIRECT = re.compile(r"\d*(<<<|<<-|&>>|<<(?!\s*\d)|>>|>\||<>|>&|<&|&>|<(?!\()|>(?!\())")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
@@ -90,6 +95,14 @@ def runs_of(command: str, *, cwd: str, known: Mapping[str, str]) -> tuple[Run, .
     return tuple(shell.found)
 
 
+def parameters(words: Sequence[str]) -> dict[str, str]:
+    """Return what a script knows of the words it is called with, the first of them its name."""
+    if not words:
+        return {}
+    every = _BETWEEN.join(words[1:])
+    return {str(at): word for at, word in enumerate(words)} | {"@": every, "*": every}
+
+
 def resolved(path: str, cwd: str) -> str:
     """A path as an absolute one, ``..`` taken away by its text; one that begins with what is unknown stays."""
     return path if path.startswith(UNKNOWN) else normpath(join(cwd, path))
@@ -139,6 +152,7 @@ class _Shell:
             raise TooMuch
         self.text, self.at = text.replace("\\\n", ""), 0
         self.known, self.cwd, self.found, self.nesting = known, cwd, found, nesting
+        self.functions = dict(_FUNCTION.findall(text)) if "(" in text else {}
         self.printed = UNKNOWN  # by the last command
         self.here_documents = 0
 
@@ -289,6 +303,8 @@ class _Shell:
 
     def _literal(self, *, split: bool) -> list[str]:
         """Quoted, escaped or plain characters; braces are spelled out."""
+        if split and self._take('"$@"'):
+            return self.known.get("@", UNKNOWN).split(_BETWEEN)
         if self._take("$'"):
             return [_ESCAPED.sub(_unescaped, self._matched(_ANSI))]
         if self._take("'"):
@@ -336,14 +352,15 @@ class _Shell:
             self.quoted("}")
             self._deeper(-1)
             name = _VARIABLE.fullmatch(self.text, start, self.at - 1)
-            return self.known.get(name[1], UNKNOWN) if name else UNKNOWN
+            name = name or _PARAMETER.fullmatch(self.text, start, self.at - 1)
+            return self.known.get(name[name.lastindex or 0], UNKNOWN) if name else UNKNOWN
         self.at += 1
         if name := _VARIABLE.match(self.text, self.at):
             self.at += len(name[1])
             return self.known.get(name[1], UNKNOWN)
         if self.text[self.at : self.at + 1] in tuple("0123456789@*#?-$!"):
             self.at += 1
-            return UNKNOWN
+            return self.known.get(self.text[self.at - 1], UNKNOWN)
         return "$"
 
     # -- programs ---------------------------------------------------------------------------------------------------
@@ -351,6 +368,14 @@ class _Shell:
     def enter(self, folder: str) -> None:
         self.cwd = folder
         self.known |= {"PWD": folder, "pwd": folder}
+
+    def _call(self, name: str, arguments: list[str]) -> None:
+        """Read a function again, with the words that it is called with; one within itself is not read anew."""
+        body = self._inner(self.functions[name])
+        body.functions = {each: text for each, text in self.functions.items() if each != name}
+        body.known |= parameters((name, *arguments))
+        body.commands(closed=False)
+        self.printed = body.printed
 
     def _play(self, run: Run) -> None:
         """Return what a command prints, and apply what it changes for later commands."""
@@ -360,6 +385,10 @@ class _Shell:
         if program in ("cd", "pushd"):
             target = plain[0] if plain else self.known.get("HOME", UNKNOWN)
             self.enter(UNKNOWN if "-" in arguments else resolved(target, self.cwd))
+        elif program in self.functions:
+            self._call(program, arguments)
+        elif program == "set" and "--" in arguments:
+            self.known |= parameters(arguments[arguments.index("--") :])
         elif program in _DECLARING:
             self.known |= {name: value for name, equals, value in (a.partition("=") for a in plain) if equals}
         elif program in ("for", "select") and plain:

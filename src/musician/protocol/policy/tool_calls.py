@@ -10,7 +10,7 @@ says where things are, and which acts the conductor has granted.
 Reading is never refused. A call that is too large to read, or on which the reader fails, is refused; nothing is raised.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from musician.protocol.policy.forbidden import UNTOLD, Act, Refusal
 from musician.protocol.policy.gitline import read_git_line
@@ -18,7 +18,15 @@ from musician.protocol.policy.paths import Surroundings, is_free, is_outside, wr
 from musician.protocol.policy.prescreen import OWN_TOOLS
 from musician.protocol.policy.programs import acts_of, as_module, is_fed, passed_on
 from musician.protocol.policy.servers import acts_of_server, commands_in, is_looking, paths_in
-from musician.protocol.policy.shell import MOST_CHARACTERS, UNKNOWN, Run, TooMuch, resolved, runs_of
+from musician.protocol.policy.shell import (
+    MOST_CHARACTERS,
+    UNKNOWN,
+    Run,
+    TooMuch,
+    parameters,
+    resolved,
+    runs_of,
+)
 from musician.protocol.values import dataclass
 
 _MOST_SHOWN = 120
@@ -81,13 +89,13 @@ class _Judgement:
 
     # -- shell commands ---------------------------------------------------------------------------------------------
 
-    def of_script(self, text: str, cwd: str) -> Iterator[Refusal]:
+    def of_script(self, text: str, cwd: str, called_with: Sequence[str] = ()) -> Iterator[Refusal]:
         self.depth += 1
         self.characters += len(text)
         try:
             if self.depth > _MOST_NESTED or self.characters > 2 * MOST_CHARACTERS:
                 raise TooMuch
-            runs = runs_of(text, cwd=cwd, known=self.known(cwd))
+            runs = runs_of(text, cwd=cwd, known={**self.known(cwd), **parameters(called_with)})
         except TooMuch:
             runs = ()
             yield from _untold(_shown(text.split()))
@@ -115,8 +123,12 @@ class _Judgement:
         yield from (Refusal(act=act, what=what) for act in acts_of(run, self.where))
         yield from self.of_git(run, what)
         inner, texts = passed_on(run)
-        for text in (*texts, *([run.given] if is_fed(run.program) and run.given.strip(UNKNOWN) else [])):
-            yield from self.of_script(text, run.cwd)
+        for text in texts:
+            after = run.arguments[run.arguments.index(text) + 1 :] if text in run.arguments else ()
+            yield from self.of_script(text, run.cwd, after)
+        if is_fed(run.program) and run.given.strip(UNKNOWN):
+            words = [word for word in run.arguments if not word.startswith("-")]
+            yield from self.of_script(run.given, run.cwd, (run.program, *words))
         if inner is not None:
             self.depth += 1
             yield from self.of_run(inner) if self.depth <= _MOST_NESTED else _untold(what)

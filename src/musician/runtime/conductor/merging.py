@@ -211,8 +211,9 @@ def _both_sides(found: conflicts.Conflict, plan_id: str) -> str:
     """
     return (
         f"{', '.join(found.paths)}\n  already merged: {found.ours}\n  this task: {found.theirs}\n"
-        f"In the task's tree: `git merge {integration_branch(plan_id)}`, resolve, `git add`, `git commit --no-edit`; or"
-        f" write there what holds both sides. What is merged already has changed:\n{found.hunk}"
+        f"In the task's tree: `git merge --no-commit {integration_branch(plan_id)}` unless that is begun, resolve,"
+        " `git add`; or write there what holds both sides. The program commits. What is merged already has"
+        f" changed:\n{found.hunk}"
     )
 
 
