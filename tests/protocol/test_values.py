@@ -142,3 +142,8 @@ def test_what_is_no_value_is_a_standard_dataclass() -> None:
     count.number += 1
     assert count == Count(4)
     assert "number" in inspect.signature(Count).parameters
+
+
+def test_a_value_as_a_dictionary() -> None:
+    assert values.as_dict(Point(x=1, y=2)) == {"x": 1, "y": 2}
+    assert values.as_dict(Empty()) == {}

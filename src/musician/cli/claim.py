@@ -10,7 +10,7 @@ from musician import service
 from musician.cli.acting import Acting, acting
 from musician.cli.context import App
 from musician.cli.options import command, context_option, force_option, task_argument
-from musician.cli.render import indented, pairs, show
+from musician.cli.render import fields, indented, pairs, show
 from musician.protocol.names import check_session_id
 
 if TYPE_CHECKING:
@@ -63,25 +63,17 @@ def _document(taken: "TakenUp") -> dict[str, object]:
         "task_id": taken.claim.task_id,
         "session_id": taken.claim.session_id,
         "epoch": taken.claim.epoch,
-        "worked_by": taken.worked_by,
-        "number": taken.number,
-        "is_new": taken.is_new,
-        "instruction_path": taken.instruction_path,
-        "tree": taken.tree,
-        "next_item": taken.next_item,
-        "next_title": taken.next_title,
+        **fields(
+            taken, "worked_by", "number", "is_new", "instruction_path", "tree", "next_item", "next_title"
+        ),
         "done": list(taken.done),
         "pending": list(taken.pending),
         "unread": taken.unread,
         "resumption": None
         if found is None
-        else {
-            "previous_session": found.previous_session,
-            "handoff": found.handoff,
-            "assessment": found.assessment,
-            "verification": found.verification,
-            "message": found.render(),
-        },
+        else fields(
+            found, "previous_session", "handoff", "assessment", "verification", message=found.render()
+        ),
         "question": taken.question or None,
         "warning": taken.warning or None,
     }

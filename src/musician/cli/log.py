@@ -12,7 +12,7 @@ import click
 
 from musician.cli.context import App
 from musician.cli.options import command, task_argument
-from musician.cli.render import lines
+from musician.cli.render import fields, lines
 from musician.processes.output import headline, one_line
 from musician.processes.transcript import Kind
 from musician.protocol.names import succession_name
@@ -73,14 +73,7 @@ def log(app: App, task_id: str, *, live: bool, session_id: str | None) -> None:
 def _show_json(speaker: Speaker, event: Event) -> None:
     session_id = None if speaker.session is None else speaker.session.session_id
     who = {"task_id": speaker.task_id, "session_id": session_id, "asked": speaker.asked}
-    document = {
-        **who,
-        "seq": event.seq,
-        "at": event.at,
-        "kind": event.kind,
-        "piece": event.piece,
-        **event.said,
-    }
+    document = {**who, **fields(event, "seq", "at", "kind", "piece"), **event.said}
     sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
 
 

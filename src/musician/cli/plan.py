@@ -146,13 +146,7 @@ def amend(app: App, path: Path) -> None:
     conducting the plan: interrupt the run, amend, and run again; nothing is lost by that.
     """
     made = amend_plan_file(app.root, app.store, path, app.settings)
-    changes = {
-        "added": made.added,
-        "changed": made.changed,
-        "back": made.back,
-        "withdrawn": made.withdrawn,
-        "too_late": made.too_late,
-    }
+    changes: dict[str, tuple[str, ...]] = {what: getattr(made, what) for what in _AMENDED}
     document = {"plan": made.plan.plan_id, "sha256": made.plan.sha256}
     said = [f"{_AMENDED[what]}: {', '.join(ids)}" for what, ids in changes.items() if ids]
     said = said or ["no task changed"]
@@ -238,16 +232,13 @@ def _contents(read: Plan) -> dict[str, object]:
                 "number": phase.number,
                 "title": phase.title,
                 "tasks": [
-                    {
-                        "task_id": task.task_id,
-                        "title": task.title,
-                        "after": list(task.after),
-                        "steps": len(task.steps),
-                        "checkpoints": len(task.checkpoints),
-                        "agent": task.agent,
-                        "review": task.review,
-                        "isolation": task.isolation,
-                    }
+                    fields(
+                        task,
+                        *("task_id", "title", "agent", "review", "isolation"),
+                        after=list(task.after),
+                        steps=len(task.steps),
+                        checkpoints=len(task.checkpoints),
+                    )
                     for task in phase.tasks
                 ],
             }

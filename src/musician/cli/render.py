@@ -40,8 +40,10 @@ def lines(text: str) -> None:
     _write(printable(text))
 
 
-def fields(row: Any, **more: object) -> dict[str, object]:
-    """Return a row as a JSON object with its fields as keys."""
+def fields(row: Any, *names: str, **more: object) -> dict[str, object]:
+    """Return a row as a JSON object with its fields, or those of these ``names``, as keys."""
+    if names:
+        return {**{name: getattr(row, name) for name in names}, **more}
     if hasattr(row, "_asdict"):
         return {**row._asdict(), **more}
     from dataclasses import asdict

@@ -203,20 +203,16 @@ class End:
 
 
 def _task(each: Standing) -> dict[str, object]:
-    return {
-        "task_id": each.task_id,
-        "title": each.title,
-        "phase": each.phase,
-        "state": each.state,
-        "worked_by": each.who,
-        "sessions": len(each.view.sessions),
-        "done": each.done,
-        "of": each.total,
-        "context_pct": each.context_pct,
-        "report_path": each.view.row.report_path,
-        "spending": spending_document(each.view.usage),
-        "anomalies": [fields(found) for found in each.anomalies],
-    }
+    return fields(
+        each,
+        *("task_id", "title", "phase", "state", "done", "context_pct"),
+        worked_by=each.who,
+        sessions=len(each.view.sessions),
+        of=each.total,
+        report_path=each.view.row.report_path,
+        spending=spending_document(each.view.usage),
+        anomalies=[fields(found) for found in each.anomalies],
+    )
 
 
 def _tests(whole: Whole) -> dict[str, object]:
@@ -232,4 +228,4 @@ def _tests(whole: Whole) -> dict[str, object]:
 
 def _ask(ask: HumanRow, plan_id: str) -> dict[str, object]:
     answers = [each.command for each in answers_to(ask, plan_id=plan_id)]
-    return {"task_id": ask.task_id, "kind": ask.kind, "text": ask.text, "at": ask.at, "commands": answers}
+    return fields(ask, "task_id", "kind", "text", "at", commands=answers)

@@ -44,6 +44,11 @@ _FIELDS = "__value_fields__"
 """On a class: each field's default as it was written, or :data:`_NONE`; a base's fields come first."""
 
 
+def as_dict(value: object) -> dict[str, Any]:
+    """Return a value's fields by name; what is within them stays as it is."""
+    return {name: getattr(value, name) for name in getattr(value, _FIELDS)}
+
+
 def _value(cls: type) -> type:
     written = dict(vars(cls))
     own = {

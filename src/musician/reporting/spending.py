@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from musician.protocol.spending import Spending, Used, spending_of
+from musician.protocol.values import as_dict
 
 _CENT_USD = 0.01
 
@@ -29,14 +30,7 @@ def spending_document(usages: Iterable[Used]) -> dict[str, object] | None:
 
 
 def _numbers(spending: Spending) -> dict[str, object]:
-    return {
-        "tokens_in": spending.tokens_in,
-        "tokens_cached": spending.tokens_cached,
-        "tokens_out": spending.tokens_out,
-        "cost_usd": spending.cost_usd,
-        "has_unpriced": spending.has_unpriced,
-        "is_estimated": spending.is_estimated,
-    }
+    return {name: value for name, value in as_dict(spending).items() if name != "models"}
 
 
 def say_spending(spending: Spending) -> str:

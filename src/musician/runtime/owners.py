@@ -34,7 +34,7 @@ def last_epoch(view: TaskView) -> int:
 def processes_of(root: Root, view: TaskView) -> tuple[ProcessIdentity, ...]:
     """Return the processes of the task's newest claim that we may end, on any machine, the musician's first."""
     signed = None if view.client is not None else _signature(root, view)
-    recorded = [_identity(row) for row in _recorded(view)]
+    recorded = [service.recorded_identity(row) for row in _recorded(view)]
     return tuple(dict.fromkeys([*([] if signed is None else [signed]), *recorded]))
 
 
@@ -47,7 +47,7 @@ def lives(root: Root, view: TaskView, machine: Machine) -> bool | None:
     if _signature(root, view) is not None:
         return is_held(lock_path(root.locks_dir, view.row.task_id))
     for row in _recorded(view):
-        identity = _identity(row)
+        identity = service.recorded_identity(row)
         if row.role == "musician" and is_same_machine(identity):
             return machine.is_running(identity)
     return None
@@ -59,7 +59,7 @@ def _client_lives(client: ClientRow, machine: Machine) -> bool | None:
     """
     if client.ended_at is not None and client.end_reason != service.CLEARED:
         return False
-    identity = service.client_identity(client)
+    identity = service.recorded_identity(client)
     if is_same_machine(identity):
         return machine.is_running(identity)
     was_restarted = identity.host == host_name() and not is_same_boot(identity)
@@ -70,7 +70,7 @@ def driver_of(view: TaskView, machine: Machine) -> ProcessIdentity | None:
     """Return the living process on this machine that drives the newest claim; None if there is none or it
     cannot be seen.
     """
-    driving = (_identity(row) for row in _recorded(view) if row.role == "musician")
+    driving = (service.recorded_identity(row) for row in _recorded(view) if row.role == "musician")
     return next((each for each in driving if is_same_machine(each) and machine.is_running(each)), None)
 
 
@@ -134,9 +134,3 @@ def _recorded(view: TaskView) -> list[ProcessRow]:
     epoch = last_epoch(view)
     rows = [row for row in view.processes if row.claim_epoch == epoch]
     return sorted(rows, key=lambda row: row.role, reverse=True)
-
-
-def _identity(row: ProcessRow) -> ProcessIdentity:
-    return ProcessIdentity(
-        pid=row.pid, pgid=row.pgid, started_at_s=row.started_at_s, boot_id=row.boot_id, host=row.host
-    )

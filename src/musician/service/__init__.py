@@ -72,8 +72,8 @@ else:
             "claiming": "Taken block_claim claim",
             "claims": "beat claims_of current_claim only_claim",
             "clients": (
-                "CLEARED Met claims_of_process client_identity client_of current_session end_client "
-                "meet_client note_client_failure session_of_process tell_conductor warn_client"
+                "CLEARED Met claims_of_process client_of current_session end_client "
+                "meet_client note_client_failure recorded_identity session_of_process tell_conductor warn_client"
             ),
             "conducting": (
                 "Conducting beat_conductor finish_conducting interrupt_conducting start_conducting"

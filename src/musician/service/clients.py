@@ -10,12 +10,12 @@ from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, EntryKind, Written
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import check_session_id
-from musician.protocol.values import dataclass
+from musician.protocol.values import as_dict, dataclass
 from musician.service.claims import claims_in
 from musician.service.rowwork import say, write_entries
 from musician.store.port import Store, Tx
 from musician.store.queries.clients import Clients
-from musician.store.rows import ClientRow
+from musician.store.rows import ClientRow, ProcessRow
 
 CLEARED = "clear"
 """The end of a session that its process goes on from under another id."""
@@ -50,13 +50,9 @@ def client_of(store: Store, session_id: str) -> ClientRow | None:
         return _client(tx, session_id)
 
 
-def client_identity(client: ClientRow) -> ProcessIdentity:
+def recorded_identity(row: ClientRow | ProcessRow) -> ProcessIdentity:
     return ProcessIdentity(
-        pid=client.pid,
-        pgid=client.pgid,
-        started_at_s=client.started_at_s,
-        boot_id=client.boot_id,
-        host=client.host,
+        pid=row.pid, pgid=row.pgid, started_at_s=row.started_at_s, boot_id=row.boot_id, host=row.host
     )
 
 
@@ -122,11 +118,7 @@ def meet_in(tx: Tx, session_id: str, met: Met) -> None:
     tx.run(
         Clients.meet_client,
         session_id=session_id,
-        pid=met.identity.pid,
-        pgid=met.identity.pgid,
-        started_at_s=met.identity.started_at_s,
-        boot_id=met.identity.boot_id,
-        host=met.identity.host,
+        **as_dict(met.identity),
         attended=met.attended,
         hosted=met.hosted,
         transcript_path=met.transcript_path,

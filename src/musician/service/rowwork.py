@@ -9,6 +9,7 @@ from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR, is_reserved
 from musician.protocol.rules.review import Verified
 from musician.protocol.transitions import Actor, Event, Transition, find
+from musician.protocol.values import as_dict
 from musician.store.port import Tx
 from musician.store.queries.history import History
 from musician.store.queries.messages import Messages
@@ -141,13 +142,8 @@ def keep_verified(tx: Tx, claim: Claim, verified: Verified, *, submission_id: in
         Work.store_verification,
         task_id=claim.task_id,
         claim_epoch=claim.epoch,
-        checkpoint=verified.checkpoint,
-        covers_all=verified.covers_all,
-        outcome=verified.outcome,
-        tree_id=verified.tree_id,
-        result=verified.result,
         submission_id=submission_id,
-        known_entry_id=verified.known_entry_id,
+        **as_dict(verified),
     )
     if not kept:
         raise EvidenceMissing(

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from musician.protocol.claim import Claim
 from musician.protocol.rules.ceilings import Account, Accounts, Amounts, Scope
 from musician.protocol.spending import Usage
+from musician.protocol.values import as_dict
 from musician.service.rowwork import load_played, load_task
 from musician.store.port import Store, Tx
 from musician.store.queries.plans import Plans
@@ -26,14 +27,7 @@ def record_usage(store: Store, claim: Claim, item: str, usage: Usage) -> None:
         "claim_epoch": claim.epoch,
         "session_id": claim.session_id,
         "item": item,
-        "model": usage.model,
-        "input_tokens": usage.input_tokens,
-        "cache_read_tokens": usage.cache_read_tokens,
-        "cache_write_tokens": usage.cache_write_tokens,
-        "output_tokens": usage.output_tokens,
-        "cost_usd": usage.cost_usd,
-        "is_estimated": usage.is_estimated,
-        "turns": usage.turns,
+        **as_dict(usage),
     }
     with store.write() as tx:
         if not tx.run(Sessions.add_to_usage, **used):
@@ -53,10 +47,7 @@ def grant_means(store: Store, task_id: str, more: Amounts) -> None:
         tx.run(
             Sessions.grant_means,
             task_id=task_id,
-            cost_usd=more.cost_usd,
-            tokens=more.tokens,
-            turns=more.turns,
-            time_s=more.time_s,
+            **as_dict(more),
         )
         tx.run(Plans.settle_budgets, plan_id=plan_id, resolution="more was granted")
         tx.ring(task_id)

@@ -7,7 +7,7 @@ from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, EntryKind, deviation_in, open_items
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.rules.review import Verified
-from musician.protocol.values import dataclass
+from musician.protocol.values import as_dict, dataclass
 from musician.service.rowwork import beat_in, keep_verified, load_owned, load_task, write_entries
 from musician.store.port import Store
 from musician.store.queries.sessions import Sessions
@@ -75,11 +75,7 @@ def record_process(store: Store, claim: Claim, role: str, identity: ProcessIdent
             task_id=claim.task_id,
             claim_epoch=claim.epoch,
             role=role,
-            pid=identity.pid,
-            pgid=identity.pgid,
-            started_at_s=identity.started_at_s,
-            boot_id=identity.boot_id,
-            host=identity.host,
+            **as_dict(identity),
         )
 
 
