@@ -63,6 +63,16 @@ def test_a_command_that_tests_nothing_ends_with_one(project: Path, call: Call) -
     assert "no problem" not in told
 
 
+def test_what_setup_and_tests_leave_for_a_commit_is_told(project: Path, call: Call) -> None:
+    call("init")
+    call("plan", "new", "--no-try")
+    plan = project / "PLAN.md"
+    plan.write_text(plan.read_text().replace("copy:", "setup: mkdir .venv ü; touch .venv/x 'ü/it s'\ncopy:"))
+    told = call("plan", "check", "--try", "PLAN.md").out
+    assert "it leaves ü/it s: add that to .gitignore" in told
+    assert not (project / ".musician" / "trees" / "r-der-2").exists()
+
+
 def test_a_missing_module_is_told_for_what_it_is(project: Path, call: Call) -> None:
     (project / "test_it.py").write_text(NEEDS_MODULE)
     git(project, "commit", "-qam", "more")

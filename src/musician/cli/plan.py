@@ -29,6 +29,8 @@ from musician.runtime.world import WORLD
 _path_argument = click.argument("path", metavar="PLAN", type=click.Path(path_type=Path))
 
 
+_MOST_NAMES = 10
+
 _AMENDED = {
     "added": "added",
     "back": "opened again",
@@ -172,6 +174,8 @@ def _tried(app: App, read: Plan) -> tuple[tuple[Trial, ...], str]:
         found = try_tests(app.root, app.store, app.settings, read, world=WORLD)
         return tuple([trial async for trial in found])
 
+    if not app.json:
+        click.echo("Running the tests in a fresh tree …", err=True)
     try:
         return anyio.run(collect), ""
     except TreeNotReady as error:
@@ -197,6 +201,7 @@ def _trial(trial: Trial) -> dict[str, object]:
         "failed": list(ended.failed),
         "flaky": ended.flaky,
         "reasons": list(trial.reasons),
+        "leaves": list(trial.leaves),
         "log": str(trial.log),
     }
 
@@ -206,6 +211,11 @@ def _print_trials(app: App, trials: tuple[Trial, ...], why_untried: str) -> None
         show_text(app, f"The tests were not tried: {why_untried}")
     for trial in trials:
         show_text(app, _say_trial(trial), *(f"  {reason}" for reason in trial.reasons))
+        if trial.leaves:
+            names = ", ".join(trial.leaves[:_MOST_NAMES])
+            show_text(
+                app, f"  it leaves {names}: add that to .gitignore, or it is committed with the first step"
+            )
         if trial.ended.why:
             show_text(app, f"  what it printed: {trial.log}")
 

@@ -17,12 +17,15 @@ from musician.plans.model import Plan, TaskSpec
 from musician.plans.needs import Project
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
-from musician.runtime.baselines import Baselines, base_log
+from musician.runtime.baselines import Baselines, base_log, clear_tree
 from musician.runtime.drafting import look_at_project
 from musician.runtime.world import World
 from musician.store.port import Store
 from musician.trees.base import check_base
+from musician.trees.branches import BASELINE
+from musician.trees.git import shown
 from musician.trees.root import Root
+from musician.trees.status import read_status
 from musician.verification.baseline import Baseline
 
 _MOST_READ_BYTES = 256 * 1024
@@ -49,11 +52,16 @@ _MEANINGS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """How a command ended in a fresh tree. ``reasons`` are why it may fail there, the likeliest first."""
+    """How a command ended in a fresh tree.
+
+    ``reasons`` are why it may fail there, the likeliest first; ``leaves`` what it and the set-up leave that
+    git does not ignore, so that it would be committed with the first step.
+    """
 
     task: TaskSpec
     ended: Baseline
     reasons: tuple[str, ...]
+    leaves: tuple[str, ...]
     log: Path
 
     @property
@@ -73,13 +81,28 @@ async def try_tests(
     log = base_log(root)
     for task in _with_different_tests(plan):
         known = Baselines(
-            root=root, store=store, settings=settings, task=task, plan_id=plan.plan_id, world=world
+            root=root,
+            store=store,
+            settings=settings,
+            task=task,
+            plan_id=plan.plan_id,
+            world=world,
+            keeps_tree=True,
         )
         before_bytes = log.stat().st_size if log.exists() else 0
-        ended = await known.ended(base.commit, task.test or "", is_green_due=True)
+        try:
+            ended = await known.ended(base.commit, task.test or "", is_green_due=True)
+            leaves = await run_sync(_left_in, root.trees_dir / plan.plan_id / BASELINE)
+        finally:
+            await clear_tree(root, plan.plan_id)
         said = await run_sync(partial(_read_from, log, before_bytes))
         reasons = tuple(why_it_may_fail(said or ended.why, project)) if ended.why else ()
-        yield Trial(task=task, ended=ended, reasons=reasons, log=log)
+        yield Trial(task=task, ended=ended, reasons=reasons, leaves=leaves, log=log)
+
+
+def _left_in(tree: Path) -> tuple[str, ...]:
+    """Return the untracked paths in a tree; none if there is no tree, since the answer was known."""
+    return tuple(map(shown, read_status(tree).untracked)) if tree.is_dir() else ()
 
 
 def _with_different_tests(plan: Plan) -> Iterator[TaskSpec]:
