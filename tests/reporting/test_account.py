@@ -24,7 +24,7 @@ def test_what_went_otherwise_is_told_with_its_reason(store: Store) -> None:
     play.write(entry(EntryKind.DEVIATION, "step 2", "by hand", severity=Severity.HIGH))
     account = account_of(None, store, (look_at(store),), plan_id="p", title="T")
     assert [(each.title, each.lines) for each in sections(account)] == [
-        ("Sent back", ("task-01 at checkpoint 1: 1. no tests",)),
+        ("Sent back", ("task-01 at checkpoint 1: 1. no …",)),
         ("Sessions that ended early", ("musician-task-01: context exhaustion",)),
         ("Open deviations", ("task-01, step 2 (High): by hand",)),
     ]
