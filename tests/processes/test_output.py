@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from musician.processes.output import OutputLog, one_line
+from musician.processes.output import OutputLog, one_line, visible
 
 
 def test_a_log_is_appended_to_byte_for_byte(tmp_path: Path) -> None:
@@ -60,6 +60,14 @@ def test_a_quotation_is_one_printable_line_within_its_limit(text: str, limit: in
     assert len(line) <= limit
     assert line.isprintable()
     assert line == line.strip() or line.endswith("…")
+
+
+@given(text=st.text())
+def test_what_a_reviewer_sees_hides_nothing_and_acts_on_nothing(text: str) -> None:
+    shown = visible(text)
+    assert shown.replace("\n", "").replace("\t", "").isprintable()
+    assert len(shown) >= len(text)
+    assert visible("a\x1b[1m\N{RIGHT-TO-LEFT OVERRIDE}b") == r"a\x1b[1m\u202eb"
 
 
 def test_only_a_cut_quotation_has_an_ellipsis() -> None:

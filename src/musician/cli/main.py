@@ -27,6 +27,7 @@ COMMANDS = {
     "timeline": "timeline",
     "log": "log",
     "trace": "trace",
+    "show": "show",
     "review": "review",
     "push": "push",
     "pr": "push",

@@ -9,6 +9,7 @@ from musician import service
 from musician.cli.context import App
 from musician.cli.options import command, correct_option, task_argument, text_argument
 from musician.cli.render import fields, indented, lines, show, table
+from musician.cli.review_look import checkout, diff, open_command
 from musician.protocol.errors import NoRepository
 from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.names import CONDUCTOR
@@ -41,6 +42,10 @@ _message_option = click.option(
 @click.group("review")
 def review() -> None:
     """Judge the submissions and error reports of musicians."""
+
+
+for _each in (diff, checkout, open_command):
+    review.add_command(_each)
 
 
 @command("list", parent=review)
@@ -123,7 +128,7 @@ def show_command(app: App, task_id: str) -> None:
         *deviations,
         *(needs_a_judge(row.text) for row in findings),
         *asks,
-        *_work_lines(work),
+        *_work_lines(task_id, work),
         *_verdict_lines(view),
     )
 
@@ -147,7 +152,7 @@ def _work_document(work: Work) -> dict[str, object]:
     }
 
 
-def _work_lines(work: Work | None) -> list[str]:
+def _work_lines(task_id: str, work: Work | None) -> list[str]:
     """Summarise the changes, and name the command that shows all of them."""
     if work is None:
         return []
@@ -157,7 +162,7 @@ def _work_lines(work: Work | None) -> list[str]:
         f"its work: branch {work.branch}" + ("" if work.tree is None else f", tree {work.tree}"),
         *(changed or ["  no file has changed so far"]),
         *([f"  and {more} more"] if more else []),
-        *([f"look at it: {work.diff_command}"] if work.files else []),
+        *([f"look at it: musician review diff {task_id} (or checkout, open)"] if work.files else []),
     ]
 
 
@@ -188,7 +193,7 @@ def _verification_lines(evidence: VerificationRow | None) -> list[str]:
     if evidence is None:
         return ["nothing was verified so far"]
     scope = "everything" if evidence.covers_all else f"checkpoint {evidence.checkpoint}"
-    return [f"verification of {scope}: {evidence.outcome} ({evidence.at})"]
+    return [f"verification {evidence.id} of {scope}: {evidence.outcome} ({evidence.at})"]
 
 
 @command("approve", parent=review)

@@ -57,6 +57,14 @@ def printable(text: str) -> str:
     return _ODD.sub(lambda found: found[0] if found[0].isprintable() else " ", text)
 
 
+def visible(text: str) -> str:
+    """``text`` with each character that is not printable shown as its escape, ``\\x1b``; line ends and tabs stay.
+
+    For a reviewer, from whom nothing may be hidden; what only should not act on a terminal is :func:`printable`.
+    """
+    return _ODD.sub(lambda found: found[0] if found[0].isprintable() else ascii(found[0])[1:-1], text)
+
+
 def headline(text: str) -> str:
     """The first line of ``text`` that says anything, all printable, with "…" where more follows."""
     lines = [" ".join(line.split()) for line in printable(text).splitlines() if line.strip()]

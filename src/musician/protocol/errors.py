@@ -82,6 +82,42 @@ class UnknownTask(CallerError):
         super().__init__(f"no task {task_id!r:.80}", remedy="`musician status` lists the tasks")
 
 
+class UnknownNumber(CallerError):
+    """Nothing of this kind has this number."""
+
+    exit_code = 3
+
+    def __init__(self, *, kind: str, number: int, listed_by: str) -> None:
+        self.kind, self.number, self.listed_by = kind, number, listed_by
+        super().__init__(f"no {kind} {number}", remedy=f"`{listed_by}` shows their numbers")
+
+
+class NoWork(ConductorError):
+    """A task has nothing of its own to look at: no branch, or no scratch tree; ``what`` says which."""
+
+    def __init__(self, *, task_id: str, what: str, remedy: str) -> None:
+        self.task_id, self.what, self.remedy = task_id, what, remedy
+        super().__init__(f"{task_id} has no {what}", remedy=remedy)
+
+
+class ScratchTreeInUse(ConductorError):
+    """A person's scratch tree has something that is nowhere else; it is not removed or replaced."""
+
+    def __init__(self, *, place: str, held: str) -> None:
+        self.place, self.held = place, held
+        super().__init__(f"{place} holds {held}", remedy="take out what you need, and delete that folder")
+
+
+class MissingTool(CallerError):
+    """The user has set neither a difftool nor an editor."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "neither a difftool nor an editor is set",
+            remedy="set one with `git config --global diff.tool NAME` or EDITOR, or use `musician review diff`",
+        )
+
+
 class UnknownPlan(CallerError):
     """No plan with this id is locked here."""
 

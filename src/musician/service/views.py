@@ -267,3 +267,13 @@ def now(store: Store) -> str:
     """The database's time, UTC ``YYYY-MM-DD HH:MM:SS`` (D10)."""
     with store.read() as tx:
         return tx.only(History.now)
+
+
+def message_row(store: Store, message_id: int) -> MessageRow | None:
+    with store.read() as tx:
+        return tx.one(Messages.message, id=message_id)
+
+
+def verification_row(store: Store, verification_id: int) -> VerificationRow | None:
+    with store.read() as tx:
+        return tx.one(Work.verification, id=verification_id)

@@ -25,6 +25,7 @@ class Work:
     moved_since = Query(bool, "task_id entry_id")
     others_moved_since = Query(bool, "task_id entry_id")
     verifications_of_task = Query(VerificationRow, "task_id")
+    verification = Query(VerificationRow, "id")
     store_document = Command("task_id claim_epoch kind path body written_by")
     latest_document = Query(DocumentRow, "task_id kind")
     keep_opinion = Command("task_id submission_id judgement text ruled")

@@ -46,6 +46,9 @@ SELECT 1 FROM journal WHERE task_id <> :task_id AND id > :entry_id AND kind IN (
 -- name: verifications_of_task
 SELECT * FROM verifications WHERE task_id = :task_id ORDER BY id;
 
+-- name: verification
+SELECT * FROM verifications WHERE id = :id;
+
 -- name: store_document
 INSERT INTO documents (task_id, claim_epoch, kind, path, body, written_by)
 VALUES (:task_id, :claim_epoch, :kind, :path, :body, :written_by);
