@@ -1,7 +1,8 @@
 """One musician (D30): the same story, told through every entrance, leaves the same in the database."""
 
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,11 @@ from musician import service
 from musician.protocol.errors import EvidenceMissing, IllegalEvent
 from musician.protocol.journal import AWAITS_ANSWER, EntryKind
 from musician.protocol.messages.corrections import with_corrections
+from musician.protocol.musician.inputs import CheckpointChosen
+from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.runtime.manual.manual_session import ManualSession
+from musician.trees.root import find_root
 from tests.runtime.conftest import Stage
 from tests.runtime.entrances import (
     TASK,
@@ -225,6 +230,43 @@ def asks(entrance: type[Life], stage: Stage) -> None:
         life.complete()
 
 
+RED = """\
+```yaml task
+test: 'test ! -e one.txt || test -e "$(git rev-parse --git-common-dir)/ok"'
+```
+#### Step 1: Write 1
+```bash run
+echo one.txt > one.txt
+```
+```bash rework
+true
+```
+"""
+
+
+def is_red(answer: State, entrance: type[Life], stage: Stage) -> None:
+    """Sent back, and then red three times in a row. What failed was not the work; or it is to be mended once more."""
+    ok = stage.root / ".git" / "ok"
+    ok.touch()
+    with closing(entrance(stage)) as life:
+        life.claim()
+        life.play(1, "one.txt")
+        life.checkpoint()
+        life.until(submitted(1))
+        ok.unlink()
+        life.judge(State.REVIEW_FAILED, "1. too short")
+        for _ in range(3):
+            with suppress(AssertionError):  # a command fails with it, a tool says so
+                life.checkpoint()
+        life.until(is_in(State.ERROR))
+        ok.touch()
+        life.judge(answer, "now it is there")
+        life.checkpoint()
+        life.until(submitted(2))
+        life.judge(State.REVIEW_APPROVED, "so be it")
+        life.complete()
+
+
 STORIES: dict[str, tuple[str, Story, tuple[type[Life], ...]]] = {
     "it is played": (PLAYED, is_played, (Conducted, ByCommands, ByTools, ByHooks)),
     "it fails": (FAILS, fails, (ByCommands, ByTools, ByHooks)),
@@ -236,6 +278,8 @@ STORIES: dict[str, tuple[str, Story, tuple[type[Life], ...]]] = {
     "it is fixed": (FAILS_ONCE, is_fixed, (ByCommands, ByTools, ByHooks)),
     "it is sent back": (SENT_BACK, is_sent_back, (ByCommands, ByTools, ByHooks)),
     "its context runs out": (TIGHT, runs_out_of_context, (ByCommands, ByTools, ByHooks)),
+    "it is red": (RED, partial(is_red, State.REVIEW_APPROVED), (ByCommands, ByTools, ByHooks)),
+    "it is red and is to be mended": (RED, partial(is_red, State.FIX_PROPOSED), (ByTools,)),
     "it asks": (ASKS, asks, (ByTools, ByHooks)),
 }
 
@@ -307,6 +351,29 @@ def test_what_waits_for_an_answer_does_not_fail_again(by_hand: Stage) -> None:
         with pytest.raises(IllegalEvent):
             client.call("error", text="broke")
     assert by_hand.state(TASK) is State.ERROR
+
+
+def test_an_error_that_was_approved_leaves_nothing_to_mend(stage: Stage) -> None:
+    """D30.2: a checkpoint that was killed in its verification has heard the answer, and the next one knows it."""
+    stage.write(PLAN + RED)
+    stage.lock()
+    with closing(Client(stage)) as client:
+        client.call("claim", task=TASK)
+        client.call("step", n=1, act="start")
+        (find_root(stage.root).trees_dir / "entrances" / TASK / "one.txt").write_text("one.txt\n")
+        client.call("step", n=1, act="done")
+        for _ in range(3):
+            assert "not green" in client.call("checkpoint", summary="all")
+        service.judge(stage.store, TASK, State.REVIEW_APPROVED, "now it is there")
+        (stage.root / ".git" / "ok").touch()
+        claim = service.only_claim(stage.store, "s1")
+        killed = ManualSession(
+            root=find_root(stage.root), store=stage.store, claim=claim, settings=Settings()
+        )
+        killed.store_records(killed.choose(CheckpointChosen(number=None), None)[1].records)
+        before = stage.view(TASK).journal
+        assert "submitted" in client.call("checkpoint", summary="all")
+        assert EntryKind.REWORKED not in [row.kind for row in stage.view(TASK).journal[len(before) :]]
 
 
 def test_what_the_conductor_orders_is_written_down_once(by_hand: Stage) -> None:

@@ -69,6 +69,8 @@ class EntryKind(StrEnum):
     SENT_BACK = "sent back"
     ANSWER = "answer"
     ERROR = "error"
+    WAIVED = "waived"
+    """The conductor's answer to a report after which nothing is mended: go on as before, or with its corrections."""
     SET_ASIDE = "set aside"
     RECONCILED = "reconciled"
     UNDONE = "undone"
@@ -294,6 +296,7 @@ _PHRASES = {
     EntryKind.SENT_BACK: "{item} sent back: {text}",
     EntryKind.ANSWER: "{item} answers {text}",
     EntryKind.ERROR: "error reported: {text}",
+    EntryKind.WAIVED: "conductor: {text}",
     EntryKind.SET_ASIDE: "unfinished work set aside: {text}",
     EntryKind.RECONCILED: "{item} found completed: {text}",
     EntryKind.UNDONE: "{item} undone: {text}",

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from musician.protocol.journal import JUDGED_BY_PERSON, Entry, EntryKind
+from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.messages.submissions import Completion
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
@@ -119,8 +120,53 @@ def test_a_session_that_resumes_scores_what_the_one_before_lived_through() -> No
         Entry(kind=EntryKind.NOTE),
     ]
     since = Since().after(before)
-    assert since == Since(failed_verifications=1, reds=1, errors=1, agent_retries=1, self_corrected=True)
+    lived = Since(failed_verifications=1, reds=1, errors=1, agent_retries=1, self_corrected=True)
+    assert since == replace(lived, is_red=True)
+    assert since.after([Entry(kind=EntryKind.CLAIMED)]) == lived, "it verifies anew before it mends"
     assert Story(since=since).done().done().verified().only(r.Submit).message.smoothness == 6
+
+
+RED = Entry(kind=EntryKind.NOT_VERIFIED)
+SENT_BACK = Entry(kind=EntryKind.SENT_BACK, text="too broad")
+
+
+@pytest.mark.parametrize("kind", [EntryKind.REWORKED, EntryKind.WAIVED, EntryKind.SUBMITTED])
+def test_what_is_mended_or_waived_is_not_mended_again(kind: EntryKind) -> None:
+    """D30.2: a session by hand knows it from the journal, as a driven one knows it from what it did."""
+    found = Since().after([SENT_BACK, RED])
+    assert (found.feedback, found.is_red) == ("too broad", True)
+    after = found.after([Entry(kind=kind)])
+    assert (after.feedback, after.is_red) == ("", False)
+
+
+def test_a_person_who_judges_does_not_mend() -> None:
+    before = Since().after([SENT_BACK, RED])
+    after = before.after([Entry(kind=EntryKind.NOTE, text=JUDGED_BY_PERSON)])
+    assert after == replace(before, failed_verifications=0, reds=0)
+
+
+def test_steps_and_a_green_verification_leave_a_rejection_to_be_mended() -> None:
+    kinds = (EntryKind.COMPLETED, EntryKind.VERIFIED)
+    found = Since().after([SENT_BACK, RED, *(Entry(kind=kind) for kind in kinds)])
+    assert (found.feedback, found.is_red) == ("too broad", False)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "text", "kind"),
+    [
+        (State.REVIEW_APPROVED, "as you were", EntryKind.WAIVED),
+        (State.FIX_PROPOSED, "mend it", EntryKind.NOTE),
+        (State.FIX_PROPOSED, with_corrections("not so", ["true"]), EntryKind.WAIVED),
+    ],
+)
+def test_the_answer_to_an_error_says_whether_anything_is_mended(
+    verdict: State, text: str, kind: EntryKind
+) -> None:
+    """D30.2"""
+    story = at_checkpoint().verified(Verification.RED).done().verified(Verification.RED).done()
+    story.verified(Verification.RED).judged(verdict, text)
+    assert story.kinds()[0] is kind
+    assert bool(story.state.feedback) is (kind is EntryKind.NOTE)
 
 
 def test_what_is_submitted_again_answers_each_point_that_was_sent_back() -> None:

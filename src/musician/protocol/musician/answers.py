@@ -135,24 +135,27 @@ def _context_answered(turn: Turn, given: i.VerdictArrived) -> None:
         else:
             exit_claim(turn)
         return
-    _resume(turn, given, granted_text(pieces))
+    _resume(turn, given, granted=granted_text(pieces))
 
 
 def _error_answered(turn: Turn, given: i.VerdictArrived) -> None:
     """Handle the answer to an error: ``review_approved`` goes on as before, the others say what to do differently."""
-    if given.state is State.REVIEW_APPROVED:
-        turn.set(feedback="")
-    _resume(turn, given)
+    _resume(turn, given, mends=given.state is not State.REVIEW_APPROVED)
 
 
-def _resume(turn: Turn, given: i.VerdictArrived, granted: str = "") -> None:
-    """Go on after an answer. ``granted`` is what a context warning was answered with; it is for this session alone."""
-    note = turn.entry(EntryKind.NOTE, text=f"conductor: {given.text}")
+def _resume(turn: Turn, given: i.VerdictArrived, *, granted: str = "", mends: bool = True) -> None:
+    """Go on after an answer. ``granted`` is what a context warning was answered with; it is for this session alone.
+
+    What was to be mended is not mended any more if not ``mends``, or if there are correction steps in its place.
+    """
     agreed = (turn.entry(EntryKind.GRANTED, text=granted),) if granted else ()
     orders = turn.orders(given.text, given.message_id)
-    turn.records.append(r.Resume(entries=(note, *agreed, *orders)))
-    if orders:
+    if mends and not orders:
+        said = turn.entry(EntryKind.NOTE, text=f"conductor: {given.text}")
+    else:
+        said = turn.entry(EntryKind.WAIVED, text=given.text)
         turn.set(feedback="")
+    turn.records.append(r.Resume(entries=(said, *agreed, *orders)))
     turn.hear(
         PendingInstruction(
             text=given.text, message_id=given.message_id, of_session=bool(granted) and not orders

@@ -15,6 +15,7 @@ from musician.protocol.musician.boundary import (
 )
 from musician.protocol.musician.choosing import absorbed
 from musician.protocol.musician.program import CheckpointItem, Play
+from musician.protocol.musician.since import IS_RED
 from musician.protocol.musician.state import Mode, PendingInstruction, Waiting
 from musician.protocol.musician.turn import Turn
 from musician.protocol.musician.writing import question, submission
@@ -208,7 +209,7 @@ def _submit(
 
 def _mend(turn: Turn, check: CheckpointItem, failing: str) -> None:
     """A red checkpoint is mended before anybody reviews it, a bounded number of times (D16)."""
-    turn.set(feedback=failing or "the verification is red")
+    turn.set(feedback=failing or IS_RED)
     if turn.state.since.reds < MOST_REDS or turn.state.leave_reason:
         go_on(turn)
     else:  # the musician has the whole output; the conductor gets its first line

@@ -15,6 +15,9 @@ from musician.protocol.values import dataclass, replace
 SENT_BACK = "sent back"
 """The feedback of a rejection without a text."""
 
+IS_RED = "the verification is red"
+"""The feedback of a verification that was red and said no more."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Since:
@@ -36,6 +39,8 @@ class Since:
     mended_in: tuple[str, ...] = ()
     feedback: str = ""
     """The text of the rejection until it is mended; "" if correction steps mend it (D17)."""
+    is_red: bool = False
+    """This session's last verification was red, and it has mended nothing since. Its successor verifies anew first."""
 
     def after(self, entries: Iterable[Entry]) -> "Since":
         """Return the facts after further entries. A submission or its approval starts anew.
@@ -49,18 +54,17 @@ class Since:
                 case EntryKind.SUBMITTED | EntryKind.APPROVED:
                     since = Since()
                 case EntryKind.NOTE if entry.text == JUDGED_BY_PERSON:
-                    since = replace(
-                        Since(),
-                        points=since.points,
-                        answers=since.answers,
-                        mended_in=since.mended_in,
-                        feedback=since.feedback,
-                    )
+                    since = replace(since, failed_verifications=0, reds=0, errors=0, agent_retries=0)
+                    since = replace(since, self_corrected=False)
                 case EntryKind.NOT_VERIFIED:
                     failed = since.failed_verifications + 1
-                    since = replace(since, failed_verifications=failed, reds=since.reds + 1)
+                    since = replace(since, failed_verifications=failed, reds=since.reds + 1, is_red=True)
                 case EntryKind.VERIFIED:
-                    since = replace(since, reds=0)
+                    since = replace(since, reds=0, is_red=False)
+                case EntryKind.CLAIMED:
+                    since = replace(since, is_red=False)
+                case EntryKind.WAIVED:
+                    since = replace(since, is_red=False, feedback="")
                 case EntryKind.ERROR:
                     since = replace(since, errors=since.errors + (not lacked), reds=0)
                 case EntryKind.RETRIED:
@@ -74,9 +78,10 @@ class Since:
                 case EntryKind.ANSWER:
                     since = replace(since, answers={**since.answers, **numbered_answer(entry.text)})
                 case EntryKind.REWORKED | EntryKind.COMPLETED | EntryKind.RETURNED:
-                    feedback = "" if entry.kind is EntryKind.REWORKED else since.feedback
+                    if entry.kind is EntryKind.REWORKED:
+                        since = replace(since, is_red=False, feedback="")
                     mended_in = (*since.mended_in, entry.item) if since.points else ()
-                    since = replace(since, mended_in=mended_in, feedback=feedback)
+                    since = replace(since, mended_in=mended_in)
                 case _:
                     pass
         return since

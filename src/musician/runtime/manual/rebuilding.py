@@ -13,7 +13,7 @@ from musician.protocol.musician.agreement import Agreement
 from musician.protocol.musician.boundary import proposal
 from musician.protocol.musician.inputs import VerdictArrived
 from musician.protocol.musician.program import CheckpointItem, Play, Program
-from musician.protocol.musician.since import Since
+from musician.protocol.musician.since import IS_RED, Since
 from musician.protocol.musician.state import Mode, MusicianState, Waiting
 from musician.protocol.settings import Settings
 from musician.protocol.states import VERDICTS, WAITING, State
@@ -21,9 +21,7 @@ from musician.protocol.values import replace
 from musician.runtime.resuming.resumption import submitted_checkpoint, unheard_orders, unheard_verdicts
 from musician.store.rows import MessageRow
 
-_TOLD = frozenset({EntryKind.CONTEXT, EntryKind.ERROR, EntryKind.SUBMITTED})
-_OF_CHECKPOINTS = (EntryKind.NOT_VERIFIED, EntryKind.REWORKED, EntryKind.SUBMITTED)
-_RED = "the verification is red"
+_REPORTED = frozenset({EntryKind.CONTEXT, EntryKind.ERROR, EntryKind.SUBMITTED})
 
 
 def rebuilt(
@@ -50,8 +48,8 @@ def rebuilt(
     begun = [entry.item for entry in open_items(own)]
     state, progress, since = view.row.state, Progress().after(entries), Since().after(entries)
     waiting, agreement = _waiting(view, own, has_heard=has_heard), Agreement().after(own)
-    feedback = since.feedback or (_RED if _last(own, *_OF_CHECKPOINTS) is EntryKind.NOT_VERIFIED else "")
-    feedback = "" if since.mended_in else feedback
+    sent_back = "" if since.mended_in else since.feedback
+    feedback = sent_back or (IS_RED if since.is_red else "")
     if waiting is Waiting.SUBMISSION:
         current: Play | CheckpointItem | None = submitted_checkpoint(view.submissions[-1], program)
     elif begun:
@@ -128,9 +126,9 @@ def _waiting(view: service.TaskView, own: list[Entry], *, has_heard: bool) -> Wa
     if state is State.NEEDS_REVIEW and view.submissions:
         return Waiting.SUBMISSION
     if state is State.ERROR:
-        return Waiting.CONTEXT if _last(own, *_TOLD) is EntryKind.CONTEXT else Waiting.ERROR
+        return Waiting.CONTEXT if _last(own) is EntryKind.CONTEXT else Waiting.ERROR
     return None
 
 
-def _last(entries: list[Entry], *kinds: EntryKind) -> EntryKind | None:
-    return next((entry.kind for entry in reversed(entries) if entry.kind in kinds), None)
+def _last(own: list[Entry]) -> EntryKind | None:
+    return next((entry.kind for entry in reversed(own) if entry.kind in _REPORTED), None)
