@@ -1,10 +1,14 @@
 """``plan new`` drafts a plan for a project, and what it says of the tests in a fresh tree is so."""
 
+import os
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
+from musician.processes.sandbox import why_no_sandbox
+from tests.needs import need
 from tests.surroundings import Call, begin, git
 
 NEEDS_ENV = 'def test_it():\n    assert open(".env").read()\n'
@@ -40,6 +44,34 @@ def test_why_the_tests_fail_in_a_fresh_tree_is_told(project: Path, call: Call) -
     told = call("plan", "check", "--try", "PLAN.md").out
     assert "fails: 1 test: test_it::test_it" in told
     assert "`copy: [.env]`" in told
+
+
+def test_a_draft_for_a_model_has_a_sandbox_and_what_does_not_pass_in_it_is_told(
+    project: Path, call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """D36.4: the default of new plans; a plan that says nothing has none, for its tests may need more."""
+    need("bwrap")
+    if why_no_sandbox():
+        pytest.skip(f"this machine lets nobody: {why_no_sandbox()}")  # nothing to install
+    client = tmp_path / "bin" / "claude"
+    client.parent.mkdir()
+    client.write_text("#!/bin/sh\n")
+    client.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{client.parent}:{os.environ['PATH']}")
+    cache = Path.home() / "cache"
+    cache.mkdir(parents=True, exist_ok=True)
+    (project / "test_it.py").write_text(f"def test_it():\n    open({str(cache / 'x')!r}, 'w').close()\n")
+    git(project, "commit", "-qam", "cached")
+    call("init")
+    told = call("plan", "new").out
+    assert f"the sandbox lets {cache}/x be read only: `sandbox-write`" in told
+    plan = project / "PLAN.md"
+    assert "agent: claude\nsandbox: auto" in plan.read_text()
+    for key in (f"sandbox: auto\nsandbox-write: [{cache}]", "sandbox: off"):
+        plan.write_text(re.sub(r"(?m)^sandbox: .*", key, plan.read_text(), count=1))
+        (trial,) = call("plan", "check", "--try", "PLAN.md", "--json").json["trials"]
+        assert (trial["runs"], trial["why"]) == (True, "")
+        plan.write_text(re.sub(r"(?m)^sandbox-write: .*\n", "", plan.read_text()))
 
 
 def test_what_a_tree_is_given_counts_when_it_is_tried_again(project: Path, call: Call) -> None:

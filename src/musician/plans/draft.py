@@ -53,7 +53,10 @@ def draft_plan(needs: Needs, *, plan_id: str, title: str, agent: str) -> str:
     lines += [
         _key(name, list(paths)) for name, paths in (("copy", needs.copy), ("share", needs.share)) if paths
     ]
-    lines += [f"agent: {agent}", "---"]
+    lines.append(f"agent: {agent}")
+    if agent != "shell":
+        lines.append("sandbox: auto  # the agent and the tests write their own tree only; off: they do not")
+    lines.append("---")
     return "\n".join(lines) + "\n" + _BODY.format(title=title)
 
 

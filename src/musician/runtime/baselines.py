@@ -18,7 +18,7 @@ import anyio
 from anyio.to_thread import run_sync
 
 from musician import service
-from musician.plans.model import TaskSpec
+from musician.plans.model import Sandboxing, TaskSpec
 from musician.protocol.errors import MusicianError
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
@@ -122,10 +122,17 @@ class Baselines:
 
     @property
     def _given(self) -> str:
-        """All that a tree gets besides the commit: the same tests may end otherwise without it."""
-        given = {"copy": self.task.copy, "share": self.task.share}
+        """All that a tree gets besides the commit, and its sandbox: the same tests may end otherwise without it."""
+        task = self.task
+        given = {
+            "copy": task.copy,
+            "share": task.share,
+            "sandbox": () if task.sandbox is Sandboxing.OFF else (task.sandbox, task.network),
+            "sandbox-write": task.sandbox_write,
+            "sandbox-read": task.sandbox_read,
+        }
         more = (f"\n{key}: {', '.join(paths)}" for key, paths in given.items() if paths)
-        return (self.task.setup or "") + "".join(more)
+        return (task.setup or "") + "".join(more)
 
     def _kept(self, commit: str, command: str) -> Baseline | None:
         text = service.baseline_text(self.store, commit, setup=self._given, command=command)

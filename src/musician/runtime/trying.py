@@ -32,7 +32,13 @@ _MOST_READ_BYTES = 256 * 1024
 _SHORTEST_NAME = 3
 """Shorter names are met in any output by accident."""
 
+_SEALED = (
+    "the sandbox lets {0} be read only: `sandbox-write` names what may be written besides the tree, and"
+    " `sandbox: off` does without"
+)
 _MEANINGS = {
+    r"(?i)'?(/[^':\n]+)'?: read-only file system": _SEALED,
+    r"(?i)read-only file system: '(/[^'\n]+)'": _SEALED,
     r"No module named '?([\w.]+)": (
         "Python has no module {0} there: a tree has no virtual environment of yours; `setup:` makes one, and"
         " the command must start the Python in it"
