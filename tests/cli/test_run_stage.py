@@ -30,7 +30,7 @@ def look(number: int) -> tuple[Standing, ...]:
     return (cast("Standing", number),)
 
 
-class Face:
+class Face(run_stage.Face):
     """Notes what it is shown; waits at a gate if it has one."""
 
     def __init__(self, fault: BaseException | None = None) -> None:

@@ -6,7 +6,7 @@ Of a longer text a plain line has the first line only; `musician messages` and `
 import json
 
 from musician.cli.render import fields
-from musician.cli.run_stage import write
+from musician.cli.run_stage import Face, write
 from musician.cli.run_time import local_date, local_time, today
 from musician.processes.output import headline
 from musician.protocol.states import State
@@ -18,7 +18,7 @@ _MOST_ID_WIDTH = 24
 """The widest column for ids. A longer id is not cut but exceeds the column."""
 
 
-class Lines:
+class Lines(Face):
     """The face for pipes, dumb terminals and users who want no colour."""
 
     def __init__(self, reporter: Reporter, *, head: str, id_width: int) -> None:
@@ -37,14 +37,8 @@ class Lines:
                 self._date = date
             write(line_of(event, self._id_width) + "\n")
 
-    def tick(self) -> None:
-        """Nothing to redraw."""
 
-    def close(self) -> None:
-        """Nothing to clear."""
-
-
-class JsonLines:
+class JsonLines(Face):
     """The face of ``--events``: each event as an object on a line. Its keys are stable; times are UTC."""
 
     def __init__(self, reporter: Reporter) -> None:
@@ -53,12 +47,6 @@ class JsonLines:
     def show(self, standings: tuple[Standing, ...]) -> None:
         for event in self._reporter.news(standings):
             write(object_line({"event": "news", **fields(event)}))
-
-    def tick(self) -> None:
-        """Nothing to redraw."""
-
-    def close(self) -> None:
-        """Nothing to clear."""
 
 
 def object_line(document: dict[str, object]) -> str:

@@ -9,7 +9,6 @@ import os
 import select
 import sys
 import threading
-from typing import Protocol
 
 from musician.protocol.errors import MusicianError
 from musician.reporting.standing import Standing
@@ -20,14 +19,17 @@ TICK_S = 1.0
 Standings = tuple[Standing, ...]
 
 
-class Face(Protocol):
-    """A way to show a run. It is called from one thread at a time."""
+class Face:
+    """A way to show a run; this one shows nothing. It is called from one thread at a time."""
 
-    def show(self, standings: Standings) -> None: ...
+    def show(self, standings: Standings) -> None:
+        """Show a new snapshot."""
 
-    def tick(self) -> None: ...
+    def tick(self) -> None:
+        """Redraw what grows without news."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Clear what must not stay on the screen."""
 
 
 class Stage:

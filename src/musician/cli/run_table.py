@@ -21,7 +21,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from musician.cli.run_stage import write
+from musician.cli.run_stage import Face, write
 from musician.cli.run_time import local_time
 from musician.processes.output import one_line
 from musician.protocol.names import succession_name
@@ -63,7 +63,7 @@ _USUAL_SIZE = (80, 24)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-class LiveTable:
+class LiveTable(Face):
     """The face for terminals."""
 
     def __init__(self, reporter: Reporter, *, plan_id: str, title: str) -> None:

@@ -118,7 +118,7 @@ class View(AbstractContextManager["View"]):
         if self._has_events:
             return JsonLines(self._reporter)
         if self._app.json:
-            return _Silence()
+            return Face()
         if is_plain():
             return Lines(self._reporter, head=self._head(jobs), id_width=max(map(len, self._programs)))
         return LiveTable(self._reporter, plan_id=self._plan.plan_id, title=self._plan.title)
@@ -154,19 +154,6 @@ class View(AbstractContextManager["View"]):
                 title=self._plan.title,
             ),
         )
-
-
-class _Silence:
-    """The face of ``--json``: nothing but the document at the end."""
-
-    def show(self, standings: tuple[Standing, ...]) -> None:
-        """Not shown."""
-
-    def tick(self) -> None:
-        """Not shown."""
-
-    def close(self) -> None:
-        """Nothing to leave."""
 
 
 def _print_table(standings: tuple[Standing, ...]) -> None:

@@ -5,10 +5,8 @@ one whose time jumps, and whose processes die between any two of their acts.
 """
 
 import os
-import signal
 import time
 import uuid
-from collections.abc import Collection
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -39,30 +37,16 @@ class Machine:
     def own_identity(self) -> ProcessIdentity:
         return identify(os.getpid())
 
-    def is_running(self, process: ProcessIdentity) -> bool:
-        return is_running(process)
-
-    def end(self, process: ProcessIdentity, *, grace_s: float) -> bool:
-        """End it with all that it has started; whether nothing of that is left. Blocks."""
-        return end_tree(process, grace_s=grace_s)
+    is_running = staticmethod(is_running)
+    end = staticmethod(end_tree)
+    sweep_scratch = staticmethod(sweep_scratch)
+    close_kennel = staticmethod(close_kennel)
+    end_belongings = staticmethod(end_belongings)
+    stop_requested = staticmethod(stop_requested)
+    lease_lost = staticmethod(lease_lost)
 
     def adopting_orphans(self, grace_s: float) -> AbstractContextManager[None]:
-        """For a ``with`` block whatever runs below this process is its own, and ended with it."""
         return adopting_orphans(grace_s)
-
-    def sweep_scratch(self) -> None:
-        """Drop the scratch folders of processes that were killed. Blocks."""
-        sweep_scratch()
-
-    def close_kennel(self) -> None:
-        """No agent is started any more; those that run are ended."""
-        close_kennel()
-
-    def end_belongings(
-        self, sessions: Collection[str], tree: Path, *, grace_s: float
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """End what sessions have left running; what was ended, and what does not end. Blocks."""
-        return end_belongings(sessions, tree, grace_s=grace_s)
 
     def running_of(self, session_id: str, tree: Path) -> tuple[str, ...]:
         """Return what a session still has running. Blocks."""
@@ -75,14 +59,6 @@ class Machine:
     def hold(self, path: Path, *, session_id: str) -> LifeLock | HeldBy:
         """Take a life lock, or say who has it."""
         return hold(path, session_id=session_id)
-
-    async def stop_requested(self) -> signal.Signals:
-        """Return when this process is asked to end, by which signal."""
-        return await stop_requested()
-
-    async def lease_lost(self) -> None:
-        """Return when who started this process is gone; never, where it was not started so."""
-        await lease_lost()
 
 
 MACHINE = Machine()

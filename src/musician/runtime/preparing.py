@@ -6,7 +6,6 @@ command leaves and git does not ignore is treated as work in the tree: kept with
 with an unfinished one, and then the command runs again.
 """
 
-import fcntl
 import hashlib
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
@@ -22,6 +21,7 @@ from musician.processes.sandbox import confining
 from musician.processes.spawn import run_program
 from musician.trees.git import tree_git_dir
 from musician.trees.partial import LEAVES, MARKS
+from musician.trees.registrations import takes_lock
 from musician.trees.status import read_status
 
 _MOST_OUTPUT_BYTES = 4096
@@ -75,7 +75,7 @@ def _is_dirty(tree: Path) -> bool:
 async def alone_with(lock: Path) -> AsyncIterator[None]:
     """Wait for a file's lock, and hold it."""
     with lock.open("w") as file:  # closing the file releases the lock, and so does our end
-        while not _takes(file.fileno()):
+        while not takes_lock(file.fileno()):
             await anyio.sleep(_LOOK_EVERY_S)
         yield
 
@@ -84,15 +84,7 @@ async def alone_with(lock: Path) -> AsyncIterator[None]:
 def locked_now(lock: Path) -> Iterator[bool]:
     """Hold a file's lock if nobody else does; yield whether it is ours."""
     with lock.open("w") as file:
-        yield _takes(file.fileno())
-
-
-def _takes(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+        yield takes_lock(file.fileno())
 
 
 async def _run(

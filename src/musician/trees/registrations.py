@@ -35,7 +35,7 @@ def alone_with_trees(root: Root) -> Iterator[None]:
     root.locks_dir.mkdir(parents=True, exist_ok=True)
     with place.open("a") as file:
         deadline = time.monotonic() + GIT_TIMEOUT_S
-        while not _locks(file.fileno()):
+        while not takes_lock(file.fileno()):
             if time.monotonic() > deadline:
                 raise TreeNotReady(
                     reason=f"another process has been making working trees for {GIT_TIMEOUT_S:.0f} s",
@@ -46,7 +46,8 @@ def alone_with_trees(root: Root) -> Iterator[None]:
         yield
 
 
-def _locks(descriptor: int) -> bool:
+def takes_lock(descriptor: int) -> bool:
+    """Take an open file's lock, unless somebody else has it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -103,8 +103,8 @@ class Process(Machine):
     def adopting_orphans(self, grace_s: float) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def sweep_scratch(self) -> None:
-        pass
+    def sweep_scratch(self) -> tuple[str, ...]:
+        return ()
 
     def close_kennel(self) -> None:
         pass
