@@ -99,7 +99,7 @@ def test_doctor_finds_everything_well(ready: Path, call: Call) -> None:
         "repository",
         "settings",
         "tree",
-        "ground",
+        "preconditions",
         "trees",
         "permissions",
         "database",

@@ -6,7 +6,7 @@ from pathlib import Path
 from musician.mcp_server.background_calls import ANSWER_WITHIN_S
 from musician.mcp_server.table import MOST_BYTES, MOST_ROWS
 from musician.mcp_server.tools import TOOLS, Tool
-from musician.service.rawwork import WRITABLE
+from musician.service.own_sql import WRITABLE
 from musician.store.sqlite.foreign import MOST_CHANGES, TIME_LIMIT_S
 
 PAGE = (Path(__file__).parents[2] / "docs" / "MCP.md").read_text(encoding="utf-8")

@@ -24,7 +24,7 @@ waiters are rung after the commit. Where do we …
 - tell the database's guards what they must know of the settings? ``settling``
 - see how smoothly it goes? ``smoothness``; write down what it used? ``spending``
 - look? ``views``; a watcher's look: ``observation``
-- run a session's own SQL? ``rawwork``
+- run a session's own SQL? ``own_sql``
 
 A verb's module is imported when the verb is first asked for: a hook or a short command uses two or three of them, and
 importing all would take longer than all that it does.
@@ -48,12 +48,12 @@ if TYPE_CHECKING:
     from musician.service.limits import *
     from musician.service.observation import *
     from musician.service.opinions import *
+    from musician.service.own_sql import *
     from musician.service.pausing import *
     from musician.service.people import *
     from musician.service.permits import *
     from musician.service.plans import *
     from musician.service.proposals import *
-    from musician.service.rawwork import *
     from musician.service.rebinding import *
     from musician.service.settling import *
     from musician.service.smoothness import *
@@ -94,7 +94,7 @@ else:
                 "accept_proposal find_proposal list_proposals merge_proposal open_proposals_of propose "
                 "reject_proposal unsubmitted_proposals"
             ),
-            "rawwork": "execute query",
+            "own_sql": "execute query",
             "rebinding": "rebind",
             "settling": "guarded keep_settings kept_settings",
             "smoothness": "PhaseSmoothness smoothness_by_phase",

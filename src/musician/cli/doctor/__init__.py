@@ -21,7 +21,7 @@ CHECKS = (
     Check(name="repository", look=repository.repository),
     Check(name="settings", look=repository.settings),
     Check(name="tree", look=repository.tree, needs=("repository",), worst=Level.WARN),
-    Check(name="ground", look=trees.ground, needs=("repository",)),
+    Check(name="preconditions", look=trees.preconditions, needs=("repository",)),
     Check(name="trees", look=trees.trees, needs=("repository",)),
     Check(name="permissions", look=permissions.everything, needs=("repository",)),
     Check(name="database", look=database.soundness),

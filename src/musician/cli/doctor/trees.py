@@ -10,7 +10,7 @@ from musician.runtime.baselines import left_behind
 from musician.trees.preconditions import broken_trees, check_repository
 
 
-def ground(app: App) -> Iterator[CheckResult]:
+def preconditions(app: App) -> Iterator[CheckResult]:
     check_repository(app.root, ())
     yield ok("working trees can be made here")
 

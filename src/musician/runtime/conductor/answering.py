@@ -55,7 +55,7 @@ async def ask_answerer(
         ),
         heard.hear,
         tree_id=None,
-        papers={
+        files={
             "MUSICIAN_QUESTION": ("question.txt", act.text),
             "MUSICIAN_STANDING": ("standing.txt", stands),
             "MUSICIAN_OUTPUT": ("output.txt", said),

@@ -55,13 +55,13 @@ class Aside:
         tell: port.Tell,
         *,
         tree_id: str | None,
-        papers: Mapping[str, tuple[str, str]],
+        files: Mapping[str, tuple[str, str]],
         env: Mapping[str, str],
         log: Path,
     ) -> str:
         """Have it play ``piece``; "" if that came to its end, otherwise what kept it from it.
 
-        ``papers`` are what it reads besides the tree: a file's name and text, by the variable that says where it is.
+        ``files`` are what it reads besides the tree: a file's name and text, by the variable that says where it is.
         """
         try:
             folder = await run_sync(partial(ScratchFolder, "review"))
@@ -69,7 +69,7 @@ class Aside:
                 place = Path(folder.name).resolve()
                 tree = place / "tree"
                 base = await run_sync(partial(self.trees.lay_out, task.task_id, tree_id, at=tree))
-                found = await run_sync(partial(_write, place, papers))
+                found = await run_sync(partial(_write, place, files))
                 stage = port.Stage(
                     tree=tree,
                     env={
@@ -110,7 +110,7 @@ async def _may(root: Root, tree: Path, call: port.ToolCall) -> str:
     return "" if refusal is None else str(refusal)
 
 
-def _write(place: Path, papers: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-    for name, body in papers.values():
+def _write(place: Path, files: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    for name, body in files.values():
         (place / name).write_text(body + "\n", encoding="utf-8", errors="replace")
-    return {variable: str(place / name) for variable, (name, _) in papers.items()}
+    return {variable: str(place / name) for variable, (name, _) in files.items()}

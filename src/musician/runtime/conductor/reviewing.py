@@ -43,7 +43,7 @@ async def ask_reviewer(
         _piece(task, found.checkpoint, text, shown, settings.time.review_limit_s),
         heard.hear,
         tree_id=found.tree_id,
-        papers=_papers(text, found, shown),
+        files=_files(text, found, shown),
         env={"MUSICIAN_CHECKPOINT": str(found.checkpoint)},
         log=aside.root.review_transcript(task.task_id, message_id),
     )
@@ -72,7 +72,7 @@ def _piece(
     )
 
 
-def _papers(text: str, found: VerificationRow, shown: tuple[str, ...]) -> dict[str, tuple[str, str]]:
+def _files(text: str, found: VerificationRow, shown: tuple[str, ...]) -> dict[str, tuple[str, str]]:
     """Return the files the agent reads besides the tree, by the variable that names each."""
     verified = {"outcome": found.outcome, "result": json.loads(found.result)}
     return {
