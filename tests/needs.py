@@ -18,7 +18,14 @@ __all__ = ["ALL", "PACKAGES", "left_out", "need", "refuse"]
 ALL = os.environ.get("MUSICIAN_TESTS") == "all"
 """Read at import: later the tests' surroundings hold nothing of ours."""
 
-PACKAGES = {"bwrap": "bubblewrap", "groff": "groff", "node": "nodejs", "sqlite3": "sqlite3", "tmux": "tmux"}
+PACKAGES = {
+    "bwrap": "bubblewrap",
+    "groff": "groff",
+    "chromium": "chromium",
+    "node": "nodejs",
+    "sqlite3": "sqlite3",
+    "tmux": "tmux",
+}
 """The program, and the package of Debian's that brings it."""
 
 _REASON = re.compile(r"left out: needs (.+?)(?='|\"|$)")

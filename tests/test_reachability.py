@@ -1,6 +1,10 @@
 """Nothing in the source is there for its tests alone: a rule that no surface reaches is not kept by anybody."""
 
+from functools import cache
 from pathlib import Path
+
+import jinja2
+import jinja2.nodes
 
 import musician
 from musician import service
@@ -39,7 +43,16 @@ def surfaces(source: Source) -> set[Unit]:
     }
     for name, tool in TOOLS.items():
         roots.add((f"musician.mcp_server.{'verifying' if tool.runs_tests else 'acts'}", name))
+    roots |= {unit for unit in source.bodies if "." in unit[1] and unit[1].rpartition(".")[2] in shown()}
     return roots | {unit for unit in source.bodies if unit[0].startswith(APART)}
+
+
+@cache
+def shown() -> frozenset[str]:
+    """The attributes that the dashboard's templates read, of whatever they are given."""
+    parse = jinja2.Environment(autoescape=True).parse
+    texts = (path.read_text(encoding="utf-8") for path in (PACKAGE / "web" / "templates").iterdir())
+    return frozenset(node.attr for text in texts for node in parse(text).find_all(jinja2.nodes.Getattr))
 
 
 def test_everything_is_reached_from_a_surface() -> None:

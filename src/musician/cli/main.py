@@ -32,6 +32,7 @@ COMMANDS = {
     "push": "push",
     "pr": "push",
     "needs-me": "needs_me",
+    "dashboard": "dashboard",
     "send": "send",
     "stop": "send",
     "handoff": "send",

@@ -1,0 +1,40 @@
+"""The command ``dashboard``: serves the web page until it is interrupted."""
+
+import click
+
+from musician.cli.context import App
+from musician.cli.options import command
+from musician.cli.render import show
+from musician.protocol.errors import BadField
+
+
+@command("dashboard")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help="Listen on this port of 127.0.0.1; by default on that of the last time, or a free one.",
+)
+@click.option("--read-only", is_flag=True, help="Show everything, and take no orders.")
+@click.pass_obj
+def dashboard(app: App, port: int | None, read_only: bool) -> None:
+    """Serve a web page on this machine on which you see and conduct.
+
+    Prints the address to open. The token in it is the key: whoever has it may give orders.
+    """
+    try:
+        from musician.web.server import serve
+    except ImportError as error:
+        raise click.UsageError(
+            "the dashboard needs more packages: pip install 'musician[dashboard]'"
+        ) from error
+
+    def ready(address: str) -> None:
+        show(app, {"address": address}, f"dashboard: {address}", "Ctrl-C ends it; the run goes on without it")
+
+    try:
+        serve(app, port=port, read_only=read_only, on_ready=ready)
+    except OSError as error:
+        raise BadField(
+            field="port", value=port, reason=f"it cannot be listened on ({error.strerror})"
+        ) from error

@@ -1,0 +1,163 @@
+"""Gives the whole state at a glance: which tasks there are, what each needs next, and what is wanted of a person.
+
+One fold for every surface that shows more than one task. A task stands in the lane of what it needs next, not of its
+state's name: "running" is said only of a session whose owner is known to live, and "stands still" of one that is
+known to be gone. What nobody can tell is a lane of its own.
+"""
+
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+
+from musician import service
+from musician.protocol.rules.liveness import Owner
+from musician.protocol.states import ACTIVE, WAITING, State
+from musician.protocol.values import dataclass
+from musician.reporting.needs_me import Need, needs_me
+from musician.reporting.standing import Standing
+from musician.service import TaskView
+from musician.store.port import Store
+from musician.store.rows import PlanRow, TaskRow
+
+OwnerOf = Callable[[TaskView], Owner | None]
+"""Tells how it is with the owner of a task's claim; None if it has none."""
+
+
+class Lane(StrEnum):
+    """What a task needs next."""
+
+    NEEDS_YOU = "needs you"
+    RUNNING = "running"
+    UNKNOWN = "not known to run"
+    STANDS_STILL = "stands still"
+    LATER = "not begun"
+    DONE = "done"
+    WITHDRAWN = "withdrawn"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskLine:
+    """One task. ``since`` is when its state last changed, "" if it never did; ``doing`` what it is at, in words."""
+
+    row: TaskRow
+    lane: Lane
+    doing: str
+    since: str
+    context_pct: float | None
+    limited_until: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanLines:
+    """A plan with its tasks, in the plan's order; ``plan`` is None for the tasks without one."""
+
+    plan: PlanRow | None
+    tasks: tuple[TaskLine, ...]
+
+    def count(self, *lanes: Lane) -> int:
+        return sum(each.lane in lanes for each in self.tasks)
+
+    @property
+    def phases(self) -> tuple[tuple[int | None, tuple[TaskLine, ...]], ...]:
+        """The phases' numbers, each with its tasks."""
+        numbers = dict.fromkeys(each.row.phase for each in self.tasks)
+        return tuple((number, tuple(t for t in self.tasks if t.row.phase == number)) for number in numbers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """``seq`` is how far the one order had come before the look, so that nothing after it is missed."""
+
+    seq: int
+    at: str
+    is_conducted: bool
+    needs: tuple[Need, ...]
+    plans: tuple[PlanLines, ...]
+
+    def count(self, *lanes: Lane) -> int:
+        return sum(each.count(*lanes) for each in self.plans)
+
+
+def overview_of(store: Store, *, is_conducted: bool, owner_of: OwnerOf) -> Overview:
+    """Return the overview of the plans that are not finished, and of the one in which something happened last."""
+    seq = service.newest_seq(store)
+    needs = needs_me(store, is_conducted=is_conducted)
+    plans = service.current_plans(store)
+    lines = [
+        PlanLines(plan=plan, tasks=_lines(store, plan, needs, owner_of=owner_of)) for plan in (*plans, None)
+    ]
+    return Overview(
+        seq=seq,
+        at=service.now(store),
+        is_conducted=is_conducted,
+        needs=needs,
+        plans=tuple(each for each in lines if each.plan is not None or each.tasks),
+    )
+
+
+def _lines(
+    store: Store, plan: PlanRow | None, needs: Iterable[Need], *, owner_of: OwnerOf
+) -> tuple[TaskLine, ...]:
+    wanted = {need.task_id for need in needs}
+    rows = service.tasks_of(store, None if plan is None else plan.plan_id)
+    return tuple(_line(store, row, is_wanted=row.task_id in wanted, owner_of=owner_of) for row in rows)
+
+
+def _line(store: Store, row: TaskRow, *, is_wanted: bool, owner_of: OwnerOf) -> TaskLine:
+    if row.state not in ACTIVE and not is_wanted:  # nothing is at work on it: its row says all there is
+        lane = _resting(row)
+        return TaskLine(
+            row=row,
+            lane=lane,
+            doing=row.state.replace("_", " "),
+            since=row.completed_at or "",
+            context_pct=None,
+            limited_until="",
+        )
+    standing = Standing(service.task_view(store, row.task_id))
+    view = standing.view
+    return TaskLine(
+        row=view.row,
+        lane=Lane.NEEDS_YOU if is_wanted else lane_of(standing, owner_of(view)),
+        doing=doing(standing),
+        since=view.history[-1].at if view.history else "",
+        context_pct=standing.context_pct,
+        limited_until=view.limited_until,
+    )
+
+
+def lane_of(standing: Standing, owner: Owner | None) -> Lane:
+    """Return the lane of a task that nothing is asked of a person for."""
+    if standing.state not in ACTIVE or standing.is_withdrawn:
+        return _resting(standing.view.row)
+    match owner:
+        case Owner.LIVE:
+            return Lane.RUNNING
+        case Owner.DEAD | Owner.STALE:
+            return Lane.STANDS_STILL
+        case _:
+            return Lane.UNKNOWN
+
+
+def _resting(row: TaskRow) -> Lane:
+    if row.is_withdrawn:
+        return Lane.WITHDRAWN
+    match row.state:
+        case State.COMPLETE:
+            return Lane.DONE
+        case State.EXITED:
+            return Lane.STANDS_STILL
+    return Lane.LATER
+
+
+def doing(standing: Standing) -> str:
+    """Return what a task is at, in a few words, such as ``step 2`` or ``waits for a verdict``."""
+    if standing.view.limited_until:
+        return "waits for its agent's provider"
+    if standing.is_paused:
+        return "paused with its phase"
+    if standing.state in WAITING:
+        return "waits for a verdict" if standing.state is State.NEEDS_REVIEW else "waits for an answer"
+    if standing.state is not State.WORKING:
+        return str(standing.state).replace("_", " ")
+    last = next((entry.item for entry in reversed(standing.entries) if entry.item), "")
+    return last or "begins"

@@ -1,0 +1,79 @@
+"""What every page needs: the project, its database, the look that all pages of one moment share, and the templates."""
+
+import os
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from musician import __version__
+from musician.processes.machine import MACHINE
+from musician.processes.output import headline, one_line, printable
+from musician.project import Project
+from musician.reporting.overview import Lane, Overview, overview_of
+from musician.runtime.owners import is_conducted, owner_of
+from musician.trees.git import Git
+from musician.web.guard import form_token
+from musician.web.news import News
+
+_MOST_LINE_CHARS = 300
+
+
+class Desk:
+    """One server's pages."""
+
+    def __init__(self, project: Project, *, read_only: bool) -> None:
+        self.project, self.read_only = project, read_only
+        self.store, self.root, self.settings = project.store, project.root, project.settings
+        self.news = News(self.store)
+        self._lock = Lock()
+        self._seen: tuple[tuple[int, int], Overview] | None = None
+        self._templates = _templates()
+
+    def overview(self) -> Overview:
+        """Return the look of this moment; all pages that ask in the same moment get the same. Blocks."""
+        with self._lock:
+            moment = (self.news.seq, self.news.beats)
+            if self._seen is None or self._seen[0] != moment or self._seen[1].seq != self.news.seq:
+                look = overview_of(
+                    self.store,
+                    is_conducted=is_conducted(self.root, self.store, self.settings),
+                    owner_of=lambda view: owner_of(self.root, view, self.settings, MACHINE),
+                )
+                self._seen = (moment, look)
+            return self._seen[1]
+
+    def page(self, request: Request, template: str, *, status: int = 200, **about: Any) -> HTMLResponse:
+        """Render a whole page. Everything in it is escaped by the template."""
+        shared = {
+            "look": self.overview(),
+            "project": self.root.path.name,
+            "branch": _branch(self.root.path),
+            "form_token": form_token(request.scope),
+            "read_only": self.read_only,
+        }
+        return HTMLResponse(self._templates.get_template(template).render(shared | about), status_code=status)
+
+
+def _branch(folder: Path) -> str:
+    done = Git(folder).run("symbolic-ref", "--quiet", "--short", "HEAD", accept=(0, 1, 128))
+    return os.fsdecode(done.stdout).strip() or "no branch"
+
+
+def _templates() -> Environment:
+    made = Environment(
+        loader=PackageLoader("musician.web"),
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["line"] = lambda text: one_line(text or "", _MOST_LINE_CHARS)
+    made.filters["headline"] = lambda text: headline(text or "")
+    made.filters["printable"] = lambda text: printable(text or "")
+    made.globals["Lane"] = Lane
+    made.globals["version"] = __version__
+    return made

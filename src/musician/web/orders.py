@@ -1,0 +1,134 @@
+"""Takes a person's orders from a page's forms: each calls the one verb that the command line calls, too.
+
+The verb decides; what it refuses is told on a page of its own, with the remedy, and has changed nothing. A verdict
+names the submission that was on the page, so a newer one refuses it. After an order the page is asked for anew
+(303): loading it again repeats nothing.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from urllib.parse import parse_qs, quote
+
+from anyio.to_thread import run_sync
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from musician import service
+from musician.protocol.errors import BadField, MusicianError
+from musician.protocol.messages.corrections import MOST_CORRECTIONS, with_corrections
+from musician.protocol.messages.particulars import check_text
+from musician.protocol.states import State
+from musician.runtime.takeover import hand_over
+from musician.web.desk import Desk
+from musician.web.guard import is_form_token
+from musician.web.pages import desk_of
+
+MOST_FORM_BYTES = 1_000_000
+
+_VERDICTS = {
+    "approve": (State.REVIEW_APPROVED, "Approved."),
+    "reject": (State.REVIEW_FAILED, ""),
+    "fix": (State.FIX_PROPOSED, ""),
+}
+
+
+class Form:
+    """The fields of a form. A text is stored as it was typed, with the line ends of this machine."""
+
+    def __init__(self, fields: Mapping[str, Sequence[str]]) -> None:
+        self._fields = fields
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return a text that says something; :class:`BadField` if it does not."""
+        text = self.get(name) or default
+        check_text(name, text)
+        if not text.strip():
+            raise BadField(field=name, value=text, reason="say something")
+        return text
+
+    def get(self, name: str) -> str:
+        return next(iter(self.all(name)), "")
+
+    def all(self, name: str) -> list[str]:
+        return [value.replace("\r\n", "\n") for value in self._fields.get(name, ())]
+
+    def number(self, name: str) -> int | None:
+        value = self.get(name)
+        return int(value) if value.isascii() and value.isdecimal() and len(value) < 19 else None
+
+
+def judge(desk: Desk, task_id: str, form: Form) -> None:
+    """Give a verdict on the submission that the page has shown. The points of the review follow its text."""
+    name = form.get("verdict")
+    if name not in _VERDICTS:
+        raise BadField(field="verdict", value=name, reason="use " + ", ".join(_VERDICTS))
+    verdict, default = _VERDICTS[name]
+    points = [point for point in form.all("point") if point.strip()]
+    if len(points) > MOST_CORRECTIONS:
+        raise BadField(
+            field="points",
+            value=len(points),
+            reason=f"a verdict has at most {MOST_CORRECTIONS}; say the others in its text",
+        )
+    if points and verdict is State.REVIEW_APPROVED:
+        raise BadField(
+            field="points",
+            value=len(points),
+            reason="an approval changes nothing: send it back, or delete them",
+        )
+    text = form.text("text", default or ("See the points below." if points else ""))
+    service.judge_as_person(
+        desk.store,
+        task_id,
+        verdict,
+        with_corrections(text, points),
+        submission_id=form.number("submission"),
+    )
+
+
+def send(desk: Desk, task_id: str, form: Form) -> None:
+    service.send(desk.store, task_id, form.text("text"), urgent=form.get("urgent") == "yes")
+
+
+def stop(desk: Desk, task_id: str, form: Form) -> None:
+    text = form.text("text", "Stop now: write the HANDOFF and exit.")
+    service.request_exit(desk.store, task_id, text, urgent=True, hold=True)
+
+
+def handoff(desk: Desk, task_id: str, form: Form) -> None:
+    hand_over(desk.root, desk.store, task_id, form.get("text") or None, desk.settings)
+
+
+def order(verb: Callable[[Desk, str, Form], None]) -> Callable[[Request], "object"]:
+    """Return the endpoint of an order about one task."""
+
+    async def endpoint(request: Request) -> Response:
+        desk, task_id = desk_of(request), request.path_params["task_id"]
+        form = await _form(request)
+        if form is None:
+            return await _refused(request, f"A form has at most {MOST_FORM_BYTES} bytes.", task_id)
+        if not is_form_token(request.scope, form.get("token")):
+            return await _refused(request, "This page is of an earlier server. Load it again.", task_id)
+        try:
+            await run_sync(verb, desk, task_id, form)
+        except MusicianError as error:
+            return await _refused(request, str(error), task_id)
+        desk.news.look()
+        return RedirectResponse(f"/tasks/{quote(task_id)}", status_code=303)
+
+    return endpoint
+
+
+async def _form(request: Request) -> Form | None:
+    """Return the form that was sent; None if it is too large."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MOST_FORM_BYTES:
+            return None
+    fields = parse_qs(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=1000)
+    return Form(fields)
+
+
+async def _refused(request: Request, text: str, task_id: str) -> Response:
+    about = {"title": "Not done", "text": text, "task_id": task_id}
+    return await run_sync(lambda: desk_of(request).page(request, "message.html", status=409, **about))

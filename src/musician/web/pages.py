@@ -1,0 +1,235 @@
+"""Answers what a page asks to see. Each answer is rendered from the database at that moment and changes nothing."""
+
+from collections.abc import Sequence
+
+from pygments.formatters import HtmlFormatter
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
+
+from musician import service
+from musician.protocol.errors import UnknownTask
+from musician.protocol.messages.corrections import corrections_in
+from musician.protocol.states import WAITING, State
+from musician.protocol.values import dataclass
+from musician.reporting.asks import answers_to
+from musician.reporting.needs_me import needs_of
+from musician.reporting.spending import say_usage
+from musician.reporting.standing import Standing
+from musician.reporting.timeline import happenings
+from musician.reporting.wording import say_anomaly
+from musician.store.rows import MessageRow, VerificationRow
+from musician.trees.branches import NO_PLAN
+from musician.trees.diffs import FileDiff, files_between, patch_of, text_of_blob
+from musician.trees.task_work import work_of
+from musician.verification.result import VerificationResult
+from musician.web import drawing
+from musician.web.desk import Desk
+from musician.web.diff_view import file_view
+from musician.web.news import seen_before
+
+MOST_SHOWN = 200
+"""Of the newest messages and happenings on a page; the others are counted."""
+
+
+def desk_of(request: Request) -> Desk:
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+def home(request: Request) -> HTMLResponse:
+    return desk_of(request).page(request, "home.html")
+
+
+def timeline(request: Request) -> HTMLResponse:
+    desk = desk_of(request)
+    return desk.page(request, "timeline.html", timeline=happenings(desk.store, most=MOST_SHOWN))
+
+
+def task(request: Request) -> HTMLResponse:
+    desk = desk_of(request)
+    standing = _standing(request)
+    view = standing.view
+    messages = service.messages_of(desk.store, standing.task_id)
+    needs = needs_of(desk.store, standing, is_conducted=desk.overview().is_conducted)
+    return desk.page(
+        request,
+        "task.html",
+        standing=standing,
+        view=view,
+        needs=tuple(needs),
+        anomalies=[say_anomaly(found) for found in standing.anomalies],
+        used=say_usage(view.usage),
+        messages=messages[-MOST_SHOWN:],
+        messages_left_out=max(0, len(messages) - MOST_SHOWN),
+        evidence=[(row, _lines_of(row)) for row in reversed(view.verifications)],
+        life=drawing.life_of(view),
+        context=drawing.context_of(view, desk.settings),
+        waits=standing.state in WAITING,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One point of an earlier rejection, and what the musician has answered; "" if it has not."""
+
+    text: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What is under review: the files that differ between two commits."""
+
+    old: str
+    new: str
+    files: tuple[FileDiff, ...]
+
+
+def review(request: Request) -> HTMLResponse:
+    """The work of a task beside its evidence. ``?since=review`` shows what changed since the last verdict."""
+    desk = desk_of(request)
+    standing = _standing(request)
+    view = standing.view
+    since_review = request.query_params.get("since") == "review"
+    change = _change(desk, standing, since_review=since_review)
+    evidence = view.verifications[-1] if view.verifications else None
+    deviations, findings = service.open_rows(view.journal)
+    submission = _submission(desk, standing)
+    return desk.page(
+        request,
+        "review.html",
+        standing=standing,
+        view=view,
+        submission=submission,
+        evidence=evidence,
+        evidence_lines=_lines_of(evidence),
+        deviations=deviations,
+        findings=findings,
+        points=_points(standing),
+        change=change,
+        since_review=since_review,
+        can_look_since=_judged_commit(standing) is not None,
+        verdicts=frozenset(view.open_verdicts),
+        asks=[(ask, answers_to(ask, plan_id=view.row.plan_id or NO_PLAN)) for ask in standing.waiting],
+    )
+
+
+def changed_file(request: Request) -> Response:
+    """One file of a change, as a part of the review's page. The commits are in the address, so it never changes."""
+    desk = desk_of(request)
+    folder = desk.root.path
+    old, new = request.path_params["old"], request.path_params["new"]
+    if not (_is_commit(old) and _is_commit(new)):
+        return PlainTextResponse("no such commit\n", status_code=404)
+    files = files_between(folder, old, new)
+    number = request.path_params["number"]
+    if number >= len(files):
+        return PlainTextResponse("no such file\n", status_code=404)
+    file = files[number]
+    ignores_space = request.query_params.get("space") == "ignored"
+    patch = patch_of(folder, old, new, file, ignores_space=ignores_space)
+    shown = (
+        None
+        if patch is None or file.added is None
+        else file_view(
+            patch, file.path, text_of_blob(folder, file.old_blob), text_of_blob(folder, file.new_blob)
+        )
+    )
+    answer = desk.page(request, "file.html", file=file, shown=shown, is_too_large=patch is None)
+    answer.headers["Cache-Control"] = "private, max-age=3600"
+    return answer
+
+
+def _is_commit(text: str) -> bool:
+    return 40 <= len(text) <= 64 and set(text) <= set("0123456789abcdef")
+
+
+def events(request: Request) -> StreamingResponse:
+    desk = desk_of(request)
+    seen = seen_before(request.headers.get("last-event-id"))
+    return StreamingResponse(desk.news.stream(seen), media_type="text/event-stream")
+
+
+def syntax(_: Request) -> Response:
+    """The colours of the languages, for light and for dark."""
+    light, dark = (_sheet(style) for style in ("default", "monokai"))
+    sheet = f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n.code {{ background: none }}\n"
+    return Response(sheet, media_type="text/css", headers={"Cache-Control": "private, max-age=3600"})
+
+
+def _sheet(style: str) -> str:
+    rules: str = HtmlFormatter(style=style).get_style_defs(".code")  # type: ignore[no-untyped-call]
+    return rules
+
+
+def _standing(request: Request) -> Standing:
+    """Return the standing of the task in the address; :class:`UnknownTask`."""
+    return Standing(service.task_view(desk_of(request).store, request.path_params["task_id"]))
+
+
+def _submission(desk: Desk, standing: Standing) -> MessageRow | None:
+    """Return the message that the task waits with; None if it does not wait for a verdict."""
+    history = standing.view.history
+    if standing.state not in WAITING or not history:
+        return None
+    messages = service.messages_of(desk.store, standing.task_id)
+    return next((each for each in messages if each.id == history[-1].message_id), None)
+
+
+def _change(desk: Desk, standing: Standing, *, since_review: bool) -> Change | None:
+    work = work_of(desk.root, standing.view.row.plan_id, standing.task_id)
+    if work is None:
+        return None
+    old = (since_review and _judged_commit(standing)) or work.start
+    new = _submitted_commit(standing) or work.commit
+    return Change(old=old, new=new, files=files_between(desk.root.path, old, new))
+
+
+def _submitted_commit(standing: Standing) -> str | None:
+    """Return the commit that the last submission covers (D28); None if nothing waits for a verdict."""
+    submissions = standing.view.submissions
+    last = submissions[-1] if submissions else None
+    return last.commit_id if last is not None and last.verdict is None else None
+
+
+def _judged_commit(standing: Standing) -> str | None:
+    judged = [each for each in standing.view.submissions if each.verdict is not None and each.commit_id]
+    return judged[-1].commit_id if judged else None
+
+
+def _points(standing: Standing) -> Sequence[Point]:
+    """Return the points of the last rejection, each with what the musician noted when it had done it."""
+    rejected = [
+        change
+        for change in standing.view.history
+        if change.to_state in (State.REVIEW_FAILED, State.FIX_PROPOSED)
+    ]
+    if not rejected or rejected[-1].message_id is None:
+        return ()
+    judged = [each for each in standing.view.submissions if each.verdict_text]
+    text = (judged[-1].verdict_text or "") if judged else ""
+    answers = {entry.item: entry.text for entry in standing.entries if entry.text}
+    return tuple(
+        Point(text=each.text, answer=answers.get(each.item, ""))
+        for each in corrections_in(text, rejected[-1].message_id)
+    )
+
+
+def _lines_of(evidence: VerificationRow | None) -> tuple[str, ...]:
+    """Return what a verification has found, in lines; none if another version has written it."""
+    if evidence is None:
+        return ()
+    try:
+        result = VerificationResult.from_json(evidence.result)
+    except ValueError:
+        return ()
+    return (result.tests_line(), *(() if result.stages is None else result.stages.said()))
+
+
+def not_found(request: Request, error: Exception) -> Response:
+    text = str(error) if isinstance(error, UnknownTask) else "There is no such page."
+    return desk_of(request).page(request, "message.html", status=404, title="Not found", text=text)
+
+
+def trouble(_: Request, error: Exception) -> Response:
+    return PlainTextResponse(f"{error}\n", status_code=500)

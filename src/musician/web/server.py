@@ -1,0 +1,118 @@
+"""Puts the dashboard together and serves it on this machine until it is told to stop.
+
+A stop ends the open streams first: the server would wait for them, as they end only with their pages.
+"""
+
+import secrets
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import anyio
+import uvicorn
+from starlette.applications import Starlette
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from musician.project import Project
+from musician.protocol.errors import MusicianError, UnknownTask
+from musician.web import orders, pages
+from musician.web.desk import Desk
+from musician.web.guard import ENTRANCE, Guard
+from musician.web.keys import Keys
+
+LOOPBACK = "127.0.0.1"
+NAMES = (LOOPBACK, "localhost")
+_TOKEN_BYTES = 32
+_KEPT = "dashboard.json"
+_STOP_S = 3
+
+
+def application(desk: Desk, *, port: int, keys: Keys, token: str) -> Guard:
+    """Return the dashboard as an ASGI application that answers to loopback's names at ``port``."""
+
+    @asynccontextmanager
+    async def beside(_app: Starlette) -> AsyncIterator[None]:
+        async with anyio.create_task_group() as group:
+            group.start_soon(desk.news.listen)
+            yield
+            desk.news.stop()
+
+    task = "/tasks/{task_id}"
+    files = "/changes/{old}/{new}/{number:int}"
+    routes = [
+        Route("/", pages.home),
+        Route("/timeline", pages.timeline),
+        Route("/events", pages.events),
+        Route("/syntax.css", pages.syntax),
+        Route(task, pages.task),
+        Route(f"{task}/review", pages.review),
+        Route(files, pages.changed_file),
+        *(
+            Route(f"{task}/{name}", orders.order(verb), methods=["POST"])
+            for name, verb in (
+                ("judge", orders.judge),
+                ("send", orders.send),
+                ("stop", orders.stop),
+                ("handoff", orders.handoff),
+            )
+        ),
+        Mount("/static", StaticFiles(packages=[("musician.web", "static")])),
+    ]
+    handlers: dict[Any, Any] = {
+        UnknownTask: pages.not_found,
+        404: pages.not_found,
+        MusicianError: pages.trouble,
+    }
+    app = Starlette(routes=routes, lifespan=beside, exception_handlers=handlers)
+    app.state.desk = desk
+    return Guard(app, keys=keys, token=token, port=port, hosts=NAMES, read_only=desk.read_only)
+
+
+class _Server(uvicorn.Server):
+    """Ends the streams when a signal asks it to stop."""
+
+    def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_stop = on_stop
+
+    def handle_exit(self, sig: int, frame: Any) -> None:  # noqa: ARG002
+        """Take the signal as a wish to end, which is no failure; whoever sends a second one will not wait."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+        self._on_stop()
+
+
+def serve(project: Project, *, port: int | None, read_only: bool, on_ready: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM. ``on_ready`` is told the address to open; OSError if the port is taken.
+
+    Without a ``port`` it takes the one of the last time, or a free one.
+    """
+    keys = Keys(project.root.musician_dir / _KEPT)
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((LOOPBACK, keys.port if port is None else port))
+        except OSError:
+            if port is not None:
+                raise
+            listening.bind((LOOPBACK, 0))
+        found: int = listening.getsockname()[1]
+        keys.serve_at(found)
+        desk = Desk(project, read_only=read_only)
+        guard = application(desk, port=found, keys=keys, token=secrets.token_hex(_TOKEN_BYTES))
+        config = uvicorn.Config(
+            guard,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            lifespan="on",
+            timeout_graceful_shutdown=_STOP_S,
+            ws="none",
+        )
+        server = _Server(config, desk.news.stop)
+        listening.listen()
+        on_ready(f"http://{LOOPBACK}:{found}{ENTRANCE}?token={guard.token}")
+        anyio.run(partial(server.serve, sockets=[listening]))

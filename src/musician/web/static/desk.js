@@ -1,0 +1,241 @@
+// Keeps a page as the server would render it now, and saves a hand the way to the mouse.
+//
+// Every page works without this file. It fetches the page it is on whenever the server says that something has
+// happened, and replaces the parts marked data-live that differ. A part that a person types in stays until he is done.
+"use strict";
+
+// --- news ---------------------------------------------------------------------------------------------------------
+
+const rendered = new Map(); // id -> what the server sent last
+let fetching = false;
+let again = false;
+
+function liveParts(within) {
+  return [...within.querySelectorAll("[data-live]")];
+}
+
+function isTypedIn(part) {
+  return [...part.querySelectorAll("textarea")].some((field) => field.value !== field.defaultValue)
+    || (part.contains(document.activeElement) && document.activeElement.matches("textarea, input, select"));
+}
+
+function take(part, fresh) {
+  if (rendered.get(part.id) === fresh.outerHTML || isTypedIn(part)) return;
+  rendered.set(part.id, fresh.outerHTML);
+  const open = new Map([...part.querySelectorAll("details[id]")].map((each) => [each.id, each.open]));
+  const focus = part.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+  part.replaceWith(fresh);
+  for (const each of fresh.querySelectorAll("details[id]")) if (open.has(each.id)) each.open = open.get(each.id);
+  if (focus) fresh.querySelector(`a[href="${CSS.escape(focus)}"]`)?.focus();
+}
+
+async function refresh() {
+  if (fetching || document.hidden) {
+    again = true;
+    return;
+  }
+  fetching = true;
+  try {
+    do {
+      again = false;
+      const answer = await fetch(location.href, { redirect: "error" });
+      if (!answer.ok) throw new Error(answer.statusText);
+      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+      for (const part of liveParts(document)) {
+        const now = fresh.getElementById(part.id);
+        if (now) take(part, document.adoptNode(now));
+        else part.remove();
+      }
+      tellOfNewer(fresh);
+      setLost(false);
+    } while (again);
+  } catch {
+    setLost(true);
+  } finally {
+    fetching = false;
+  }
+}
+
+function setLost(isLost) {
+  document.getElementById("lost").hidden = !isLost;
+}
+
+function follow() {
+  for (const part of liveParts(document)) rendered.set(part.id, part.outerHTML);
+  const source = new EventSource("/events");
+  source.addEventListener("news", refresh);
+  source.addEventListener("beat", refresh);
+  source.addEventListener("error", () => {
+    setLost(true);
+    // A refused stream is not asked for again by the browser: the server is another one, or knows us no more.
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => { if (!document.hidden) refresh(); }, 2000);
+  });
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
+}
+
+// --- review -------------------------------------------------------------------------------------------------------
+
+const form = document.getElementById("verdict");
+const change = document.getElementById("change");
+
+function kept(name) {
+  try {
+    return JSON.parse(localStorage.getItem(name)) ?? [];
+  } catch {
+    return [];
+  }
+}
+
+function keep(name, value) {
+  localStorage.setItem(name, JSON.stringify(value));
+}
+
+const draftsName = form && `drafts:${location.pathname}`;
+
+function drawDrafts() {
+  const list = document.getElementById("drafts");
+  list.replaceChildren(...kept(draftsName).map((draft, index) => {
+    const item = document.createElement("li");
+    const field = document.createElement("input");
+    field.type = "hidden";
+    field.name = "point";
+    field.value = `${draft.path}:${draft.line}${draft.side === "old" ? " (removed)" : ""}: ${draft.text}`;
+    const words = document.createElement("span");
+    words.className = "said";
+    words.textContent = field.value;
+    const drop = document.createElement("button");
+    drop.type = "button";
+    drop.textContent = "Delete";
+    drop.addEventListener("click", () => {
+      keep(draftsName, kept(draftsName).filter((_, other) => other !== index));
+      drawDrafts();
+    });
+    item.append(field, words, " ", drop);
+    return item;
+  }));
+}
+
+function writeNote(button) {
+  const row = button.closest("tr");
+  if (row.nextElementSibling?.classList.contains("note")) {
+    row.nextElementSibling.querySelector("textarea").focus();
+    return;
+  }
+  const note = document.createElement("tr");
+  note.className = "note";
+  const cell = note.insertCell();
+  cell.colSpan = 3;
+  const label = document.createElement("label");
+  label.textContent = `Line ${button.dataset.line}`;
+  const text = document.createElement("textarea");
+  text.rows = 2;
+  const add = document.createElement("button");
+  add.type = "button";
+  add.textContent = "Add the point";
+  add.addEventListener("click", () => {
+    if (text.value.trim()) {
+      const path = button.closest("details").dataset.path;
+      keep(draftsName, [...kept(draftsName), { path, line: button.dataset.line, side: button.dataset.side, text: text.value }]);
+      drawDrafts();
+    }
+    note.remove();
+    button.focus();
+  });
+  text.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) add.click();
+    if (event.key === "Escape") { note.remove(); button.focus(); }
+  });
+  label.append(text);
+  cell.append(label, add);
+  row.after(note);
+  text.focus();
+}
+
+async function load(file) {
+  const space = document.getElementById("space")?.checked ? "?space=ignored" : "";
+  const address = file.dataset.src + space;
+  if (file.dataset.loaded === address) return;
+  file.dataset.loaded = address;
+  const body = file.querySelector(".body");
+  try {
+    const answer = await fetch(address);
+    if (!answer.ok) throw new Error(answer.statusText);
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    body.replaceChildren(document.adoptNode(fresh.getElementById("file-body")));
+  } catch {
+    delete file.dataset.loaded;
+    setLost(true);
+  }
+}
+
+function tellOfNewer(fresh) {
+  if (!form) return;
+  const now = fresh.getElementById("verdict")?.dataset.submission;
+  document.getElementById("newer").hidden = now === form.dataset.submission;
+}
+
+function review() {
+  const viewed = new Set(kept("viewed"));
+  for (const file of change.querySelectorAll(".file")) {
+    const mark = file.querySelector(".viewed");
+    mark.checked = viewed.has(file.dataset.blob);
+    file.classList.toggle("seen", mark.checked);
+    mark.addEventListener("change", () => {
+      const now = kept("viewed").filter((blob) => blob !== file.dataset.blob);
+      keep("viewed", mark.checked ? [...now, file.dataset.blob].slice(-5000) : now);
+      file.classList.toggle("seen", mark.checked);
+      if (mark.checked) {
+        file.open = false;
+        file.querySelector("summary").focus();
+      }
+    });
+    file.addEventListener("toggle", () => { if (file.open) load(file); });
+  }
+  const first = change.querySelector(".file:not(.seen)");
+  if (first) first.open = true;
+  document.getElementById("space")?.addEventListener("change", () => {
+    for (const file of change.querySelectorAll(".file[open]")) load(file);
+  });
+  if (!form) return;
+  change.addEventListener("click", (event) => {
+    const button = event.target.closest("button.comment");
+    if (button) writeNote(button);
+  });
+  form.addEventListener("submit", () => keep(draftsName, []));
+  drawDrafts();
+}
+
+// --- keys ---------------------------------------------------------------------------------------------------------
+
+function move(step) {
+  const items = [...document.querySelectorAll("[data-item]")].filter((each) => each.offsetParent !== null);
+  if (!items.length) return;
+  const at = items.findIndex((each) => each.contains(document.activeElement));
+  const next = items[at === -1 ? (step > 0 ? 0 : items.length - 1) : Math.min(Math.max(at + step, 0), items.length - 1)];
+  const target = next.querySelector("[data-open]") ?? next;
+  target.focus();
+  target.scrollIntoView({ block: "nearest" });
+}
+
+const keys = {
+  j: () => move(1),
+  k: () => move(-1),
+  v: () => document.activeElement.closest(".file")?.querySelector(".viewed").click(),
+  "?": () => document.getElementById("help").showModal(),
+};
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("textarea, input, select")) return;
+  const button = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
+  if (button) {
+    event.preventDefault();
+    button.focus(); // Enter then gives the verdict: one key alone must not
+    if (event.key !== "a") form.querySelector("textarea").focus();
+  } else if (keys[event.key]) {
+    event.preventDefault();
+    keys[event.key]();
+  }
+});
+
+follow();
+if (change) review();

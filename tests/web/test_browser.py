@@ -1,0 +1,173 @@
+"""The page before a real browser: what a person sees, types and sends."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from musician.protocol.messages.corrections import corrections_in
+from musician.testing.waiting import HANG_S, until
+from tests.needs import refuse
+from tests.surroundings import Call
+from tests.web.conftest import Served
+
+pytest.importorskip("playwright", reason="left out: needs playwright")
+
+from playwright.sync_api import BrowserContext, expect
+
+expect.set_options(timeout=HANG_S * 1000)
+
+AXE = os.environ.get("AXE_CORE", "")
+"""The file of axe-core, which finds what a page hides from people who do not see it, or use no mouse."""
+
+
+def test_a_review_is_given_by_keyboard_alone(
+    submitted: Path, call: Call, command: tuple[str, ...], browser: BrowserContext
+) -> None:
+    with Served(submitted, command) as desk:
+        page = browser.new_page()
+        page.goto(desk.address)
+        assert "token" not in page.url
+        page.keyboard.press("j")
+        page.keyboard.press("Enter")
+        expect(page).to_have_title("Review of task-01 · Musician")
+        line = page.get_by_role("button", name="Comment on line 1")
+        line.focus()
+        page.keyboard.press("Enter")
+        page.keyboard.type("say who is greeted")
+        page.keyboard.press("Control+Enter")
+        expect(page.locator("#drafts li")).to_have_text("greeter.py:1: say who is greeted Delete")
+        page.reload()
+        expect(page.locator("#drafts li")).to_have_count(1)
+        page.keyboard.press("r")
+        page.keyboard.type("almost")
+        page.get_by_role("button", name="Send back").press("Enter")
+        expect(page).to_have_title("task-01 · Musician")
+        page.goto(f"{desk.base}/tasks/task-01/review")
+        expect(page.locator("#points li")).to_contain_text("say who is greeted")
+        page.close()
+    found = [
+        each
+        for each in call("messages", "1", "--json").json["messages"]
+        if "rejection" in each["message_type"]
+    ]
+    (point,) = corrections_in(found[0]["message"], found[0]["id"])
+    assert (found[0]["message"].split("\n")[0], point.text) == ("almost", "greeter.py:1: say who is greeted")
+
+
+def test_an_open_page_shows_what_happens_and_what_was_typed_stays(
+    claimed: Path, call: Call, command: tuple[str, ...], browser: BrowserContext
+) -> None:
+    with Served(claimed, command) as desk:
+        page = browser.new_page()
+        page.goto(desk.address)
+        page.goto(f"{desk.base}/tasks/task-01")
+        page.get_by_label("To the session").fill("half a sent")
+        call("step", "1", "start", "1")
+        call("send", "1", "<b>look</b> here")
+        expect(page.locator("#messages")).to_contain_text("<b>look</b> here")
+        expect(page.get_by_label("To the session")).to_have_value("half a sent")
+        page.close()
+
+
+def test_a_newer_submission_is_told_and_refuses_the_old_verdict(
+    submitted: Path, call: Call, command: tuple[str, ...], browser: BrowserContext
+) -> None:
+    with Served(submitted, command) as desk:
+        page = browser.new_page()
+        page.goto(desk.address)
+        page.goto(f"{desk.base}/tasks/task-01/review")
+        call("review", "reject", "1", "no")
+        expect(page.locator("#newer")).to_be_visible()
+        page.get_by_role("button", name="Approve").click()
+        expect(page.get_by_role("alert")).to_contain_text("Not done")
+        page.close()
+    assert call("status", "1", "--json").json["state"] == "review_failed"
+
+
+def test_a_server_that_is_gone_is_told_and_found_again(
+    ready: Path, call: Call, command: tuple[str, ...], browser: BrowserContext
+) -> None:
+    page = browser.new_page()
+    with Served(ready, command) as desk:
+        page.goto(desk.address)
+        expect(page.locator("#lost")).to_be_hidden()
+        assert desk.end() == 0
+        expect(page.locator("#lost")).to_be_visible()
+    call("send", "1", "while it was gone")
+    with Served(ready, command) as desk:
+        expect(page.locator("#lost")).to_be_hidden()
+        page.goto(f"{desk.base}/timeline")
+        expect(page.locator("#timeline")).to_contain_text("while it was gone")
+        page.close()
+
+
+def test_nothing_needs_a_script(
+    submitted: Path, call: Call, command: tuple[str, ...], browser: BrowserContext
+) -> None:
+    with Served(submitted, command) as desk:
+        assert browser.browser is not None
+        plain = browser.browser.new_context(java_script_enabled=False)
+        page = plain.new_page()
+        page.goto(desk.address)
+        page.get_by_role("link", name="task-01").first.click()
+        page.locator(".file summary").first.click()
+        page.get_by_role("link", name="Show it").click()
+        expect(page.locator(".diff .added")).to_contain_text("def greet")
+        page.go_back()
+        page.get_by_role("button", name="Approve").click()
+        expect(page).to_have_title("task-01 · Musician")
+        plain.close()
+    assert call("status", "1", "--json").json["state"] == "review_approved"
+
+
+PAGES = ("/", "/timeline", "/tasks/task-01", "/tasks/task-01/review")
+
+
+def test_every_page_fits_a_phone(submitted: Path, command: tuple[str, ...], browser: BrowserContext) -> None:
+    with Served(submitted, command) as desk:
+        page = browser.new_page()
+        page.set_viewport_size({"width": 360, "height": 700})
+        page.goto(desk.address)
+        for path in PAGES:
+            page.goto(desk.base + path)
+            if path.endswith("review"):
+                expect(page.locator(".diff")).to_be_visible()
+            assert page.evaluate("document.scrollingElement.scrollWidth") <= 360, path
+        page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_can_be_used_without_seeing_it(
+    submitted: Path, command: tuple[str, ...], browser: BrowserContext, scheme: str
+) -> None:
+    if not AXE:
+        refuse("axe-core")
+    assert browser.browser is not None
+    window = browser.browser.new_context(bypass_csp=True, color_scheme=scheme)  # type: ignore[arg-type]
+    with Served(submitted, command) as desk:
+        page = window.new_page()
+        page.goto(desk.address)
+        for path in PAGES:
+            page.goto(desk.base + path)
+            if path.endswith("review"):
+                expect(page.locator(".diff")).to_be_visible()
+            page.add_script_tag(path=AXE)
+            found = page.evaluate("axe.run()")["violations"]
+            told = [(each["id"], [node["html"] for node in each["nodes"]][:3]) for each in found]
+            assert told == [], path
+        window.close()
+
+
+def test_open_pages_do_not_hold_a_stop_up(
+    ready: Path, command: tuple[str, ...], browser: BrowserContext
+) -> None:
+    with Served(ready, command) as desk:
+        pages = [browser.new_page() for _ in range(4)]
+        pages[0].goto(desk.address)
+        for page in pages[1:]:
+            page.goto(desk.base)
+        assert desk.end() == 0
+        until(lambda: all(page.locator("#lost").is_visible() for page in pages))
+        for page in pages:
+            page.close()

@@ -1,0 +1,66 @@
+"""Every line of a patch is shown, as git has it; colours and words are added where they can be."""
+
+import difflib
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from musician.processes.output import printable
+from musician.web.diff_view import MOST_LINES, FileView, file_view
+
+
+def view(old: str, new: str, path: str = "a.py") -> FileView:
+    body = difflib.unified_diff(old.splitlines(True), new.splitlines(True), f"a/{path}", f"b/{path}")
+    found = file_view("".join(body), path, old, new)
+    assert found is not None
+    return found
+
+
+def test_the_words_that_changed_are_marked() -> None:
+    (hunk,) = view("total = price + tax\n", "total = price * tax\n").hunks
+    marked = [(line.sign, [span.text for span in line.spans if "word" in span.names]) for line in hunk.lines]
+    assert marked == [("-", ["+"]), ("+", ["*"])]
+
+
+def test_lines_that_have_nothing_in_common_are_not_compared() -> None:
+    (hunk,) = view("import os\n", "CONSTANT: int = 17\n").hunks
+    assert not any("word" in span.names for line in hunk.lines for span in line.spans)
+
+
+def test_a_line_is_known_by_its_number_on_the_side_that_has_it() -> None:
+    (hunk,) = view("a\nb\nc\n", "a\nc\nd\n", "x.txt").hunks
+    assert [(line.sign, line.side, line.number) for line in hunk.lines] == [
+        (" ", "new", 1),
+        ("-", "old", 2),
+        (" ", "new", 2),
+        ("+", "new", 3),
+    ]
+
+
+def test_a_long_file_has_a_bound() -> None:
+    found = view("", "x\n" * (MOST_LINES + 3), "x.txt")
+    assert (sum(len(hunk.lines) for hunk in found.hunks), found.left_out) == (MOST_LINES, 3)
+
+
+def test_what_is_no_patch_has_no_lines() -> None:
+    assert file_view("", "a.py", "", "") is None
+    assert file_view("Binary files differ\n", "a.png", None, None) is None
+    assert file_view("@@ -1 +1 @@ torn", "a.py", "", "") is None
+
+
+_LINES = st.lists(
+    st.text(st.characters(exclude_characters="\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"), max_size=20),
+    max_size=8,
+)
+
+
+@given(_LINES, _LINES, st.sampled_from(["a.py", "a.js", "a.unknown", "Makefile", "a.md"]))
+def test_nothing_is_lost_on_the_way(old: list[str], new: list[str], path: str) -> None:
+    before, after = ("".join(f"{line}\n" for line in lines) for lines in (old, new))
+    if before == after:
+        return
+    lines = [line for hunk in view(before, after, path).hunks for line in hunk.lines]
+    for sign, text in (("-", before), ("+", after)):
+        own = [line.text for line in lines if line.sign in (sign, " ")]
+        kept = iter(printable(text).split("\n"))
+        assert all(line in kept for line in own)

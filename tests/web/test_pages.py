@@ -1,0 +1,114 @@
+"""Each page says what the database says at that moment, whatever is in it."""
+
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from musician import service
+from musician.project import Project
+from musician.protocol.messages.corrections import corrections_in
+from tests.surroundings import Call
+from tests.web.conftest import post
+
+HOSTILE = "<script>alert(1)</script> [x](javascript:alert(1)) \x1b[31m \u202e </textarea><img src=x onerror=alert(1)>"
+
+
+def test_the_first_page_says_what_is_wanted_and_how_the_tasks_stand(
+    submitted: Path, desk: TestClient
+) -> None:
+    text = desk.get("/").text
+    assert "waits for a verdict on its work" in text
+    assert "musician review approve task-01" in text
+    assert '<span class="lane needs-you">needs you</span>' in text
+    assert '<span class="lane not-begun">not begun</span>' in text
+    assert "No run is at work." in text
+
+
+def test_what_is_not_there_is_said(desk: TestClient) -> None:
+    for path in ("/nowhere", "/tasks/task-99", "/tasks/task-99/review", f"/changes/{'0' * 39}/{'0' * 40}/0"):
+        assert desk.get(path).status_code == 404, path
+
+
+@pytest.mark.parametrize("path", ["/", "/timeline", "/tasks/task-01", "/tasks/task-01/review"])
+def test_what_agents_write_is_only_text(claimed: Path, desk: TestClient, call: Call, path: str) -> None:
+    """B40: and its kinds."""
+    call("step", "1", "start", "1")
+    call("deviation", "1", "Low", HOSTILE)
+    call("send", "1", HOSTILE)
+    project = Project(str(claimed))
+    service.ask_human(project.store, "task-01", kind="trouble", subject_id=1, text=HOSTILE)
+    project.close()
+    text = desk.get(path).text
+    assert "<script>alert" not in text
+    assert "<img" not in text
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+
+
+def test_a_verdict_is_given_on_what_was_seen(submitted: Path, desk: TestClient, call: Call) -> None:
+    seen = call("review", "show", "1", "--json").json["message"]["id"]
+    code, text = post(desk, "/tasks/task-01/judge", verdict="approve", submission=str(seen - 1))
+    assert code == 409
+    assert "Not done" in text
+    assert call("status", "1", "--json").json["state"] == "needs_review"
+    code, _ = post(desk, "/tasks/task-01/judge", verdict="approve", submission=str(seen))
+    assert code == 303
+    assert call("status", "1", "--json").json["state"] == "review_approved"
+
+
+def test_the_points_of_a_review_are_steps_that_the_musician_answers(
+    submitted: Path, desk: TestClient, call: Call
+) -> None:
+    points = ["greeter.py:1: say it\nin two lines", "greeter.py:1: and test it"]
+    code, _ = post(desk, "/tasks/task-01/judge", verdict="reject", text="", point=points)
+    assert code == 303
+    (message,) = (
+        each
+        for each in call("messages", "1", "--json").json["messages"]
+        if each["message_type"] == "rejection"
+    )
+    assert [each.text for each in corrections_in(message["message"], message["id"])] == points
+    page = desk.get("/tasks/task-01/review").text
+    assert "greeter.py:1: and test it" in page
+    assert page.count("not answered yet") == 2
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"verdict": "approve", "point": "greeter.py:1: no"},
+        {"verdict": "reject"},
+        {"verdict": "reject", "text": " \n"},
+        {"verdict": "reject", "point": ["x"] * 51},
+        {"verdict": "nonsense", "text": "x"},
+        {},
+    ],
+    ids=["points of an approval", "no reason", "blank", "too many", "unknown", "empty"],
+)
+def test_a_verdict_that_says_nothing_changes_nothing(
+    submitted: Path, desk: TestClient, call: Call, fields: dict[str, str | list[str]]
+) -> None:
+    code, text = post(desk, "/tasks/task-01/judge", **fields)
+    assert (code, "Not done" in text) == (409, True)
+    assert call("status", "1", "--json").json["state"] == "needs_review"
+
+
+def test_a_form_has_a_bound(desk: TestClient) -> None:
+    code, text = post(desk, "/tasks/task-01/send", text="x" * 1_000_001)
+    assert (code, "at most" in text) == (409, True)
+
+
+def test_a_message_reaches_the_session(submitted: Path, desk: TestClient, call: Call) -> None:
+    post(desk, "/tasks/task-01/send", text="one\r\ntwo", urgent="yes")
+    last = call("messages", "1", "--json").json["messages"][-1]
+    assert (last["message"], last["message_type"]) == ("one\ntwo", "emergency")
+
+
+def test_a_changed_file_is_shown_by_its_place(submitted: Path, desk: TestClient) -> None:
+    page = desk.get("/tasks/task-01/review").text
+    source = page.partition('data-src="')[2].partition('"')[0]
+    text = desk.get(source).text
+    assert 'class="added"' in text
+    assert '<span class="k">def</span>' in text
+    assert desk.get(source[:-1] + "7").status_code == 404
