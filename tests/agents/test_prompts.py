@@ -5,7 +5,7 @@ import pytest
 from musician.agents.port import Piece, PieceKind
 from musician.agents.prompts import begun_with, common_rules, gone_on_with, prompt_of, rules_of
 from musician.protocol.values import replace
-from musician.testing.weight import tokens
+from tests.weight import tokens
 
 WHOLE_LIFE_TOKENS = 1_200
 """What a hosted musician's protocol may add over a bare client, for the life of docs/CONTEXT.md."""

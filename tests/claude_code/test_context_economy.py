@@ -18,7 +18,7 @@ import pytest
 
 from musician.testing import Await, Part, PrintClient, Received, Reply, say, use
 from musician.testing.part import Act
-from musician.testing.weight import tokens, weigh
+from tests.weight import tokens, weigh
 
 if TYPE_CHECKING:
     from tests.claude_code.conftest import Hall

@@ -3,7 +3,7 @@
 from typing import Any
 
 from musician.testing import Received
-from musician.testing.weight import tokens, weigh
+from tests.weight import tokens, weigh
 
 TOOLS = [
     {"name": "mine", "description": "Grüßt.", "input_schema": {"type": "object"}},

@@ -11,7 +11,7 @@ words on a screen, for a line of output or for a state, each with a bound that o
 Where do we …
 
 - say what the model answers? ``script``; where it waits for somebody? ``part``
-- look at what the client sent? ``received``; what does it cost? ``weight``
+- look at what the client sent? ``received``
 - play the model? ``model_server``
 - give a client surroundings of its own? ``client_home``
 - run it with ``-p``? ``print_client``; in a terminal? ``terminal_client``; through the SDK? ``hosted_client``
