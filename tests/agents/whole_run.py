@@ -2,10 +2,14 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from musician import service
+from musician.service import TaskView
+from musician.store.opening import open_store
 from musician.testing import ClientHome, Received, ScriptedModel, ToolUse
 from musician.testing.acp_homes import agent_home, find_agents, path_of
 from musician.testing.script import Step
@@ -48,6 +52,49 @@ class Ran:
     told: str
 
 
+@dataclass(frozen=True)
+class House:
+    """A project, and the environment in which its commands are given."""
+
+    project: Path
+    env: dict[str, str]
+
+    def start(self, *words: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, "-m", "musician", *words],
+            cwd=self.project,
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, *words: str, code: int = 0) -> str:
+        return self.done(self.start(*words), code=code)
+
+    def done(self, started: "subprocess.Popen[str]", *, code: int = 0) -> str:
+        told, _ = started.communicate(timeout=HANG_S)
+        assert started.returncode == code, told
+        return told
+
+    def view(self, task_id: str = "task-01") -> TaskView:
+        with closing(open_store(self.project / ".musician" / "comms.db")) as store:
+            return service.task_view(store, task_id)
+
+
+@contextmanager
+def house(
+    folder: Path, plan: str, model: Model, *, agent: str = "claude", settings: str = ""
+) -> Iterator[House]:
+    """A repository with the plan, set up, and a real agent whose model is the script."""
+    project = begin(folder / "my project (é)", {"PLAN.md": plan})
+    with ScriptedModel(model) as server:
+        found = House(project=project, env=_surroundings(agent, folder / "home", server.url))
+        found.run("init")
+        (project / ".musician" / "config.toml").write_text(settings, encoding="utf-8")
+        yield found
+
+
 def claude_shell(command: str) -> ToolUse:
     return ToolUse(name="Bash", input={"command": command})
 
@@ -74,27 +121,10 @@ def play(
 
     ``prepare`` is given the project and the agent's home, and returns more of the environment.
     """
-    project = begin(folder / "my project (é)", {"PLAN.md": plan})
-    with ScriptedModel(model) as server:
-        env = _surroundings(agent, folder / "home", server.url)
-        env |= prepare(project, folder / "home")
-
-        def musician(*words: str) -> str:
-            done = subprocess.run(
-                [sys.executable, "-m", "musician", *words],
-                cwd=project,
-                env=env,
-                capture_output=True,
-                text=True,
-                timeout=HANG_S,
-                check=False,
-            )
-            assert done.returncode == 0, done.stdout + done.stderr
-            return done.stdout
-
-        musician("init")
-        told = musician("run", "PLAN.md", "--agent", agent, *words)
-    return Ran(project=project, told=told)
+    with house(folder, plan, model, agent=agent) as found:
+        found.env.update(prepare(found.project, folder / "home"))
+        told = found.run("run", "PLAN.md", "--agent", agent, *words)
+    return Ran(project=found.project, told=told)
 
 
 def _surroundings(agent: str, home: Path, url: str) -> dict[str, str]:
