@@ -43,7 +43,7 @@ MUST_BE_THERE = (
 )
 
 _ID = re.compile(
-    r"\b(?:D\d{1,2}(?:\.\d+)?|REF-\d+|B\d{2}|AUDIT-[A-Z]\d{1,2}|(?:TABLE|DATA|PLAN|CLI|PROOF|CEIL|S-[A-Z]+)-\d+)\b"
+    r"\b(?:D\d{1,2}(?:\.\d+)?|REF-\d+|B\d{2}|AUDIT-[A-Z]\d{1,2}|(?:TABLE|DATA|PLAN|CLI|PROOF|CEIL|LIMIT|S-[A-Z]+)-\d+)\b"
 )
 _CASE_IN_NAME = re.compile(r"\btest_(b\d{2})_")
 

@@ -1,0 +1,170 @@
+"""What a provider does not give, through whole runs of the real client: parked, and never failed (issue 9.3)."""
+
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from musician.protocol.journal import EntryKind
+from musician.protocol.states import State
+from musician.service import TaskView
+from musician.testing import Received, Reply, ScriptedFailure, say
+from musician.testing.client_home import MADE_UP_KEY
+from musician.testing.script import Step
+from musician.testing.waiting import until
+from tests.agents.whole_run import House, claude_shell, house
+
+PLAN = """\
+---
+plan: one
+agent: claude
+test: test -s one.txt
+---
+# One
+
+## Overview
+One file.
+
+## Phase 1: All of it
+### task-01: Write it
+#### Step 1: Write it
+Write one.txt.
+"""
+
+
+class Provider:
+    """Gives nothing while ``fails`` says how; otherwise its model writes the file."""
+
+    def __init__(self, fails: Callable[[], ScriptedFailure | None]) -> None:
+        self.fails = fails
+        self.asked_at_s: list[float] = []
+        self.conversations: set[str] = set()
+
+    def __call__(self, received: Received) -> Step:
+        self.asked_at_s.append(time.time())
+        self.conversations.add(received.session_id)
+        failure = self.fails()
+        if failure is not None:
+            return failure
+        if received.answers:
+            return say("done.")
+        return Reply(uses=(claude_shell("echo one > one.txt"),))
+
+
+class Quota:
+    """A subscription's: used up from the first request on, until a time that the provider's headers say."""
+
+    def __init__(self, holds_s: float) -> None:
+        self.holds_s = holds_s
+        self.resets_at_s = 0
+
+    def __call__(self) -> ScriptedFailure | None:
+        self.resets_at_s = self.resets_at_s or int(time.time() + self.holds_s)
+        if time.time() >= self.resets_at_s:
+            return None
+        headers = {
+            "anthropic-ratelimit-unified-status": "rejected",
+            "anthropic-ratelimit-unified-reset": str(self.resets_at_s),
+            "anthropic-ratelimit-unified-representative-claim": "five_hour",
+            "retry-after": str(self.resets_at_s - int(time.time())),
+        }
+        return ScriptedFailure(status=429, kind="rate_limit_error", message="no more", headers=headers)
+
+
+def subscribed(found: House) -> House:
+    """With a subscription's token, made up, in place of a key: only then the client says when a limit is over."""
+    del found.env["ANTHROPIC_API_KEY"]
+    found.env["CLAUDE_CODE_OAUTH_TOKEN"] = MADE_UP_KEY
+    return found
+
+
+def is_unfailed(view: TaskView) -> bool:
+    failures = (EntryKind.FAILED, EntryKind.ERROR)
+    return view.error_count == 0 and not any(row.kind in failures for row in view.journal)
+
+
+def limits_of(view: TaskView) -> list[str]:
+    return [row.text for row in view.journal if row.kind == EntryKind.LIMITED]
+
+
+def test_a_quota_that_says_when_it_is_over_parks_the_session_until_then_and_it_goes_on_by_itself(
+    tmp_path: Path,
+) -> None:
+    """LIMIT-1."""
+    quota = Quota(holds_s=4)
+    provider = Provider(quota)
+    with house(tmp_path, PLAN, provider, settings="[waiting]\nlimit_s = 3600\n") as found:
+        told = subscribed(found).run("run", "PLAN.md")
+        view = found.view()
+    assert view.row.state is State.COMPLETE, told
+    assert len(limits_of(view)) == 1
+    assert is_unfailed(view)
+    assert not view.asks
+    (refused, *later) = provider.asked_at_s
+    assert refused < quota.resets_at_s <= later[0], "nothing was asked before it was over"
+    assert len(view.sessions) == len(provider.conversations) == 1, "the same session, the same conversation"
+
+
+@pytest.mark.deep
+def test_an_overload_is_waited_for_by_a_pause_of_the_programs_own(tmp_path: Path) -> None:
+    """LIMIT-2: 529 says nothing of its end."""
+    overload = ScriptedFailure(status=529, kind="overloaded_error", message="busy")
+    provider = Provider(lambda: overload if len(provider.asked_at_s) <= 3 else None)
+    with house(tmp_path, PLAN, provider, settings="[waiting]\nlimit_s = 0.5\n") as found:
+        told = found.run("run", "PLAN.md")
+        view = found.view()
+    assert view.row.state is State.COMPLETE, told
+    assert limits_of(view)
+    assert is_unfailed(view)
+    assert len(view.sessions) == 1
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    "failure",
+    [
+        ScriptedFailure(status=401, kind="authentication_error", message="who are you"),
+        ScriptedFailure(status=402, kind="billing_error", message="no credit"),
+    ],
+    ids=["401", "402"],
+)
+def test_a_login_that_has_expired_and_an_empty_account_ask_a_person_and_the_next_run_goes_on(
+    tmp_path: Path, failure: ScriptedFailure
+) -> None:
+    """LIMIT-3."""
+    provider = Provider(lambda: failure)
+    with house(tmp_path, PLAN, provider) as found:
+        told = found.run("run", "PLAN.md", code=1)
+        view = found.view()
+        assert [ask.kind for ask in view.asks] == ["provider"], told
+        assert is_unfailed(view)
+        assert len(view.sessions) == 1
+        provider.fails = lambda: None
+        found.run("run", "PLAN.md")
+        view = found.view()
+    assert view.row.state is State.COMPLETE
+    assert is_unfailed(view)
+
+
+@pytest.mark.deep
+def test_a_conductor_that_is_killed_while_its_musician_is_parked_asks_nothing_before_the_reset_either(
+    tmp_path: Path,
+) -> None:
+    """LIMIT-4: the reset is stored; the next conductor knows it, and goes on in the same conversation."""
+    quota = Quota(holds_s=8)
+    provider = Provider(quota)
+    with house(tmp_path, PLAN, provider, settings="[waiting]\nlimit_s = 3600\n") as found:
+        subscribed(found).run("plan", "lock", "PLAN.md")
+        first = found.start("run", "PLAN.md")
+        until(lambda: limits_of(found.view()))
+        first.send_signal(signal.SIGKILL)
+        first.communicate()
+        told = found.run("run", "PLAN.md")
+        view = found.view()
+    assert view.row.state is State.COMPLETE, told
+    assert is_unfailed(view)
+    (refused, *later) = provider.asked_at_s
+    assert refused < quota.resets_at_s <= later[0]
+    assert len(provider.conversations) == 1
