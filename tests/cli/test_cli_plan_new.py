@@ -146,6 +146,29 @@ def test_a_project_without_tests_gets_a_plan_that_says_so(
     assert any("is verified by nothing" in each for each in warnings)
 
 
+def test_an_id_that_is_none_is_refused_before_anything_is_written(project: Path, call: Call) -> None:
+    call("plan", "new", "--id", "a b", expect=2)
+    assert not (project / "PLAN.md").exists()
+
+
+def test_names_that_can_stand_in_no_plan_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call
+) -> None:
+    """A line end, a control character, bytes that are no UTF-8."""
+    folder = begin(tmp_path / "odd\n# one\x1b[2J", {"README.md": "x", ".gitignore": "*.secret\n.env*\n"})
+    for name in (b"a\nb", b"c\xff", b"d\x1b"):
+        part = bytes(folder) + b"/" + name
+        os.mkdir(part)
+        Path(os.fsdecode(part), "package.json").write_text('{"scripts": {"test": "true"}}')
+        Path(os.fsdecode(part), ".env").write_text("")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "odd")
+    monkeypatch.chdir(folder)
+    call("plan", "new")
+    assert call("plan", "check", "PLAN.md", "--json").json["title"] == "odd# one[2J"
+    assert "# test:" in (folder / "PLAN.md").read_text()
+
+
 def test_a_plan_is_drawn(repository: Path, call: Call) -> None:
     assert "├─ task-01  Add the greeting" in call("plan", "graph", "PLAN.md").out
     assert call("plan", "graph", "PLAN.md", "--mermaid").out.startswith("flowchart TD\n")

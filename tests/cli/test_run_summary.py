@@ -115,6 +115,15 @@ def test_the_page_is_written_over_no_file_of_the_users(
     assert kept_in(folder).read_text() == "mine\n"
 
 
+def test_a_plan_whose_name_is_no_text_has_its_page(folder: Path, shell: Call) -> None:
+    done = shell(
+        "cp PLAN.md $'p\\xff.md'; git add -A; git -c user.name=A -c user.email=a@b commit -qm odd;"
+        " $MUSICIAN run $'p\\xff.md' --jobs 2 --summary END.md"
+    )
+    assert done.code == 0, done.err
+    assert "# Greet" in (folder / "END.md").read_text(encoding="utf-8")
+
+
 def test_programs_are_told_the_same(folder: Path, program: Call) -> None:
     found = program("run", "PLAN.md", "--jobs", "2", "--json").json
     (work, other) = found["work"]

@@ -8,6 +8,7 @@ import re
 
 import yaml
 
+from musician.plans.model import MAX_TITLE_CHARACTERS
 from musician.plans.needs import Needs
 from musician.protocol.errors import BadId
 from musician.protocol.names import check_task_id
@@ -42,7 +43,10 @@ A phase begins when the one before it is merged.
 
 
 def draft_plan(needs: Needs, *, plan_id: str, title: str, agent: str) -> str:
-    """Return the text of a plan for a project with these needs."""
+    """Return the text of a plan for a project with these needs. :class:`BadId` for what can be no plan's
+    id.
+    """
+    check_task_id(plan_id)
     lines = ["---", _key("plan", plan_id)]
     if needs.test:
         lines += [_key("test", needs.test), *(f"# or: {way}" for way in needs.besides)]
@@ -57,7 +61,13 @@ def draft_plan(needs: Needs, *, plan_id: str, title: str, agent: str) -> str:
     if agent != "shell":
         lines.append("sandbox: auto  # the agent and the tests write their own tree only; off: they do not")
     lines.append("---")
-    return "\n".join(lines) + "\n" + _BODY.format(title=title)
+    return "\n".join(lines) + "\n" + _BODY.format(title=_title(title))
+
+
+def _title(name: str) -> str:
+    """Return a file's or folder's name as a title that can stand in a heading."""
+    plain = "".join(each for each in name if each.isprintable()).strip(" #")
+    return plain[:MAX_TITLE_CHARACTERS] or _FALLBACK_ID
 
 
 def plan_id_for(name: str) -> str:

@@ -17,7 +17,7 @@ from musician.reporting.asks import next_command
 from musician.reporting.spans import stored_s
 from musician.reporting.standing import Standing
 from musician.store.port import Store
-from musician.store.rows import HumanRow, JournalRow, ProposalRow, SubmissionRow, VerificationRow
+from musician.store.rows import HumanRow, JournalRow, ProposalRow, SessionRow, SubmissionRow, VerificationRow
 from musician.trees.branches import NO_PLAN
 from musician.trees.root import Root
 from musician.trees.task_work import Size, size_of
@@ -118,9 +118,7 @@ def _task(root: Root | None, plan_id: str | None, standing: Standing) -> TaskAcc
         phase=standing.phase,
         state=standing.state,
         is_withdrawn=standing.is_withdrawn,
-        took_s=sum(
-            max(0.0, stored_s(each.ended_at or view.at) - stored_s(each.started_at)) for each in view.sessions
-        ),
+        took_s=sum(_took_s(each, until=view.at) for each in view.sessions),
         sessions=len(view.sessions),
         steps=sum(1 for item in standing.progress.completed if _STEP.fullmatch(item)),
         new_tests=_new_tests(view.verifications),
@@ -129,6 +127,14 @@ def _task(root: Root | None, plan_id: str | None, standing: Standing) -> TaskAcc
         size=None if commit is None or root is None else size_of(root, plan_id, standing.task_id, commit),
         report_path=view.row.report_path,
     )
+
+
+def _took_s(session: SessionRow, *, until: str) -> float:
+    """Return how long a session has lasted; 0 where its times cannot be read."""
+    try:
+        return max(0.0, stored_s(session.ended_at or until) - stored_s(session.started_at))
+    except (TypeError, ValueError):
+        return 0.0
 
 
 def _new_tests(verifications: Iterable[VerificationRow]) -> int:

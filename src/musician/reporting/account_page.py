@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from musician.processes.output import headline, one_line
+from musician.processes.output import headline, one_line, printable
 from musician.protocol.values import dataclass
 from musician.reporting.account import Account, Ended, SentBack, TaskAccount
 from musician.reporting.asks import asked, next_command
@@ -39,7 +39,7 @@ def page(account: Account, ending: str, places: Sequence[tuple[str, str]]) -> st
     """Return the account as Markdown. ``ending`` says how the run ended; ``places`` are (what, where)
     pairs.
     """
-    return "\n".join(_page(account, ending, places)) + "\n"
+    return printable("\n".join(_page(account, ending, places))) + "\n"
 
 
 def document(account: Account) -> dict[str, object]:

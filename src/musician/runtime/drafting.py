@@ -15,7 +15,7 @@ _MOST_BYTES = 1_000_000
 
 
 def look_at_project(root: Root) -> Project:
-    """Return what git says of the user's tree. A path that is not UTF-8 can stand in no plan, and is left
+    """Return what git says of the user's tree. A path that is not printable UTF-8 can stand in no plan, and is left
     out.
     """
     tree = root.users_tree
@@ -58,9 +58,10 @@ def write_draft(path: Path, text: str) -> None:
 
 def _readable(path: bytes) -> str:
     try:
-        return path.decode("utf-8")
+        name = path.decode("utf-8")
     except UnicodeDecodeError:
         return ""
+    return name if name.isprintable() else ""
 
 
 def _is_ours(root: Root, path: str) -> bool:

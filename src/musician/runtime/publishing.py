@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Mapping
 
 from musician import service
+from musician.processes.spawn import NOT_HANDED_ON
 from musician.protocol.errors import BadField, GitFailed, NotConductor
 from musician.protocol.values import dataclass
 from musician.service import TaskView
@@ -56,9 +57,16 @@ def push(root: Root, work: Publishable, *, remote: str, name: str) -> None:
     """
     refspec = f"{work.commit}:{full_ref(name)}"
     argv = ("push", "--", remote, refspec)
-    done = subprocess.run(["git", *argv], cwd=root.users_tree, stdout=2, check=False)
+    done = subprocess.run(["git", *argv], cwd=root.users_tree, env=_own_env(), stdout=2, check=False)
     if done.returncode != 0:
         raise GitFailed(argv=argv, returncode=done.returncode, stderr="see above")
+
+
+def _own_env() -> dict[str, str]:
+    """The person's environment, without what would aim git at the repository of a hook that we are called
+    from.
+    """
+    return {name: value for name, value in os.environ.items() if name not in NOT_HANDED_ON}
 
 
 def open_pull_request(root: Root, *, title: str, body: str, head: str, base: str | None) -> str:
@@ -72,7 +80,7 @@ def open_pull_request(root: Root, *, title: str, body: str, head: str, base: str
     of_base = () if base is None else ("--base", base)
     argv = [_FORGE_PROGRAM, "pr", "create", "--title", title, "--body-file", "-", "--head", head, *of_base]
     done = subprocess.run(
-        argv, cwd=root.users_tree, input=body.encode(), stdout=subprocess.PIPE, env=os.environ, check=False
+        argv, cwd=root.users_tree, input=body.encode(), stdout=subprocess.PIPE, env=_own_env(), check=False
     )
     if done.returncode != 0:
         raise BadField(

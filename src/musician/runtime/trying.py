@@ -115,7 +115,7 @@ def _with_different_tests(plan: Plan) -> Iterator[TaskSpec]:
     seen = set()
     for task in plan.tasks:
         what = (task.test, task.setup, task.copy, task.share)
-        if task.test is not None and what not in seen:
+        if task.tests_the_whole and what not in seen:
             seen.add(what)
             yield task
 
