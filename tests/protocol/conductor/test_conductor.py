@@ -156,7 +156,7 @@ def test_what_is_sent_back_says_why_and_rules_each_open_deviation_once() -> None
     assert act.text.startswith("1. Medium deviation (other file)")
     assert "\n2. smoothness 6 of 9" in act.text
     ruled = replace(medium, ruled=True)
-    found = submitted(work=SubmittedWork(tree_id="t", deviations=(ruled,)), ids=(31,))
+    found = submitted(work=SubmittedWork(tree_id="t", deviations=(ruled,)))
     approved = only(reviewing(found))
     assert isinstance(approved, acts.Judge)
     assert approved.rules == ()

@@ -21,7 +21,7 @@ LOW, MEDIUM, HIGH = Severity.LOW, Severity.MEDIUM, Severity.HIGH
 
 
 def deviations(*severities: Severity, ruled: bool = False) -> list[Deviation]:
-    return [Deviation(severity=each, text="another way", step=2, ruled=ruled) for each in severities]
+    return [Deviation(severity=each, text="another way", ruled=ruled) for each in severities]
 
 
 some_deviations = st.lists(
@@ -29,7 +29,6 @@ some_deviations = st.lists(
         Deviation,
         severity=st.sampled_from(Severity),
         text=st.text(max_size=3),
-        step=st.none() | st.integers(1, 5),
         ruled=st.booleans(),
     ),
     max_size=8,

@@ -47,7 +47,6 @@ from musician.protocol.conductor.orchestra import (
     waits_for_person,
 )
 from musician.protocol.rules.budget import answer_by_rule
-from musician.protocol.rules.deviations import open_deviations
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.rules.review import Verdict, VerdictKind, judge_by_rule, needs_a_judge
 from musician.protocol.settings import Settings
@@ -215,12 +214,11 @@ def _ruled(found: Submitted, verdict: State) -> tuple[int, ...]:
 
     Findings are not accepted by sending the work back, unless the agent has named them.
     """
-    deviations = found.deviation_ids if open_deviations(found.submission.work.deviations) else ()
-    if verdict is State.REVIEW_APPROVED:
-        return (*deviations, *found.finding_ids)
-    if found.opinion is None:
-        return deviations
     shown = (*found.deviation_ids, *found.finding_ids)
+    if verdict is State.REVIEW_APPROVED:
+        return shown
+    if found.opinion is None:
+        return found.deviation_ids
     return tuple(shown[number - 1] for number in sorted(found.opinion.ruled))
 
 

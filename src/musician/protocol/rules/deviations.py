@@ -56,11 +56,10 @@ SKIPPED_BY_ITSELF = Severity.MEDIUM
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deviation:
-    """One departure from the plan. ``step`` counts from 1 and is None outside a step; ``ruled`` is true once judged."""
+    """One departure from the plan; ``ruled`` once it is judged."""
 
     severity: Severity
     text: str
-    step: int | None = None
     ruled: bool = False
 
 

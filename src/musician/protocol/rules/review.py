@@ -155,8 +155,8 @@ class Verdict:
     reasons: tuple[str, ...] = ()
 
 
-def smoothness(facts: Roughness, *, claimed: int | None = None) -> int:
-    """Return the score from 0 to 9 by the table above, or the agent's own if that is worse (D14)."""
+def smoothness(facts: Roughness) -> int:
+    """Return the score from 0 to 9 by the table above."""
     severities = [each.severity for each in open_deviations(facts.deviations)]
     points = (
         min(3, facts.failed_verifications)
@@ -167,7 +167,12 @@ def smoothness(facts: Roughness, *, claimed: int | None = None) -> int:
         + (2 if facts.self_corrected else 0)
         + min(2, facts.subagent_retries)
     )
-    return min(ROUGHEST, max(points, claimed or 0))
+    return min(ROUGHEST, points)
+
+
+def worse(score: int, claimed: int | None) -> int:
+    """Return the score, or the agent's own if that is worse (D14)."""
+    return min(ROUGHEST, max(score, claimed or 0))
 
 
 def summed_up(scores: Sequence[int]) -> Smoothness | None:
@@ -278,16 +283,12 @@ def _is_unchanged(submission: Submission) -> bool:
     before, now = submission.sent_back, submission.work
     if before is None or before.tree_id is None or before.tree_id != now.tree_id:
         return False
-    return _facts_of(before.deviations) == _facts_of(now.deviations)
-
-
-def _facts_of(deviations: tuple[Deviation, ...]) -> frozenset[tuple[str, str, int | None]]:
-    return frozenset((each.severity.value, each.text, each.step) for each in deviations)
+    earlier, later = ({(each.severity, each.text) for each in work.deviations} for work in (before, now))
+    return earlier == later
 
 
 def _named(deviation: Deviation) -> str:
-    where = "" if deviation.step is None else f" in step {deviation.step}"
-    return f"{deviation.severity.value} deviation{where} ({deviation.text})"
+    return f"{deviation.severity} deviation ({deviation.text})"
 
 
 def _with_detail(what: str, evidence: Evidence) -> str:

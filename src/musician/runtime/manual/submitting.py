@@ -12,6 +12,7 @@ from musician.protocol.musician.engine import step
 from musician.protocol.musician.inputs import CheckpointChosen
 from musician.protocol.musician.program import CheckpointItem
 from musician.protocol.musician.state import MusicianState
+from musician.protocol.rules.review import worse
 from musician.protocol.values import replace
 from musician.runtime.belongings import check_alone
 from musician.runtime.checkpoint import Found, run_checkpoint
@@ -65,7 +66,7 @@ def _in_own_words(
     state: MusicianState, record: r.Submit, summary: str | None, smoothness: int | None
 ) -> r.Submit:
     message = record.message
-    score = max(message.smoothness or 0, smoothness or 0)
+    score = worse(message.smoothness or 0, smoothness)
     return replace(
         record, message=replace(message, smoothness=score, summary=_summary(state, summary, message.summary))
     )
