@@ -19,9 +19,9 @@ from musician.testing import ClientHome, Received, Reply, ScriptedModel, say
 from musician.testing.hosted_client import HostedClient
 from musician.testing.script import Step
 from musician.testing.waiting import HANG_S
-from musician.testing.weight import tokens, weigh
 from tests.agents.whole_run import claude_shell, play
 from tests.surroundings import begin
+from tests.weight import tokens, weigh
 
 WHOLE_LIFE_TOKENS = 1_200
 PAGE = Path(__file__).parents[2] / "docs" / "CONTEXT.md"

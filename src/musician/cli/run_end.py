@@ -11,7 +11,7 @@ from musician.reporting.spending import say_usage, spending_document
 from musician.reporting.standing import Standing
 from musician.reporting.wording import duration, say_complete, say_smoothness
 from musician.runtime.conductor.conduct import Ending, Outcome
-from musician.runtime.conductor.whole import Whole
+from musician.runtime.conductor.plan_tests import PlanTest
 from musician.service import PhaseSmoothness
 from musician.store.rows import HumanRow, UsageRow
 from musician.trees.base import FastForward, Move
@@ -66,7 +66,7 @@ class End:
                 "reason": None if moved is None else moved.reason,
                 "command": None if moved is None else moved.command,
             },
-            "tests": [_tests(whole) for whole in self.outcome.wholes],
+            "tests": [_tests(each) for each in self.outcome.plan_tests],
             **document(self.account),
             "page": self.page_path,
         }
@@ -113,7 +113,7 @@ class End:
                 yield "What happened, by time: musician timeline. The reports: docs/implementation/reports/"
                 if self.page_path is not None:
                     yield f"All of it on one page: {self.page_path}"
-            case Ending.NEEDS_HUMAN if self.outcome.wholes:
+            case Ending.NEEDS_HUMAN if self.outcome.plan_tests:
                 yield f"{self.plan_id} waits for you: {self._tally()}, but it requires green."
                 yield from self._tested()
                 yield (
@@ -159,18 +159,18 @@ class End:
 
     def _tested(self) -> Iterator[str]:
         """Yield what the plan's tests say of the merged result, unless all pass as before."""
-        for whole in self.outcome.wholes:
-            now = whole.now
-            if whole.mended:
-                tests = counted(len(whole.mended), "test")
-                yield f"Mended: {tests} that failed before the plan: {named(whole.mended)}."
-            if whole.new:
-                yield f"Failing, and not before the plan: {named(whole.new)}."
-            old = tuple(name for name in now.failed if name not in whole.new)
+        for each in self.outcome.plan_tests:
+            now = each.now
+            if each.mended:
+                tests = counted(len(each.mended), "test")
+                yield f"Mended: {tests} that failed before the plan: {named(each.mended)}."
+            if each.new:
+                yield f"Failing, and not before the plan: {named(each.new)}."
+            old = tuple(name for name in now.failed if name not in each.new)
             if old:
                 yield f"Still failing, as before the plan: {counted(len(old), 'test')}: {named(old)}."
             elif now.why and not now.failed and not now.has_no_tests:
-                was = "as before the plan" if whole.before.why else "and not before the plan"
+                was = "as before the plan" if each.before.why else "and not before the plan"
                 yield f"Failing, {was}: {now.why}."
             if now.flaky:
                 yield f"Flaky: {now.flaky}."
@@ -215,14 +215,14 @@ def _task(each: Standing) -> dict[str, object]:
     )
 
 
-def _tests(whole: Whole) -> dict[str, object]:
+def _tests(each: PlanTest) -> dict[str, object]:
     return {
-        "command": whole.now.command,
-        "before": whole.before.why,
-        "now": whole.now.why,
-        "failing": list(whole.now.failed),
-        "new": list(whole.new),
-        "mended": list(whole.mended),
+        "command": each.now.command,
+        "before": each.before.why,
+        "now": each.now.why,
+        "failing": list(each.now.failed),
+        "new": list(each.new),
+        "mended": list(each.mended),
     }
 
 

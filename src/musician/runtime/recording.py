@@ -10,7 +10,7 @@ from musician.protocol.messages.types import ErrorReport, HandoffNotice
 from musician.protocol.musician import ready as r
 from musician.protocol.names import succession_number
 from musician.protocol.values import dataclass, replace
-from musician.runtime.covering import approved_as_it_is
+from musician.runtime.approval import approved_as_it_is
 from musician.runtime.investigation import suggest
 from musician.runtime.resuming.handoffs import handoff_of
 from musician.runtime.task_files import TaskFiles, completion_report, error_report_text

@@ -4,5 +4,5 @@
 - gather the facts for decisions? ``facts``; what a self-correction costs: ``estimate``
 - carry out decisions? ``performing``
 - merge finished tasks? ``merging``
-- ask a reviewing agent? ``reviewing``; an answering one: ``answering``; in a scratch clone, both: ``aside``
+- ask a reviewing agent? ``reviewing``; an answering one: ``answering``; in a scratch clone, both: ``consulting``
 """

@@ -13,7 +13,7 @@ from musician.protocol.conductor.opinion import Opinion, form_answer
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
 from musician.runtime.briefing import what_it_is_about, where_it_stands
-from musician.runtime.conductor.aside import Aside
+from musician.runtime.conductor.consulting import Consultation
 from musician.runtime.owners import last_epoch
 from musician.runtime.program import program_of
 from musician.runtime.task_files import TaskFiles
@@ -34,14 +34,14 @@ class _Heard:
 
 
 async def ask_answerer(
-    aside: Aside, task: TaskSpec, view: TaskView, act: AskAnswerer, *, settings: Settings
+    consultation: Consultation, task: TaskSpec, view: TaskView, act: AskAnswerer, *, settings: Settings
 ) -> Opinion:
     """What the agent answers; whatever keeps it from an answer is in the opinion."""
     heard = _Heard()
     program = program_of(task)
     stands = where_it_stands(view, program, None, epoch=last_epoch(view))
-    said = TaskFiles(aside.root, task.task_id).end_of_output()
-    trouble = await aside.ask(
+    said = TaskFiles(consultation.root, task.task_id).end_of_output()
+    trouble = await consultation.ask(
         task,
         port.Piece(
             kind=port.PieceKind.ANSWER,
@@ -61,7 +61,7 @@ async def ask_answerer(
             "MUSICIAN_OUTPUT": ("output.txt", said),
         },
         env={},
-        log=aside.root.answer_transcript(task.task_id, act.message_id),
+        log=consultation.root.answer_transcript(task.task_id, act.message_id),
     )
     return form_answer(heard.replies, for_a_person=heard.for_a_person, trouble=trouble)
 

@@ -28,8 +28,8 @@ from musician.runtime.conductor.conductor_lock import hold_conductor_lock
 from musician.runtime.conductor.facts import Gatherer, Memory, accounts_of
 from musician.runtime.conductor.merging import Merger
 from musician.runtime.conductor.performing import Performer
+from musician.runtime.conductor.plan_tests import PlanTest, try_all
 from musician.runtime.conductor.ticks import Ticks
-from musician.runtime.conductor.whole import Whole, try_all
 from musician.runtime.program import programs_of
 from musician.runtime.tasks import raising_one
 from musician.runtime.world import WORLD, World
@@ -68,7 +68,7 @@ class Outcome:
     pruned: tuple[str, ...] = ()
     unmerged: tuple[str, ...] = ()
     """Tasks that are complete, and whose branches have brought nothing."""
-    wholes: tuple[Whole, ...] = ()
+    plan_tests: tuple[PlanTest, ...] = ()
     """How what verifies the tasks ended on the base and ends on all that is merged; of a plan that was played."""
 
 
@@ -208,8 +208,8 @@ class _Run:
                 group.start_soon(self._heed_signals)
                 group.start_soon(self._try_the_base)
                 ending = await self._loop(performer)
-                wholes = await self._try_the_whole() if ending is Ending.COMPLETE else ()
-                if wholes is None:
+                plan_tests = await self._try_plan_tests() if ending is Ending.COMPLETE else ()
+                if plan_tests is None:
                     ending = Ending.INTERRUPTED
                 await performer.stop_all(self._stopped_by)
                 group.cancel_scope.cancel()
@@ -221,7 +221,7 @@ class _Run:
                 remedy="put it back, or `musician init` and run the plan again: it goes on from what is merged and"
                 f" committed under {integration_branch(self._plan.plan_id).rpartition('/')[0]}/",
             )
-        return await self._leave(ending, wholes or ())
+        return await self._leave(ending, plan_tests or ())
 
     async def _loop(self, performer: Performer) -> Ending:
         while True:
@@ -245,14 +245,14 @@ class _Run:
         self._base_tried.set()
         self.wake()
 
-    async def _try_the_whole(self) -> tuple[Whole, ...] | None:
+    async def _try_plan_tests(self) -> tuple[PlanTest, ...] | None:
         """Try the base and the merged whole; None if the run is asked to stop."""
         with self._trying:
             await self._base_tried.wait()
             tip = await run_sync(self._trees.tip)
             now = await self._try_all(tip or self._row.base_commit, is_end=True)
             return tuple(
-                Whole(before=before, now=after) for before, after in zip(self._base, now, strict=False)
+                PlanTest(before=before, now=after) for before, after in zip(self._base, now, strict=False)
             )
         return None
 
@@ -295,9 +295,9 @@ class _Run:
         self._trying.cancel()
         self.wake()
 
-    async def _leave(self, ending: Ending, wholes: tuple[Whole, ...]) -> Outcome:
-        if self._plan.require is Require.GREEN and not all(each.is_green for each in wholes):
-            return replace(await self._interrupted(Ending.NEEDS_HUMAN), wholes=wholes)
+    async def _leave(self, ending: Ending, plan_tests: tuple[PlanTest, ...]) -> Outcome:
+        if self._plan.require is Require.GREEN and not all(each.is_green for each in plan_tests):
+            return replace(await self._interrupted(Ending.NEEDS_HUMAN), plan_tests=plan_tests)
         if ending is Ending.COMPLETE:
             moved = None
             if any(task.isolation.value == "worktree" for task in self._plan.tasks):
@@ -307,7 +307,9 @@ class _Run:
             pruned = await run_sync(self._trees.prune)
             await run_sync(service.finish_conducting, self._store, self._conducting, self._plan.plan_id)
             unmerged = await run_sync(self._trees.without_work)
-            return Outcome(ending=ending, moved=moved, pruned=pruned, unmerged=unmerged, wholes=wholes)
+            return Outcome(
+                ending=ending, moved=moved, pruned=pruned, unmerged=unmerged, plan_tests=plan_tests
+            )
         return await self._interrupted(ending)
 
     async def _interrupted(self, ending: Ending, moved: FastForward | None = None) -> Outcome:

@@ -21,7 +21,7 @@ from musician.protocol.spending import Usage
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.runtime.conductor.answering import ask_answerer
-from musician.runtime.conductor.aside import REVIEWER, Aside
+from musician.runtime.conductor.consulting import REVIEWER, Consultation
 from musician.runtime.conductor.facts import Memory, submitted_commit
 from musician.runtime.conductor.merging import Merger
 from musician.runtime.conductor.reviewing import ask_reviewer
@@ -204,20 +204,20 @@ class Performer:
     async def _ask_reviewer(self, act: acts.AskReviewer) -> None:
         task = self.plan.task(act.task_id)
         view = await run_sync(partial(service.task_view, self.store, act.task_id))
-        aside = self._aside(task, view, f"review of message {act.message_id}")
-        opinion = await ask_reviewer(aside, task, view, act.message_id, settings=self.settings)
+        consultation = self._consultation(task, view, f"review of message {act.message_id}")
+        opinion = await ask_reviewer(consultation, task, view, act.message_id, settings=self.settings)
         await run_sync(partial(service.keep_opinion, self.store, act.task_id, act.message_id, opinion))
 
     async def _ask_answerer(self, act: acts.AskAnswerer) -> None:
         task = self.plan.task(act.task_id)
         view = await run_sync(partial(service.task_view, self.store, act.task_id))
-        aside = self._aside(task, view, f"answer to message {act.message_id}")
-        opinion = await ask_answerer(aside, task, view, act, settings=self.settings)
+        consultation = self._consultation(task, view, f"answer to message {act.message_id}")
+        opinion = await ask_answerer(consultation, task, view, act, settings=self.settings)
         await run_sync(partial(service.keep_opinion, self.store, act.task_id, act.message_id, opinion))
 
-    def _aside(self, task: TaskSpec, view: TaskView, item: str) -> Aside:
+    def _consultation(self, task: TaskSpec, view: TaskView, item: str) -> Consultation:
         payer = Claim(task_id=task.task_id, session_id=REVIEWER, epoch=last_epoch(view))
-        return Aside(
+        return Consultation(
             root=self.root,
             trees=self.trees,
             agent=self.agent or task.agent,

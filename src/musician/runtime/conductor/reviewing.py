@@ -9,7 +9,7 @@ from musician.protocol.conductor.opinion import Judgement, Opinion, form_opinion
 from musician.protocol.rules.review import needs_a_judge
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
-from musician.runtime.conductor.aside import Aside
+from musician.runtime.conductor.consulting import Consultation
 from musician.service import TaskView
 from musician.service.work import open_rows
 from musician.store.rows import VerificationRow
@@ -29,7 +29,7 @@ class _Heard:
 
 
 async def ask_reviewer(
-    aside: Aside, task: TaskSpec, view: TaskView, message_id: int, *, settings: Settings
+    consultation: Consultation, task: TaskSpec, view: TaskView, message_id: int, *, settings: Settings
 ) -> Opinion:
     """Return the agent's opinion of submission ``message_id``; if it gives no verdict, the opinion says why."""
     found = next((row for row in view.verifications if row.submission_id == message_id), None)
@@ -38,14 +38,14 @@ async def ask_reviewer(
         return form_opinion((), trouble="nothing of it is verified")
     shown = _shown(view)
     heard = _Heard()
-    trouble = await aside.ask(
+    trouble = await consultation.ask(
         task,
         _piece(task, found.checkpoint, text, shown, settings.time.review_limit_s),
         heard.hear,
         tree_id=found.tree_id,
         files=_files(text, found, shown),
         env={"MUSICIAN_CHECKPOINT": str(found.checkpoint)},
-        log=aside.root.review_transcript(task.task_id, message_id),
+        log=consultation.root.review_transcript(task.task_id, message_id),
     )
     return form_opinion(heard.verdicts, ruled=heard.ruled, shown=len(shown), trouble=trouble)
 

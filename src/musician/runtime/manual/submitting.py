@@ -14,9 +14,9 @@ from musician.protocol.musician.program import CheckpointItem
 from musician.protocol.musician.state import MusicianState
 from musician.protocol.rules.review import worse
 from musician.protocol.values import replace
+from musician.runtime.approval import approved_as_it_is
 from musician.runtime.belongings import check_alone
 from musician.runtime.checkpoint import Found, run_checkpoint
-from musician.runtime.covering import approved_as_it_is
 from musician.runtime.heartbeat import beating
 from musician.runtime.manual.manual_session import ManualSession
 from musician.runtime.tasks import raising_one

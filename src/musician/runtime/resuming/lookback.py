@@ -23,16 +23,16 @@ from musician.protocol.musician.program import Program
 from musician.protocol.resumption.mismatches import Mismatch
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass, replace
+from musician.runtime.approval import approved_as_it_is
 from musician.runtime.baselines import Baselines
 from musician.runtime.belongings import end_what_runs
-from musician.runtime.covering import approved_as_it_is
 from musician.runtime.heartbeat import beating
 from musician.runtime.owners import ownerless_tasks
-from musician.runtime.resuming.anew import Anew, verify_anew
 from musician.runtime.resuming.handoffs import Left, what_was_left
 from musician.runtime.resuming.reconciling import Settled, compare, settle
 from musician.runtime.resuming.resolutions import take_up_resolution
 from musician.runtime.resuming.resumption import Resumed, reconcile, resumption_message
+from musician.runtime.resuming.reverifying import Reverified, reverify
 from musician.runtime.task_files import TaskFiles
 from musician.runtime.tasks import raising_one
 from musician.runtime.tasktree import TaskTree
@@ -154,9 +154,9 @@ async def _look_back(
     if left is None:
         return Lookback(view=view, unread=unread, resumed=resumed)
     mismatches = await anyio.to_thread.run_sync(partial(_compare, claimed, view, resumed, left, status))
-    anew = await verify_anew(claimed, view, resumed, mismatches, verifying)
-    settled = await anyio.to_thread.run_sync(partial(_settle, claimed, view, resumed, mismatches, anew))
-    doubts = (*settled.doubts, *anew.doubts)
+    reverified = await reverify(claimed, view, resumed, mismatches, verifying)
+    settled = await anyio.to_thread.run_sync(partial(_settle, claimed, view, resumed, mismatches, reverified))
+    doubts = (*settled.doubts, *reverified.doubts)
     corrected = replace(
         resumed.after(settled.entries),
         advice="\n\n".join(filter(None, (resumed.advice, *settled.advice))),
@@ -170,7 +170,7 @@ async def _look_back(
         settings=claimed.settings,
         worked_by=claimed.worked_by,
         context_pct=context_pct,
-        verification=anew.told,
+        verification=reverified.told,
         is_doubtful=bool(doubts),
     )
     say = partial(_announce, claimed, view, notice, settled.entries, context_pct)
@@ -231,7 +231,11 @@ def _compare(
 
 
 def _settle(
-    claimed: ClaimedSession, view: TaskView, resumed: Resumed, mismatches: tuple[Mismatch, ...], anew: Anew
+    claimed: ClaimedSession,
+    view: TaskView,
+    resumed: Resumed,
+    mismatches: tuple[Mismatch, ...],
+    reverified: Reverified,
 ) -> Settled:
     return settle(
         mismatches,
@@ -240,7 +244,7 @@ def _settle(
         program=claimed.program,
         tree=claimed.tree,
         task_files=claimed.task_files,
-        verification=anew.outcome,
+        verification=reverified.outcome,
     )
 
 

@@ -35,7 +35,7 @@ _FINISHED = frozenset({EntryKind.COMPLETED, EntryKind.RETURNED, EntryKind.REWORK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Anew:
+class Reverified:
     """The result of verifying again in one line, the doubts it raises, and the verification that decides
     mismatches.
     """
@@ -45,13 +45,13 @@ class Anew:
     outcome: Verification | None = None
 
 
-async def verify_anew(
+async def reverify(
     claimed: "ClaimedSession",
     view: TaskView,
     resumed: Resumed,
     mismatches: tuple[Mismatch, ...],
     verifying: anyio.CancelScope,
-) -> Anew:
+) -> Reverified:
     """Verify the approved work again, and in the present tree the checkpoint that decides suspicious
     mismatches.
 
@@ -60,27 +60,27 @@ async def verify_anew(
     approved = _last_approved(claimed, resumed)
     finished = resumed.progress.completed
     deciding = check_to_decide(mismatches, claimed.program)
-    anew = Anew()
+    reverified = Reverified()
     if approved is not None:
-        anew = Anew(told=f"{approved.item}: interrupted")
+        reverified = Reverified(told=f"{approved.item}: interrupted")
         with verifying:
-            anew = await _as_approved(claimed, view, approved)
+            reverified = await _as_approved(claimed, view, approved)
     elif finished:
         check = claimed.program.check_after(finished[-1])
-        anew = Anew(told=f"nothing approved yet; the tests of {check.item}: interrupted")
+        reverified = Reverified(told=f"nothing approved yet; the tests of {check.item}: interrupted")
         with verifying:
             told, _ = await _run_here(claimed, check)
-            anew = Anew(
+            reverified = Reverified(
                 told=one_line(f"nothing approved yet; the tests of {check.item}: {told}", _MOST_TOLD_CHARS)
             )
     if deciding is not None:
-        anew = replace(anew, outcome=None)
+        reverified = replace(reverified, outcome=None)
         with verifying:
-            anew = replace(anew, outcome=(await _run_here(claimed, deciding, is_proof=True))[1])
-    return anew
+            reverified = replace(reverified, outcome=(await _run_here(claimed, deciding, is_proof=True))[1])
+    return reverified
 
 
-async def _as_approved(claimed: "ClaimedSession", view: TaskView, check: CheckpointItem) -> Anew:
+async def _as_approved(claimed: "ClaimedSession", view: TaskView, check: CheckpointItem) -> Reverified:
     """Verify the approved tree. Red raises doubt only if the approved work itself is red, or no later work
     explains it.
     """
@@ -95,7 +95,7 @@ async def _as_approved(claimed: "ClaimedSession", view: TaskView, check: Checkpo
             told, outcome = (here, there) if there is Verification.GREEN else (told, outcome)
     told = one_line(f"{check.item}: {told}", _MOST_TOLD_CHARS)
     doubts = (f"approved before, and red now: {told}",) if outcome is Verification.RED else ()
-    return Anew(told=told, doubts=doubts, outcome=outcome)
+    return Reverified(told=told, doubts=doubts, outcome=outcome)
 
 
 def _approved_tree(view: TaskView, check: CheckpointItem) -> str | None:

@@ -1,4 +1,4 @@
-"""Runs the plan's own tests on the whole: on the commit it begins at, and on what was merged in the end
+"""Runs the plan's own tests on the whole project: on the commit it begins at, and on what was merged in the end
 (D27).
 """
 
@@ -13,7 +13,7 @@ from musician.verification.baseline import Baseline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whole:
+class PlanTest:
     """How one command ended ``before`` the plan, and how it ends ``now``."""
 
     before: Baseline

@@ -39,7 +39,7 @@ _MOST_TROUBLE_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aside:
+class Consultation:
     """Where a session is asked, and by whose leave."""
 
     root: Root
