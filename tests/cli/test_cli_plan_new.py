@@ -27,6 +27,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_draft_is_tried_where_a_task_would_be_played(project: Path, call: Call) -> None:
+    """D33.2."""
     call("init")
     found = call("plan", "new", "--json").json
     assert (found["plan"], found["test"], found["copy"]) == ("r-der-2", "python3 -m pytest -q", [".env"])
@@ -37,6 +38,7 @@ def test_the_draft_is_tried_where_a_task_would_be_played(project: Path, call: Ca
 
 
 def test_why_the_tests_fail_in_a_fresh_tree_is_told(project: Path, call: Call) -> None:
+    """D33.3."""
     call("init")
     call("plan", "new", "--no-try")
     plan = project / "PLAN.md"
@@ -75,7 +77,7 @@ def test_a_draft_for_a_model_has_a_sandbox_and_what_does_not_pass_in_it_is_told(
 
 
 def test_what_a_tree_is_given_counts_when_it_is_tried_again(project: Path, call: Call) -> None:
-    """The commit is the same, and how the tests ended without the file says nothing of the tree that has it."""
+    """D33.3: the commit is the same, and how the tests ended without the file says nothing of the tree that has it."""
     call("init")
     call("plan", "new")
     plan = project / "PLAN.md"

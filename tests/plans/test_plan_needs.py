@@ -120,7 +120,7 @@ def test_further_ways_to_test_are_named() -> None:
 def test_a_virtual_environment_is_made_anew_and_its_python_runs_the_tests(
     files: dict[str, str], setup: str
 ) -> None:
-    """What is installed in the user's own environment may be the user's own tree: a link would test that."""
+    """D33.2: what is installed in the user's own environment may be the user's own tree; a link would test that."""
     found = needs({"tests/test_a.py": PYTEST, **files}, (".venv/",))
     assert (found.setup, found.share) == (setup, ())
     assert found.test == ".venv/bin/python -m pytest -q"
@@ -140,6 +140,7 @@ def test_an_environment_that_nothing_describes_is_told() -> None:
 
 
 def test_node_modules_are_shared_but_those_of_a_workspace_which_lead_back() -> None:
+    """D33.2."""
     assert needs({"package.json": NPM}, ("node_modules/",)).share == ("node_modules",)
     assert needs({"web/package.json": NPM}, ("web/node_modules/",)).share == ("web/node_modules",)
     whole = {
