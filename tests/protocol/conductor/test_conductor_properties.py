@@ -6,9 +6,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from musician.protocol.conductor import engine as c
-from musician.protocol.conductor.acts import Finish, Launch, Standstill
+from musician.protocol.conductor.acts import AskHuman, Finish, Launch, Standstill
 from musician.protocol.conductor.opinion import Judgement, Opinion
 from musician.protocol.conductor.orchestra import (
+    NO_RETRY_HELPS,
     OpenReport,
     Orchestra,
     Reviewer,
@@ -51,6 +52,8 @@ REPORTS = st.builds(
     text=st.just("gone"),
     is_context=st.booleans(),
     is_repeat=st.booleans(),
+    is_unplayable=st.booleans(),
+    trouble=st.sampled_from(["", "it does not merge"]),
     used_pct=st.none() | st.floats(0, 100),
     projected_pct=st.none() | st.floats(0, 150),
 )
@@ -76,10 +79,16 @@ FACTS = st.builds(
         [(), ((9, ANSWERED),), ((8, NO_ANSWER), (9, ANSWERED)), ((1, ANSWERED), (2, NO_ANSWER))]
     ),
     has_open_ask=st.booleans(),
-    settled_asks=st.frozensets(st.sampled_from([("retries", 1), ("progress", 1), ("launch", 3)]), max_size=2),
+    lacks_tree=st.booleans(),
+    settled_asks=st.frozensets(
+        st.sampled_from(
+            [("retries", 1), ("progress", 1), ("trouble", 1), ("launch", 3), ("error", 8), ("conflict", 8)]
+        ),
+        max_size=3,
+    ),
     empty_sessions=st.integers(0, 4),
     was_claimed=st.booleans(),
-    exit_reason=st.sampled_from(["", "died", "retry exhaustion: x"]),
+    exit_reason=st.sampled_from(["", "died", "retry exhaustion: x", f"{NO_RETRY_HELPS}x"]),
     failed_launches=st.integers(0, 4),
 )
 ANY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -119,6 +128,38 @@ def test_no_task_gets_two_acts_and_none_that_waits_for_a_person_gets_one(
     }
     assert not any(facts[name].has_open_ask for name in acted_on)
     assert not any(is_finished(facts[name]) for name in set(acted_on) - withdrawn)
+
+
+def open_subjects(task: TaskFacts) -> dict[str, set[int]]:
+    """What a person may be asked about a task, by the kind of the question."""
+    submission = {task.submitted.message_id} if task.submitted else set()
+    report = {task.report.message_id} if task.report else set()
+    return {
+        "withdrawn": {0},
+        "question": {task.question[0]} if task.question else set(),
+        "review": submission,
+        "conflict": submission | report,
+        "error": report,
+        "launch": {task.failed_launches},
+        **{kind: {task.epoch} for kind in ("retries", "trouble", "progress", "doubtful")},
+    }
+
+
+@given(orchestra=orchestras())
+@ANY
+def test_an_act_is_about_what_its_task_has_open(orchestra: Orchestra) -> None:
+    """By this a verdict finds its submission, and a person's answer its question, which is asked once."""
+    facts = {each.task_id: each for each in orchestra.tasks}
+    for act in c.decide(orchestra):
+        if isinstance(act, Finish | Standstill):
+            continue
+        subjects = open_subjects(facts[act.task_id])
+        assert getattr(act, "text", "said")
+        if isinstance(act, AskHuman):
+            assert act.subject_id in subjects[act.kind]
+            assert (act.kind, act.subject_id) not in facts[act.task_id].settled_asks
+        else:
+            assert getattr(act, "message_id", 0) in set().union(*subjects.values(), {0})
 
 
 @given(orchestra=orchestras())
