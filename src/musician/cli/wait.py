@@ -15,7 +15,7 @@ from musician.protocol.claim import Claim
 from musician.protocol.errors import ClaimLost
 from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.states import State
-from musician.protocol.values import dataclass
+from musician.protocol.values import as_dict, dataclass
 
 LONGEST_S = 7 * 86_400.0
 
@@ -77,12 +77,7 @@ def _look(app: App, claim: Claim) -> _Snapshot:
     seen = service.observe(app.store, claim, awaiting_id=None)
     if not seen.owns:
         row = service.task_row(app.store, claim.task_id)
-        raise ClaimLost(
-            task_id=claim.task_id,
-            session_id=claim.session_id,
-            epoch=claim.epoch,
-            current_epoch=row.claim_epoch,
-        )
+        raise ClaimLost(**as_dict(claim), current_epoch=row.claim_epoch)
     if heartbeat_status(seen.heartbeat_age_s, app.settings) is not HeartbeatStatus.OK:
         service.beat(app.store, claim)
     return _Snapshot(state=seen.state, unread=len(seen.unread))

@@ -14,6 +14,7 @@ from musician.protocol.errors import ClaimLost, DatabaseUnusable
 from musician.protocol.rules.gate import AllowStop, Decision, Keep, Wait, decide
 from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status, is_fresh
 from musician.protocol.settings import Settings
+from musician.protocol.values import as_dict
 from musician.service import Observation
 from musician.store.port import Store
 
@@ -51,9 +52,7 @@ def _look(store: Store, claim: Claim, settings: Settings) -> tuple[Decision, Obs
     """One look: what is to be done now, and what was seen."""
     seen = service.observe(store, claim, awaiting_id=None)
     if not seen.owns:
-        raise ClaimLost(
-            task_id=claim.task_id, session_id=claim.session_id, epoch=claim.epoch, current_epoch=0
-        )
+        raise ClaimLost(**as_dict(claim), current_epoch=0)
     if heartbeat_status(seen.heartbeat_age_s, settings) is not HeartbeatStatus.OK:
         service.beat(store, claim)
     return decide([service.duty_of(store, claim)], is_woken=False), seen

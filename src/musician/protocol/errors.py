@@ -253,12 +253,8 @@ class ClaimLost(SessionError):
     """The claim is not the task's current one: it was fenced, has ended, or was never made (D2)."""
 
     def __init__(self, *, task_id: str, session_id: str, epoch: int | None, current_epoch: int) -> None:
-        self.task_id, self.session_id, self.epoch, self.current_epoch = (
-            task_id,
-            session_id,
-            epoch,
-            current_epoch,
-        )
+        self.task_id, self.session_id = task_id, session_id
+        self.epoch, self.current_epoch = epoch, current_epoch
         held = "no live claim" if epoch is None else f"claim {epoch}"
         super().__init__(
             f"session {session_id} holds {held} on {task_id}, which is at claim {current_epoch}",

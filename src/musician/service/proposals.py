@@ -17,7 +17,7 @@ from musician.protocol.proposals import (
     next_status,
 )
 from musician.protocol.transitions import Actor
-from musician.protocol.values import dataclass, replace
+from musician.protocol.values import as_dict, dataclass, replace
 from musician.service.documents import keep_text
 from musician.service.rowwork import beat_in, load_task, write_entries
 from musician.store.port import Store, Tx
@@ -66,10 +66,7 @@ def propose(
         prefix = folder.rstrip("/") + "/"
         given = {path.removeprefix(prefix) for path in tx.all(Proposals.proposal_paths, prefix=prefix)}
         made = Proposal(
-            type=draft.type,
-            title=draft.title,
-            body=draft.body,
-            why=draft.why,
+            **as_dict(draft),
             task_id=task_id,
             session_id=CONDUCTOR if by is None else by.session_id,
             date=_today(tx),

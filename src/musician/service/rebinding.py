@@ -7,7 +7,7 @@ from musician.protocol.messages.particulars import Counted, Deviations, SelfCorr
 from musician.protocol.messages.types import Resumption
 from musician.protocol.names import check_session_id, succession_name
 from musician.protocol.rules.deviations import worst
-from musician.protocol.values import replace
+from musician.protocol.values import as_dict, replace
 from musician.service.claims import claims_in
 from musician.service.clients import CLEARED, Met, clients_in, meet_in
 from musician.service.rowwork import load_owned, named, say_fields, write_entries
@@ -51,9 +51,7 @@ def _move(tx: Tx, old: Claim, session_id: str) -> Claim:
     tx.run(Clients.add_session, task_id=old.task_id, claim_epoch=old.epoch, session_id=session_id)
     changed = tx.run(Clients.rebind, successor=session_id, worked_by=worked_by, **named(old))
     if changed != 1:
-        raise ClaimLost(
-            task_id=old.task_id, session_id=old.session_id, epoch=old.epoch, current_epoch=row.claim_epoch
-        )
+        raise ClaimLost(**as_dict(old), current_epoch=row.claim_epoch)
     tx.run(Messages.carry_orders, task_id=old.task_id, claim_epoch=old.epoch)
     tx.run(Work.carry_beginnings, task_id=old.task_id, claim_epoch=old.epoch)
     reason = f"interrupted: the conversation was cleared and goes on as session {session_id}"

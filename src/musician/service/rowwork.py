@@ -53,12 +53,7 @@ def beat_in(tx: Tx, claim: Claim) -> None:
 
 
 def _lost(tx: Tx, claim: Claim) -> ClaimLost:
-    return ClaimLost(
-        task_id=claim.task_id,
-        session_id=claim.session_id,
-        epoch=claim.epoch,
-        current_epoch=load_task(tx, claim.task_id).claim_epoch,
-    )
+    return ClaimLost(**as_dict(claim), current_epoch=load_task(tx, claim.task_id).claim_epoch)
 
 
 def is_fenced(tx: Tx, row: TaskRow) -> bool:
