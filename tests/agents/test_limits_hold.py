@@ -3,6 +3,7 @@
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -168,3 +169,39 @@ def test_a_conductor_that_is_killed_while_its_musician_is_parked_asks_nothing_be
     (refused, *later) = provider.asked_at_s
     assert refused < quota.resets_at_s <= later[0]
     assert len(provider.conversations) == 1
+
+
+PAIR = f"""{PLAN}### task-02: Write another
+#### Step 1: Write it
+Write two.txt.
+"""
+
+
+class Slow(Provider):
+    """Its first answer after the quota takes a while, in which nobody else may ask."""
+
+    def __init__(self, fails: Callable[[], ScriptedFailure | None]) -> None:
+        super().__init__(fails)
+        self.probes: list[tuple[str, float]] = []
+
+    def __call__(self, received: Received) -> Step:
+        step = super().__call__(received)
+        if isinstance(step, ScriptedFailure):
+            return step
+        self.probes.append((received.session_id, self.asked_at_s[-1]))
+        if len(self.probes) == 1:
+            return replace(step, delay_s=3.0)
+        return step
+
+
+@pytest.mark.deep
+def test_after_a_quota_one_asks_first_and_the_other_when_it_was_given_something(tmp_path: Path) -> None:
+    """LIMIT-5: both were parked, and both go on."""
+    provider = Slow(Quota(holds_s=6))
+    with house(tmp_path, PAIR, provider, settings="[waiting]\nlimit_s = 3600\n") as found:
+        told = subscribed(found).run("run", "PLAN.md")
+        views = [found.view("task-01"), found.view("task-02")]
+    assert {view.row.state for view in views} == {State.COMPLETE}, told
+    assert all(limits_of(view) and is_unfailed(view) for view in views), told
+    (first, begun_at_s), *later = provider.probes
+    assert min(at_s for session, at_s in later if session != first) >= begun_at_s + 3.0

@@ -27,6 +27,7 @@ from musician.protocol.states import State
 from musician.protocol.transitions import TABLE
 from musician.service import Beginning, Met, Stop, Subagent
 from musician.store.port import Store
+from musician.store.queries.limits import Limits
 from musician.store.sqlite.store import SqliteStore
 from musician.testing.observed_store import COMMIT, failing_at, observed
 from musician.testing.simulation.clock import set_clock
@@ -107,6 +108,8 @@ def set_the_stage(store: Store) -> None:
     lock(store, plan((task("task-51"),), plan_id="old"))
     service.archive_plan(store, "old", OLD, abandoned="no time")
     service.start_conducting(store, "conductor", other_is_alive=None, settings=Settings())
+    with store.write() as tx:  # a limit that is over, of the provider of all these sessions
+        tx.run(Limits.keep_limit, provider="", met_at_s=1.0, until_s=2.0, times=1)
 
 
 CONDUCTING = service.Conducting(session_id="conductor", epoch=1)
@@ -154,6 +157,8 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
     "keep_baseline": lambda s: service.keep_baseline(s, "c0", setup="", command="make", result="{}"),
     "keep_conversation": lambda s: service.keep_conversation(s, claim(WORKING), "token"),
     "record_usage": lambda s: service.record_usage(s, claim(WORKING), "step 1", Usage(model="m", input_tokens=1)),
+    "leave_to_ask": lambda s: service.leave_to_ask(s, claim(WORKING)),
+    "prove": lambda s: service.prove(s, claim(WORKING)),
     "record_playtime": lambda s: service.record_playtime(s, claim(WORKING), 1.5),
     "grant_means": lambda s: service.grant_means(s, WORKING, Amounts(cost_usd=2.0)),
     "keep_opinion": lambda s: service.keep_opinion(s, SUBMITTED, latest_submission(s, SUBMITTED), OPINION),

@@ -2,6 +2,7 @@
 
 from musician import service
 from musician.protocol.journal import Entry, EntryKind
+from musician.protocol.rules.breaker import Giving, Leave
 from musician.protocol.settings import Settings
 from musician.store.port import Store
 from musician.store.queries.limits import Limits
@@ -23,7 +24,7 @@ def test_a_limit_that_three_meet_at_once_is_one_and_every_task_of_the_agent_wait
     for each in taken[:2] * 2:
         entry = Entry(kind=EntryKind.LIMITED, item="step 1", text="429")
         service.limit(store, each.claim, entry, said_s=None, own_s=300.0)
-    assert service.closed_providers(store) == {"claude": False}
+    assert service.closed_providers(store) == {"claude": Giving.LIMITED}
     assert [0 < service.limited_for_s(store, task_id) <= 300 for task_id in TASKS] == [True, True, False]
     assert service.task_view(store, "task-01").limited_until
     assert not service.task_view(store, "task-03").limited_until
@@ -42,9 +43,9 @@ def test_of_an_expired_login_one_person_is_asked_once_and_it_holds_until_that_is
         ("task-01", "provider", "claude: the login has expired"),
         ("task-03", "provider", "codex: the login has expired"),
     ]
-    assert service.closed_providers(store) == {"claude": True, "codex": True}
+    assert service.closed_providers(store) == {"claude": Giving.REFUSED, "codex": Giving.REFUSED}
     service.resolve_asks(store, "task-01", "logged in")
-    assert service.closed_providers(store) == {"codex": True}
+    assert service.closed_providers(store) == {"claude": Giving.UNPROVEN, "codex": Giving.REFUSED}
     service.refuse(store, taken[1].claim, "no credit")
     assert [ask.task_id for ask in service.open_asks(store)] == ["task-03", "task-02"], "and once more, anew"
 
@@ -52,7 +53,7 @@ def test_of_an_expired_login_one_person_is_asked_once_and_it_holds_until_that_is
 def test_a_new_run_tries_what_was_refused_again_whatever_plan_it_was_met_in(store: Store) -> None:
     service.refuse(store, claims(store, "claude")[0].claim, "no credit")
     assert service.retry_troubles(store, "another") == 1
-    assert service.closed_providers(store) == {}
+    assert service.closed_providers(store) == {"claude": Giving.UNPROVEN}
 
 
 def test_a_limit_outlives_a_clock_that_is_set(store: Store) -> None:
@@ -61,5 +62,46 @@ def test_a_limit_outlives_a_clock_that_is_set(store: Store) -> None:
     with store.write() as tx:
         now_s = tx.only(Limits.now_s) + 86_400
         tx.run(Limits.keep_limit, provider="claude", met_at_s=now_s, until_s=now_s + 90, times=1)
-    assert service.closed_providers(store) == {}
+    assert service.closed_providers(store) == {"claude": Giving.UNPROVEN}
     assert service.limited_for_s(store, "task-01") == 0
+
+
+def over(store: Store, provider: str = "claude") -> None:
+    """The limit is over."""
+    with store.write() as tx:
+        now_s = tx.only(Limits.now_s)
+        tx.run(Limits.keep_limit, provider=provider, met_at_s=now_s - 90, until_s=now_s - 1, times=1)
+
+
+def test_after_a_limit_one_session_asks_first_and_the_others_when_it_was_given_something(
+    store: Store,
+) -> None:
+    """LIMIT-5."""
+    first, second, other = (each.claim for each in claims(store, "claude", "claude", "codex"))
+    assert service.leave_to_ask(store, first) is Leave.FREE
+    service.limit(store, first, said_s=90.0, own_s=300.0)
+    assert service.leave_to_ask(store, second) is Leave.WAIT
+    over(store)
+    assert service.leave_to_ask(store, second) is Leave.PROBE
+    assert service.leave_to_ask(store, first) is Leave.WAIT
+    assert service.leave_to_ask(store, second) is Leave.PROBE, "for each of its pieces"
+    assert service.leave_to_ask(store, other) is Leave.FREE
+    service.prove(store, second)
+    assert service.leave_to_ask(store, first) is Leave.FREE
+    assert service.closed_providers(store) == {}
+
+
+def test_a_probe_that_meets_the_limit_again_holds_the_others_and_what_was_given_before_proves_nothing(
+    store: Store,
+) -> None:
+    """LIMIT-5."""
+    first, second = (each.claim for each in claims(store, "claude", "claude"))
+    service.limit(store, first, said_s=90.0, own_s=300.0)
+    service.prove(store, second)  # by an answer to a request that was older
+    assert service.leave_to_ask(store, second) is Leave.WAIT
+    over(store)
+    assert service.leave_to_ask(store, first) is Leave.PROBE
+    service.limit(store, first, said_s=90.0, own_s=300.0)
+    assert service.closed_providers(store) == {"claude": Giving.LIMITED}
+    over(store)
+    assert service.leave_to_ask(store, second) is Leave.PROBE, "whoever comes first then"

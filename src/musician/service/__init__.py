@@ -83,7 +83,7 @@ else:
             "following": "Page PlanChange Source changes_since every_change newest_seq",
             "gating": "Stop Stops allow_stop count_stop duty_of",
             "inbox": "acknowledge deliver future_messages send undelivered unread",
-            "limits": "closed_providers lift limit limited_for_s refuse",
+            "limits": "closed_providers leave_to_ask lift limit limited_for_s prove refuse",
             "observation": "Observation observe",
             "opinions": "as_opinion keep_opinion",
             "pausing": "go_on pause",

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry
 from musician.protocol.names import CONDUCTOR
-from musician.protocol.rules.breaker import Limit, met
+from musician.protocol.rules.breaker import Giving, Leave, Limit, leave, met
 from musician.service.rowwork import beat_in, write_entries
 from musician.store.port import Store, Tx
 from musician.store.queries.limits import LimitRow, Limits
@@ -66,13 +66,45 @@ def limited_for_s(store: Store, task_id: str) -> float:
         return 0.0 if row is None else _limit(row).left_s(row.now_s)
 
 
-def closed_providers(store: Store) -> Mapping[str, bool]:
-    """The providers that give nothing now, by the agent's name; True where only a person can change that."""
+def closed_providers(store: Store) -> Mapping[str, Giving]:
+    """The providers that give nothing now, or may not, by the agent's name."""
     with store.read() as tx:
         rows = tuple(tx.all(Limits.limits, provider=None))
-    return {
-        row.provider: row.is_refused for row in rows if row.is_refused or _limit(row).left_s(row.now_s) > 0
-    }
+    found = {row.provider: _giving(row) for row in rows}
+    return {provider: giving for provider, giving in found.items() if giving is not None}
+
+
+def leave_to_ask(store: Store, claim: Claim) -> Leave:
+    """Whether a session may ask its provider for something; the first one after a limit is the probe from then on."""
+    with store.read() as tx:
+        row = _row(tx, _provider(tx, claim.task_id))
+    if row is None or _leave(row, claim) is Leave.FREE:
+        return Leave.FREE
+    with store.write() as tx:
+        row = _row(tx, row.provider)
+        found = Leave.FREE if row is None else _leave(row, claim)
+        if row is not None and found is Leave.PROBE:
+            tx.run(Limits.probe, provider=row.provider, session_id=claim.session_id)
+        return found
+
+
+def prove(store: Store, claim: Claim) -> None:
+    """The provider of a claim's agent has given something; unless a limit was met meanwhile, all may ask."""
+    with store.write() as tx:
+        if tx.run(Limits.prove, provider=_provider(tx, claim.task_id)):
+            tx.ring(CONDUCTOR)
+
+
+def _giving(row: LimitRow) -> Giving | None:
+    if row.is_refused:
+        return Giving.REFUSED
+    if _limit(row).left_s(row.now_s) > 0:
+        return Giving.LIMITED
+    return None if row.is_proven else Giving.UNPROVEN
+
+
+def _leave(row: LimitRow, claim: Claim) -> Leave:
+    return leave(_limit(row), now_s=row.now_s, is_probe=row.probed_by == claim.session_id)
 
 
 def _provider(tx: Tx, task_id: str) -> str:
@@ -84,4 +116,10 @@ def _row(tx: Tx, provider: str) -> LimitRow | None:
 
 
 def _limit(row: LimitRow) -> Limit:
-    return Limit(met_at_s=row.met_at_s, until_s=row.until_s, times=row.times)
+    return Limit(
+        met_at_s=row.met_at_s,
+        until_s=row.until_s,
+        times=row.times,
+        is_proven=row.is_proven,
+        probed_at_s=row.probed_at_s,
+    )

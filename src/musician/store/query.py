@@ -27,6 +27,7 @@ _CONVERTED: Mapping[str, Callable[[Any], Any]] = {
     "has_moved": bool,
     "is_refused": bool,
     "is_granted": bool,
+    "is_proven": bool,
 }
 """Columns whose values are more than SQL can say."""
 

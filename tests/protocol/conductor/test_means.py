@@ -96,3 +96,16 @@ def test_what_is_at_its_ceiling_takes_no_place_of_another() -> None:
     free = task("task-02", accounts=turns())
     assert acts.Launch(task_id="task-02") in decide(held, free, jobs=1)
     assert decide(kept("task-03"), held, free, jobs=1) == ()
+
+
+def test_after_a_limit_one_musician_is_launched_with_its_agent_and_others_with_theirs() -> None:
+    """LIMIT-5: the rest once it was given something, or when it has ended, or waits for a person."""
+    first, second = (task(name, unproven="claude") for name in ("task-01", "task-02"))
+    other = task("task-03", unproven="codex")
+    assert decide(first, second, other) == (acts.Launch(task_id="task-01"), acts.Launch(task_id="task-03"))
+    probing = replace(kept("task-01"), unproven="claude")
+    assert decide(probing, second) == ()
+    assert decide(replace(probing, has_open_ask=True), second) == (acts.Launch(task_id="task-02"),)
+    by_hand = replace(probing, is_running=False)
+    assert decide(by_hand, second) == (acts.Launch(task_id="task-02"),)
+    assert decide(kept("task-01"), task("task-02")) == (acts.Launch(task_id="task-02"),)

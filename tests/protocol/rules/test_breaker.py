@@ -4,7 +4,16 @@ import math
 
 import pytest
 
-from musician.protocol.rules.breaker import AGAIN_WITHIN_S, MOST_OWN_S, MOST_SAID_S, Limit, met
+from musician.protocol.rules.breaker import (
+    AGAIN_WITHIN_S,
+    MOST_OWN_S,
+    MOST_SAID_S,
+    PROBE_S,
+    Leave,
+    Limit,
+    leave,
+    met,
+)
 
 NOW_S = 1_800_000_000.0
 OWN_S = 300.0
@@ -57,3 +66,24 @@ def test_a_clock_that_jumps_ends_a_limit_and_parks_nobody_for_years() -> None:
     assert first(90.0).left_s(NOW_S + 365 * 86_400) == 0
     again = met(first(90.0), now_s=NOW_S - 86_400, said_s=None, own_s=OWN_S)
     assert again == Limit(met_at_s=NOW_S - 86_400, until_s=NOW_S - 86_400 + OWN_S, times=1)
+
+
+@pytest.mark.parametrize(
+    ("limit", "is_probe", "expected"),
+    [
+        (Limit(met_at_s=NOW_S - 9, until_s=NOW_S + 1), False, Leave.WAIT),
+        (Limit(met_at_s=NOW_S - 9, until_s=NOW_S + 1, is_proven=True), True, Leave.WAIT),
+        (Limit(met_at_s=NOW_S - 9, until_s=NOW_S), False, Leave.PROBE),
+        (Limit(met_at_s=NOW_S - 9, until_s=NOW_S - 1, is_proven=True), False, Leave.FREE),
+        (Limit(met_at_s=NOW_S - 9, until_s=NOW_S - 1, probed_at_s=NOW_S), False, Leave.WAIT),
+        (Limit(met_at_s=NOW_S - 9, until_s=NOW_S - 1, probed_at_s=NOW_S), True, Leave.PROBE),
+        (Limit(met_at_s=NOW_S - 9, until_s=NOW_S - 1, probed_at_s=NOW_S - PROBE_S + 1), False, Leave.WAIT),
+        (Limit(met_at_s=NOW_S - 9, until_s=NOW_S - 1, probed_at_s=NOW_S - PROBE_S), False, Leave.PROBE),
+        (Limit(met_at_s=NOW_S - 9, until_s=NOW_S - 1, probed_at_s=NOW_S + 5), False, Leave.PROBE),
+    ],
+)
+def test_one_asks_first_after_a_limit_and_one_that_is_silent_is_replaced(
+    limit: Limit, is_probe: bool, expected: Leave
+) -> None:
+    """LIMIT-5: nobody while it holds, everybody once it is proven; a clock that was set back holds nobody."""
+    assert leave(limit, now_s=NOW_S, is_probe=is_probe) is expected

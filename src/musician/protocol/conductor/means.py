@@ -1,7 +1,8 @@
 """Decides whether there are means for what the conductor would have an agent do (``protocol/rules/ceilings``).
 
 Where a ceiling is reached, a person is asked; where it is the plan's, once, beside one task for all. A day's asks
-nobody: it lifts by itself.
+nobody: it lifts by itself. After a limit of a provider's (``rules/breaker``) one musician is launched with it, and the
+others once that was given something.
 """
 
 from musician.protocol.conductor.acts import Act, AskAnswerer, AskHuman, AskReviewer, Launch
@@ -28,6 +29,9 @@ class Means:
             _own(task) for task in orchestra.tasks if is_at_work(task) and not waits_for_person(task)
         ]
         self._is_plan_asked_about = any(_asks_for_plan(task) for task in orchestra.tasks)
+        self._probed = {
+            task.unproven for task in orchestra.tasks if task.is_running and not waits_for_person(task)
+        }
         self.waits_for_tomorrow = False
         """Something was held back that goes on by itself when the day is over."""
 
@@ -39,8 +43,10 @@ class Means:
         if found is not None:
             return self._held_back(task, found)
         if isinstance(act, Launch):
-            if not fits_beside(task.accounts, self._at_work, self._ceilings):
+            is_probed = bool(task.unproven) and task.unproven in self._probed
+            if is_probed or not fits_beside(task.accounts, self._at_work, self._ceilings):
                 return None
+            self._probed.add(task.unproven)
             self._at_work.append(_own(task))
         return act
 

@@ -137,6 +137,8 @@ class TaskFacts:
     """Its agent's provider has a usage limit that is not over yet. The task is not played before."""
     is_refused: bool = False
     """Its agent's provider gives nothing before a person acts, who is asked beside one task for all."""
+    unproven: str = ""
+    """Its agent's provider, whose limit is over, if nobody has been given anything since: one asks first."""
     accounts: Accounts = field(default_factory=dict)
     """What it, its plan and the day have used; not looked up where no ceiling is set."""
     asked_ceilings: frozenset[int] = frozenset()

@@ -3,7 +3,12 @@
 What a provider says is believed within bounds. Where it says nothing, or a time that cannot be meant (one that is over
 already, or years away), the pause is the program's own, and grows while the limit is met again and again. Times
 are the database's, in seconds since 1970, and are handed in.
+
+Once a limit is over nobody knows yet whether the provider gives again. One session asks first, the probe; the others go
+on when it was given something, or wait for the end of the limit that it has met. A probe that is silent is replaced.
 """
+
+from enum import StrEnum
 
 from musician.protocol.values import dataclass, replace
 
@@ -17,13 +22,38 @@ AGAIN_WITHIN_S = 600.0
 """Of a limit that is met so soon after its end it is taken that it never was over."""
 
 
+PROBE_S = 120.0
+"""How long a probe may be silent: a model that thinks long has said something by then, or its session is gone."""
+
+
+class Giving(StrEnum):
+    """What is known against a provider."""
+
+    LIMITED = "limited"
+    REFUSED = "refused"
+    """A person has to act."""
+    UNPROVEN = "unproven"
+    """Its limit is over, and nobody has been given anything since."""
+
+
+class Leave(StrEnum):
+    """Whether a session may ask its provider for something."""
+
+    FREE = "free"
+    PROBE = "probe"
+    """It may, as the first."""
+    WAIT = "wait"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """``times`` it was met in a row."""
+    """``times`` it was met in a row. ``is_proven``: the provider has given again; ``probed_at_s``: it was asked."""
 
     met_at_s: float
     until_s: float
     times: int = 1
+    is_proven: bool = False
+    probed_at_s: float = 0.0
 
     def left_s(self, now_s: float) -> float:
         """How long it holds yet; 0 once it is over.
@@ -31,6 +61,16 @@ class Limit:
         A clock that was set back behind its beginning has ended it: to ask once tells more than to wait for years.
         """
         return max(0.0, self.until_s - now_s) if now_s >= self.met_at_s else 0.0
+
+
+def leave(limit: Limit, *, now_s: float, is_probe: bool) -> Leave:
+    """Return whether a session may ask now; ``is_probe`` of the one that has asked first."""
+    if limit.left_s(now_s) > 0:
+        return Leave.WAIT
+    if limit.is_proven:
+        return Leave.FREE
+    is_probed = 0 <= now_s - limit.probed_at_s < PROBE_S
+    return Leave.WAIT if is_probed and not is_probe else Leave.PROBE
 
 
 def met(before: Limit | None, *, now_s: float, said_s: float | None, own_s: float) -> Limit:

@@ -19,6 +19,7 @@ from musician.protocol.musician.program import CheckpointItem, Program
 from musician.protocol.musician.writing import question_asked
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.resumption.handoff import FROM_OUTSIDE
+from musician.protocol.rules.breaker import Giving
 from musician.protocol.rules.budget import breaks_estimate
 from musician.protocol.rules.ceilings import Accounts, measures_of
 from musician.protocol.rules.liveness import Owner, heartbeat_status, standing_by_heartbeat
@@ -87,7 +88,7 @@ class Gatherer:
     def gather(
         self,
         standings: Iterable[Standing],
-        closed: Mapping[str, bool],
+        closed: Mapping[str, Giving],
         accounts: Mapping[str, Accounts] = _NO_ACCOUNTS,
     ) -> Orchestra:
         """Return everything at one moment; ``closed`` are the providers that do not answer. Blocks.
@@ -106,12 +107,13 @@ class Gatherer:
         return Orchestra(tasks=tasks, jobs=self.jobs, settings=self.settings)
 
     def _facts(
-        self, standing: Standing, program: Program, spec: TaskSpec, closed: Mapping[str, bool]
+        self, standing: Standing, program: Program, spec: TaskSpec, closed: Mapping[str, Giving]
     ) -> TaskFacts:
         view, row = standing.view, standing.view.row
         owner = self._owner(view)
         isolated = spec.isolation is Isolation.WORKTREE
-        needs_person = closed.get(self.agent or spec.agent)
+        provider = self.agent or spec.agent
+        giving = closed.get(provider)
         return TaskFacts(
             task_id=row.task_id,
             state=row.state,
@@ -141,8 +143,9 @@ class Gatherer:
             ),
             empty_sessions=_empty_sessions(view, self.memory),
             was_claimed=bool(view.sessions),
-            is_limited=needs_person is False,
-            is_refused=needs_person is True,
+            is_limited=giving is Giving.LIMITED,
+            is_refused=giving is Giving.REFUSED,
+            unproven=provider if giving is Giving.UNPROVEN else "",
             failed_launches=self.memory.failed_launches.get(row.task_id, 0),
             exit_reason=(view.sessions[-1].exit_reason or "") if view.sessions else "",
         )

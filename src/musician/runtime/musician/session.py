@@ -32,6 +32,7 @@ from musician.protocol.musician import ready as r
 from musician.protocol.musician.engine import step, takes
 from musician.protocol.musician.program import Play
 from musician.protocol.musician.state import Mode, MusicianState
+from musician.protocol.rules.breaker import Leave
 from musician.protocol.rules.delegation import Extent
 from musician.protocol.settings import Settings
 from musician.protocol.spending import Usage
@@ -70,6 +71,8 @@ _KEPT: dict[type[object], Kind] = {
 
 LOOK_AT_LIMIT_S = 30.0
 """How often one who waits for a provider looks whether the limit is over."""
+LOOK_AT_PROBE_S = 1.0
+"""How often the others look whether the first that asked was given something."""
 _MOST_TROUBLE_CHARS = 500
 _MOST_TOLD_CHARS = 4000
 """Of what a subagent told at its end, kept to be held against what is found (D19)."""
@@ -108,6 +111,8 @@ class Session:
     _watcher: Watcher = field(init=False)
     _end: r.End | None = None
     _asked_id: int = 0
+    _is_probe: bool = False
+    """It is the first to ask its provider after a limit."""
 
     def __post_init__(self) -> None:
         self._send, self._receive = anyio.create_memory_object_stream[i.Input](math.inf)
@@ -375,7 +380,12 @@ class Session:
             return i.PieceEnded(item=piece.item, ending=i.PieceEnding.FAILED, detail=problem)
         if (found := await self._meter.look()) is not None:
             return i.PieceEnded(item=piece.item, ending=i.PieceEnding.SPENT, detail=found.text)
-        tell = kept(self.transcript, piece, self._heard)
+        if (limited_s := await self._wait_to_ask()) > 0:
+            detail = "its provider limits another session"
+            return i.PieceEnded(
+                item=piece.item, ending=i.PieceEnding.LIMITED, detail=detail, wait_s=limited_s
+            )
+        tell = self._proving(kept(self.transcript, piece, self._heard))
         async with self._meter.running(self._halt):
             ended = self._stopped(await self._engaged.play(piece, tell, self._group))
         if ended.ending is not i.PieceEnding.DONE:
@@ -390,6 +400,27 @@ class Session:
             has_changed = commit is not None or self.tree.tip() is None  # nobody can tell in a shared tree
         asked = "" if has_changed else ended.asked
         return replace(ended, detail=ended.detail[-_MOST_TOLD_CHARS:], commit_id=commit, asked=asked)
+
+    async def _wait_to_ask(self) -> float:
+        """Wait while another session asks first whether a limit is over; return how long one holds, 0 if none does."""
+        while (leave := await run_sync(service.leave_to_ask, self.store, self.claim)) is Leave.WAIT:
+            limited_s = await run_sync(service.limited_for_s, self.store, self.claim.task_id)
+            if limited_s > 0:
+                return limited_s
+            await anyio.sleep(LOOK_AT_PROBE_S)
+        self._is_probe = leave is Leave.PROBE
+        return 0.0
+
+    def _proving(self, tell: port.Tell) -> port.Tell:
+        """Return a ``tell`` that writes down that the provider gives again, once it has given something."""
+
+        async def proved(event: port.AgentEvent) -> None:
+            if self._is_probe and isinstance(event, port.Output | port.ToolUsed):
+                self._is_probe = False
+                await run_sync(service.prove, self.store, self.claim)
+            await tell(event)
+
+        return proved
 
     def _place(self) -> str:
         """Return the place in the plan of what is being played or reworked."""

@@ -12,6 +12,9 @@ class LimitRow(NamedTuple):
     met_at_s: float
     until_s: float
     times: int
+    is_proven: bool
+    probed_at_s: float
+    probed_by: str
     now_s: float
     is_refused: bool
 
@@ -21,6 +24,8 @@ class Limits:
     now_s = Query(float)
     limits = Query(LimitRow, "provider")
     keep_limit = Command("provider met_at_s until_s times")
+    probe = Command("provider session_id")
+    prove = Command("provider")
     refuse = Command("provider task_id kind subject_id")
     retry_refused = Command("resolution")
     lift = Command("provider")

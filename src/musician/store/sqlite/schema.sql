@@ -206,7 +206,10 @@ CREATE TABLE limits (
     met_at_s REAL NOT NULL DEFAULT 0,
     until_s  REAL NOT NULL DEFAULT 0,
     times    INTEGER NOT NULL DEFAULT 0,  -- in a row
-    ask_id   INTEGER
+    ask_id   INTEGER,
+    is_proven   INTEGER NOT NULL DEFAULT 0,  -- it has given something since
+    probed_at_s REAL NOT NULL DEFAULT 0,
+    probed_by   TEXT NOT NULL DEFAULT ''     -- the session that asks first, once the limit is over
 ) WITHOUT ROWID;
 
 -- What the agents of a task have used, and what it costs, as they say it themselves: a row for each model of a piece. A

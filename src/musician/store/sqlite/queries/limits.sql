@@ -9,20 +9,27 @@ SELECT unixepoch('now', 'subsec');
 
 -- name: limits
 -- With the time of the look. is_refused: a person was asked, and has not settled it.
-SELECT provider, met_at_s, until_s, times, unixepoch('now', 'subsec') AS now_s,
+SELECT provider, met_at_s, until_s, times, is_proven, probed_at_s, probed_by, unixepoch('now', 'subsec') AS now_s,
        EXISTS (SELECT 1 FROM needs_human h WHERE h.id = ask_id AND h.resolved_at IS NULL) AS is_refused
 FROM limits WHERE :provider IS NULL OR provider = :provider;
 
 -- name: keep_limit
 INSERT INTO limits (provider, met_at_s, until_s, times) VALUES (:provider, :met_at_s, :until_s, :times)
 ON CONFLICT (provider) DO UPDATE
-SET met_at_s = excluded.met_at_s, until_s = excluded.until_s, times = excluded.times;
+SET met_at_s = excluded.met_at_s, until_s = excluded.until_s, times = excluded.times, is_proven = 0, probed_at_s = 0;
+
+-- name: probe
+UPDATE limits SET probed_at_s = unixepoch('now', 'subsec'), probed_by = :session_id WHERE provider = :provider;
+
+-- name: prove
+UPDATE limits SET is_proven = 1
+WHERE provider = :provider AND NOT is_proven AND until_s <= unixepoch('now', 'subsec');
 
 -- name: refuse
 -- Until what a person was asked is settled.
 INSERT INTO limits (provider, ask_id)
 SELECT :provider, id FROM needs_human WHERE task_id = :task_id AND kind = :kind AND subject_id = :subject_id
-ON CONFLICT (provider) DO UPDATE SET ask_id = excluded.ask_id;
+ON CONFLICT (provider) DO UPDATE SET ask_id = excluded.ask_id, is_proven = 0, probed_at_s = 0;
 
 -- name: retry_refused
 -- A new run asks every provider again, whatever plan it was met in.
