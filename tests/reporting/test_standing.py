@@ -21,5 +21,9 @@ def test_what_has_ended_holds_nobody_up(store: Store, ended: EntryKind) -> None:
     assert not look_at(store).is_paused
     service.record(store, claim, entry(ended, "step 1"), entry(EntryKind.RETURNED, "step 1 agent 1"))
     assert look_at(store).is_paused
+    service.record(store, claim, entry(EntryKind.NOT_VERIFIED, "checkpoint 1"))
+    assert not look_at(store).is_paused, "it may be mending"
+    service.record(store, claim, entry(EntryKind.WAIVED))
+    assert look_at(store).is_paused, "the conductor has waived that"
     service.record(store, claim, entry(SUBMITTED, "checkpoint 1"))
     assert look_at(store).is_paused, "what is submitted waits for its verdict"

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from musician import service
 from musician.processes.output import one_line
 from musician.protocol.conductor.anomalies import Anomaly, Noted, anomalies, in_journal
-from musician.protocol.journal import AWAITS_ANSWER, Entry, EntryKind, Progress
+from musician.protocol.journal import AWAITS_ANSWER, Entry, EntryKind, Progress, open_items
+from musician.protocol.musician.since import Since
 from musician.protocol.states import TERMINAL, State
 from musician.service import TaskView
 from musician.store.rows import HumanRow, SessionRow
@@ -152,11 +153,9 @@ class Standing:
         epoch = self.view.row.claim_epoch
         if any(row.role == "musician" and row.claim_epoch == epoch for row in self.view.processes):
             return False
-        is_mending = self.state in (State.REVIEW_FAILED, State.FIX_PROPOSED)
-        for row in self.view.journal:
-            if row.claim_epoch == epoch and row.kind in (EntryKind.NOT_VERIFIED, EntryKind.VERIFIED):
-                is_mending = row.kind == EntryKind.NOT_VERIFIED
-        return not is_mending and not service.begun_in(self.view.journal, epoch)
+        own = [each.entry for each in self._noted if each.epoch == epoch]
+        is_mending = self.state in (State.REVIEW_FAILED, State.FIX_PROPOSED) or Since().after(own).is_red
+        return not is_mending and not open_items(own)
 
     @property
     def has_corrected_itself(self) -> bool:
