@@ -122,6 +122,9 @@ def test_without_a_database_or_with_changes_it_is_written_and_not_tried(project:
     (untried,) = [call("plan", "new", "NEXT.md", "--json").json["untried"]]
     assert "test_it.py" in untried
     assert not (project / ".musician" / "trees").exists()
+    assert "test_it.py" in call("plan", "check", "--try", "NEXT.md", expect=2).err, (
+        "whoever asks for it is refused"
+    )
 
 
 def test_nothing_is_written_over_and_ids_are_new(project: Path, call: Call) -> None:

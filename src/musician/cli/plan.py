@@ -20,7 +20,7 @@ from musician.plans.plan import load_plan
 from musician.plans.tasks import without_script
 from musician.plans.warnings import warnings_of
 from musician.processes.output import headline
-from musician.protocol.errors import DatabaseUnusable, InvalidPlan, TreeNotReady
+from musician.protocol.errors import DatabaseUnusable, InvalidPlan, NotInitialised, TreeNotReady
 from musician.runtime.drafting import agent_at_hand, look_at_project, write_draft
 from musician.runtime.locking import amend_plan_file, check_ids, lock_plan_file
 from musician.runtime.trying import Trial, try_tests
@@ -69,10 +69,18 @@ def new(app: App, path: Path, plan_id: str | None, is_untried: bool) -> None:
     text = draft_plan(needs, plan_id=made_id, title=name, agent=agent_at_hand())
     write_draft(path, text)
     read = load_plan(path, root=app.root.path)
-    trials, why_untried = ((), "") if is_untried or not needs.test else _tried(app, read)
+    trials: tuple[Trial, ...] = ()
+    why_untried = ""
+    if needs.test and not is_untried:
+        try:
+            trials = _tried(app, read)
+        except (NotInitialised, TreeNotReady) as error:  # the draft is written all the same
+            why_untried = str(error)
     document = {"path": str(path), "plan": read.plan_id, **fields(needs), "trials": list(map(_trial, trials))}
     show(app, {**document, "untried": why_untried}, *_found(path, needs))
-    _print_trials(app, trials, why_untried)
+    if why_untried:
+        show_text(app, f"The tests were not tried: {why_untried}", f"then: musician plan check --try {path}")
+    _print_trials(app, trials)
     show_text(app, f"next: write its tasks, then musician plan check {path}")
 
 
@@ -98,13 +106,13 @@ def check(app: App, path: Path, is_tried: bool) -> None:
             show(app, {"plan": str(path), "valid": False, "problems": list(error.problems)})
         raise
     warnings = (*without_script(read), *warnings_of(read))
-    trials, why_untried = _tried(app, read) if is_tried else ((), "")
+    trials = _tried(app, read) if is_tried else ()
     document = {"plan": read.plan_id, "valid": True, "problems": [], "warnings": list(warnings)}
-    document |= {"trials": list(map(_trial, trials)), "untried": why_untried} if is_tried else {}
+    document |= {"trials": list(map(_trial, trials))} if is_tried else {}
     show(app, {**document, **_contents(read)}, *(f"warning: {each}" for each in warnings))
     if not app.json:
         _print_tasks(read)
-    _print_trials(app, trials, why_untried)
+    _print_trials(app, trials)
     if not all(trial.runs for trial in trials):
         click.get_current_context().exit(FAILED)
     show_text(app, f"{read.plan_id}: no problem")
@@ -162,24 +170,16 @@ def _free_id(app: App, plan_id: str) -> str:
     return next(each for each in (plan_id, *numbered) if each not in taken)
 
 
-def _tried(app: App, read: Plan) -> tuple[tuple[Trial, ...], str]:
-    """Return the trials of a plan's tests, and why there are none."""
-    if not app.is_set_up:
-        return (
-            (),
-            "set this repository up first, with musician init; then: musician plan check --try " + read.path,
-        )
+def _tried(app: App, read: Plan) -> tuple[Trial, ...]:
+    """Run the plan's tests. :class:`TreeNotReady` or :class:`NotInitialised` if they cannot be tried."""
+    if not app.json:
+        click.echo("Running the tests in a fresh tree …", err=True)
 
     async def collect() -> tuple[Trial, ...]:
         found = try_tests(app.root, app.store, app.settings, read, world=WORLD)
         return tuple([trial async for trial in found])
 
-    if not app.json:
-        click.echo("Running the tests in a fresh tree …", err=True)
-    try:
-        return anyio.run(collect), ""
-    except TreeNotReady as error:
-        return (), str(error)
+    return anyio.run(collect)
 
 
 def _found(path: Path, needs: Needs) -> list[str]:
@@ -206,9 +206,7 @@ def _trial(trial: Trial) -> dict[str, object]:
     }
 
 
-def _print_trials(app: App, trials: tuple[Trial, ...], why_untried: str) -> None:
-    if why_untried:
-        show_text(app, f"The tests were not tried: {why_untried}")
+def _print_trials(app: App, trials: tuple[Trial, ...]) -> None:
     for trial in trials:
         show_text(app, _say_trial(trial), *(f"  {reason}" for reason in trial.reasons))
         if trial.leaves:
