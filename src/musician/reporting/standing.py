@@ -13,7 +13,6 @@ from musician import service
 from musician.processes.output import one_line
 from musician.protocol.conductor.anomalies import Anomaly, Noted, anomalies, in_journal
 from musician.protocol.journal import AWAITS_ANSWER, Entry, EntryKind, Progress, open_items
-from musician.protocol.musician.since import Since
 from musician.protocol.states import TERMINAL, State
 from musician.service import TaskView
 from musician.store.rows import HumanRow, SessionRow
@@ -153,6 +152,8 @@ class Standing:
         epoch = self.view.row.claim_epoch
         if any(row.role == "musician" and row.claim_epoch == epoch for row in self.view.processes):
             return False
+        from musician.protocol.musician.since import Since  # the engine's, and seldom needed to look on
+
         own = [each.entry for each in self._noted if each.epoch == epoch]
         is_mending = self.state in (State.REVIEW_FAILED, State.FIX_PROPOSED) or Since().after(own).is_red
         return not is_mending and not open_items(own)
