@@ -92,6 +92,7 @@ def test_a_driver_is_handed_its_world() -> None:
         "runtime/takeover.py",
         "runtime/locking.py",
         "runtime/archiving.py",
+        "runtime/cleaning.py",
     }
     drivers = {
         str(path.relative_to(SOURCE)): path.read_text("utf-8") for path in SOURCE.rglob("runtime/**/*.py")

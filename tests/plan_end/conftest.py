@@ -12,7 +12,7 @@ TASKS = """\
 ---
 plan: {name}
 test: test -e README.md
----
+{keys}---
 # {name}
 
 ## Overview
@@ -34,8 +34,8 @@ echo "$MUSICIAN_SESSION" > {name}.txt
 """
 
 
-def plan_text(name: str, second: str = "echo two > {name}-2.txt") -> str:
-    return TASKS.format(name=name, second=second.format(name=name))
+def plan_text(name: str, second: str = "echo two > {name}-2.txt", keys: str = "") -> str:
+    return TASKS.format(name=name, second=second.format(name=name), keys=keys)
 
 
 def write_plan(folder: Path, name: str, **how: str) -> str:
@@ -49,7 +49,9 @@ def write_plan(folder: Path, name: str, **how: str) -> str:
 
 @pytest.fixture
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call) -> Path:
-    folder = begin(tmp_path / "house", {"README.md": "a house\n"})
+    folder = begin(
+        tmp_path / "house", {"README.md": "a house\n", ".gitignore": "notes/\n.env\n.cache/\n__pycache__/\n"}
+    )
     monkeypatch.chdir(folder)
     call("init")
     return folder

@@ -62,6 +62,7 @@ NUMBERS = {
     "notify.every_s": 60,
 }
 OTHERS: dict[str, object] = {
+    "trees.keep": False,
     "notify.terminal": False,
     "notify.desktop": False,
     "notify.command": "",

@@ -111,7 +111,7 @@ class Stage:
         root.temp_dir.mkdir(exist_ok=True)
         exclude_private(root)
         root.musician_dir.mkdir()
-        root.config.write_text(settings, encoding="utf-8")
+        root.config.write_text(f"{settings}\n[trees]\nkeep = true\n", encoding="utf-8")
         self._store = SqliteStore.create(root.database, busy_timeout_s=30)
 
     def gate(self, name: str) -> str:

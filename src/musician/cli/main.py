@@ -18,6 +18,7 @@ COMMANDS = {
     "doctor": "doctor",
     "plan": "plan",
     "task": "task",
+    "clean": "clean",
     "run": "run",
     "work": "work",
     "worker": "work",

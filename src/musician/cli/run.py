@@ -2,20 +2,24 @@
 
 import os
 import shlex
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import anyio
 import click
 
+from musician.cli.clean import stays
 from musician.cli.context import App
 from musician.cli.faults import FAILED, INTERRUPTED
 from musician.cli.options import command
 from musician.cli.run_time import local_minute
 from musician.cli.run_view import View
 from musician.plans.model import Answers, Review
+from musician.protocol.errors import ConductorRunning
 from musician.reporting.standing import Standing
 from musician.runtime.beginnings import notes_at_the_start
+from musician.runtime.cleaning import clean
 from musician.runtime.conductor.conduct import Ending, conduct
 from musician.runtime.in_force import settings_of_plan
 from musician.runtime.locking import lock_plan_file
@@ -110,6 +114,10 @@ def run(
     with view:
         outcome = anyio.run(notifier.beside, play)
         end = view.end(outcome)
+    if outcome.ending is Ending.COMPLETE and not settings.trees.keep:
+        with suppress(ConductorRunning):  # then the next run, or `clean`
+            for line in stays(clean(app.root, app.store, plan_id=locked.plan_id)):
+                click.echo(f"note: {line}", err=True)
     if outcome.ending is not Ending.INTERRUPTED:  # whoever interrupted the run knows that it has ended
         anyio.run(notifier.tell_end, end.headline)
     is_left = outcome.moved is not None and outcome.moved.move is Move.FAILED

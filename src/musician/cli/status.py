@@ -29,9 +29,10 @@ _MOST_ERROR_CHARS = 200
 @click.argument("task_id", metavar="[TASK]", required=False, callback=parse_row, shell_complete=complete_task)
 @click.option("--all", "everything", is_flag=True, help="Include all finished plans.")
 @plan_option
+@click.option("--disk", is_flag=True, help="Show how much disk is used instead, and by what.")
 @click.option("--watch", is_flag=True, help="Print again whenever something happens, until interrupted.")
 @click.pass_obj
-def status(app: App, task_id: str | None, everything: bool, watch: bool) -> None:
+def status(app: App, task_id: str | None, everything: bool, disk: bool, watch: bool) -> None:
     """Show the state of the tasks, and the questions that wait for a person.
 
     Without TASK, shows every unfinished plan, and the plan in which something happened last.
@@ -43,6 +44,9 @@ def status(app: App, task_id: str | None, everything: bool, watch: bool) -> None
         else:
             _print_one(app, task_id)
 
+    if disk:
+        _print_disk(app)
+        return
     if watch and app.json:
         raise click.UsageError("--watch cannot be used with --json, which prints one document")
     if not watch:
@@ -125,6 +129,15 @@ def _print_all(app: App, *, everything: bool) -> None:
             lines(f"{phase.plan_id}: {say_smoothness(phase)}")
     for ask in asks:
         lines(f"needs a person: {ask.task_id}, {asked(ask)}")
+
+
+def _print_disk(app: App) -> None:
+    from rich.filesize import decimal
+
+    from musician.runtime.cleaning import disk_used  # slow to import, and seldom asked for
+
+    used = disk_used(app.root)
+    show(app, {"bytes": used}, *pairs({name: decimal(size) for name, size in used.items()}).splitlines())
 
 
 def _anomaly(found: "Anomaly") -> str:

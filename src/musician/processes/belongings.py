@@ -42,6 +42,17 @@ def find_standing_in(folder: Path) -> tuple[psutil.Process, ...]:
     return _others(lambda process: Path(process.cwd()).is_relative_to(folder))
 
 
+def find_users_of(folder: Path) -> tuple[psutil.Process, ...]:
+    """Return every process that stands in a folder or has a file of it open, this one and those above it among them."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            places = [process.cwd(), *(file.path for file in process.open_files())]
+            if any(Path(place).is_relative_to(folder) for place in places):
+                found.append(process)
+    return tuple(found)
+
+
 def _others(is_such: Callable[[psutil.Process], bool]) -> tuple[psutil.Process, ...]:
     """What runs here and is such a process; never this one, its ancestors or its group, nor what it started where it
     is such a one itself. (What a conductor has below it may be the orphans of a musician that was killed.)"""

@@ -10,7 +10,13 @@ import uuid
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from musician.processes.belongings import described, end_belongings, find_belongings, find_standing_in
+from musician.processes.belongings import (
+    described,
+    end_belongings,
+    find_belongings,
+    find_standing_in,
+    find_users_of,
+)
 from musician.processes.ending import adopting_orphans, end_tree
 from musician.processes.identity import ProcessIdentity, identify, is_running
 from musician.processes.kennel import close_kennel
@@ -55,6 +61,10 @@ class Machine:
     def standing_in(self, tree: Path) -> tuple[str, ...]:
         """Return the other processes that stand in a tree and may change it. Blocks."""
         return tuple(described(each) for each in find_standing_in(tree))
+
+    def using(self, tree: Path) -> tuple[str, ...]:
+        """Return every process, this one and those above it too, that stands in a tree or has a file of it open."""
+        return tuple(described(each) for each in find_users_of(tree))
 
     def hold(self, path: Path, *, session_id: str) -> LifeLock | HeldBy:
         """Take a life lock, or say who has it."""

@@ -237,6 +237,16 @@ class Validity(_Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Trees(_Part):
+    """What becomes of working trees and branches (D32)."""
+
+    section: ClassVar[str] = "trees"
+    keep: Annotated[bool, _yes_or_no("trees and branches of a complete plan stay until `musician clean`")] = (
+        False
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Notify(_Part):
     """How a person who is not looking is told. Nothing is sent anywhere by default."""
 
@@ -304,6 +314,7 @@ class Settings:
     time: Time = field(default_factory=Time)
     coverage: Coverage = field(default_factory=Coverage)
     validity: Validity = field(default_factory=Validity)
+    trees: Trees = field(default_factory=Trees)
     notify: Notify = field(default_factory=Notify)
 
     def __post_init__(self) -> None:
@@ -346,6 +357,7 @@ _PARTS: dict[str, type[_Part]] = {
         Time,
         Coverage,
         Validity,
+        Trees,
         Notify,
     )
 }

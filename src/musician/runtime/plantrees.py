@@ -18,6 +18,7 @@ from musician.trees import merge
 from musician.trees.base import FastForward, fast_forward
 from musician.trees.branches import branch_of, full_ref, integration_branch
 from musician.trees.git import Git, tree_of
+from musician.trees.integrity import put_right
 from musician.trees.partial import prune_partials
 from musician.trees.provisioning import give
 from musician.trees.root import Root
@@ -96,6 +97,10 @@ class GitPlanTrees:
     root: Root
     plan: Plan
     base: str
+
+    def __post_init__(self) -> None:
+        # Cleaning takes away the branch of a complete plan, which may be run again, or amended.
+        put_right(self.root, self.plan.plan_id, by_hand=True)
 
     @property
     def _git(self) -> Git:

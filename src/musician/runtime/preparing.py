@@ -13,12 +13,13 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import anyio
-import anyio.to_thread
+from anyio.to_thread import run_sync
 
 from musician.processes.identity import ProcessIdentity
 from musician.processes.output import one_line
 from musician.processes.sandbox import confining
 from musician.processes.spawn import run_program
+from musician.trees.cleaning import ignored_in, note_start
 from musician.trees.git import tree_git_dir
 from musician.trees.partial import LEAVES, MARKS
 from musician.trees.registrations import takes_lock
@@ -54,9 +55,13 @@ async def prepare_tree(
             return ""
         if on_begin is not None:
             await on_begin(command)
+        is_own = (tree / ".git").is_file()  # of the user's own tree nothing is ever removed
+        before = await run_sync(ignored_in, tree) if is_own else {}
         problem = await _run(command, tree=tree, env=env, time_limit_s=time_limit_s, on_process=on_process)
+        if is_own:
+            await run_sync(note_start, tree, before)
         if not problem:
-            leaves = LEAVES if await anyio.to_thread.run_sync(_is_dirty, tree) else ""
+            leaves = LEAVES if await run_sync(_is_dirty, tree) else ""
             mark.write_text(leaves + command, encoding="utf-8")
         return problem
 

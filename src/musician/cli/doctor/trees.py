@@ -3,10 +3,13 @@
 import shlex
 from collections.abc import Iterator
 
+from rich.filesize import decimal
+
 from musician.cli.context import App
 from musician.cli.doctor.check import fail, ok, warn
 from musician.plugin.check_result import CheckResult
 from musician.runtime.baselines import left_behind
+from musician.runtime.cleaning import disk_used
 from musician.trees.preconditions import broken_trees, check_repository
 
 
@@ -25,4 +28,7 @@ def trees(app: App) -> Iterator[CheckResult]:
             f"the next run of its plan removes it, or: git worktree remove --force {shlex.quote(str(tree))}",
         )
     if not broken:
-        yield ok("all whole")
+        used = disk_used(app.root)
+        yield ok(
+            f"all whole; {decimal(used['trees'])} of {decimal(used['all'])} used (musician clean --dry-run)"
+        )

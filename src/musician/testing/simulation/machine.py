@@ -124,6 +124,9 @@ class Process(Machine):
     def standing_in(self, tree: Path) -> tuple[str, ...]:
         return ()
 
+    def using(self, tree: Path) -> tuple[str, ...]:
+        return ()
+
     def hold(self, path: Path, *, session_id: str) -> LifeLock | HeldBy:
         held = hold(path, session_id=session_id, identity=self.identity)
         if isinstance(held, LifeLock):

@@ -1,0 +1,51 @@
+"""The command ``clean``: removes working trees and branches that nobody needs any more (D32)."""
+
+import click
+from rich.filesize import decimal
+
+from musician.cli.context import App
+from musician.cli.options import command
+from musician.cli.render import show, show_text
+from musician.runtime.cleaning import Piece, survey
+from musician.runtime.cleaning import clean as remove
+
+
+@command("clean")
+@click.option("--dry-run", is_flag=True, help="Only say what would go and what would stay.")
+@click.pass_obj
+def clean(app: App, dry_run: bool) -> None:
+    """Remove working trees and branches of finished work, and say of what stays why.
+
+    A working tree goes when its task is complete and merged, or its plan archived; a branch when its plan is complete
+    and another branch holds it. Nothing goes that holds something: changes, files that git ignores and that were not
+    there at the start, commits of its own, a process. A complete run does the same for its plan.
+    """
+    pieces = survey(app.root, app.store) if dry_run else remove(app.root, app.store)
+    show(app, {"dry_run": dry_run, "pieces": [_document(each) for each in pieces]})
+    if app.json:
+        return
+    for line in (*_went(pieces, "would go" if dry_run else "removed"), *stays(pieces)):
+        show_text(app, line)
+    if not pieces:
+        show_text(app, "nothing to clean: there are no working trees or branches of ours")
+
+
+def stays(pieces: tuple[Piece, ...]) -> list[str]:
+    """Return the lines on what stays, each with the command to look at it."""
+    return [f"stays: {each.what}: {'; '.join(each.held)} ({each.look})" for each in pieces if each.held]
+
+
+def _went(pieces: tuple[Piece, ...], word: str) -> list[str]:
+    size = (f", {decimal(each.size_bytes)}" if each.tree else "" for each in pieces)
+    return [f"{word}: {each.what}{said}" for each, said in zip(pieces, size, strict=True) if not each.held]
+
+
+def _document(each: Piece) -> dict[str, object]:
+    return {
+        "plan": each.plan_id,
+        "branch": each.branch,
+        "tree": None if each.tree is None else str(each.tree),
+        "bytes": each.size_bytes,
+        "goes": not each.held,
+        "held": list(each.held),
+    }

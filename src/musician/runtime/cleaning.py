@@ -1,0 +1,196 @@
+"""Removes working trees and branches of plans that nobody needs any more; says of every other why it stays (D32).
+
+Theory. A tree goes when its task is complete and merged, or its plan is archived, and it holds nothing; a branch when
+its plan is complete and another branch holds it. An abandoned plan keeps its branches. Each piece is looked at again
+at the moment it is removed, and no conductor works meanwhile.
+"""
+
+import shlex
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+from musician import service
+from musician.processes.life_lock import is_held, lock_path
+from musician.protocol.errors import MusicianError
+from musician.protocol.states import State
+from musician.protocol.values import dataclass, replace
+from musician.runtime.conductor.conductor_lock import hold_conductor_lock
+from musician.runtime.world import WORLD, World
+from musician.store.port import Store
+from musician.store.rows import PlanRow, TaskRow
+from musician.trees.branches import NO_PLAN
+from musician.trees.cleaning import (
+    bytes_in,
+    held_by_branch,
+    held_by_tree,
+    is_held_elsewhere,
+    remove_branch,
+    remove_tree,
+    unsaved_in,
+)
+from musician.trees.git import Git
+from musician.trees.root import Root
+from musician.trees.worktree import place_of, remove_detached_tree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A tree or a branch. ``held`` is why it stays; nothing: it goes, or is gone."""
+
+    plan_id: str
+    branch: str
+    tree: Path | None
+    size_bytes: int
+    held: tuple[str, ...]
+
+    @property
+    def what(self) -> str:
+        return f"branch {self.branch}" if self.tree is None else f"working tree {self.tree}"
+
+    @property
+    def is_trial(self) -> bool:
+        """Whether it is no task's: merges are tried in it, or base commits."""
+        return self.branch.rpartition("/")[2].startswith("_")
+
+    @property
+    def look(self) -> str:
+        """The command that shows what it holds."""
+        if self.tree is None:
+            return f"git log {self.branch} --not HEAD"
+        return f"git -C {shlex.quote(str(self.tree))} status --ignored"
+
+
+def survey(
+    root: Root, store: Store, *, plan_id: str | None = None, world: World = WORLD
+) -> tuple[Piece, ...]:
+    """Return every tree and branch of ours, of all plans or of one, with what keeps it. Nothing is touched. Blocks."""
+    return tuple(_Survey(root, store, plan_id, world).pieces())
+
+
+def clean(root: Root, store: Store, *, plan_id: str | None = None, world: World = WORLD) -> tuple[Piece, ...]:
+    """Remove what goes; return the same as :func:`survey`, with what kept a piece at the last moment. Blocks.
+
+    :class:`ConductorRunning` while a run is at work.
+    """
+    with hold_conductor_lock(root, world.machine.new_id("clean"), world.machine):
+        seen = _Survey(root, store, plan_id, world)
+        return tuple(_removed(root, seen, piece) for piece in seen.pieces())
+
+
+def disk_used(root: Root) -> dict[str, int]:
+    """Return how many bytes are used by the trees, the archives, the logs, and all else of ours. Blocks."""
+    parts = {"trees": root.trees_dir, "archive": root.musician_dir / "archive", "logs": root.logs_dir}
+    used = {name: bytes_in(folder) for name, folder in parts.items()}
+    return {**used, "database": bytes_in(root.database), "all": bytes_in(root.musician_dir)}
+
+
+class _Survey:
+    """One look at everything."""
+
+    def __init__(self, root: Root, store: Store, plan_id: str | None, world: World) -> None:
+        self._root, self._store, self._only, self._machine = root, store, plan_id, world.machine
+        self._git = Git(root.path)
+        self._open = {row.plan_id: row for row in service.all_plans(store)}
+        self._archived = {row.plan_id: row for row in service.archives(store)}
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield trees first, then branches, a plan's own before its tasks': what holds others is decided first."""
+        gone = set()
+        for tree in sorted(self._root.trees_dir.glob("*/*")):
+            plan_id, name = tree.parent.name, tree.name
+            if self._only in (None, plan_id) and tree.is_dir():
+                branch = f"musician/{plan_id}/{name}"
+                held = tuple(self._why_tree(plan_id, name, tree, branch))
+                if not held:
+                    gone.add(tree)
+                yield Piece(plan_id=plan_id, branch=branch, tree=tree, size_bytes=bytes_in(tree), held=held)
+        for branch in sorted(self._branches, key=lambda each: (not each.endswith("/_integration"), each)):
+            plan_id = branch.split("/")[1]
+            if self._only in (None, plan_id):
+                held = tuple(self._why_branch(plan_id, branch, gone))
+                yield Piece(plan_id=plan_id, branch=branch, tree=None, size_bytes=0, held=held)
+
+    def users_of(self, tree: Path) -> tuple[str, ...]:
+        return tuple(f"in use by {each}" for each in self._machine.using(tree))
+
+    @cached_property
+    def _branches(self) -> list[str]:
+        listed = self._git.text("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/musician/*/*")
+        return listed.splitlines()
+
+    def _why_tree(self, plan_id: str, name: str, tree: Path, branch: str) -> Iterator[str]:
+        is_trial = name.startswith("_")
+        yield from self._is_needed(plan_id, name)
+        if not is_trial and is_held(lock_path(self._root.locks_dir, name)):
+            yield "a session plays its task"
+        yield from self.users_of(tree)
+        try:
+            yield from unsaved_in(tree) if is_trial else held_by_tree(self._root, tree, branch)
+        except MusicianError as error:
+            yield str(error)
+        if not is_trial and plan_id in self._open and not is_held_elsewhere(self._root, branch):
+            yield "its branch is not merged"
+
+    def _is_needed(self, plan_id: str, name: str) -> Iterator[str]:
+        plan = self._open.get(plan_id)
+        if plan_id in self._archived or (plan is not None and plan.finished_at is not None):
+            return
+        if plan is None and plan_id != NO_PLAN:
+            yield "no plan of that name is known here"
+        elif name.startswith("_"):
+            yield "its plan is open"
+        else:
+            row = next((row for row in self._tasks(plan) if row.task_id == name), None)
+            if row is None:
+                yield "no task of that name is known here"
+            elif row.state is not State.COMPLETE:
+                yield f"its task is {row.state}, and its plan is open"
+
+    def _why_branch(self, plan_id: str, branch: str, gone: set[Path]) -> Iterator[str]:
+        plan, archived = self._open.get(plan_id), self._archived.get(plan_id)
+        if archived is not None and archived.abandoned is not None:
+            yield f"its plan was abandoned: {archived.abandoned}"
+        elif archived is None and (plan is None or plan.finished_at is None):
+            yield (
+                "its plan is open"
+                if plan
+                else "nobody merges it"
+                if plan_id == NO_PLAN
+                else "its plan is unknown"
+            )
+        tree = place_of(self._root, branch)
+        held = list(held_by_branch(self._root, branch))
+        if tree.is_dir() and tree not in gone:
+            yield "its working tree stays"
+        if tree in gone:  # its tree goes, too
+            held = [
+                each for each in held if not each.startswith("it is checked out in") or str(tree) not in each
+            ]
+        yield from held
+
+    def _tasks(self, plan: PlanRow | None) -> tuple[TaskRow, ...]:
+        return service.tasks_of(self._store, None if plan is None else plan.plan_id)
+
+
+def _removed(root: Root, seen: _Survey, piece: Piece) -> Piece:
+    if piece.held:
+        return piece
+    try:
+        held = (
+            remove_branch(root, piece.branch)
+            if piece.tree is None
+            else _without_tree(root, seen, piece.tree, piece)
+        )
+    except (MusicianError, OSError) as error:
+        held = (str(error),)
+    return replace(piece, held=held)
+
+
+def _without_tree(root: Root, seen: _Survey, tree: Path, piece: Piece) -> tuple[str, ...]:
+    """Remove a tree; return what keeps it at the last moment."""
+    held = seen.users_of(tree)
+    if held or not piece.is_trial:
+        return held or remove_tree(root, tree, piece.branch)
+    remove_detached_tree(root, piece.branch)
+    return ()

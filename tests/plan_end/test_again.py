@@ -1,0 +1,27 @@
+"""A complete plan whose branches are gone is run again, amended and played on (D32)."""
+
+from pathlib import Path
+
+from tests.plan_end.conftest import write_plan
+from tests.plan_end.test_cleaning import ours
+from tests.surroundings import Call, git
+
+
+def test_a_cleaned_plan_can_be_run_again_and_amended(house: Path, call: Call) -> None:
+    """D32.3: the branch moves forward after the amended plan was committed."""
+    path = write_plan(house, "first")
+    call("run", path)
+    head = git(house, "rev-parse", "HEAD")
+    call("run", path)
+    assert ours(house) == ([], [])
+    assert git(house, "rev-parse", "HEAD") == head
+    text = (house / path).read_text()
+    more = "\n### task-03: A third\n#### Step 1: Write\n```bash run\ncat first-2.txt > third.txt\n```\n"
+    (house / path).write_text(text + more)
+    git(house, "commit", "-qam", "a third")
+    call("plan", "amend", path)
+    said = call("run", path)
+    assert "your branch trunk was moved to it" in said.out
+    assert (house / "third.txt").read_text() == "two\n", "it saw what was merged before"
+    assert ours(house) == ([], [])
+    assert git(house, "status", "--porcelain", "--untracked-files=no") == ""
