@@ -20,7 +20,10 @@ def decide(*tasks: orchestra.TaskFacts, jobs: int = 2) -> tuple[acts.Act, ...]:
 
 
 def only(*tasks: orchestra.TaskFacts) -> acts.Act:
+    """The one act, which is about one of the tasks, and says something if it has a text."""
     (act,) = decide(*tasks)
+    assert getattr(act, "task_id", tasks[0].task_id) in {each.task_id for each in tasks}
+    assert getattr(act, "text", "said")
     return act
 
 

@@ -225,6 +225,7 @@ def test_before_a_completion_is_approved_it_is_merged_on_trial() -> None:
     act = only(reviewing(green, is_isolated=True))
     assert isinstance(act, acts.Judge)
     assert act.verdict is State.REVIEW_APPROVED
+    assert act.text == "Approved; merged and verified with the others' work."
 
 
 @pytest.mark.parametrize(
@@ -245,8 +246,7 @@ def test_a_conflict_or_a_red_merge_is_sent_back_and_then_goes_to_a_person(
     assert act.text.endswith("a.py")
     again = replace(trial, earlier=1)
     ask = only(reviewing(submitted(final=True, trial=again), is_isolated=True))
-    assert isinstance(ask, acts.AskHuman)
-    assert ask.kind == "conflict"
+    assert ask == acts.AskHuman(task_id="task-01", kind="conflict", subject_id=7, text=act.text)
     assert is_merge_trouble(act.text)
     assert not is_merge_trouble(f"1. {act.text}")
 
@@ -284,7 +284,7 @@ def test_an_error_is_played_once_more_and_the_same_one_twice_is_a_persons_busine
     act = only(reporting())
     assert isinstance(act, acts.Judge)
     assert (act.verdict, act.message_id) == (State.FIX_PROPOSED, 8)
-    ask = only(reporting(is_repeat=True))
+    ask = only(reporting(is_repeat=True, text="gone\nand all that came before"))
     assert isinstance(ask, acts.AskHuman)
     assert (ask.kind, ask.text) == (
         "error",
