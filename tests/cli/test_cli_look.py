@@ -54,6 +54,22 @@ def test_what_was_used_is_shown_per_task_session_phase_and_plan(claimed: Path, c
     assert "step 1: 1k tokens in, 100 out, $0.50 (opus)" in call("timeline").out
 
 
+@pytest.mark.parametrize(("setting", "lifts"), [("plan_tokens", False), ("day_tokens", True)])
+def test_a_ceiling_that_holds_a_plan_is_told(ready: Path, call: Call, setting: str, *, lifts: bool) -> None:
+    """CEIL-5: a run that waits for the end of the day says nothing else."""
+    (ready / ".musician" / "config.toml").write_text(f"[ceilings]\n{setting} = 1000\n")
+    assert call("plan", "amend", "PLAN.md").code == 0
+    assert call("status", "--json").json["ceilings"] == []
+    with closing(open_store(ready / ".musician" / "comms.db")) as store:
+        claim = Claim(task_id="task-01", session_id="s1", epoch=1)
+        service.record_usage(store, claim, "step 1", Usage(input_tokens=1500))
+    told = call("status").out
+    assert f" has used 1,500 tokens of 1,000 tokens (ceilings.{setting})" in told
+    assert ("nothing is begun before midnight, UTC" in told) is lifts
+    (found,) = call("status", "--json").json["ceilings"]
+    assert (found["setting"], found["used"]) == (f"ceilings.{setting}", 1500)
+
+
 def test_status_leaves_out_finished_plans_but_the_one_in_which_something_happened_last(
     ready: Path, call: Call
 ) -> None:
@@ -94,6 +110,7 @@ def test_the_keys_of_status_are_stable(claimed: Path, call: Call) -> None:
     found = call("status", "--json").json
     assert set(found) == {
         *("database", "conductor", "plans", "plans_left_out", "phases", "tasks", "anomalies", "limits"),
+        "ceilings",
         "needs_human",
         "spending",
     }

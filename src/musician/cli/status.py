@@ -1,6 +1,7 @@
 """The command ``status``: the present state of all tasks, or of one."""
 
 import math
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -11,13 +12,15 @@ from musician.cli.options import command, complete_task, parse_row, plan_option
 from musician.cli.render import fields, lines, pairs, show, table
 from musician.processes.machine import MACHINE
 from musician.processes.output import one_line
+from musician.protocol.rules.ceilings import Reached, Scope, measures_of, reached
 from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.states import ACTIVE, State
 from musician.reporting.asks import asked
 from musician.reporting.spending import say_usage, spending_document
 from musician.reporting.standing import Standing
+from musician.runtime.in_force import settings_of_plan
 from musician.service import PhaseSmoothness, TaskView
-from musician.store.rows import SessionRow, TaskRow, UsageRow
+from musician.store.rows import PlanRow, SessionRow, TaskRow, UsageRow
 
 if TYPE_CHECKING:
     from musician.protocol.conductor.anomalies import Anomaly
@@ -79,6 +82,7 @@ def _print_all(app: App, *, everything: bool) -> None:
     limits = [
         (task_id, each.view.limited_until) for task_id, each in standings.items() if each.view.limited_until
     ]
+    ceilings = dict(_reached(app, plans))
     if app.json:
         document = {
             "database": app.shown.name,
@@ -101,6 +105,10 @@ def _print_all(app: App, *, everything: bool) -> None:
             "spending": spending_document(used),
             "anomalies": [fields(found, task_id=task_id) for task_id, found in anomalies],
             "limits": [{"task_id": task_id, "until": until} for task_id, until in limits],
+            "ceilings": [
+                {"plan_id": plan_id, "setting": found.setting, "used": found.used, "ceiling": found.ceiling}
+                for plan_id, found in ceilings.items()
+            ],
             "needs_human": [fields(ask) for ask in asks],
         }
         show(app, document)
@@ -122,6 +130,9 @@ def _print_all(app: App, *, everything: bool) -> None:
         lines(f"{task_id}: {_anomaly(found)}")
     for task_id, until in limits:
         lines(f"{task_id}: {_limited(until)}")
+    for plan_id, ceiling in ceilings.items():
+        lifts = "; nothing is begun before midnight, UTC" if ceiling.scope is Scope.DAY else ""
+        lines(f"{plan_id}: {ceiling.text}{lifts}")
     for phase in phases:
         if phase.smoothness is not None:
             from musician.reporting.wording import say_smoothness
@@ -138,6 +149,16 @@ def _print_disk(app: App) -> None:
 
     used = disk_used(app.root)
     show(app, {"bytes": used}, *pairs({name: decimal(size) for name, size in used.items()}).splitlines())
+
+
+def _reached(app: App, plans: Iterable[PlanRow]) -> Iterator[tuple[str, Reached]]:
+    """Yield the ceilings of whole plans, and of the day, that leave nothing."""
+    for plan in plans:
+        ceilings = settings_of_plan(app.shown, plan.plan_id, app.settings).ceilings
+        if plan.finished_at is None and measures_of(ceilings):
+            found = reached(service.accounts_of_plan(app.shown, plan.plan_id)[""], ceilings)
+            if found is not None:
+                yield plan.plan_id, found
 
 
 def _anomaly(found: "Anomaly") -> str:
