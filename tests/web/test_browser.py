@@ -121,7 +121,7 @@ def test_nothing_needs_a_script(
     assert call("status", "1", "--json").json["state"] == "review_approved"
 
 
-PAGES = ("/", "/timeline", "/tasks/task-01", "/tasks/task-01/review")
+PAGES = ("/", "/timeline", "/tasks/task-01", "/tasks/task-01/log", "/tasks/task-01/review")
 
 
 def test_every_page_fits_a_phone(submitted: Path, command: tuple[str, ...], browser: BrowserContext) -> None:

@@ -1,5 +1,6 @@
 """Answers what a page asks to see. Each answer is rendered from the database at that moment and changes nothing."""
 
+from collections import deque
 from collections.abc import Sequence
 
 from pygments.formatters import HtmlFormatter
@@ -16,6 +17,8 @@ from musician.reporting.needs_me import needs_of
 from musician.reporting.spending import say_usage
 from musician.reporting.standing import Standing
 from musician.reporting.timeline import happenings
+from musician.reporting.transcript_lines import TranscriptLines
+from musician.reporting.transcripts import follow
 from musician.reporting.wording import say_anomaly
 from musician.store.rows import MessageRow, VerificationRow
 from musician.trees.branches import NO_PLAN
@@ -29,6 +32,8 @@ from musician.web.news import seen_before
 
 MOST_SHOWN = 200
 """Of the newest messages and happenings on a page; the others are counted."""
+MOST_LINES = 2000
+"""Of the end of a task's transcripts."""
 
 
 def desk_of(request: Request) -> Desk:
@@ -66,6 +71,17 @@ def task(request: Request) -> HTMLResponse:
         context=drawing.context_of(view, desk.settings),
         waits=standing.state in WAITING,
     )
+
+
+def log(request: Request) -> HTMLResponse:
+    """The end of what the task's sessions, and the agents asked about them, have said and done."""
+    desk = desk_of(request)
+    task_id = request.path_params["task_id"]
+    told = TranscriptLines()
+    lines = deque(
+        (line for each in follow(desk.store, desk.root, task_id) for line in told.tell(*each)), MOST_LINES
+    )
+    return desk.page(request, "log.html", task_id=task_id, lines=lines, most=MOST_LINES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

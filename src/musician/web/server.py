@@ -49,6 +49,7 @@ def application(desk: Desk, *, port: int, keys: Keys, token: str) -> Guard:
         Route("/syntax.css", pages.syntax),
         Route(task, pages.task),
         Route(f"{task}/review", pages.review),
+        Route(f"{task}/log", pages.log),
         Route(files, pages.changed_file),
         *(
             Route(f"{task}/{name}", orders.order(verb), methods=["POST"])

@@ -24,7 +24,9 @@ function take(part, fresh) {
   rendered.set(part.id, fresh.outerHTML);
   const open = new Map([...part.querySelectorAll("details[id]")].map((each) => [each.id, each.open]));
   const focus = part.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+  const atEnd = innerHeight + scrollY >= document.body.scrollHeight - 40;
   part.replaceWith(fresh);
+  if (atEnd && "tail" in fresh.dataset) scrollTo(0, document.body.scrollHeight);
   for (const each of fresh.querySelectorAll("details[id]")) if (open.has(each.id)) each.open = open.get(each.id);
   if (focus) fresh.querySelector(`a[href="${CSS.escape(focus)}"]`)?.focus();
 }
