@@ -63,3 +63,11 @@ def rows(folder: Path, statement: str) -> list[tuple[Any, ...]]:
         return connection.execute(statement).fetchall()
     finally:
         connection.close()
+
+
+def troubles(call: Call) -> list[str]:
+    """What the doctor finds wrong with trees and database, guards among it."""
+    found = call("doctor", "--json", expect=None).json["findings"]
+    looked = [each for each in found if each["check"] in ("trees", "database", "contents")]
+    assert len(looked) >= 3
+    return [each["found"] for each in looked if each["level"] != "ok"]

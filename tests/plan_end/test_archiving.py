@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.plan_end.conftest import rows, write_plan
+from tests.plan_end.conftest import rows, troubles, write_plan
 from tests.surroundings import Call, git
 
 
@@ -37,7 +37,7 @@ def test_the_second_plan_has_the_ids_of_the_first(house: Path, call: Call) -> No
     told_of = call("timeline", "--plan", "first").out
     assert "task-02" in told_of
     assert len(call("timeline", "--json").json["timeline"]) > 0
-    assert not call("doctor", "--json").json.get("problems"), "guards and rows are as they should be"
+    assert troubles(call) == [], "guards and rows are as they should be"
     assert call("status", "--plan", "third", expect=3).err
 
 
