@@ -65,7 +65,7 @@ def test_a_plan_is_played_by_the_real_client_to_its_end(tmp_path: Path) -> None:
     assert all(row.model and row.input_tokens and row.cost_usd for row in view.usage)
     assert re.search(r"Used by this plan so far: \S+ tokens in, \S+ out, \$[\d.]+ \(claude", told)
     assert view.row.state is State.COMPLETE
-    assert "Your program was ended in the middle" in model.told
+    assert "Your program was started anew" in model.told
     assert "% of its context used: died" in model.told
     assert any(row.text.startswith("claude goes on with its last conversation, ") for row in view.journal)
     assert git(project, "ls-files").split() == ["PLAN.md", "dice.py", "test_dice.py"]

@@ -136,7 +136,7 @@ class NoSession:
 
 
 def unmeasured(tell: Tell) -> Tell:
-    """Return a ``tell`` that drops context readings, for a model's own words: it cannot measure its context."""
+    """Return a ``tell`` that drops context readings: a model's own words, for it cannot measure, and a subagent's."""
 
     async def told(event: AgentEvent) -> None:
         if not isinstance(event, ContextTold):

@@ -3,6 +3,9 @@
 It is opened at the first piece, by an async task of its own, which closes it too. A session that is over (its
 agent was lost, or did not heed an interrupt) is closed at once; the next piece is played in a new one, which
 is given the token of the last.
+
+A subagent's piece is played in a conversation of its own, so that what it reads fills the musician's no more than its
+report does. One agent runs at a time: the musician's is closed meanwhile, and goes on with its token.
 """
 
 from collections.abc import Awaitable, Callable
@@ -11,7 +14,8 @@ from dataclasses import field
 import anyio
 import anyio.abc
 
-from musician.agents.port import Agent, AgentSession, Piece, Stage, Tell
+from musician.agents.hosted import unmeasured
+from musician.agents.port import Agent, AgentSession, Piece, PieceKind, Stage, Tell
 from musician.protocol.musician.inputs import PieceEnded, PieceEnding
 from musician.protocol.values import dataclass, replace
 
@@ -35,15 +39,33 @@ class Engaged:
     """Set when the playing piece was interrupted, and its agent knows."""
     _session: AgentSession | None = None
     _leaving: anyio.Event = field(default_factory=anyio.Event)
+    _closed: anyio.Event = field(default_factory=anyio.Event)
+    _is_apart: bool = False
+    """The session is a subagent's: its token is not the task's."""
     _over: anyio.Event | None = None
     """Set when the piece that plays is over; None while none plays."""
     _interrupted: bool = False
+    _said_apart: dict[str, None] = field(default_factory=dict)
+    """What was said to subagents, and the musician has not heard."""
     _begins: bool | None = None
     """Nothing has been played in the session yet: False of one that goes on with a conversation."""
 
     async def play(self, piece: Piece, tell: Tell, group: anyio.abc.TaskGroup) -> PieceEnded:
         session = self._session or await group.start(self._hold)
-        piece = await self._briefed(session, piece)
+        if piece.kind is not PieceKind.AGENT or not session.token:
+            return await self._play_in(session, await self._briefed(session, piece), tell)
+        self._said_apart |= dict.fromkeys(filter(None, [piece.feedback]))
+        await self._close()
+        self._is_apart = True
+        try:
+            session = await group.start(self._hold)
+            return await self._play_in(session, piece, unmeasured(tell))  # the budget is the musician's own
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._close()
+            self._is_apart = False
+
+    async def _play_in(self, session: AgentSession, piece: Piece, tell: Tell) -> PieceEnded:
         over = self._over = anyio.Event()
         self.told_to_stop = anyio.Event()
         self._interrupted = is_over = False
@@ -60,6 +82,12 @@ class Engaged:
             return replace(ended, ending=PieceEnding.LOST, detail="it stopped, and nobody had told it to")
         return ended
 
+    def _with_said_apart(self, piece: Piece) -> Piece:
+        """Add what a person, say, has said while a subagent played."""
+        said, self._said_apart = self._said_apart, {}
+        told = [f"Said while your subagent played:\n{text}" for text in said]
+        return replace(piece, feedback="\n\n".join(filter(None, [*told, piece.feedback])))
+
     async def _briefed(self, session: AgentSession, piece: Piece) -> Piece:
         """Add the briefing to a piece, unless its agent has no conversation, as a shell."""
         begins, self._begins = self._begins, None
@@ -68,8 +96,9 @@ class Engaged:
         return replace(piece, briefing=await self.brief(not begins))
 
     async def steer(self, text: str) -> bool:
-        """Say something to the playing piece; False if it does not hear it."""
-        return self._session is not None and self._over is not None and await self._session.steer(text)
+        """Say something to the playing piece; False if it does not hear it, as no subagent does (D34)."""
+        hears = self._session is not None and self._over is not None and not self._is_apart
+        return hears and self._session is not None and await self._session.steer(text)
 
     def interrupt(self, group: anyio.abc.TaskGroup, scope: anyio.CancelScope) -> None:
         """Make the playing piece end; cancel ``scope``, around it, if none plays or it does not react."""
@@ -89,17 +118,26 @@ class Engaged:
             scope.cancel()
 
     async def _hold(self, *, task_status: anyio.abc.TaskStatus[AgentSession]) -> None:
-        leaving = self._leaving = anyio.Event()
-        wanted = self.token
-        async with self.agent.open(replace(self.stage(), token=wanted)) as session:
-            self._session = session
-            self._begins = session.token != wanted
-            await self._keep(session)
-            task_status.started(session)
-            await leaving.wait()
+        leaving, closed = self._leaving, self._closed = anyio.Event(), anyio.Event()
+        wanted = "" if self._is_apart else self.token
+        try:
+            async with self.agent.open(replace(self.stage(), token=wanted)) as session:
+                self._session = session
+                self._begins = session.token != wanted
+                await self._keep(session)
+                task_status.started(session)
+                await leaving.wait()
+        finally:
+            closed.set()
+
+    async def _close(self) -> None:
+        """End the session that is open, and wait for its end."""
+        if self._session is not None:
+            self._leave()
+            await self._closed.wait()
 
     async def _keep(self, session: AgentSession) -> None:
-        if session.token != self.token:
+        if session.token != self.token and not self._is_apart:
             self.token = session.token
             await self.keep(self.token)
 
