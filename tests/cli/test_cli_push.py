@@ -75,6 +75,7 @@ def test_a_tasks_work_is_pushed_to_a_branch_of_its_own_and_the_users_hook_has_it
     assert far(folder, "rev-parse", "feature/it").strip() == commit
 
 
+@pytest.mark.deep
 def test_what_was_merged_and_tidied_away_can_still_be_pushed(folder: Path, call: Call) -> None:
     commit = git(folder, "rev-parse", "musician/greeter/task-01").strip()
     git(folder, "worktree", "prune")
@@ -85,6 +86,7 @@ def test_what_was_merged_and_tidied_away_can_still_be_pushed(folder: Path, call:
     assert far(folder, "rev-parse", "musician/greeter/task-01").strip() == commit
 
 
+@pytest.mark.deep
 def test_nothing_is_forced_and_what_git_says_is_told(folder: Path, call: Call) -> None:
     elsewhere = git(folder, "commit-tree", "HEAD^{tree}", "-m", "other").strip()
     git(folder, "push", "-q", "origin", f"{elsewhere}:refs/heads/musician/greeter/task-01")
@@ -99,7 +101,7 @@ def test_a_task_without_work_has_nothing_to_push(ready: Path, call: Call) -> Non
     call("push", "9", expect=3)
 
 
-@pytest.mark.parametrize("verb", ["push", "pr"])
+@pytest.mark.parametrize("verb", ["push", pytest.param("pr", marks=pytest.mark.deep)])
 def test_a_musician_publishes_nothing(
     folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:

@@ -147,8 +147,10 @@ def test_a_webhook_that_sends_elsewhere_is_not_followed(
             marks=pytest.mark.deep,
         ),
         pytest.param("echo no >&2; exit 3", "exit code 3 no", id="fails"),
-        pytest.param("no-such-program", "not found", id="is not there"),
-        pytest.param("head -c 3000000 /dev/zero; exit 4", "exit code 4", id="says much"),
+        pytest.param("no-such-program", "not found", id="is not there", marks=pytest.mark.deep),
+        pytest.param(
+            "head -c 3000000 /dev/zero; exit 4", "exit code 4", id="says much", marks=pytest.mark.deep
+        ),
     ],
 )
 def test_what_cannot_tell_fails_nothing_and_is_reported(
@@ -174,6 +176,7 @@ def test_a_command_that_hangs_does_not_hold_a_run_up(folder: Path, program: Call
     assert "1 of 2 tasks complete" in done.out
 
 
+@pytest.mark.deep
 def test_in_quiet_hours_nothing_is_told(folder: Path, program: Call, tmp_path: Path) -> None:
     set_up(folder, command=f"touch '{tmp_path}/told'", quiet="00:00-23:59")
 
@@ -208,6 +211,7 @@ def test_a_desktop_notification_is_shown_where_there_is_a_desktop(
     assert "&lt;b&gt;which &amp; what?" in told[3]
 
 
+@pytest.mark.deep
 def test_an_interrupted_run_tells_nobody(
     folder: Path, command: tuple[str, ...], tmp_path: Path, call: Call
 ) -> None:

@@ -102,7 +102,10 @@ def test_a_complete_plan_leaves_its_page_beside_the_reports_and_nowhere_else(
     assert before.rstrip().endswith("-->")
 
 
-@pytest.mark.parametrize("is_committed", [True, False], ids=["committed", "of the user's own"])
+@pytest.mark.parametrize(
+    "is_committed",
+    [pytest.param(True, marks=pytest.mark.deep, id="committed"), pytest.param(False, id="of the user's own")],
+)
 def test_the_page_is_written_over_no_file_of_the_users(
     folder: Path, program: Call, *, is_committed: bool
 ) -> None:
@@ -115,6 +118,7 @@ def test_the_page_is_written_over_no_file_of_the_users(
     assert kept_in(folder).read_text() == "mine\n"
 
 
+@pytest.mark.deep
 def test_a_plan_whose_name_is_no_text_has_its_page(folder: Path, shell: Call) -> None:
     done = shell(
         "cp PLAN.md $'p\\xff.md'; git add -A; git -c user.name=A -c user.email=a@b commit -qm odd;"
@@ -134,6 +138,7 @@ def test_programs_are_told_the_same(folder: Path, program: Call) -> None:
     assert folder / found["page"] == kept_in(folder)
 
 
+@pytest.mark.deep
 def test_what_cannot_be_written_is_told_after_the_end_was(folder: Path, program: Call) -> None:
     done = program("run", "PLAN.md", "--jobs", "2", "--summary", "PLAN.md/END.md")
     assert done.code == 1
