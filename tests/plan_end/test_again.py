@@ -25,3 +25,19 @@ def test_a_cleaned_plan_can_be_run_again_and_amended(house: Path, call: Call) ->
     assert (house / "third.txt").read_text() == "two\n", "it saw what was merged before"
     assert ours(house) == ([], [])
     assert git(house, "status", "--porcelain", "--untracked-files=no") == ""
+
+
+def test_who_wants_to_look_first_keeps_trees_and_branches(house: Path, call: Call) -> None:
+    """D32.1: by a flag or a setting; `clean` removes them later."""
+    path = write_plan(house, "first")
+    call("run", path, "--keep")
+    kept = ours(house)
+    assert "first/task-01" in kept[0]
+    assert "musician/first/task-01" in kept[1]
+    config = house / ".musician" / "config.toml"
+    config.write_text(config.read_text().replace("#keep = false", "keep = true"))
+    call("plan", "amend", path)
+    call("run", path)
+    assert ours(house) == kept
+    call("clean")
+    assert ours(house) == ([], [])

@@ -50,6 +50,11 @@ MOST_JOBS = 64
     help="Who answers questions and repeated errors, instead of the plan's.",
 )
 @click.option(
+    "--keep",
+    is_flag=True,
+    help="Leave the working trees and branches of a complete plan; see musician clean.",
+)
+@click.option(
     "--summary",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE.md",
@@ -69,6 +74,7 @@ def run(
     jobs: int | None,
     review: str | None,
     answers: str | None,
+    keep: bool,
     summary: Path | None,
     has_events: bool,
 ) -> None:
@@ -114,7 +120,7 @@ def run(
     with view:
         outcome = anyio.run(notifier.beside, play)
         end = view.end(outcome)
-    if outcome.ending is Ending.COMPLETE and not settings.trees.keep:
+    if outcome.ending is Ending.COMPLETE and not (keep or settings.trees.keep):
         with suppress(ConductorRunning):  # then the next run, or `clean`
             for line in stays(clean(app.root, app.store, plan_id=locked.plan_id)):
                 click.echo(f"note: {line}", err=True)
