@@ -126,7 +126,9 @@ class Hall:
 
     right, wrong, strike = RIGHT, WRONG, STRIKE
 
-    def __init__(self, folder: Path, bells: Path, stack: ExitStack, plan: str = PLAN) -> None:
+    def __init__(
+        self, folder: Path, bells: Path, stack: ExitStack, plan: str = PLAN, *, locks: bool = True
+    ) -> None:
         self.folder, self._bells, self._stack = folder, bells, stack
         self._models: list[ScriptedModel] = []
         self.root = folder / "My Proj (é) $x"
@@ -144,7 +146,8 @@ class Hall:
         self.git("add", "-A")
         self.git("commit", "-qm", "begin")
         self.person("init")
-        self.person("plan", "lock", "PLAN.md")
+        if locks:
+            self.person("plan", "lock", "PLAN.md")
         self.plugin = Path(self.person("plugin", "path").strip())
 
     @staticmethod

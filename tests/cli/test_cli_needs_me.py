@@ -9,9 +9,10 @@ import pytest
 from musician import service
 from musician.processes.machine import MACHINE
 from musician.protocol.settings import Settings
-from musician.reporting.needs_me import needs_me
+from musician.reporting.asks import ANSWERS
+from musician.reporting.needs_me import WHY, needs_me
+from musician.reporting.run_at_work import is_conducted
 from musician.runtime.conductor.conductor_lock import hold_conductor_lock
-from musician.runtime.owners import is_conducted
 from musician.store.opening import open_store
 from musician.trees.root import find_root
 from tests.cli.test_cli_session import write_greeter
@@ -105,6 +106,11 @@ def test_a_plan_whose_run_is_gone_waits_for_one(ready: Path, call: Call) -> None
     assert need["answers"][0]["command"] == "musician run PLAN.md"
     call("claim", "1", "--session", "s1")
     assert waiting(call) == []
+
+
+def test_no_kind_is_without_words() -> None:
+    """NEEDS-ME."""
+    assert ANSWERS.keys() <= WHY.keys()
 
 
 @pytest.mark.parametrize("kind", ["retries", "a kind of tomorrow's"])

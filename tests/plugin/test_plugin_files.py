@@ -104,7 +104,7 @@ def test_the_skill_names_what_is_there_and_is_short() -> None:
 
 
 def test_the_gate_knows_the_monitor_by_what_it_is_called() -> None:
-    (monitor,) = json.loads((TEMPLATE / "plugin" / "monitors" / "monitors.json").read_text())
+    monitor, _ = json.loads((TEMPLATE / "plugin" / "monitors" / "monitors.json").read_text())
     assert monitor["description"] == MONITOR
 
 

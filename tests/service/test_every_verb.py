@@ -4,6 +4,7 @@ All verbs are played on one database in which each of them has something to do. 
 two plays leave can be compared row by row.
 """
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -39,6 +40,7 @@ from tests.service.test_plan_verbs import lock, paths, plan, task
 PROCESS = ProcessIdentity(pid=9, pgid=9, started_at_s=1.0, boot_id="boot", host="host")
 MET = Met(identity=PROCESS, attended=True, hosted=False, source="startup")
 CLEARED = Met(identity=PROCESS, attended=True, hosted=False, source="clear")
+OTHER = Met(identity=dataclasses.replace(PROCESS, pid=8), attended=True, hosted=False)
 LOCKED = plan((task("task-21"), task("task-22")))
 AMENDED = plan((task("task-21"), task("task-23")), text="another")
 STARTED = Entry(kind=EntryKind.STARTED, item="step 1")
@@ -110,6 +112,7 @@ def set_the_stage(store: Store) -> None:
     service.start_conducting(store, "conductor", other_is_alive=None, settings=Settings())
     with store.write() as tx:  # a limit that is over, of the provider of all these sessions
         tx.run(Limits.keep_limit, provider="", met_at_s=1.0, until_s=2.0, times=1)
+    service.seat_conductor(store, "sitting", OTHER, lives=lambda _: False)
 
 
 CONDUCTING = service.Conducting(session_id="conductor", epoch=1)
@@ -165,6 +168,9 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
     "keep_settings": lambda s: service.keep_settings(s, Settings()),
     "leave_handoff": lambda s: service.leave_handoff(s, claim(WORKING), path="h", handoff="so far"),
     "allow_stop": lambda s: service.allow_stop(s, claim(WORKING), "it stands still"),
+    "leave_conducting": lambda s: service.leave_conducting(s, "sitting"),
+    "seat_conductor": lambda s: service.seat_conductor(s, "next", MET, lives=lambda _: False),
+    "tell_conductor_session": lambda s: service.tell_conductor_session(s, "sitting", ("a review",)),
     "lift": lambda s: service.lift(s, claim(WORKING), NOTE),
     "limit": lambda s: service.limit(s, claim(WORKING), NOTE, said_s=60.0, own_s=1.0),
     "refuse": lambda s: service.refuse(s, claim(WORKING), "no credit", NOTE),

@@ -7,7 +7,7 @@ from musician.cli.faults import FAILED
 from musician.cli.options import command
 from musician.cli.render import fields, lines, show
 from musician.reporting.needs_me import needs_me as look
-from musician.runtime.owners import is_conducted
+from musician.reporting.run_at_work import is_conducted
 
 
 @command("needs-me")

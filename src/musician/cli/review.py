@@ -233,7 +233,7 @@ def fix(app: App, task_id: str, text: str, message_id: int | None, corrections: 
     """
     text = with_corrections(text, corrections)
     if message_id is None and service.task_row(app.store, task_id).state is State.EXITED:
-        sent_id = service.reopen_as_person(app.store, task_id, text)
+        sent_id = service.reopen(app.store, task_id, text)
         document = {"task_id": task_id, "state": State.FIX_PROPOSED, "message_id": sent_id, "judged": None}
         show(
             app,

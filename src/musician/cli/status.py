@@ -261,7 +261,8 @@ def _life(app: App, row: TaskRow, standing: Standing | None = None) -> str:
     """Return the heartbeat's status, "dead" if the owner is known to be (D38), or "-" without an active owner."""
     if row.session_id is None or row.state not in ACTIVE:
         return "-"
-    from musician.runtime.owners import conductor_lives, owner_of  # slow to import; most tasks have no owner
+    from musician.reporting.run_at_work import conductor_lives
+    from musician.runtime.owners import owner_of  # slow to import; most tasks have no owner
 
     status = heartbeat_status(row.heartbeat_age_s, app.settings)
     if standing is not None:

@@ -88,7 +88,7 @@ def _answer(name: str, document: bytes) -> "Answer | None":
     event, context = found
     try:
         _look(event, context)
-        return _ask(event, context) if context.held or _is_for_strangers(event) else None
+        return None if context.is_strangers and not _is_for_strangers(event) else _ask(event, context)
     except Exception as error:  # whatever goes wrong, the client gets an answer (B10)
         return _trouble(event, context, error)
     finally:
@@ -158,7 +158,7 @@ def _is_for_strangers(event: "HookEvent") -> bool:
 
 def _asks_for_us(name: str, document: bytes) -> bool:
     """Whether somebody calls for a musician where there is no database: they are told."""
-    return name == "UserPromptExpansion" and b"musician" in document
+    return name == "UserPromptExpansion" and (b"musician" in document or b"conductor" in document)
 
 
 def _ask(event: "HookEvent", context: "HookContext") -> "Answer | None":

@@ -74,6 +74,7 @@ class HookContext(Project):
     """``tree`` is None where a database is named outside of every repository. ``database`` need not exist.
 
     ``held`` are the claims the event's session has made, the newest claim of each task; empty for a stranger.
+    ``is_conductor``: a person conducts in it, beside the run.
     ``outlived``: the subagent of the event was begun under a claim that has ended since; ``resumed``: it had stopped.
     """
 
@@ -85,7 +86,7 @@ class HookContext(Project):
         if tree is not None:
             sharing.follow(os.path.join(tree, ".musician"))
         self.held: tuple[Held, ...] = ()
-        self.outlived = self.resumed = False
+        self.outlived = self.resumed = self.is_conductor = False
 
     @property
     def database(self) -> str:
@@ -105,10 +106,17 @@ class HookContext(Project):
         """Those of them that a musician plays: all but the conductor's own row."""
         return tuple(each for each in self.live if not each.conducts)
 
+    @property
+    def is_strangers(self) -> bool:
+        """Whether the session has never claimed anything, and does not conduct."""
+        return not (self.held or self.is_conductor)
+
     def look(self, session_id: str, agent_id: "str | None" = None) -> None:
         """Find out what a session owns, and its subagent outlived; :class:`apsw.Error` if that cannot be read."""
         written_ns = marks.last_written_ns(self.database)
-        self.held = tuple(Held(row) for row in self._read("look.sql", session_id))
+        rows = self._read("look.sql", session_id)
+        self.held = tuple(Held(row) for row in rows if row[0] is not None)
+        self.is_conductor = len(rows) > len(self.held)
         self._keep_mark(session_id, written_ns)
         if agent_id is not None:
             bound = self._read("bound.sql", agent_id)
@@ -128,12 +136,12 @@ class HookContext(Project):
 
     def _keep_mark(self, session_id: str, written_ns: "int | None") -> None:
         """Have the marks say what the look has found in what was last written before it."""
-        if self.held:
+        if not self.is_strangers:
             marks.forget_stranger(self._git_dir, session_id)
         if self.played:
             if not self.is_marked(session_id):
                 marks.mark(self._git_dir, session_id)
-        elif self.held:
+        elif not self.is_strangers:
             marks.forget(self._git_dir, session_id)
         elif written_ns is not None:
             marks.mark_stranger(self._git_dir, session_id, written_ns)

@@ -3,7 +3,7 @@
 -- Undelivered are the conductor's messages after the last acknowledged one that have not reached this claim (D12), but
 -- for what was ordered of a claim that has ended (D37).
 -- Urgent are the emergencies that nobody has acknowledged, delivered or not: nothing else is done before they are read
--- (D35). Without a client's row nobody has been told of any context threshold.
+-- (D35). A row without a task says that a person conducts in this session. Without a client's row nobody has been told of any context threshold.
 SELECT t.task_id, s.claim_epoch, t.state,
        t.session_id = s.session_id AND t.claim_epoch = s.claim_epoch
            AND t.state NOT IN ('watching', 'exited', 'complete') AS is_live,
@@ -31,4 +31,6 @@ UNION ALL
 SELECT task_id, claim_epoch, state, state NOT IN ('watching', 'exited', 'complete'),
        unixepoch('now', 'subsec') - unixepoch(last_heartbeat, 'subsec'), 0, 0, NULL, NULL, NULL
 FROM orchestration_tasks WHERE task_id = 'task-00' AND session_id = ?1
+UNION ALL
+SELECT NULL, 0, '', 0, NULL, 0, 0, NULL, NULL, NULL FROM conductor_sessions WHERE session_id = ?1
 ORDER BY 1;

@@ -24,12 +24,20 @@ if TYPE_CHECKING:
 COMMAND = "musician"
 """The skill's name, with or without its plugin's before it."""
 
+CONDUCT = "conductor"
+"""That of the other skill: its session conducts."""
+
 MOST_STEP_CHARS = 4000
 """Of the step's text; the instruction has all of it."""
 
 
 def answer(event: HookEvent, context: HookContext) -> "Answer | None":
-    if event.text("command_name").rpartition(":")[2] != COMMAND:
+    command = event.text("command_name").rpartition(":")[2]
+    if command == CONDUCT:
+        from musician.hooks.conducting import begin
+
+        return begin(event, context)
+    if command != COMMAND:
         return None
     if not context.exists:
         return trouble(event, context, f"no database at {context.database}: `musician init` makes one")
@@ -51,7 +59,12 @@ def answer(event: HookEvent, context: HookContext) -> "Answer | None":
 
 def trouble(event: HookEvent, _place: HookContext, problem: str) -> "Answer | None":
     """Nothing was claimed that anybody could count on; the model says so instead of playing."""
-    if event.text("command_name").rpartition(":")[2] != COMMAND:
+    command = event.text("command_name").rpartition(":")[2]
+    if command == CONDUCT:
+        from musician.hooks.conducting import refused
+
+        return refused(event, problem)
+    if command != COMMAND:
         return None
     return _refused(event, f"{problem}. Call `claim` to try again once that is mended")
 

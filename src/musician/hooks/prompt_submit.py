@@ -16,10 +16,14 @@ _NOTIFICATION = "<task-notification>"
 
 
 def answer(event: "HookEvent", context: "HookContext") -> "Answer | None":
-    if not context.played or not event.mentions(_NOTIFICATION.encode()):
+    if not (context.played or context.is_conductor) or not event.mentions(_NOTIFICATION.encode()):
         return None
     if not event.text("prompt").lstrip().startswith(_NOTIFICATION):
         return None
+    if context.is_conductor:
+        from musician.hooks.conducting import woken
+
+        return additional_context(event.name, woken(context, event.session_id or ""))
     from musician import service
     from musician.hooks.reminder import claim_of, pointers, where
 

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def answer(event: "HookEvent", context: "HookContext") -> "Answer | None":
-    if context.played:
+    if context.played or context.is_conductor:
         from musician import service
         from musician.hooks.client import met
         from musician.hooks.status_file import note_down
 
         session_id = event.session_id or ""
-        if context.played[0].warned_pct is None:  # not claimed by a hook, so its client is not recorded yet
+        if context.played and context.played[0].warned_pct is None:  # claimed by no hook, and never met
             here = met(transcript_path=event.transcript_path, source=None)
             service.meet_client(context.store, session_id, here)
         reason = event.text("reason") or "unknown"

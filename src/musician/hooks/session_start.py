@@ -48,7 +48,13 @@ def _what_the_person_does(event: "HookEvent", context: "HookContext") -> "Answer
             f"musician: {gone[0]} is not this conversation's any more: /clear, then /musician {gone[0]}"
         )
     attended = os.environ.get("CLAUDE_CODE_SESSION_ATTENDED") == "1"
-    if not (context.played and attended and event.text("source") == "resume"):
+    if not (attended and event.text("source") == "resume"):
+        return {}
+    if context.is_conductor:
+        return notice(
+            "musician: type /conductor, and this session is woken again when something waits for it"
+        )
+    if not context.played:
         return {}
     return notice(
         "musician: type /musician, and an idle session is woken again; until then it waits inside its last hook"
@@ -89,6 +95,10 @@ def _identity(event: "HookEvent") -> str:
 
 
 def _told(event: "HookEvent", context: "HookContext", session_id: str) -> "list[str]":
+    if context.is_conductor:
+        from musician.hooks.conducting import come_back
+
+        return [come_back(event, context, session_id)]
     if context.held:
         return _come_back(event, context, session_id)
     source = event.text("source")
@@ -120,8 +130,12 @@ def _follow(event: "HookEvent", context: "HookContext", session_id: str, source:
     moved: tuple[Claim, ...] = ()
     if source != "fork":
         moved = service.rebind(context.store, session_id, here, is_cleared=source in _GOES_ON)
-    if moved:
         context.look(session_id)
+    if context.is_conductor:
+        from musician.hooks.conducting import standing as conducting
+
+        return ["The conversation before this one was cleared; you go on.", conducting(context, session_id)]
+    if moved:
         note_down(
             context,
             tuple(

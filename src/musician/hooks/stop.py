@@ -35,6 +35,11 @@ _CAP = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
 
 
 def answer(event: "HookEvent", context: "HookContext") -> "Answer | None":
+    if context.is_conductor and not context.live:
+        from musician.hooks.conducting import wait_for_news
+
+        reason = wait_for_news(context, event.session_id or "")
+        return block(reason) if reason else None
     if not context.live:
         return None
     _count_subagents(event, context)

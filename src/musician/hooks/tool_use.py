@@ -28,8 +28,10 @@ JUDGED_WITHIN_S = 1.0
 """Of work, by the processor's time: a busy machine refuses nothing."""
 
 _READING = READING | {"TaskOutput"}
-_READING_VERBS = ("siblings", "conductor_health", "query")
+_READING_VERBS = ("siblings", "conductor_health", "query", "needs_me", "show")
 """Tools of ours that change nothing, a message's receipt included: a subagent may use them, too."""
+
+_BEGINNING = ("plan", "run")
 
 OWN_SUBAGENT = "musician:subagent"
 _ALL_ROUND = (None, "", "general-purpose", "claude")
@@ -58,7 +60,7 @@ def answer(event: "HookEvent", context: "HookContext") -> "Answer | None":
     if tool.startswith(OWN_TOOLS):
         return _own_tool(event, context, tool, verb)
     if not context.played:
-        return _after_the_end(event, context, tool)
+        return _after_the_end(event, context, tool) or _of_a_musicians(event, context, tool)
     return (
         _spent(event, context, tool, verb) or _judged(event, context, tool) or _as_our_subagent(event, tool)
     )
@@ -100,7 +102,8 @@ def _kept_from_a_subagent(
     if tool in _READING:
         return None
     if tool.startswith(OWN_TOOLS) and verb not in _READING_VERBS:
-        return deny(event.name, f"`{verb}` is the musician's own act: return to it, and say what you found.")
+        whose = "conductor" if context.is_conductor else "musician"
+        return deny(event.name, f"`{verb}` is the {whose}'s own act: return to it, and say what you found.")
     if context.outlived:
         ended = "The claim that you were begun under has ended, and with it your piece."
         return deny(event.name, f"{ended} Write nothing more: end now, and say how far you are.")
@@ -139,7 +142,10 @@ def _interrupted(event: "HookEvent", context: "HookContext", tool: str, verb: st
 def _own_tool(event: "HookEvent", context: "HookContext", tool: str, verb: str) -> "Answer | None":
     if verb == "claim" and event.text("permission_mode") == "plan" and not context.played:
         return deny(event.name, PLANNING)
-    return allow(event.name, "the protocol's own tool") if context.held or _is_alone(tool) else None
+    if verb in _BEGINNING and os.environ.get("CLAUDE_CODE_SESSION_ATTENDED") == "1":
+        return None  # who is at the terminal is asked before a plan is locked, or agents are started
+    is_ours = not context.is_strangers or _is_alone(tool)
+    return allow(event.name, "the protocol's own tool") if is_ours else None
 
 
 def _is_alone(tool: str) -> bool:
@@ -230,6 +236,21 @@ def _judged(event: "HookEvent", context: "HookContext", tool: str) -> "Answer | 
     return None if refusal is None else deny(event.name, str(refusal))
 
 
+def _of_a_musicians(event: "HookEvent", context: "HookContext", tool: str) -> "Answer | None":
+    """Who conducts reads what a musician writes, and leaves the writing to it."""
+    if not context.is_conductor or tool in _READING:
+        return None
+    from musician.protocol.policy.forbidden import Act
+
+    refusal = _refusal(event, context, tool, frozenset(set(Act) - {Act.OUTSIDE}))
+    if refusal is None:
+        return None
+    why = "what lies in .musician/trees is its musician's, and the database the program's"
+    return deny(
+        event.name, f"Refused: {refusal.what}: {why}. Read there; have it changed with `judge` or `send`."
+    )
+
+
 def _refusal(
     event: "HookEvent", context: "HookContext", tool: str, granted: "frozenset[Act]"
 ) -> "Refusal | None":
@@ -250,6 +271,7 @@ def _refusal(
         database=context.database,
         session=event.session_id or "",
         is_subagent=event.agent_id is not None,
+        conducts=context.is_conductor,
         home=os.path.realpath(os.path.expanduser("~")),
         temporary=tuple(
             os.path.realpath(each) for each in (os.environ.get("TMPDIR", ""), *_TEMPORARY) if each
@@ -265,7 +287,8 @@ def _refusal(
 
 def _tree(context: "HookContext", cwd: str) -> str:
     """The tree of the claim, wherever the session stands."""
-    return context.tree_of(context.played[0]) or context.tree or cwd
+    own = context.tree_of(context.played[0]) if context.played else None
+    return own or context.tree or cwd
 
 
 def _log(text: str) -> None:

@@ -92,7 +92,7 @@ class Dialogue:
                 asked = params.get("protocolVersion")
                 return {
                     "protocolVersion": asked if asked in VERSIONS else VERSIONS[0],
-                    "capabilities": {"tools": {}},
+                    "capabilities": {"tools": {"listChanged": True}},
                     "serverInfo": {"name": self._name, "version": __version__},
                 }
             case "ping":

@@ -17,7 +17,7 @@ from musician.processes.identity import ProcessIdentity, identify
 from musician.processes.life_lock import LifeLock, hold, lock_path
 from musician.project import Project
 from musician.protocol.claim import Claim
-from musician.protocol.errors import ClaimBlocked
+from musician.protocol.errors import ClaimBlocked, NotConducting
 from musician.protocol.names import check_session_id
 from musician.protocol.rules.liveness import HeartbeatStatus, heartbeat_status
 from musician.protocol.settings import Settings
@@ -63,7 +63,23 @@ class ServedSession:
         current = service.current_session(self.store, born_as)
         if not self._is_opened or current != born_as or service.claims_of(self.store, current):
             return current
+        sitting = service.sitting_conductor(self.store)
+        if sitting is not None and sitting.session_id == current:
+            return current
         return service.session_of_process(self.store, self._client) or current
+
+    @property
+    def conducts(self) -> bool:
+        """Whether it is the session in which a person conducts."""
+        sitting = service.sitting_conductor(self.store)
+        return sitting is not None and not self._hosted and sitting.session_id == self.session_id
+
+    def check_conducts(self) -> None:
+        """Raise :class:`NotConducting` unless it is, and plays nothing itself."""
+        session_id = self.session_id
+        if self._hosted:
+            raise NotConducting(session_id=session_id, reason="a run plays in it")
+        service.check_conducts(self.store, session_id)
 
     @property
     def claim(self) -> Claim:

@@ -23,7 +23,7 @@ import anyio.to_thread
 
 from musician.mcp_server.background_calls import BackgroundCalls
 from musician.mcp_server.dialogue import Dialogue, ToolResult
-from musician.mcp_server.tools import TOOLS
+from musician.mcp_server.tools import CONDUCTORS_TOOLS, TOOLS, Tool
 from musician.mcp_server.wire import Wire
 from musician.processes import client_line
 from musician.processes.output import one_line
@@ -75,6 +75,8 @@ class _Service:
         self._environ, self._project, self._answer_hook = environ, project, answer_hook
         self._session: ServedSession | None = None
         self._making_session = threading.Lock()
+        self._conducts = False
+        """As the client was told last."""
 
     async def run(self) -> None:
         self._wire, self._asked = Wire(), anyio.Event()
@@ -94,8 +96,9 @@ class _Service:
     # -- requests ------------------------------------------------------------------------------------------------
 
     async def _list(self) -> list[dict[str, object]]:
-        tools = TOOLS.values() if await _in_thread(lambda: self._project.is_set_up) else ()
+        offered = await _in_thread(self._offered)
         self._asked.set()
+        tools = offered.values()
         return [
             {"name": each.name, "description": each.description, "inputSchema": each.schema} for each in tools
         ]
@@ -113,6 +116,8 @@ class _Service:
             return ToolResult(text=f"not done, a defect of Musician: {type(error).__name__}", is_error=True)
 
     async def _do(self, name: str, given: Mapping[str, object]) -> ToolResult:
+        if name in CONDUCTORS_TOOLS:
+            return await self._conduct(CONDUCTORS_TOOLS[name], given)
         if name not in TOOLS:
             raise BadField(field="tool", value=name, reason="use one of " + ", ".join(TOOLS))
         arguments = TOOLS[name].parse(given)
@@ -129,6 +134,20 @@ class _Service:
         if isinstance(reply, acts.Reply):
             return ToolResult(text=reply.text, once_delivered=partial(_acknowledge, reply.once_delivered))
         return ToolResult(text=str(reply))
+
+    async def _conduct(self, tool: Tool, given: Mapping[str, object]) -> ToolResult:
+        arguments = tool.parse(given)
+        served = await _in_thread(self._served)
+        await _in_thread(served.check_conducts)
+        from musician.mcp_server import conducting
+
+        return ToolResult(text=await _in_thread(partial(getattr(conducting, tool.name), served, **arguments)))
+
+    def _offered(self) -> Mapping[str, Tool]:
+        """A musician's tools, until the session is known to conduct; none where Musician is not set up."""
+        if not self._project.is_set_up:
+            return {}
+        return CONDUCTORS_TOOLS if self._conducts else TOOLS
 
     def _served(self) -> "ServedSession":
         from musician.mcp_server.served_session import ServedSession
@@ -148,6 +167,9 @@ class _Service:
             await anyio.sleep(RETRY_AFTER_S)
         with store.listen() as ear:
             while (pause_s := await _in_thread(partial(_show_life, served))) is not None:
+                if await _in_thread(partial(_conducts, served)) != self._conducts:
+                    self._conducts = not self._conducts
+                    await self._wire.write({"method": "notifications/tools/list_changed"})
                 await ear.heard(pause_s)
 
     async def _hear_hooks(self) -> None:
@@ -202,6 +224,12 @@ def _show_life(served: "ServedSession") -> float | None:
     except (MusicianError, OSError) as error:
         logging.warning("the life lock cannot be kept up: %s", error)
         return RETRY_AFTER_S
+
+
+def _conducts(served: "ServedSession") -> bool:
+    with suppress(MusicianError, OSError):
+        return served.conducts
+    return False
 
 
 async def _acknowledge(once_delivered: Callable[[], object]) -> None:

@@ -1,4 +1,4 @@
-"""Declares the tools: their names, descriptions and arguments. ``acts`` and ``verifying`` implement them.
+"""Declares the tools: their names, descriptions and arguments. ``acts``, ``verifying``, ``conducting`` implement them.
 
 The declarations take up context in every session, so they are as short as they can be understood; a test checks the
 limit. Arguments are checked only here. A number may come as a text of digits.
@@ -174,4 +174,52 @@ TOOLS: Mapping[str, Tool] = {
         ),
     )
 }
-"""The tools by name, in the order in which they are listed."""
+"""A musician's tools by name, in the order in which they are listed."""
+
+CONDUCTORS_TOOLS: Mapping[str, Tool] = {
+    tool.name: tool
+    for tool in (
+        Tool(name="needs_me", description="What waits for you, and how the plans stand."),
+        Tool(name="show", description="What a task submitted or asks.", arguments=(_text("task"),)),
+        Tool(
+            name="judge",
+            description="Judge the message that `show` named.",
+            arguments=(
+                _text("task"),
+                Argument(name="verdict", choices=("approve", "reject", "fix")),
+                _number("message", required=False),
+                _text("text", required=False),
+            ),
+        ),
+        Tool(
+            name="send",
+            description="Answer or tell a task's session; urgent stops its piece.",
+            arguments=(
+                _text("task"),
+                _text("text"),
+                Argument(name="urgent", choices=("yes", "no"), required=False),
+            ),
+        ),
+        Tool(
+            name="stop",
+            description="Stop a task now, or hand it to a fresh session.",
+            arguments=(
+                _text("task"),
+                Argument(name="how", choices=("now", "handoff")),
+                _text("text", required=False),
+            ),
+        ),
+        Tool(
+            name="plan",
+            description="Check, lock or amend a plan's file.",
+            arguments=(_text("path"), Argument(name="act", choices=("check", "lock", "amend"))),
+        ),
+        Tool(
+            name="run",
+            description="Start or stop the run that plays a locked plan.",
+            arguments=(Argument(name="act", choices=("start", "stop")), _text("plan", required=False)),
+        ),
+        Tool(name="resign", description="Conduct no more."),
+    )
+}
+"""The tools of the session that conducts, which are offered to no other. ``conducting`` implements them."""

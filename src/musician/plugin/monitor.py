@@ -132,16 +132,21 @@ class Monitor:
         return f"{held.task_id} is {held.state}: the conductor shows no life, call conductor_health"
 
 
-def program(argv: Sequence[str]) -> int:  # noqa: ARG001  # the signature of the hooks' programs
-    """Print the lines for the session that the environment names, until its client ends. Always returns 0."""
+def program(argv: Sequence[str]) -> int:
+    """Print the lines for the session that the environment names, until its client ends. Always returns 0.
+
+    ``conductor``: what waits for a session that conducts; otherwise what its conductor says to a musician's.
+    """
     session_id = session_of(os.environ.get("CLAUDE_CODE_SESSION_ID"))
     context = find_database(os.environ, os.getcwd())
     if session_id is None or context is None or not context.exists:
         return 0
     try:
-        monitor = Monitor(context, session_id, context.store, context.settings)
         with Parent() as client:
-            _watch(monitor, client)
+            if list(argv) == ["conductor"]:
+                _watch_for_conductor(context, session_id, client)
+            else:
+                _watch(Monitor(context, session_id, context.store, context.settings), client)
     except (MusicianError, BrokenPipeError) as error:
         sys.stderr.write(f"musician monitor: {error}\n")
     finally:
@@ -155,6 +160,24 @@ def _watch(monitor: Monitor, client: Parent) -> None:
         with monitor.store.listen(*tasks) as ear:
             while _look(monitor) == tasks and not client.is_gone:
                 ear.wait(POLL_S, besides=client.end)
+
+
+def _watch_for_conductor(context: HookContext, born_as: str, client: Parent) -> None:
+    """Print one line for everything new that waits for the session that conducts, under whatever id it goes on."""
+    from musician.reporting.conducting import news
+
+    with context.store.listen() as ear:
+        while not client.is_gone and client.pid != _INIT:
+            try:
+                session_id = service.current_session(context.store, born_as)
+                lines, _ = news(context.root, context.store, context.settings, session_id)
+            except (MusicianError, apsw.Error) as error:  # the database is locked: try again
+                sys.stderr.write(f"musician monitor: {error}\n")
+                lines = ()
+            if lines:
+                sys.stdout.write(f"{'; '.join(lines)}: call needs_me\n")
+                sys.stdout.flush()
+            ear.wait(POLL_S, besides=client.end)
 
 
 def _look(monitor: Monitor) -> frozenset[str]:

@@ -356,6 +356,39 @@ class StaleVerdict(ConductorError):
         )
 
 
+class JudgedAlready(ConductorError):
+    """A verdict that came too late: somebody else, a person or a rule, has judged the submission."""
+
+    def __init__(self, *, task_id: str, judged: int, verdict: str, message_id: int) -> None:
+        self.task_id, self.judged, self.verdict, self.message_id = task_id, judged, verdict, message_id
+        super().__init__(
+            f"{task_id}: too late, message {judged} was judged already: {verdict}, by message {message_id}",
+            remedy=f"that verdict stands; `musician messages {task_id}` shows it",
+        )
+
+
+class NotConducting(ConductorError):
+    """Only the session that conducts speaks for the conductor, and it plays nothing."""
+
+    def __init__(self, *, session_id: str, reason: str) -> None:
+        self.session_id, self.reason = session_id, reason
+        super().__init__(
+            f"session {session_id} does not conduct here: {reason}",
+            remedy="the user makes a session conduct with /conductor, one that plays no task",
+        )
+
+
+class ConductorTaken(ConductorError):
+    """Another session conducts this repository, and lives."""
+
+    def __init__(self, *, session_id: str, since: str, pid: int, host: str) -> None:
+        self.session_id, self.since, self.pid, self.host = session_id, since, pid, host
+        super().__init__(
+            f"session {session_id} conducts here since {since} UTC (process {pid} on {host})",
+            remedy="go on there, or end that session first, then call /conductor again",
+        )
+
+
 class StillPlayed(ConductorError):
     """A task is not taken out of its plan, nor a plan put away, while a session owns it."""
 

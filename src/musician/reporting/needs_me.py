@@ -21,7 +21,7 @@ from musician.trees.branches import NO_PLAN
 NO_RUN = "run"
 """The kind of a plan that stands still because nobody conducts it."""
 
-_WHY: Mapping[str, str] = MappingProxyType(
+WHY: Mapping[str, str] = MappingProxyType(
     {
         "review": "{task} waits for a verdict on its work",
         "error": "{task} reported an error that no rule answers",
@@ -35,6 +35,7 @@ _WHY: Mapping[str, str] = MappingProxyType(
         "merge": "the work of {task} could not be merged",
         "trouble": "{task} cannot be played in these surroundings",
         "provider": "the provider of the agent of {task} gives nothing before you act",
+        "budget": "a ceiling of the agents of {task} is reached",
         "stopped": "{task} was stopped, and waits for your word to go on",
         NO_RUN: "no run is at work on the plan",
     }
@@ -107,7 +108,7 @@ def needs_of(store: Store, standing: Standing, *, is_conducted: bool) -> Iterato
 
 
 def _reason(ask: HumanRow) -> str:
-    why = _WHY.get(ask.kind, "{task} waits for a person").format(task=ask.task_id)
+    why = WHY.get(ask.kind, "{task} waits for a person").format(task=ask.task_id)
     return f"{why}: {shown(ask)}"
 
 
@@ -145,7 +146,7 @@ def _plan_need(plan: PlanRow, left: tuple[str, ...], at: str) -> Need:
         kind=NO_RUN,
         subject_id=0,
         at=at,
-        reason=f"{_WHY[NO_RUN]} {one_line(plan.plan_id, len(plan.plan_id))}, and nothing of it goes on by itself",
+        reason=f"{WHY[NO_RUN]} {one_line(plan.plan_id, len(plan.plan_id))}, and nothing of it goes on by itself",
         text="",
         blocks=left,
         answers=(Answer(command=f"musician run {plan.path}", effect="go on with it"),),

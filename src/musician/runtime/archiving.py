@@ -13,8 +13,8 @@ from musician import service
 from musician.protocol.errors import ConductorRunning, PlanStands, UnknownPlan
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
+from musician.reporting.run_at_work import is_conducted
 from musician.runtime.conductor.conductor_lock import hold_conductor_lock
-from musician.runtime.owners import is_conducted
 from musician.runtime.takeover import free
 from musician.runtime.task_files import TaskFiles
 from musician.runtime.world import WORLD, World

@@ -11,18 +11,16 @@ from musician import service
 from musician.processes.identity import (
     ProcessIdentity,
     host_name,
-    is_same_boot,
     is_same_machine,
 )
 from musician.processes.life_lock import holder, is_held, lock_path
 from musician.processes.machine import Machine
-from musician.protocol.names import CONDUCTOR
 from musician.protocol.rules.liveness import Owner, heartbeat_status, owner_standing
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, State
 from musician.service import TaskView
 from musician.store.port import Store
-from musician.store.rows import ClientRow, ProcessRow, TaskRow
+from musician.store.rows import ProcessRow
 from musician.trees.root import Root
 
 
@@ -41,7 +39,7 @@ def processes_of(root: Root, view: TaskView) -> tuple[ProcessIdentity, ...]:
 def lives(root: Root, view: TaskView, machine: Machine) -> bool | None:
     """Whether the process that plays the owner's claim lives; None if that cannot be seen from here."""
     if view.client is not None:
-        seen = _client_lives(view.client, machine)
+        seen = service.client_lives(view.client, machine.is_running)
         if seen is not None:
             return seen
     if _signature(root, view) is not None:
@@ -51,19 +49,6 @@ def lives(root: Root, view: TaskView, machine: Machine) -> bool | None:
         if row.role == "musician" and is_same_machine(identity):
             return machine.is_running(identity)
     return None
-
-
-def _client_lives(client: ClientRow, machine: Machine) -> bool | None:
-    """Whether the client's session lives: a client says when it ends one; if it could not, its process has
-    ended.
-    """
-    if client.ended_at is not None and client.end_reason != service.CLEARED:
-        return False
-    identity = service.recorded_identity(client)
-    if is_same_machine(identity):
-        return machine.is_running(identity)
-    was_restarted = identity.host == host_name() and not is_same_boot(identity)
-    return False if was_restarted else None
 
 
 def driver_of(view: TaskView, machine: Machine) -> ProcessIdentity | None:
@@ -84,24 +69,6 @@ def owner_of(root: Root, view: TaskView, settings: Settings, machine: Machine) -
     if alive and view.client is not None:
         alive = None  # a client may run for days after its session was left, so its running proves nothing
     return owner_standing(status, lock_held=alive)
-
-
-def conductor_lives(root: Root, row: TaskRow) -> bool | None:
-    """Whether the process that claimed the conductor's row lives; None if that cannot be seen from here."""
-    path = lock_path(root.locks_dir, CONDUCTOR)
-    signed = holder(path)
-    if signed.identity is None or signed.session_id != row.session_id or signed.identity.host != host_name():
-        return None
-    return is_held(path)
-
-
-def is_conducted(root: Root, store: Store, settings: Settings) -> bool:
-    """Whether a run is at work. Blocks."""
-    row = service.conductor_row(store)
-    if row is None or row.state is not State.WORKING:
-        return False
-    status = heartbeat_status(row.heartbeat_age_s, settings)
-    return owner_standing(status, lock_held=conductor_lives(root, row)) not in (Owner.DEAD, Owner.STALE)
 
 
 def ownerless_tasks(root: Root, store: Store, but: str, settings: Settings, machine: Machine) -> int:

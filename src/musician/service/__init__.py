@@ -14,7 +14,7 @@ waiters are rung after the commit. Where do we …
 - send and read messages? ``inbox``
 - grant what a musician may not do by itself, write down what was refused? ``inbox``, ``permits``
 - lock a plan, open its tasks? ``plans``
-- hold the conductor's own row? ``conducting``
+- hold the conductor's own row? ``conducting``; be the session in which a person conducts? ``conductor_session``
 - decide whether a client's session may stop? ``gating``
 - record what a person must decide? ``people``
 - propose what is worth keeping, and decide on it? ``proposals``; near-duplicates: ``similarity``
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from musician.service.claims import *
     from musician.service.clients import *
     from musician.service.conducting import *
+    from musician.service.conductor_session import *
     from musician.service.conversations import *
     from musician.service.endings import *
     from musician.service.following import *
@@ -72,11 +73,15 @@ else:
             "claiming": "Taken block_claim claim",
             "claims": "beat claims_of current_claim only_claim",
             "clients": (
-                "CLEARED Met claims_of_process client_of current_session end_client "
+                "CLEARED Met claims_of_process client_lives client_of current_session end_client "
                 "meet_client note_client_failure recorded_identity session_of_process tell_conductor warn_client"
             ),
             "conducting": (
                 "Conducting beat_conductor finish_conducting interrupt_conducting start_conducting"
+            ),
+            "conductor_session": (
+                "ConductorSession check_conducts leave_conducting seat_conductor sitting_conductor "
+                "tell_conductor_session"
             ),
             "conversations": "conversation_before keep_conversation",
             "endings": "approved_work complete exit_task leave_handoff moved_by_others overtaken",
@@ -87,7 +92,7 @@ else:
             "observation": "Observation observe",
             "opinions": "as_opinion keep_opinion",
             "pausing": "go_on pause",
-            "people": "ask_human judge_as_person open_asks reopen_as_person resolve_asks retry_troubles",
+            "people": "ask_human judge_as_person open_asks resolve_asks retry_troubles",
             "permits": "grants_of note_refusal urgent_messages was_taken",
             "plans": "amend_plan baseline_text keep_baseline lock_plan open_task plan_row settings_text",
             "proposals": (

@@ -63,7 +63,7 @@ def claim(
     with store.write() as tx:
         keep_in(tx, settings)
         row = load_task(tx, task_id)
-        before = tx.only(Tasks.before_claim, task_id=task_id)
+        before = tx.only(Tasks.before_claim, task_id=task_id, session_id=session)
         if _owns(tx, row, session) and row.state in ACTIVE - {State.EXIT_REQUESTED}:
             return _taken(row, session, before, is_new=False)
         taken = _taken(row, session, before, is_new=True)
@@ -103,6 +103,8 @@ _UNCLAIMABLE: Mapping[State, str] = MappingProxyType(
 def _why_blocked(
     tx: Tx, row: TaskRow, session: str, before: BeforeClaimRow, settings: "Settings"
 ) -> str | None:
+    if before.conducts:
+        return "this session conducts, and a conductor plays no task"
     if row.is_withdrawn:
         return "it was withdrawn from its plan"
     if row.state not in CLAIMABLE:

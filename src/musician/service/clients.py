@@ -5,7 +5,15 @@ what a claim can be followed by (B05): the same one, by pid, start, boot and hos
 next id, with a new epoch, and nobody else can. It is the user's process: its end is noticed, and never brought about.
 """
 
-from musician.processes.identity import ProcessIdentity, is_same_start
+from collections.abc import Callable
+
+from musician.processes.identity import (
+    ProcessIdentity,
+    host_name,
+    is_same_boot,
+    is_same_machine,
+    is_same_start,
+)
 from musician.protocol.claim import Claim
 from musician.protocol.journal import Entry, EntryKind, Written
 from musician.protocol.messages.kinds import MessageType
@@ -54,6 +62,19 @@ def recorded_identity(row: ClientRow | ProcessRow) -> ProcessIdentity:
     return ProcessIdentity(
         pid=row.pid, pgid=row.pgid, started_at_s=row.started_at_s, boot_id=row.boot_id, host=row.host
     )
+
+
+def client_lives(client: ClientRow, is_running: Callable[[ProcessIdentity], bool]) -> bool | None:
+    """Whether the client's session lives; None if that cannot be seen from here.
+
+    A client says when it ends one; if it could not, its process has ended.
+    """
+    if client.ended_at is not None and client.end_reason != CLEARED:
+        return False
+    identity = recorded_identity(client)
+    if is_same_machine(identity):
+        return is_running(identity)
+    return False if identity.host == host_name() and not is_same_boot(identity) else None
 
 
 def current_session(store: Store, session_id: str) -> str:

@@ -2,7 +2,6 @@
 
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import State
-from musician.service.takeover import reopen
 from musician.service.verdicts import judge
 from musician.service.work import journal_of, open_rows
 from musician.store.port import Store
@@ -41,13 +40,6 @@ def judge_as_person(
     deviations, findings = open_rows(journal_of(store, task_id))
     ruled = tuple(row.id for row in (*deviations, *(findings if verdict is State.REVIEW_APPROVED else ())))
     return judge(store, task_id, verdict, text, submission_id=submission_id, rules=ruled, by_person=True)
-
-
-def reopen_as_person(store: Store, task_id: str, text: str) -> int:
-    """Open a task again whose session has exited; ``text`` is for the next session, and settles what was asked."""
-    sent_id = reopen(store, task_id, text)
-    resolve_asks(store, task_id, f"opened again: {text}"[:500])
-    return sent_id
 
 
 def retry_troubles(store: Store, plan_id: str) -> int:

@@ -10,6 +10,7 @@ from musician.protocol.rules.deviations import worst
 from musician.protocol.values import as_dict, replace
 from musician.service.claims import claims_in
 from musician.service.clients import CLEARED, Met, clients_in, meet_in
+from musician.service.conductor_session import move_conductor_in
 from musician.service.rowwork import load_owned, named, say_fields, write_entries
 from musician.service.work import as_entry, begun_in
 from musician.store.port import Store, Tx
@@ -36,7 +37,8 @@ def rebind(store: Store, session_id: str, new: Met, *, is_cleared: bool = True) 
         moved = [
             _move(tx, claim, session_id) for client in earlier for claim in claims_in(tx, client.session_id)
         ]
-        if moved:
+        conducts = move_conductor_in(tx, (client.session_id for client in earlier), session_id)
+        if moved or conducts:
             meet_in(tx, session_id, new)
             for client in earlier:
                 tx.run(Clients.succeed_client, session_id=client.session_id, successor=session_id)

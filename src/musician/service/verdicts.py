@@ -1,7 +1,7 @@
 """The messages of the conductor to a task: verdicts, exit requests, granted retries (D3, D7)."""
 
 from musician.protocol.claim import Claim
-from musician.protocol.errors import BadField, EvidenceMissing, StaleVerdict
+from musician.protocol.errors import BadField, EvidenceMissing, JudgedAlready, StaleVerdict
 from musician.protocol.journal import JUDGED_BY_PERSON, Entry, EntryKind
 from musician.protocol.messages.kinds import VERDICT_OF, MessageType
 from musician.protocol.names import CONDUCTOR
@@ -10,6 +10,7 @@ from musician.protocol.transitions import Actor, Event, find, open_verdicts, ver
 from musician.service.rowwork import latest_change, load_played, move_by_conductor, say, write_entries
 from musician.service.views import is_in_conflict
 from musician.store.port import Store, Tx
+from musician.store.queries.history import History
 from musician.store.queries.messages import Messages
 from musician.store.queries.plans import Plans
 from musician.store.queries.tasks import Tasks
@@ -39,6 +40,7 @@ def judge(
         raise BadField(field="verdict", value=verdict, reason="use " + ", ".join(VERDICT_OF))
     with store.write() as tx:
         row = load_played(tx, task_id)
+        _refuse_late(tx, task_id, submission_id)
         find(row.state, verdict_event(verdict), task_id=task_id, actor=Actor.CONDUCTOR)
         latest = _latest(tx, task_id)
         latest_id = latest.message_id
@@ -99,6 +101,19 @@ def grant_retries(store: Store, task_id: str, more: int) -> None:
         load_played(tx, task_id)
         tx.run(Tasks.grant_retries, task_id=task_id, more=more)
         tx.ring(task_id)
+
+
+def _refuse_late(tx: Tx, task_id: str, submission_id: int | None) -> None:
+    if submission_id is None:
+        return
+    change = tx.one(History.verdict_on, task_id=task_id, submission_id=submission_id)
+    if change is not None and change.to_state in VERDICTS:
+        raise JudgedAlready(
+            task_id=task_id,
+            judged=submission_id,
+            verdict=change.to_state,
+            message_id=change.message_id or 0,
+        )
 
 
 def _nothing_submitted(task_id: str) -> EvidenceMissing:

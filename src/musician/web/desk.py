@@ -14,7 +14,8 @@ from musician.processes.machine import MACHINE
 from musician.processes.output import headline, one_line, printable
 from musician.project import Project
 from musician.reporting.overview import Lane, Overview, overview_of
-from musician.runtime.owners import is_conducted, owner_of
+from musician.reporting.run_at_work import is_conducted
+from musician.runtime.owners import owner_of
 from musician.trees.git import Git
 from musician.web.guard import form_token
 from musician.web.news import News

@@ -28,7 +28,7 @@ MAY_SCAN: Mapping[str, str] = {
     "ahead_of_clock_s": "everything is what `doctor` asks for",
 }
 
-SMALL = frozenset({"settings", "sqlite_sequence", "limits"})
+SMALL = frozenset({"settings", "sqlite_sequence", "limits", "conductor_sessions"})
 """They hold a row for each thing that the program knows, or each agent that a plan names."""
 
 _COMMENT = re.compile(r"--.*$", re.MULTILINE)

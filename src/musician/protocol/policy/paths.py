@@ -44,6 +44,8 @@ class Surroundings:
     database: str
     session: str = ""
     is_subagent: bool = False
+    conducts: bool = False
+    """It plays nothing, and is its user's own: only what is a musician's, and the database, is not its to write."""
     home: str = ""
     temporary: tuple[str, ...] = ("/tmp", "/var/tmp")  # noqa: S108  # nothing is made there
     grants: frozenset[Act] = _NO_GRANTS
@@ -58,6 +60,8 @@ def within(path: str, folder: str) -> bool:
 
 def writing(path: str, where: Surroundings) -> Act | None:
     """Return the act that writing an absolute path would be."""
+    if where.conducts:
+        return _of_a_musicians(_real(path, where), where)
     return _writing(_real(path, where), (path, _real(path, where)), where)
 
 
@@ -66,6 +70,8 @@ def deleting(path: str, where: Surroundings) -> Act | None:
     emptied = path.removesuffix("/*").removesuffix("/.*") or "/"
     # a link is deleted itself, not what it points at
     target = join(_real(dirname(emptied), where), basename(emptied))
+    if where.conducts:
+        return _of_a_musicians(target, where)
     if any(within(top, target) for top in (where.root, where.tree)):
         return Act.DISCARD
     if ("/.git/" in target + "/" and not target.endswith(".lock")) or _is_anothers(target, where):
@@ -83,6 +89,8 @@ def is_database(path: str, where: Surroundings) -> bool:
 def is_outside(path: str, where: Surroundings) -> bool:
     """Whether an absolute path is known to be neither in the own tree nor where writing is free."""
     path = _real(path, where)
+    if where.conducts:
+        return _of_a_musicians(path, where) is not None
     own = (where.tree, join(where.root, "temp"))
     known = path.startswith("/") and not path.startswith("/" + UNKNOWN)
     return known and not any(within(path, top) for top in own) and not is_free(path, where)
@@ -97,6 +105,13 @@ def is_free(path: str, where: Surroundings) -> bool:
     held = (where.root, *([where.home] if where.home else []))
     closest = max((len(folder) for folder in free if within(path, folder)), default=0)
     return closest > max((len(folder) for folder in held if within(path, folder)), default=0)
+
+
+def _of_a_musicians(path: str, where: Surroundings) -> Act | None:
+    """Return the act that a conductor's write would be, by its real path, or by a path that holds what is theirs."""
+    trees = join(where.root, ".musician", "trees")
+    is_theirs = is_database(path, where) or within(path, trees) or within(trees, path)
+    return Act.OUTSIDE if is_theirs and path.startswith(join(where.root, ".musician")) else None
 
 
 def _writing(path: str, names: tuple[str, ...], where: Surroundings) -> Act | None:

@@ -152,7 +152,8 @@ class _Judgement:
             here = resolved(place.removesuffix(".git"), here)
         acts = [act for act in line.acts if act not in _OF_A_REPOSITORY or not is_free(here, self.where)]
         yield from (Refusal(act=act, what=what, untold=line.untold) for act in acts)
-        if line.writes and is_outside(here, self.where):
+        is_writing = line.writes or (self.where.conducts and bool(line.acts))
+        if is_writing and is_outside(here, self.where):
             yield Refusal(act=Act.OUTSIDE, what=what)
         for path in line.files:
             yield from self.of_path(path, here)

@@ -1,7 +1,15 @@
 """The clients that run sessions somebody opened by hand."""
 
+from typing import NamedTuple
+
 from musician.store.query import Command, Query
 from musician.store.rows.clients import ClientRow
+
+
+class ConductorSessionRow(NamedTuple):
+    session_id: str
+    since: str
+    told: str
 
 
 class Clients:
@@ -15,3 +23,7 @@ class Clients:
     succeed_client = Command("successor session_id")
     add_session = Command("session_id task_id claim_epoch")
     rebind = Command("successor worked_by task_id session_id claim_epoch")
+    conductor_session = Query(ConductorSessionRow)
+    seat_conductor = Command("session_id")
+    unseat_conductor = Command("session_id")
+    tell_conductor = Command("told session_id")

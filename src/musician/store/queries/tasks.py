@@ -15,6 +15,7 @@ class BeforeClaimRow(NamedTuple):
     instruction: str | None
     sessions: int
     at_work: str | None
+    conducts: bool
 
 
 class WrittenRow(NamedTuple):
@@ -33,7 +34,7 @@ class NamedRow(NamedTuple):
 
 class Tasks:
     task = Query(TaskRow, "task_id")
-    before_claim = Query(BeforeClaimRow, "task_id")
+    before_claim = Query(BeforeClaimRow, "task_id session_id")
     task_as_written = Query(WrittenRow, "task_id")
     open_tasks = Query(TaskRow)
     has_tasks = Query(bool)

@@ -21,7 +21,9 @@ from musician.store.query import Value
 from musician.store.sqlite.migrating import all_or_nothing, create_schema, drop_triggers, make_guards, take_up
 from musician.store.sqlite.texts import read_bytes
 
-STAYS = frozenset({"archived_means", "archives", "baselines", "clients", "limits", "settings"})
+STAYS = frozenset(
+    {"archived_means", "archives", "baselines", "clients", "conductor_sessions", "limits", "settings"}
+)
 """Tables that belong to no plan: to the repository, to an agent's provider, to a client's session."""
 
 _BY_PARENT = {

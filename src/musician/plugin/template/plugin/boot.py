@@ -19,10 +19,10 @@ def main() -> int:
         )
         return 0
     sys.path += dict.fromkeys(map(os.path.dirname, PACKAGES))
-    if sys.argv[1:] == ["monitor"]:
+    if sys.argv[1:2] == ["monitor"]:
         from musician.plugin import monitor
 
-        return monitor.program(())
+        return monitor.program(sys.argv[2:])
     if sys.argv[1:] == ["statusline"]:
         from musician.plugin import statusline
 

@@ -14,6 +14,14 @@ SELECT s.task_id, s.claim_epoch, s.session_id,
                 9223372036854775807) AS place
 FROM sessions s;
 
+-- The client's session in which a person conducts, beside the run: one at a time, and what it has heard of (JSON).
+CREATE TABLE conductor_sessions (
+    id         INTEGER PRIMARY KEY CHECK (id = 1),
+    session_id TEXT NOT NULL,
+    since      TEXT NOT NULL DEFAULT (datetime('now')),
+    told       TEXT NOT NULL DEFAULT '[]'
+);
+
 -- The subagents that a client's session has begun while it held a claim. Each stays bound by what a musician may do for
 -- as long as it runs, whatever became of the claim (D41).
 CREATE TABLE subagents (

@@ -39,3 +39,16 @@ FROM sessions WHERE task_id = :task_id AND claim_epoch = :claim_epoch;
 UPDATE orchestration_tasks
 SET session_id = :successor, claim_epoch = claim_epoch + 1, worked_by = :worked_by, last_heartbeat = datetime('now')
 WHERE task_id = :task_id AND session_id = :session_id AND claim_epoch = :claim_epoch AND state IN (/*ACTIVE*/);
+
+-- name: conductor_session
+SELECT session_id, since, told FROM conductor_sessions;
+
+-- name: seat_conductor
+INSERT INTO conductor_sessions (id, session_id) VALUES (1, :session_id)
+ON CONFLICT (id) DO UPDATE SET session_id = excluded.session_id, since = datetime('now');
+
+-- name: unseat_conductor
+DELETE FROM conductor_sessions WHERE session_id = :session_id;
+
+-- name: tell_conductor
+UPDATE conductor_sessions SET told = :told WHERE session_id = :session_id;

@@ -1,0 +1,171 @@
+"""The tools of the session that conducts: each calls one verb as ``task-00`` and says in a few lines what came of it.
+
+The session is checked at every call, whatever it was offered: only the one that conducts, and plays nothing, passes.
+What musicians wrote is shown as data, each line behind a bar.
+"""
+
+import os
+from pathlib import Path
+
+from musician import service
+from musician.mcp_server.background_run import start_run, stop_run, wait_for_end
+from musician.mcp_server.served_session import ServedSession
+from musician.plans.plan import load_plan
+from musician.plans.tasks import without_script
+from musician.plans.warnings import warnings_of
+from musician.protocol.errors import BadField, InvalidPlan, NoRepository
+from musician.protocol.states import WAITING, State
+from musician.reporting.conducting import news, quoted, say_agenda
+from musician.reporting.run_at_work import is_conducted
+from musician.reporting.standing import Standing
+from musician.reporting.wording import say_complete
+from musician.runtime.locking import amend_plan_file, check_ids, lock_plan_file
+from musician.runtime.takeover import hand_over
+from musician.service import TaskView
+from musician.trees.task_work import work_of
+
+_VERDICTS = {
+    "approve": State.REVIEW_APPROVED,
+    "reject": State.REVIEW_FAILED,
+    "fix": State.FIX_PROPOSED,
+}
+_MOST_FILES = 20
+
+
+def needs_me(served: ServedSession) -> str:
+    _, agenda = news(served.root, served.store, served.settings, served.session_id)
+    return "\n".join([say_agenda(agenda), *_plans(served)])
+
+
+def show(served: ServedSession, *, task: str) -> str:
+    view = service.task_view(served.store, task)
+    waiting = [
+        change.message_id for change in view.history if change.to_state in WAITING and change.message_id
+    ]
+    messages = {message.id: message for message in service.messages_of(served.store, task)}
+    message = messages.get(waiting[-1]) if waiting else None
+    deviations, findings = service.open_rows(view.journal)
+    said = (
+        "" if message is None else f"message {message.id}, {message.message_type}:\n{quoted(message.message)}"
+    )
+    lines = [
+        f"{task} is {view.row.state}",
+        said,
+        *(f"verification: {row.outcome} ({row.at})" for row in view.verifications[-1:]),
+        *(f"open deviation ({row.severity}):\n{quoted(row.text)}" for row in deviations),
+        *(f"finding:\n{quoted(row.text)}" for row in findings),
+        *(f"asked ({ask.kind}):\n{quoted(ask.text)}" for ask in Standing(view).waiting),
+        *_work(served, view),
+        f"the whole record: musician review show {task}, musician timeline, musician log {task}",
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def judge(
+    served: ServedSession, *, task: str, verdict: str, text: str = "", message: int | None = None
+) -> str:
+    if verdict != "approve" and not text.strip():
+        raise BadField(field="text", value=text, reason="say what is wrong, or what to do")
+    state = service.task_row(served.store, task).state
+    if message is None and state is State.EXITED and verdict == "fix":
+        return _then(served, f"{task} is open again by message {service.reopen(served.store, task, text)}")
+    if message is None:
+        raise BadField(field="message", value=None, reason="name the message that you judged: show tells it")
+    sent_id = service.judge_as_person(
+        served.store, task, _VERDICTS[verdict], text or "Approved.", submission_id=message
+    )
+    return _then(served, f"{task}: {_VERDICTS[verdict]} by message {sent_id}")
+
+
+def send(served: ServedSession, *, task: str, text: str, urgent: str = "no") -> str:
+    message_id = service.send(served.store, task, text, urgent=urgent == "yes")
+    return _then(served, f"{task}: message {message_id} sent")
+
+
+def stop(served: ServedSession, *, task: str, how: str, text: str = "") -> str:
+    if how == "now":
+        said = text or "Stop now: write the HANDOFF and exit."
+        message_id = service.request_exit(served.store, task, said, urgent=True, hold=True)
+        return f"{task}: exit requested by message {message_id}; it goes on when you send it a word"
+    message_id, state = hand_over(served.root, served.store, task, text or None, served.settings)
+    return _then(served, f"{task} is {state} by message {message_id}; a fresh session goes on")
+
+
+def plan(served: ServedSession, *, path: str, act: str) -> str:
+    file = Path(os.path.join(served.root.users_tree, path))
+    try:
+        if act == "check":
+            read = load_plan(file, root=served.root.path)
+            check_ids(served.store, read)
+            warnings = [f"warning: {each}" for each in (*without_script(read), *warnings_of(read))]
+            return "\n".join([f"{read.plan_id}: {len(tuple(read.tasks))} tasks, no problem", *warnings])
+        if act == "lock":
+            locked = lock_plan_file(served.root, served.store, file, served.settings)
+            return f"{locked.plan_id} is locked; play it with `run`"
+        made = amend_plan_file(served.root, served.store, file, served.settings)
+    except InvalidPlan as problem:
+        return "\n".join(["not valid:", *problem.problems])
+    changed = (*made.added, *made.back, *made.changed, *made.withdrawn)
+    return f"{made.plan.plan_id} is amended ({', '.join(changed) or 'no task changed'}); go on with `run`"
+
+
+def run(served: ServedSession, *, act: str, plan: str = "") -> str:
+    if act == "stop":
+        stopped = stop_run(served.root)
+        return (
+            "no run is at work here"
+            if stopped is None
+            else f"the run (process {stopped.pid}) is asked to end"
+        )
+    file = plan or _unfinished(served)
+    holder = wait_for_end(
+        served.root, is_at_work=lambda: is_conducted(served.root, served.store, served.settings)
+    )
+    if holder is not None:
+        return f"a run is at work already (process {holder.pid})"
+    started = start_run(served.root, file, os.environ)
+    if started.said:
+        return f"the run has ended at once:\n{quoted(started.said)}"
+    return f"a run is at work (process {started.pid}, log {started.log}). It outlives this session. End your turn."
+
+
+def resign(served: ServedSession) -> str:
+    service.leave_conducting(served.store, served.session_id)
+    at_work = is_conducted(served.root, served.store, served.settings)
+    return "This session conducts no more." + (" The run goes on without it." if at_work else "")
+
+
+def _then(served: ServedSession, done: str) -> str:
+    """What was done; and that nobody takes it up, where that is so."""
+    at_work = is_conducted(served.root, served.store, served.settings)
+    return done if at_work else f"{done}. No run is at work: `run` goes on."
+
+
+def _unfinished(served: ServedSession) -> str:
+    """The file of the only plan that is not finished."""
+    paths = [each.path for each in service.current_plans(served.store) if each.finished_at is None]
+    if len(paths) != 1:
+        raise BadField(
+            field="plan", value="", reason=f"name the plan's file: {', '.join(paths) or 'none is locked'}"
+        )
+    return paths[0]
+
+
+def _plans(served: ServedSession) -> list[str]:
+    plans = service.current_plans(served.store)
+    return [
+        f"plan {each.plan_id} ({each.path}): "
+        + say_complete(Standing(view) for view in service.everything(served.store, each.plan_id))
+        for each in plans
+    ]
+
+
+def _work(served: ServedSession, view: TaskView) -> list[str]:
+    try:
+        work = work_of(served.root, view.row.plan_id, view.row.task_id)
+    except NoRepository:
+        return []
+    if work is None:
+        return []
+    files = [f"| {each.path}" for each in work.files[:_MOST_FILES]]
+    return [f"changed {len(work.files)} files on {work.branch}; look: {work.diff_command}", *files]

@@ -1,0 +1,112 @@
+"""The session of a client in which a person conducts: what it says is ``task-00``'s, and no other session's is.
+
+One at a time for a repository. It is not the run, which holds the row ``task-00``: the run goes on without it, and it
+without a run. Who asks to conduct while it lives is told who does; one that is dead is replaced. A musician's session
+cannot be it: whoever plays a task does not judge it.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+
+from musician.protocol.errors import ConductorTaken, NotConducting
+from musician.protocol.names import CONDUCTOR, check_session_id
+from musician.protocol.values import dataclass
+from musician.service.claims import claims_in
+from musician.service.clients import Met, meet_in
+from musician.store.port import Store, Tx
+from musician.store.queries.clients import Clients
+from musician.store.rows import ClientRow
+
+Lives = Callable[[ClientRow], bool | None]
+"""Whether the process of a client lives; None if that cannot be seen from here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConductorSession:
+    """``told`` are the keys of what the session has heard of and that still waits."""
+
+    session_id: str
+    since: str
+    told: frozenset[str]
+
+
+def seat_conductor(store: Store, session_id: str | None, met: Met, *, lives: Lives) -> None:
+    """Have the session conduct from now on.
+
+    Raises :class:`ConductorTaken` while another one lives, and :class:`NotConducting` for a musician's.
+    """
+    session = check_session_id(session_id)
+    with store.write() as tx:
+        _refuse_musician(tx, session)
+        sitting = _sitting(tx)
+        if sitting is not None and sitting.session_id != session:
+            client = tx.one(Clients.client, session_id=sitting.session_id)
+            if client is not None and lives(client) is not False:
+                raise ConductorTaken(
+                    session_id=sitting.session_id, since=sitting.since, pid=client.pid, host=client.host
+                )
+        meet_in(tx, session, met)
+        if sitting is None or sitting.session_id != session:
+            tx.run(Clients.seat_conductor, session_id=session)
+        tx.ring(CONDUCTOR)
+
+
+def sitting_conductor(store: Store) -> ConductorSession | None:
+    with store.read() as tx:
+        return _sitting(tx)
+
+
+def check_conducts(store: Store, session_id: str) -> None:
+    """Raise :class:`NotConducting` unless it is the session that conducts, and plays nothing."""
+    with store.read() as tx:
+        _refuse_musician(tx, session_id)
+        sitting = _sitting(tx)
+    if sitting is None or sitting.session_id != session_id:
+        other = "" if sitting is None else f"session {sitting.session_id} does"
+        raise NotConducting(session_id=session_id, reason=other or "nobody does")
+
+
+def leave_conducting(store: Store, session_id: str) -> bool:
+    """The session conducts no more; whether it did."""
+    with store.write() as tx:
+        tx.ring(CONDUCTOR)
+        return tx.run(Clients.unseat_conductor, session_id=session_id) == 1
+
+
+def tell_conductor_session(store: Store, session_id: str, waiting: Iterable[str]) -> frozenset[str]:
+    """Return which of the keys the session has not heard of, and note that it has now.
+
+    What does not wait any more is forgotten, so that it can be told again. Nothing is new to a session that does not
+    conduct. However many ask at once, each key is returned once.
+    """
+    keys = frozenset(waiting)
+    with store.write() as tx:
+        sitting = _sitting(tx)
+        if sitting is None or sitting.session_id != session_id:
+            return frozenset()
+        if keys != sitting.told:
+            tx.run(Clients.tell_conductor, session_id=session_id, told=json.dumps(sorted(keys)))
+        return keys - sitting.told
+
+
+def move_conductor_in(tx: Tx, earlier: Iterable[str], session_id: str) -> bool:
+    """The process goes on under another session id: whether one of its earlier ones conducted, as this one does now."""
+    sitting = _sitting(tx)
+    if sitting is None or sitting.session_id not in set(earlier):
+        return False
+    tx.run(Clients.seat_conductor, session_id=session_id)
+    return True
+
+
+def _refuse_musician(tx: Tx, session_id: str) -> None:
+    if claims := claims_in(tx, session_id):
+        raise NotConducting(session_id=session_id, reason=f"it plays {claims[0].task_id}")
+
+
+def _sitting(tx: Tx) -> ConductorSession | None:
+    row = tx.one(Clients.conductor_session)
+    if row is None:
+        return None
+    return ConductorSession(
+        session_id=row.session_id, since=row.since, told=frozenset(map(str, json.loads(row.told)))
+    )
