@@ -30,7 +30,9 @@ def test_what_is_not_there_is_said(desk: TestClient) -> None:
         assert desk.get(path).status_code == 404, path
 
 
-@pytest.mark.parametrize("path", ["/", "/timeline", "/tasks/task-01", "/tasks/task-01/review", "/tasks/task-01/log"])
+@pytest.mark.parametrize(
+    "path", ["/", "/timeline", "/tasks/task-01", "/tasks/task-01/review", "/tasks/task-01/log"]
+)
 def test_what_agents_write_is_only_text(claimed: Path, desk: TestClient, call: Call, path: str) -> None:
     """B40: and its kinds."""
     call("step", "1", "start", "1")
