@@ -265,3 +265,17 @@ def test_an_interrupted_demo_saves_its_state_and_run_goes_on_with_it(tmp_path: P
     whole = _git(folder, "show", "main:pigeonpost/routes.py")
     assert whole.count("def km_between(") == 1
     assert processes_of(tmp_path) == []
+
+
+@pytest.mark.deep
+def test_with_the_dashboard_its_address_is_told_first_and_it_ends_with_the_demo(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [*MUSICIAN, "demo", "--dashboard"],
+        env=environment(tmp_path),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=HANG_S,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.index("dashboard: http://127.0.0.1:") < ran.stdout.index("$ musician run")
+    assert processes_of(tmp_path) == []

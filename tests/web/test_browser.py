@@ -1,10 +1,14 @@
 """The page before a real browser: what a person sees, types and sends."""
 
+import json
 import os
+import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from musician.demo.story import prepare
 from musician.protocol.messages.corrections import corrections_in
 from musician.testing.waiting import HANG_S, until
 from tests.needs import refuse
@@ -119,6 +123,32 @@ def test_nothing_needs_a_script(
         expect(page).to_have_title("task-01 · Musician")
         plain.close()
     assert call("status", "1", "--json").json["state"] == "review_approved"
+
+
+@pytest.mark.deep
+def test_a_whole_run_is_watched_on_pages_that_nobody_loads_again(
+    tmp_path: Path, command: tuple[str, ...], browser: BrowserContext
+) -> None:
+    """Each page ends as it is when it is loaded anew, and as the command line has it."""
+    folder = tmp_path / "post"
+    prepare(folder)
+    run = partial(subprocess.run, cwd=folder, check=True, capture_output=True, timeout=HANG_S)
+    run([*command, "init"])
+    with Served(folder, command) as desk:
+        first, task = browser.new_page(), browser.new_page()
+        first.goto(desk.address)
+        run([*command, "run", "PLAN.md"])
+        expect(first.locator("#plans")).to_contain_text("4 of 4 done")
+        task.goto(f"{desk.base}/tasks/task-03")
+        rows = json.loads(run([*command, "status", "--all", "--json"]).stdout)["tasks"]
+        assert {row["state"] for row in rows} == {"complete"}
+        expect(first.locator(".lane.done")).to_have_count(len(rows))
+        expect(first.locator("#glance .run")).to_contain_text("No run is at work.")
+        for page in (first, task):
+            shown = page.locator("main").inner_text()
+            page.reload()
+            assert page.locator("main").inner_text() == shown
+            page.close()
 
 
 PAGES = ("/", "/timeline", "/tasks/task-01", "/tasks/task-01/log", "/tasks/task-01/review")

@@ -52,8 +52,9 @@ _INDENT = 16
     is_flag=True,
     help="Play with the agent's real program (claude, codex or opencode), whose model is a script: no login, no cost.",
 )
+@click.option("--dashboard", is_flag=True, help="Serve its web page meanwhile, and wait for you to look.")
 @click.pass_obj
-def demo(app: App, keep: Path | None, agent: str | None, *, scripted: bool) -> None:
+def demo(app: App, keep: Path | None, agent: str | None, *, scripted: bool, dashboard: bool) -> None:
     """The whole story on a bundled project: parallel tasks, a review that sends work back, a kill, a handoff."""
     with (
         _folder(keep) as folder,
@@ -61,7 +62,7 @@ def demo(app: App, keep: Path | None, agent: str | None, *, scripted: bool) -> N
         redirect_stdout(sys.stderr) if app.json else nullcontext(),
     ):
         agent = agent or ("claude" if scripted else None)
-        code, episodes = _play(folder, agent, kept=keep is not None, scripted=scripted)
+        code, episodes = _play(folder, agent, kept=keep is not None, scripted=scripted, dashboard=dashboard)
     document = {
         "folder": None if keep is None else str(folder),
         "exit_code": code,
@@ -95,7 +96,9 @@ def _surroundings(agent: str, folder: Path) -> AbstractContextManager[None]:
     return surroundings(agent, folder, Path(os.environ["TMPDIR"], "home"))
 
 
-def _play(folder: Path, agent: str | None, *, kept: bool, scripted: bool) -> tuple[int, tuple[Episode, ...]]:
+def _play(
+    folder: Path, agent: str | None, *, kept: bool, scripted: bool, dashboard: bool
+) -> tuple[int, tuple[Episode, ...]]:
     """The demo from beginning to end: its exit code and what happened."""
     prepare(folder)
     os.chdir(folder)
@@ -111,9 +114,10 @@ def _play(folder: Path, agent: str | None, *, kept: bool, scripted: bool) -> tup
         _hurry(folder)
     code = _musician("init")
     if code == 0:
-        code = _musician(
-            "run", PLAN_NAME, "--jobs", str(JOBS), *(() if agent is None else ("--agent", agent))
-        )
+        with _dashboard() if dashboard else nullcontext():
+            code = _musician(
+                "run", PLAN_NAME, "--jobs", str(JOBS), *(() if agent is None else ("--agent", agent))
+            )
     if scripted:
         told = "The model was a script on this machine: tokens and price are made up, and nothing was paid."
         lines("\n" + "\n".join(wrap(told, _width())))
@@ -123,6 +127,23 @@ def _play(folder: Path, agent: str | None, *, kept: bool, scripted: bool) -> tup
         _typed("-m", "pigeonpost", "Zoë Brandt", "Saint-Élan", "12")
     _sum_up(folder, code, episodes, kept=kept)
     return code, episodes
+
+
+@contextmanager
+def _dashboard() -> Iterator[None]:
+    """Serve the page of the folder we stand in. On a terminal a person begins and ends it."""
+    argv = (sys.executable, "-m", "musician", "dashboard")
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, process_group=0, text=True) as server:
+        try:
+            address = server.stdout.readline() if server.stdout else ""
+            if not address:
+                raise click.exceptions.Exit(server.wait())  # it has said why
+            lines(f"\n{address.rstrip()}")
+            click.pause("Open it; any key begins …", err=True)
+            yield
+            click.pause("Any key ends the dashboard …", err=True)
+        finally:
+            server.terminate()
 
 
 def _hurry(folder: Path) -> None:

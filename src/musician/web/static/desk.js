@@ -1,7 +1,8 @@
 // Keeps a page as the server would render it now, and saves a hand the way to the mouse.
 //
 // Every page works without this file. It fetches the page it is on whenever the server says that something has
-// happened, and replaces the parts marked data-live that differ. A part that a person types in stays until he is done.
+// happened, and replaces the parts marked data-live that differ; a page always has all of its parts, empty ones too. A
+// part that a person types in stays until he is done.
 "use strict";
 
 // --- news ---------------------------------------------------------------------------------------------------------
@@ -46,7 +47,6 @@ async function refresh() {
       for (const part of liveParts(document)) {
         const now = fresh.getElementById(part.id);
         if (now) take(part, document.adoptNode(now));
-        else part.remove();
       }
       tellOfNewer(fresh);
       setLost(false);
