@@ -36,7 +36,7 @@ def write(*parts: str) -> None:
 
 def made(name: str) -> str:
     """A file as the plan's branch has it."""
-    argv = ["git", "show", f"musician/p/_integration:{name}"]
+    argv = ["git", "show", f"refs/musician/merged/p:{name}"]
     return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
 
 
