@@ -62,7 +62,7 @@ def test_our_own_python_is_started_in_one_place() -> None:
         "processes/kennel.py",  # isolated, and without packages
         "hooks/git_hooks.py",  # the same, in a script of git's
         "plugin/rendering.py",  # names it in files of the client's, with -I
-        "runtime/musician/work.py",  # names it to agents
+        "runtime/musician/environment.py",  # names it to agents
         "runtime/verifying.py",  # names it to tests
         "cli/demo.py",  # what a user types, in the demo's own project
     }

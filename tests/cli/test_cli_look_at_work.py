@@ -56,7 +56,7 @@ def change(folder: Path) -> None:
     (tree / "test_greeter.py").rename(tree / "test_\x1b[2Jgreeter.py")
 
 
-def on_a_terminal(command: tuple[str, ...], *words: str, **variables: str) -> str:
+def on_a_terminal(command: tuple[str, ...], *words: str, expect: int = 0, **variables: str) -> str:
     """What a person sees who is asked nothing."""
     leader, follower = pty.openpty()
     ran = subprocess.Popen(
@@ -70,7 +70,7 @@ def on_a_terminal(command: tuple[str, ...], *words: str, **variables: str) -> st
     except OSError:  # the other side is closed
         pass
     os.close(leader)
-    assert ran.wait(HANG_S) == 0, seen
+    assert ran.wait(HANG_S) == expect, seen
     return seen.decode()
 
 

@@ -228,6 +228,8 @@ def act_of(act: r.Act) -> str:
             return "stop what runs"
         case r.AwaitLimit():
             return "wait for the provider"
+        case r.Release():
+            return "release the conversation to a person"
         case r.Steer():
             return f"say to what runs: {act.text}"
         case r.End():

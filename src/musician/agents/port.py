@@ -19,9 +19,10 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from musician.processes.identity import ProcessIdentity
+from musician.processes.sandbox import View
 from musician.protocol.musician.inputs import (
     AnswerTold,
     ContextTold,
@@ -212,6 +213,24 @@ class AgentSession(Protocol):
 
     async def interrupt(self) -> None:
         """Make the playing piece end soon."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terminal:
+    """A program for a person to go on with a conversation. ``keeps``: what a sandbox leaves it of its own."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    keeps: Mapping[Path, View]
+
+
+@runtime_checkable
+class HasTerminal(Protocol):
+    """What an agent is besides that a person can speak with by itself."""
+
+    def terminal(self, token: str, env: Mapping[str, str]) -> Terminal:
+        """Return the program that goes on with the conversation; ``env`` is added to its environment."""
         ...
 
 

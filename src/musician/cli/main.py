@@ -34,6 +34,7 @@ COMMANDS = {
     "pr": "push",
     "needs-me": "needs_me",
     "dashboard": "dashboard",
+    "attach": "attach",
     "send": "send",
     "stop": "send",
     "handoff": "send",

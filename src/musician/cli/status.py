@@ -208,6 +208,8 @@ def _print_one(app: App, task_id: str) -> None:
         lines(_anomaly(found))
     if view.limited_until:
         lines(_limited(view.limited_until))
+    if standing.with_person_since:
+        lines(f"with a person since {standing.with_person_since} UTC; nothing is prompted meanwhile")
     for ask in standing.waiting:
         lines(f"needs a person: {asked(ask)}")
 
@@ -240,6 +242,7 @@ def _document(app: App, standing: Standing) -> dict[str, object]:
         "anomalies": [fields(found) for found in standing.anomalies],
         "spending": spending_document(view.usage),
         "limited_until": view.limited_until or None,
+        "with_person_since": standing.with_person_since or None,
         "needs_human": [fields(ask) for ask in standing.asks],
     }
 

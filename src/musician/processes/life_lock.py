@@ -69,6 +69,11 @@ def lock_path(locks: Path, task_id: str) -> Path:
     return locks / f"{task_id}.lock"
 
 
+def person_path(locks: Path, task_id: str) -> Path:
+    """Where the lock of the person is who speaks with a task's agent."""
+    return locks / f"{task_id}.person"
+
+
 def hold(path: Path, *, session_id: str, identity: ProcessIdentity | None = None) -> LifeLock | HeldBy:
     """Take the lock, or say who has it. Never waits for a holder. OSError if the file cannot be had.
 

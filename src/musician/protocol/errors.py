@@ -92,6 +92,14 @@ class UnknownNumber(CallerError):
         super().__init__(f"no {kind} {number}", remedy=f"`{listed_by}` shows their numbers")
 
 
+class NotAttachable(ConductorError):
+    """A person cannot speak with a task's agent now; ``reason`` is a clause."""
+
+    def __init__(self, *, task_id: str, reason: str, remedy: str) -> None:
+        self.task_id, self.reason, self.remedy = task_id, reason, remedy
+        super().__init__(f"{task_id}: {reason}", remedy=remedy)
+
+
 class NoWork(ConductorError):
     """A task has nothing of its own to look at: no branch, or no scratch tree; ``what`` says which."""
 

@@ -83,6 +83,10 @@ class EntryKind(StrEnum):
     HANDOFF = "handoff"
     NOTE = "note"
     NOTICED = "noticed"
+    WITH_PERSON = "with a person"
+    """A person speaks with the agent in its own terminal; nothing is prompted meanwhile."""
+    GIVEN_BACK = "given back"
+    """The person is done; ``commit_id`` has what was changed."""
     SETTING_UP = "setting up"
 
     @classmethod
@@ -308,6 +312,8 @@ _PHRASES = {
     EntryKind.NOTE: "{text}",
     EntryKind.NOTICED: "{item} noticed: {text}",
     EntryKind.SETTING_UP: "setting the tree up: {text}",
+    EntryKind.WITH_PERSON: "with a person",
+    EntryKind.GIVEN_BACK: "given back by the person",
 }
 
 

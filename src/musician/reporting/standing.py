@@ -132,6 +132,16 @@ class Standing:
         return False
 
     @property
+    def with_person_since(self) -> str:
+        """Since when a person speaks with the agent, "" if none does."""
+        for row in reversed(self.view.journal):
+            if row.claim_epoch != self.view.row.claim_epoch or row.kind == EntryKind.GIVEN_BACK:
+                return ""
+            if row.kind == EntryKind.WITH_PERSON:
+                return row.at if self.state not in TERMINAL else ""
+        return ""
+
+    @property
     def is_paused(self) -> bool:
         """Whether the task is paused with its phase.
 

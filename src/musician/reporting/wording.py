@@ -120,6 +120,11 @@ def say_entry(row: JournalRow, *, is_again: bool = False) -> str:
             return _resumed(text)
         case EntryKind.SETTING_UP:
             return f"sets its tree up: {text}"
+        case EntryKind.WITH_PERSON:
+            return "a person speaks with its agent; nothing is prompted meanwhile"
+        case EntryKind.GIVEN_BACK:
+            kept = f"; what was changed is kept as {row.commit_id[:12]}" if row.commit_id else ""
+            return f"given back by the person{kept}"
         case EntryKind.NOTICED:
             return f"noticed in {item}: {text}"
     return ""

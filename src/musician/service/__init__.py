@@ -83,13 +83,13 @@ else:
                 "ConductorSession check_conducts leave_conducting seat_conductor sitting_conductor "
                 "tell_conductor_session"
             ),
-            "conversations": "conversation_before keep_conversation",
+            "conversations": "conversation_before conversation_token keep_conversation",
             "endings": "approved_work complete exit_task leave_handoff moved_by_others overtaken",
             "following": "Page PlanChange Source changes_since every_change newest_seq",
             "gating": "Stop Stops allow_stop count_stop duty_of",
             "inbox": "acknowledge deliver future_messages send undelivered unread",
             "limits": "closed_providers leave_to_ask lift limit limited_for_s prove refuse",
-            "observation": "Observation observe",
+            "observation": "Observation nudge observe",
             "opinions": "as_opinion keep_opinion",
             "pausing": "go_on pause",
             "people": "ask_human judge_as_person open_asks resolve_asks retry_troubles",

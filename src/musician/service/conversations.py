@@ -14,6 +14,13 @@ def keep_conversation(store: Store, claim: Claim, token: str) -> None:
         tx.run(Sessions.keep_conversation, task_id=claim.task_id, claim_epoch=claim.epoch, token=token)
 
 
+def conversation_token(store: Store, claim: Claim) -> str:
+    """Return by which token the conversation of a claim's agent can be gone on with, "" if there is none."""
+    with store.read() as tx:
+        found = tx.one(Sessions.conversation, task_id=claim.task_id, claim_epoch=claim.epoch)
+    return "" if found is None else found.token
+
+
 def conversation_before(store: Store, claim: Claim) -> ConversationRow | None:
     """The last that an earlier session of the task had, and how that ended."""
     with store.read() as tx:

@@ -80,3 +80,9 @@ def _verdict(tx: Tx, task_id: str, awaiting_id: int | None) -> tuple[State | Non
     message = None if change.message_id is None else tx.one(Messages.message, id=change.message_id)
     text = "" if message is None else message.message
     return (change.to_state if change.to_state in VERDICTS else None), text, change.message_id or 0
+
+
+def nudge(store: Store, task_id: str) -> None:
+    """Have a task's session look at once: something has changed that no row says."""
+    with store.write() as tx:
+        tx.ring(task_id)

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -38,9 +38,11 @@ class TerminalClient:
         prompt: str = "",
         plugins: Iterable[Path] = (),
         arguments: Iterable[str] = (),
+        program: Sequence[str] = (),
     ) -> None:
+        """``program`` is what runs in the place of the client, and runs that itself."""
         loaded = [part for plugin in plugins for part in ("--plugin-dir", str(plugin))]
-        self._argv = [str(home.client), *loaded, *arguments, *filter(None, [prompt])]
+        self._argv = [*program] or [str(home.client), *loaded, *arguments, *filter(None, [prompt])]
         self._home, self._cwd = home, cwd
         self.mark = new_mark()
 

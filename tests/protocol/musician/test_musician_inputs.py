@@ -35,6 +35,7 @@ WHERE: dict[str, MusicianState] = {
     ),
     "awaiting answer": replace(NEW, mode=Mode.AWAITING_ANSWER, current=STEP, question_open=True),
     "paused": replace(NEW, mode=Mode.PAUSED, current=STEP, pause="all pause"),
+    "with a person": replace(NEW, mode=Mode.WITH_PERSON, current=STEP, is_wanted=True),
     "limited": replace(NEW, mode=Mode.LIMITED, current=STEP),
     "stopping a step": replace(NEW, mode=Mode.STOPPING, current=STEP),
     "stopping a rework": replace(
@@ -100,6 +101,8 @@ TAKEN: list[tuple[i.Input, list[str]]] = [
     (i.PauseAsked(text="t"), STARTED),
     (i.PauseLifted(), STARTED),
     (i.ExitWasRequested(text="t"), STARTED),
+    (i.PersonCame(), [mode for mode in STARTED if mode not in (*CHOOSING, "with a person")]),
+    (i.PersonLeft(), STARTED),
     *(
         (
             i.WaitTimedOut(conductor_is_fresh=fresh),

@@ -137,6 +137,9 @@ class World:
                 self.steered.append(message_id)
             case r.AwaitLimit():
                 assert self.engine.mode is Mode.LIMITED
+            case r.Release():
+                assert not self.is_running
+                assert self.engine.mode is Mode.WITH_PERSON
             case r.End():
                 self.ended = act
 
@@ -151,6 +154,7 @@ class World:
             *(st.just(i.Steered(message_id=each)) for each in self.steered),
             st.builds(self.message, text, st.booleans()),
             st.builds(self.exit_request, text),
+            st.just(i.PersonLeft(commit_id="c1") if self.engine.is_wanted else i.PersonCame()),
             st.builds(self.pause),
             st.builds(self.go_on),
         ]

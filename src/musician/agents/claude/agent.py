@@ -20,7 +20,7 @@ from claude_agent_sdk.types import HookCallback
 from musician.agents.claude.session import ClaudeSession
 from musician.agents.claude.transport import LeashedTransport
 from musician.agents.hosted import END_LIMIT_S, OPEN_LIMIT_S, Complaints, NoSession, own_folders
-from musician.agents.port import AgentSession, Stage
+from musician.agents.port import AgentSession, Stage, Terminal
 from musician.processes.sandbox import View
 from musician.processes.spawn import Spoken, speak_with
 from musician.protocol.musician.inputs import PieceEnding
@@ -30,22 +30,23 @@ _JUDGE_LIMIT_S = 60.0
 
 _NOT_STARTED = "the client did not start: run `claude` once by hand to see why"
 
+_QUIET = {"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1", "DISABLE_AUTOUPDATER": "1"}
 _HOSTED = {
+    **_QUIET,
     "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1",
-    "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
     "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false",
     "CLAUDE_CODE_ENTRYPOINT": "sdk-py",
     "CLAUDE_CODE_MAX_RETRIES": "2",
-    "DISABLE_AUTOUPDATER": "1",
 }
 _SEALED = (
     *("settings.json", "settings.local.json", "CLAUDE.md", "agents", "commands", "hooks", "output-styles"),
     *("plugins", "rules", "skills"),
 )
+_ASKING = ("--permission-mode", "default")
 _FLAGS = (
     *("--output-format", "stream-json", "--input-format", "stream-json", "--verbose"),
     "--replay-user-messages",
-    *("--permission-mode", "default", "--disallowedTools", "AskUserQuestion"),
+    *(*_ASKING, "--disallowedTools", "AskUserQuestion"),
 )
 
 
@@ -71,6 +72,13 @@ class ClaudeAgent:
         token = str(uuid.uuid4())
         async with self._opened(stage, token, "--session-id") as session:
             yield session or NoSession(PieceEnding.LOST, _NOT_STARTED)
+
+    def terminal(self, token: str, env: Mapping[str, str]) -> Terminal:
+        """Return the client's own terminal, with the settings of the hosted one; the person is asked for leave."""
+        whole = {**(os.environ if self._env is None else self._env), **_QUIET, **env}
+        whole.pop("CLAUDECODE", None)
+        argv = (os.fspath(self._client), *_ASKING, f"--resume={token}")
+        return Terminal(argv=argv, env=whole, keeps=_kept(whole))
 
     @asynccontextmanager
     async def _opened(self, stage: Stage, token: str, flag: str) -> AsyncIterator[ClaudeSession | None]:

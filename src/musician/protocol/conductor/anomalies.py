@@ -94,8 +94,8 @@ def _shown(signal: Signal, noted: Noted, text: str) -> Anomaly:
 
 
 def _waits(last: Entry) -> bool:
-    """Whether a session is paused with its phase, or waits for an answer or for its provider."""
-    return last.kind in (EntryKind.PAUSED, EntryKind.LIMITED) or (
+    """Whether a session is paused with its phase or with a person, or waits for an answer or for its provider."""
+    return last.kind in (EntryKind.PAUSED, EntryKind.LIMITED, EntryKind.WITH_PERSON) or (
         last.kind is EntryKind.NOTE and last.text == AWAITS_ANSWER
     )
 

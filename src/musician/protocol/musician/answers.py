@@ -10,7 +10,7 @@ from musician.protocol.journal import CONDUCTOR_TIMEOUT, Entry, EntryKind
 from musician.protocol.musician import inputs as i
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.agreement import granted_text
-from musician.protocol.musician.boundary import exit_claim, exit_soon, go_on, leave_as_agreed
+from musician.protocol.musician.boundary import exit_claim, exit_soon, go_on, leave_as_agreed, release
 from musician.protocol.musician.program import CheckpointItem
 from musician.protocol.musician.since import SENT_BACK
 from musician.protocol.musician.state import BUSY, Mode, PendingInstruction, Waiting
@@ -55,6 +55,22 @@ def pause_lifted(turn: Turn, given: i.PauseLifted) -> None:
     turn.set(pause="")
     if turn.state.mode is Mode.PAUSED:
         turn.write(turn.entry(EntryKind.NOTE, text="goes on after the pause"))
+        go_on(turn)
+
+
+def person_came(turn: Turn) -> None:
+    """Stop what runs, and release the conversation at the boundary that follows; a verdict is awaited first."""
+    turn.set(is_wanted=True)
+    if turn.state.mode in BUSY:
+        turn.stop_what_runs()
+    elif turn.state.mode not in (Mode.STOPPING, Mode.AWAITING_VERDICT):
+        release(turn)
+
+
+def person_left(turn: Turn, given: i.PersonLeft) -> None:
+    turn.set(is_wanted=False)
+    if turn.state.mode is Mode.WITH_PERSON:
+        turn.write(turn.entry(EntryKind.GIVEN_BACK, commit_id=given.commit_id))
         go_on(turn)
 
 

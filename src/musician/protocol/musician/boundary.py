@@ -1,8 +1,9 @@
 """Boundaries: decides what a musician does next when nothing is running.
 
-Theory. A session decides how to go on only between two pieces, in this order: it exits if it has to; it waits if it has
-asked something; it pauses while its phase does; it warns if the context will not reach to the next verification (before
-a checkpoint is verified, REF-4); and only then it begins the next item. The next item depends on the journal alone, so
+Theory. A session decides how to go on only between two pieces, in this order: it exits if it has to; it leaves its
+agent to a person who wants to speak with it; it waits if it has asked something; it pauses while its phase does; it
+warns if the context will not reach to the next verification (before a checkpoint is verified, REF-4); and only then it
+begins the next item. The next item depends on the journal alone, so
 after a stop, a failure or a verdict the same boundary begins the same item again.
 """
 
@@ -28,6 +29,8 @@ def go_on(turn: Turn) -> None:
     state = turn.state
     if state.leave_reason and not state.chooses:
         exit_claim(turn)
+    elif state.is_wanted and not state.is_approved:  # what is approved is not changed any more
+        release(turn)
     elif state.question_open:
         turn.write(turn.entry(EntryKind.NOTE, text=AWAITS_ANSWER))
         turn.set(mode=Mode.AWAITING_ANSWER, timeouts=0)
@@ -50,14 +53,23 @@ def exit_claim(turn: Turn, *, handoff: str = "", notes: str = "") -> None:
     turn.end(r.EndKind.EXITED, turn.state.leave_reason)
 
 
+def release(turn: Turn) -> None:
+    """Leave the conversation to a person until it is given back."""
+    turn.set(mode=Mode.WITH_PERSON)
+    turn.acts.append(r.Release())
+
+
 def exit_soon(turn: Turn, reason: str, *, at_once: bool) -> None:
-    """Exit at the next boundary, or now with ``at_once``. The first reason counts."""
+    """Exit at the next boundary, or now with ``at_once``. The first reason counts.
+
+    What a person has is given back before the boundary comes.
+    """
     if not turn.state.leave_reason:
         turn.set(leave_reason=reason)
     if turn.state.mode in BUSY:
         if at_once:
             turn.stop_what_runs()
-    elif turn.state.mode is not Mode.STOPPING:
+    elif turn.state.mode is not Mode.STOPPING and (at_once or turn.state.mode is not Mode.WITH_PERSON):
         exit_claim(turn)
 
 

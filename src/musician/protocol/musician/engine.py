@@ -33,6 +33,8 @@ from musician.protocol.musician.answers import (
     message,
     pause_asked,
     pause_lifted,
+    person_came,
+    person_left,
     timed_out,
 )
 from musician.protocol.musician.boundary import exit_claim, exit_soon, go_on
@@ -66,6 +68,8 @@ _ACCEPTS: dict[type[object], frozenset[Mode]] = {
     i.PauseAsked: _STARTED,
     i.PauseLifted: _STARTED,
     i.ExitWasRequested: _STARTED,
+    i.PersonCame: _STARTED - {Mode.CHOOSING, Mode.WITH_PERSON},
+    i.PersonLeft: _STARTED,
     i.WaitTimedOut: _BY_HAND | {Mode.AWAITING_ANSWER, Mode.PAUSED},
     i.LimitLifted: frozenset({Mode.LIMITED}),
     i.StopAsked: _STARTED,
@@ -134,6 +138,10 @@ def _take(turn: Turn, given: i.Input) -> None:
             pause_lifted(turn, given)
         case i.ExitWasRequested():
             exit_requested(turn, given)
+        case i.PersonCame():
+            person_came(turn)
+        case i.PersonLeft():
+            person_left(turn, given)
         case i.WaitTimedOut():
             timed_out(turn, given)
         case i.LimitLifted():

@@ -175,6 +175,18 @@ class ExitWasRequested:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PersonCame:
+    """A person wants to speak with the agent: the session must release its conversation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonLeft:
+    """The person gives the conversation back. ``commit_id`` has what was changed, None if nothing was."""
+
+    commit_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WaitTimedOut:
     """A wait for a verdict or an answer has timed out. ``conductor_is_fresh`` is judged by its heartbeat (D11)."""
 
@@ -279,6 +291,8 @@ Input = (
     | PauseAsked
     | PauseLifted
     | ExitWasRequested
+    | PersonCame
+    | PersonLeft
     | WaitTimedOut
     | LimitLifted
     | StopAsked

@@ -10,6 +10,7 @@ from musician.protocol.musician.boundary import (
     exit_soon,
     go_on,
     leave_as_agreed,
+    release,
     report_failure,
     wait_for,
 )
@@ -85,6 +86,8 @@ def _wait_for_provider(turn: Turn, given: i.PieceEnded) -> None:
     turn.set(rework_item="")
     if turn.state.leave_reason:
         exit_claim(turn)
+    elif turn.state.is_wanted:
+        release(turn)
     else:
         turn.set(mode=Mode.LIMITED)
         turn.acts.append(r.AwaitLimit())

@@ -180,6 +180,11 @@ class AwaitLimit:
     """Wait for the limit that was stored last to end. Then ``LimitLifted`` follows."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """Close the agent's session, and tell that it is released to a person. ``PersonLeft`` follows."""
+
+
 class EndKind(StrEnum):
     COMPLETE = "complete"
     EXITED = "exited"
@@ -195,7 +200,7 @@ class End:
     reason: str
 
 
-Act = PlayPiece | ReworkPiece | KeepPiece | Verify | StopPiece | Steer | AwaitLimit | End
+Act = PlayPiece | ReworkPiece | KeepPiece | Verify | StopPiece | Steer | AwaitLimit | Release | End
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,8 @@ class Mode(StrEnum):
     """The phase is paused for another task's checkpoint (PLAN-21)."""
     CHOOSING = "choosing"
     """A session by hand stands at a boundary and says what it begins (D30)."""
+    WITH_PERSON = "with a person"
+    """A person speaks with the agent in its own terminal."""
     LIMITED = "limited"
     """The session waits for a usage limit of the agent's provider to end."""
     STOPPING = "stopping"
@@ -95,6 +97,8 @@ class MusicianState:
     waiting: Waiting | None = None
     timeouts: int = 0
     question_open: bool = False
+    is_wanted: bool = False
+    """A person wants to speak with the agent, or does."""
     pause: str = ""
     """Why the session pauses at the next boundary; "" if it does not."""
     proposed_pieces: int | None = None

@@ -55,14 +55,14 @@ class Engaged:
         if piece.kind is not PieceKind.AGENT or not session.token:
             return await self._play_in(session, await self._briefed(session, piece), tell)
         self._said_apart |= dict.fromkeys(filter(None, [piece.feedback]))
-        await self._close()
+        await self.close()
         self._is_apart = True
         try:
             session = await group.start(self._hold)
             return await self._play_in(session, piece, unmeasured(tell))  # the budget is the musician's own
         finally:
             with anyio.CancelScope(shield=True):
-                await self._close()
+                await self.close()
             self._is_apart = False
 
     async def _play_in(self, session: AgentSession, piece: Piece, tell: Tell) -> PieceEnded:
@@ -130,7 +130,7 @@ class Engaged:
         finally:
             closed.set()
 
-    async def _close(self) -> None:
+    async def close(self) -> None:
         """End the session that is open, and wait for its end."""
         if self._session is not None:
             self._leave()

@@ -22,6 +22,7 @@ from musician import service
 from musician.agents import port
 from musician.agents.hearing import kept, plain
 from musician.processes.identity import ProcessIdentity
+from musician.processes.life_lock import is_held, person_path
 from musician.processes.output import one_line
 from musician.processes.transcript import Kind, Transcript
 from musician.protocol.claim import Claim
@@ -77,6 +78,8 @@ _MOST_TROUBLE_CHARS = 500
 _MOST_TOLD_CHARS = 4000
 """Of what a subagent told at its end, kept to be held against what is found (D19)."""
 _PAUSED = frozenset({Mode.AWAITING_VERDICT, Mode.AWAITING_ANSWER, Mode.PAUSED})
+BY_PERSON = "by a person"
+"""The item of a commit with what a person has changed."""
 Work = Callable[[], Awaitable[i.Input]]
 
 
@@ -125,7 +128,11 @@ class Session:
         )
         self._meter = Meter(store=self.store, claim=self.claim, ceilings=self.settings.ceilings)
         self._watcher = Watcher(
-            store=self.store, claim=self.claim, settings=self.settings, tell=self._send.send
+            store=self.store,
+            claim=self.claim,
+            settings=self.settings,
+            tell=self._send.send,
+            is_wanted=partial(is_held, person_path(self.task_files.root.locks_dir, self.claim.task_id)),
         )
 
     def __enter__(self) -> Self:
@@ -162,9 +169,8 @@ class Session:
         """
         if isinstance(given, i.VerdictArrived) and self._watcher.awaiting_id is not None:
             return True
-        return isinstance(given, i.VerdictArrived | i.WaitTimedOut | i.LimitLifted) and not takes(
-            self.state, given
-        )
+        may_be_late = i.VerdictArrived | i.WaitTimedOut | i.LimitLifted
+        return isinstance(given, may_be_late) and not takes(self.state, given)
 
     async def _take(self, given: i.Input) -> None:
         """One turn: decide, store, act. The new state counts only once its records are stored."""
@@ -172,6 +178,8 @@ class Session:
             self.transcript.write(kind, what=type(given).__name__, **plain(given))
         if isinstance(given, i.MessageArrived):  # the watcher may have seen it before the question was asked
             given = replace(given, is_answer=given.message_id > self._asked_id)
+        if isinstance(given, i.PersonLeft) and self.state.mode is Mode.WITH_PERSON:
+            given = replace(given, commit_id=await run_sync(self._keep_persons))
         state, ready = step(self.state, given)
         try:
             for record in ready.records:
@@ -216,6 +224,8 @@ class Session:
                     self._engaged.interrupt(self._group, self._playing)
             case r.AwaitLimit():
                 self._group.start_soon(self._await_limit)
+            case r.Release():
+                await self._release()
             case r.Steer():
                 self._group.start_soon(self._steer, act)
             case r.End():
@@ -229,6 +239,19 @@ class Session:
         while (left_s := await run_sync(limited_for_s)) > 0:
             await anyio.sleep(min(left_s, LOOK_AT_LIMIT_S))
         await self._send.send(i.LimitLifted())
+
+    async def _release(self) -> None:
+        await self._engaged.close()
+        released = r.Write(entries=(Entry(kind=EntryKind.WITH_PERSON),))
+        await run_sync(partial(self.recorder.store_record, released))
+
+    def _keep_persons(self) -> str | None:
+        """Commit what a person has changed, once nothing runs any more that could change it further. Blocks."""
+        machine, grace_s = self.world.machine, self.settings.time.shutdown_grace_s
+        machine.end_belongings((self.claim.session_id,), self.tree.path, grace_s=grace_s)
+        with suppress(MusicianError, OSError):  # the tree is looked at again before anything is played
+            return self.tree.keep(BY_PERSON, "What a person has changed")
+        return None
 
     async def _steer(self, act: r.Steer) -> None:
         if await self._engaged.steer(act.text):

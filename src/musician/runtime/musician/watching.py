@@ -27,6 +27,9 @@ from musician.store.listening import Listener
 from musician.store.port import Store
 from musician.store.rows import MessageRow
 
+PERSON_POLL_S = 0.5
+"""How soon it is noticed that a person gives the agent back, or was killed."""
+
 _TOLD = frozenset({MessageType.NOTE, MessageType.EMERGENCY, MessageType.PAUSE, MessageType.GO_ON})
 
 
@@ -38,12 +41,15 @@ class Watcher:
     claim: Claim
     settings: Settings
     tell: Callable[[i.Input], Awaitable[None]]
+    is_wanted: Callable[[], bool] = lambda: False
+    """Whether a person holds the lock to speak with the agent."""
     awaiting_id: int | None = None
     """The submission or report whose verdict is awaited."""
     is_paused: bool = False
     """The session waits, for a verdict or an answer, and plays nothing meanwhile."""
     last_seen_id: int = 0
     exit_told: bool = False
+    _was_wanted: bool = False
     _since_s: float = math.inf
     """When the wait began that lasts, or was last looked into."""
     _ear: Listener | None = None
@@ -75,6 +81,8 @@ class Watcher:
 
     def _poll_s(self) -> float:
         waiting = self.settings.waiting
+        if self._was_wanted:
+            return PERSON_POLL_S  # a lock that is let go rings nobody
         return waiting.pause_poll_s if self.is_paused else waiting.background_poll_s
 
     async def _look_once(self) -> bool:
@@ -95,9 +103,16 @@ class Watcher:
             await self.tell(i.ClaimWasLost())
             return False
         await self._refresh(look)
+        await self._mind_person()
         async with self._delivering:
             await self._hand_over(look, asked)
         return look.state in ACTIVE
+
+    async def _mind_person(self) -> None:
+        is_wanted = self.is_wanted()
+        if is_wanted != self._was_wanted:
+            self._was_wanted = is_wanted
+            await self.tell(i.PersonCame() if is_wanted else i.PersonLeft())
 
     async def _hand_over(self, look: Observation, asked: int | None) -> None:
         """Tell what is new, a verdict first, because the session waits for it; then record the delivery."""

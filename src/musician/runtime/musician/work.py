@@ -5,7 +5,6 @@ at once; the process is recorded next; the tree and the journal are brought into
 """
 
 import os
-import sys
 from contextlib import nullcontext
 from functools import partial
 
@@ -14,7 +13,6 @@ import anyio.to_thread
 
 from musician import service
 from musician.plans.model import Network, Sandboxing, TaskSpec
-from musician.processes.identity import ProcessIdentity
 from musician.processes.life_lock import HeldBy, lock_path
 from musician.processes.machine import Machine
 from musician.processes.output import one_line
@@ -41,13 +39,13 @@ from musician.protocol.settings import Settings
 from musician.runtime.baselines import Baselines
 from musician.runtime.claiming import block, claim_task
 from musician.runtime.in_force import settings_of_task
+from musician.runtime.musician.environment import session_environment
 from musician.runtime.musician.session import Session
 from musician.runtime.program import load_task_file, program_of
 from musician.runtime.recording import Recorder
 from musician.runtime.resuming.lookback import ClaimedSession, look_back
 from musician.runtime.task_files import TaskFiles
 from musician.runtime.tasks import raising_one
-from musician.runtime.tasktree import TaskTree
 from musician.runtime.world import WORLD, World
 from musician.service import Taken
 from musician.store.port import Store
@@ -220,33 +218,13 @@ def _prepare(
         ),
         tree=tree,
         task_files=task_files,
-        environment=_environment(root, store, taken, tree, identity),
+        environment=session_environment(
+            root, store, claim, tree.path, worked_by=taken.worked_by, pid=identity.pid
+        ),
         log=root.checks_log(claim.task_id),
         world=world,
     )
     return claimed, task, agent
-
-
-def _environment(
-    root: Root, store: Store, taken: Taken, tree: TaskTree, identity: ProcessIdentity
-) -> dict[str, str]:
-    """Return the environment of an agent and everything it starts."""
-    scratch = root.musician_dir / "scratch" / taken.claim.task_id
-    scratch.mkdir(parents=True, exist_ok=True)
-    return {
-        "MUSICIAN_TASK": taken.claim.task_id,
-        "MUSICIAN_SESSION": taken.claim.session_id,
-        "MUSICIAN_EPOCH": str(taken.claim.epoch),
-        "MUSICIAN_WORKED_BY": taken.worked_by,
-        "MUSICIAN_DB": store.name,
-        "MUSICIAN_ROOT": str(root.path),
-        "MUSICIAN_TREE": str(tree.path),
-        "MUSICIAN_SCRATCH": str(scratch),
-        "MUSICIAN_PYTHON": sys.executable,
-        "MUSICIAN_PID": str(identity.pid),
-        # A step's own byte code would otherwise end up in the commit of a project without a .gitignore.
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
 
 
 def _give_back(root: Root, store: Store, taken: Taken, reason: str) -> None:

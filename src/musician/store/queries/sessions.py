@@ -30,6 +30,7 @@ class Sessions:
     usage_of_plan = Query(UsageRow, "plan_id")
     usage_of_task = Query(UsageRow, "task_id")
     keep_conversation = Command("task_id claim_epoch token")
+    conversation = Query(ConversationRow, "task_id claim_epoch")
     conversation_before = Query(ConversationRow, "task_id claim_epoch")
     record_process = Command("task_id claim_epoch role pid pgid started_at_s boot_id host")
     processes_of_task = Query(ProcessRow, "task_id")

@@ -95,6 +95,12 @@ SELECT * FROM usage WHERE task_id = :task_id ORDER BY id;
 INSERT INTO conversations (task_id, claim_epoch, token) VALUES (:task_id, :claim_epoch, :token)
 ON CONFLICT (task_id, claim_epoch) DO UPDATE SET token = excluded.token;
 
+-- name: conversation
+-- That of one claim.
+SELECT c.token, s.agent, s.exit_reason, s.context_pct FROM conversations c
+JOIN sessions s ON s.task_id = c.task_id AND s.claim_epoch = c.claim_epoch
+WHERE c.task_id = :task_id AND c.claim_epoch = :claim_epoch;
+
 -- name: conversation_before
 -- The newest of an earlier claim, with how that ended.
 SELECT c.token, s.agent, s.exit_reason, s.context_pct FROM conversations c
