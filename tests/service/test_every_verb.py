@@ -191,6 +191,7 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
     "reopen": lambda s: service.reopen(s, LEFT),
     "report": lambda s: service.report(s, claim(WORKING), report(), last_error="it", entries=(NOTE,),
                                        document=("report.md", "how")),
+    "nudge": lambda s: service.nudge(s, WORKING),
     "request_exit": lambda s: service.request_exit(s, WORKING, "leave", urgent=True),
     "resolve_asks": lambda s: service.resolve_asks(s, WORKING, "it may"),
     "restore_plan": lambda s: service.restore_plan(s, "old", OLD),
