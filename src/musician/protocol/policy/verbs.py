@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from musician.protocol.policy.listed import listed
 from musician.protocol.policy.paths import Surroundings
@@ -43,14 +44,14 @@ _METHOD = re.compile(r"(?:^| )(?:-X|--method)[ =]?(\w+)")
 _SENDING = ("-f", "-F", "--field", "--raw-field", "--input")
 
 _CONDUCTING = """
-run send stop handoff work worker init clean
-review: approve reject fix
+run send stop handoff work worker init clean attach dashboard hook mcp
+review: approve reject fix checkout open
 proposals: accept reject merge
 plan: lock amend archive restore drop
 task: add withdraw
 plugin: install uninstall
 """
-"""Verbs of this program that act as the conductor, or set it up."""
+"""Verbs of this program that act as the conductor or a client, hand out a person's key, or set it up."""
 
 _SESSION = re.compile(r"--session[ =](\S+)")
 _ACTING = listed("""
@@ -102,7 +103,9 @@ def forge(arguments: Sequence[str]) -> bool:
             return method[1].upper() != "GET"
         sends = any(argument.startswith(_SENDING) for argument in arguments)
         return sends and ("graphql" not in words or "mutation" in text)
-    return bool(words) and "--help" not in arguments and not _LOOKING & set(words[:2]) and words[0] != "auth"
+    return (
+        bool(words) and not _asks_for_help(arguments) and not _LOOKING & set(words[:2]) and words[0] != "auth"
+    )
 
 
 def claude(arguments: Sequence[str]) -> bool:
@@ -114,7 +117,7 @@ def publishes_task(arguments: Sequence[str]) -> bool:
     """Whether this program is asked to publish a task's work."""
     words = _words(arguments)
     is_created = words[:1] == ["pr"] and "--create" in arguments
-    return (words[:1] == ["push"] or is_created) and "--help" not in arguments
+    return (words[:1] == ["push"] or is_created) and not _asks_for_help(arguments)
 
 
 def musician(run: Run, where: Surroundings) -> bool:
@@ -123,9 +126,15 @@ def musician(run: Run, where: Surroundings) -> bool:
     named = _SESSION.findall(" ".join(run.arguments)) if where.session else []
     if any(UNKNOWN not in name and name != where.session for name in named):
         return True
-    if "--help" in run.arguments or ("--dry-run" in run.arguments and words[:1] == ["clean"]):
+    if _asks_for_help(run.arguments) or ("--dry-run" in run.arguments and words[:1] == ["clean"]):
         return False
     return _is_listed(words, _CONDUCTING) or (where.is_subagent and not _ACTING.isdisjoint(words[:1]))
+
+
+def _asks_for_help(arguments: Sequence[str]) -> bool:
+    """Whether nothing but words comes before ``--help``: after ``--`` or an option it may be a text or a value."""
+    before = takewhile("--help".__ne__, arguments)
+    return "--help" in arguments and not any(word.startswith("-") for word in before)
 
 
 def _is_listed(words: Sequence[str], table: str) -> bool:
