@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from musician.testing.waiting import HANG_S
+from musician.trees.cleaning import note_start
 from musician.trees.root import find_root
 from musician.trees.worktree import ensure_worktree
 from tests.plan_end.conftest import write_plan
@@ -118,6 +119,32 @@ def with_submodule(tree: Path) -> None:
     git(tree / "module", "checkout", "-q", "HEAD^")
 
 
+def nested_at_the_start(tree: Path) -> None:
+    """A folder that git ignores and a set-up cloned: a commit in it does not touch the folder."""
+    (tree / "notes").mkdir()
+    inner = begin(tree / "notes" / "lib", {"a.txt": "a\n"})
+    note_start(tree, {})
+    git(inner, "commit", "-q", "--allow-empty", "-m", "only here")
+
+
+def linked_repository(tree: Path) -> None:
+    """Git takes a repository up as a link to its commit, and looks no further."""
+    begin(tree / "inner", {"a.txt": "a\n"})
+    git(tree, "add", "inner")
+    git(tree, "commit", "-qm", "a link")
+    git(tree.parents[3], "merge", "-q", "--ff-only", "musician/first/task-01")
+
+
+def unlooked_at(tree: Path) -> None:
+    git(tree, "update-index", "--skip-worktree", "README.md")
+    edited(tree)
+
+
+def assumed(tree: Path) -> None:
+    git(tree, "update-index", "--assume-unchanged", "README.md")
+    edited(tree)
+
+
 def unlinked(tree: Path) -> None:
     (tree / ".git").unlink()
 
@@ -135,6 +162,10 @@ HOLDS: dict[str, tuple[Callable[[Path], None], str]] = {
     "under way": (bisecting, "a bisect is under way"),
     "a ref of its own": (with_ref, "refs that are in no other working tree"),
     "a repository inside": (nested, "changes that are in no commit: inner/"),
+    "a repository that was there": (nested_at_the_start, "repositories of their own: notes/lib"),
+    "a repository as a link": (linked_repository, "repositories of their own: inner"),
+    "not looked at": (unlooked_at, "files that git is told not to look at: README.md"),
+    "assumed unchanged": (assumed, "files that git is told not to look at: README.md"),
     "a submodule": (with_submodule, "its submodules have commits in a store of its own"),
     "no link": (unlinked, "no whole working tree"),
 }

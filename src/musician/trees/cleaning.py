@@ -81,6 +81,12 @@ def held_by_tree(root: Root, tree: Path, branch: str) -> Iterator[str]:
         yield f"commits that no branch holds: {', '.join(each[:12] for each in lost[:_MOST_NAMED])}"
     if git.text("for-each-ref", "--format=%(refname)", "refs/worktree", "refs/bisect", "refs/rewritten"):
         yield "refs that are in no other working tree"
+    inner = list(_repositories_in(tree))
+    if inner:
+        yield f"repositories of their own: {_named(inner)}"
+    unseen = list(_not_looked_at(git))
+    if unseen:
+        yield f"files that git is told not to look at: {_named(unseen)}"
     new = list(_new_ignored(root, tree))
     if new:
         yield f"files that git ignores and that were not there at its start: {_named(new)}"
@@ -164,6 +170,26 @@ def _lost_commits(git: Git) -> list[str]:
     except MusicianError:  # the reflog names what is gone already: ask one by one
         there = [commit for commit in sorted(seen) if git.commit_id(commit) is not None]
         return git.text("rev-list", "--no-walk", *there, "--not", "--all").split()
+
+
+def _repositories_in(tree: Path) -> Iterator[bytes]:
+    """Yield folders that are repositories, whose commits git does not look for: in what it ignores, or a link's."""
+    top = os.fsencode(tree)
+    for folder, folders, files in os.walk(top):
+        if folder != top and b".git" in (*folders, *files):
+            yield os.path.relpath(folder, top)
+            folders.clear()
+        folders[:] = [
+            each for each in folders if not _is_tagged(Path(os.fsdecode(folder), os.fsdecode(each)))
+        ]
+
+
+def _not_looked_at(git: Git) -> Iterator[bytes]:
+    """Yield files that git takes for unchanged, whatever is in them (``update-index --skip-worktree`` and the like)."""
+    for record in git.records("ls-files", "-v", "-z"):
+        tag, path = record[:1], record[2:]
+        if (tag == b"S" or tag.islower()) and os.path.lexists(os.path.join(os.fsencode(git.folder), path)):
+            yield path
 
 
 def _new_ignored(root: Root, tree: Path) -> Iterator[bytes]:
