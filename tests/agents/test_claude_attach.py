@@ -83,7 +83,7 @@ class House:
 
 
 @contextmanager
-def house(folder: Path) -> Iterator[House]:
+def house(folder: Path, plan: str = PLAN) -> Iterator[House]:
     seen: list[str] = []
 
     def model(received: Received) -> Step:
@@ -100,7 +100,7 @@ def house(folder: Path) -> Iterator[House]:
 
     with ScriptedModel(model) as server:
         made = House(folder, server.url)
-        begin(made.project, {"PLAN.md": PLAN})
+        begin(made.project, {"PLAN.md": plan})
         assert made.answer("init")[0] == 0
         yield made
 
@@ -147,3 +147,16 @@ def test_a_person_speaks_with_the_agent_in_the_middle_of_a_run_and_gives_it_back
     kept = given_back.split()[-1]
     assert "hand" in git(at.project, "show", "--name-only", kept)
     assert not any("silence" in line or "died" in line for line in lines)
+
+
+def test_an_agent_that_has_no_conversation_yet_is_left_at_work(tmp_path: Path) -> None:
+    """The client would open some other conversation, or a list of them."""
+    setup = f"setup: case $PWD in */task-01) touch {tmp_path}/begun; sleep 900;; esac\nagent: claude"
+    with house(tmp_path, PLAN.replace("agent: claude", setup)) as at, at.musician("run", "PLAN.md") as run:
+        try:
+            until(at.begun.exists)
+            assert "its agent has no conversation yet" in at.refused_on_a_terminal()
+            assert not json.loads(at.answer("status", "1", "--json")[1])["with_person_since"]
+        finally:
+            run.send_signal(signal.SIGINT)
+            run.communicate(timeout=HANG_S)

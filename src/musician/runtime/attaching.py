@@ -48,6 +48,12 @@ def attach(root: Root, store: Store, task_id: str, *, world: World) -> bool:
             reason=f"its agent {view.sessions[-1].agent} has no terminal that can go on with a conversation",
             remedy=f"follow it with `musician log {task_id} -f`, and talk to it with `musician send {task_id} TEXT`",
         )
+    if not service.conversation_token(store, claim):
+        raise NotAttachable(
+            task_id=task_id,
+            reason="its agent has no conversation yet",
+            remedy=f"try again once `musician log {task_id}` shows what it says",
+        )
     held = world.machine.hold(person_path(root.locks_dir, task_id), session_id=claim.session_id)
     if isinstance(held, HeldBy):
         pid = "" if held.identity is None else f" {held.identity.pid}"
