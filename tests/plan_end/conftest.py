@@ -23,7 +23,7 @@ Each plan leaves a file of its own.
 ### task-01: Write one
 #### Step 1: Write
 ```bash run
-echo "$MUSICIAN_SESSION" > {name}.txt
+echo "$MUSICIAN_SESSION" > {first}
 ```
 
 ### task-02: Write another
@@ -34,8 +34,10 @@ echo "$MUSICIAN_SESSION" > {name}.txt
 """
 
 
-def plan_text(name: str, second: str = "echo two > {name}-2.txt", keys: str = "") -> str:
-    return TASKS.format(name=name, second=second.format(name=name), keys=keys)
+def plan_text(
+    name: str, second: str = "echo two > {name}-2.txt", keys: str = "", first: str = "{name}.txt"
+) -> str:
+    return TASKS.format(name=name, first=first.format(name=name), second=second.format(name=name), keys=keys)
 
 
 def write_plan(folder: Path, name: str, **how: str) -> str:

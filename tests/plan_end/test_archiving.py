@@ -109,3 +109,34 @@ def test_dropping_says_what_is_lost_and_asks(
     assert call("plan", "show", "first", expect=3).err
     assert call("plan", "restore", "first", expect=3).err
     assert git(house, "rev-parse", "HEAD") == head
+
+
+@pytest.mark.parametrize("harm", ["is lost", "is damaged"])
+def test_a_broken_archive_can_be_dropped_and_blames_no_other(
+    house: Path, call: Call, monkeypatch: pytest.MonkeyPatch, harm: str
+) -> None:
+    """D32.2: nobody is told to move the repository's own database away."""
+    call("run", write_plan(house, "first"), expect=0)
+    call("plan", "archive", "first")
+    archive = house / ".musician" / "archive" / "first" / "comms.db"
+    archive.unlink() if harm == "is lost" else archive.write_bytes(b"junk" * 999)
+    refused = call("plan", "restore", "first", expect=None).err
+    assert str(archive) in refused
+    assert "drop" in refused
+    assert "init" not in refused
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    call("plan", "drop", "first")
+    assert call("plan", "list", "--json").json["plans"] == []
+
+
+def test_a_plan_with_the_name_of_a_dropped_one_begins_where_the_user_is(house: Path, call: Call) -> None:
+    """D32.2: not at what the old one had merged."""
+    call("run", write_plan(house, "first"), expect=0)
+    call("plan", "archive", "first")
+    call("plan", "drop", "first", "--yes")
+    (house / "mine.txt").write_text("mine\n")
+    git(house, "add", "mine.txt")
+    git(house, "commit", "-qm", "mine")
+    path = write_plan(house, "first", second="cp mine.txt copied.txt", first="again.txt")
+    assert "first is complete" in call("run", path, expect=0).out
+    assert (house / "copied.txt").read_text() == "mine\n"

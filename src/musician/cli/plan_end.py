@@ -98,11 +98,9 @@ def drop(app: App, plan_id: str, yes: bool) -> None:
     """Delete what is kept of the archived plan NAME, for good. Commits and branches stay."""
     away = service.archived(app.store, plan_id)
     if away is not None and not yes:
-        app.plan_id = plan_id
-        lost = service.newest_seq(app.shown)
         click.echo(
             f"{plan_id}: {away.title}\nwould be lost: the record of {away.tasks} tasks, {away.completed} complete"
-            f" (messages, history, journals, verifications, usage; up to entry {lost}) and the logs of their sessions",
+            " (messages, history, journals, verifications, usage) and the logs of their sessions",
             err=True,
         )
         click.confirm("Drop it?", abort=True, err=True)

@@ -20,6 +20,7 @@ from musician.runtime.task_files import TaskFiles
 from musician.runtime.world import WORLD, World
 from musician.store.port import Store
 from musician.store.rows import ArchiveRow
+from musician.trees.integrity import forget
 from musician.trees.root import Root
 
 
@@ -112,6 +113,7 @@ def drop_plan(root: Root, store: Store, plan_id: str) -> None:
     if service.archived(store, plan_id) is None:
         raise UnknownPlan(plan_id=plan_id)
     service.forget_archive(store, plan_id)
+    forget(root, plan_id)
     shutil.rmtree(root.archive_of(plan_id), ignore_errors=True)
 
 

@@ -61,7 +61,7 @@ def restore_plan(
             raise PlanStands(
                 plan_id=plan_id,
                 reason=f"has lost its archive, {out_of}",
-                remedy="put it back, or drop the plan",
+                remedy=f"put it back, or drop the plan: musician plan drop {plan_id}",
             )
         taken = tx.move_in(plan_id, out_of)
         if taken:

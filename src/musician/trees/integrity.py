@@ -50,6 +50,19 @@ def put_right(root: Root, plan_id: str, *, by_hand: bool = False) -> tuple[str, 
     return (f"{said}; what it was moved to is kept at {kept}",)
 
 
+def forget(root: Root, plan_id: str) -> None:
+    """Forget where the branch of a dropped plan was: a new plan of that name would begin there.
+
+    Only if the branch is gone and another one holds what it held.
+    """
+    git = Git(root.path)
+    ours = git.commit_id(_beside(plan_id))
+    if ours is None or git.commit_id(full_ref(integration_branch(plan_id))) is not None:
+        return
+    if git.text("for-each-ref", f"--contains={ours}", "refs/heads", "refs/remotes", "refs/tags"):
+        git.run("update-ref", "-d", _beside(plan_id), ours)
+
+
 def _has_only_merges(git: Git, plan_id: str, old: str, new: str) -> bool:
     """Whether every commit in between is on a task's branch or is a merge."""
     tasks = full_ref(integration_branch(plan_id)).rpartition("/")[0]

@@ -17,7 +17,9 @@ from pathlib import Path
 
 import apsw
 
+from musician.protocol.errors import DatabaseUnusable
 from musician.store.query import Value
+from musician.store.sqlite.faults import as_unusable
 from musician.store.sqlite.migrating import all_or_nothing, create_schema, drop_triggers, make_guards, take_up
 from musician.store.sqlite.texts import read_bytes
 
@@ -56,7 +58,7 @@ def move_in(connection: apsw.Connection, plan_id: str, out_of: Path) -> tuple[st
 
     Returns the ids that are in use here: then nothing was taken. Ids that differ in case only are the same (U11).
     """
-    archive = apsw.Connection(str(out_of), flags=apsw.SQLITE_OPEN_READWRITE)
+    archive = _opened(out_of, plan_id)
     try:
         take_up(archive)  # it may be older than this program
         taken = connection.execute(
@@ -72,6 +74,23 @@ def move_in(connection: apsw.Connection, plan_id: str, out_of: Path) -> tuple[st
         return ()
     finally:
         archive.close()
+
+
+def _opened(archive: Path, plan_id: str) -> apsw.Connection:
+    """Open an archive that is whole. What is wrong with it is not said of the repository's own database."""
+    try:
+        connection = apsw.Connection(str(archive), flags=apsw.SQLITE_OPEN_READWRITE)
+        if connection.pragma("quick_check") != "ok":
+            raise apsw.CorruptError
+        return connection
+    except apsw.Error as error:
+        fault = as_unusable(error, archive)
+        remedy = (
+            f"put a whole one there; without it the plan can only be dropped: musician plan drop {plan_id}"
+        )
+        raise DatabaseUnusable(
+            path=fault.path, kind=fault.kind, detail=fault.detail, remedy=remedy
+        ) from error
 
 
 def delete_plan(connection: apsw.Connection, plan_id: str) -> None:
