@@ -19,6 +19,7 @@ from musician.protocol.errors import (
 )
 from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.kinds import VERDICT_OF, MessageType
+from musician.protocol.rules.ceilings import Amounts
 from musician.protocol.rules.deviations import Severity
 from musician.protocol.settings import Settings
 from musician.protocol.states import ACTIVE, VERDICTS, WAITING, State
@@ -445,6 +446,23 @@ def test_nothing_is_said_to_a_complete_task_for_nobody_would_read_it(store: Stor
     with pytest.raises(IllegalEvent, match="a correction is a new task"):
         service.send(store, "task-01", "one more thing")
     assert service.messages_of(store, "task-01") == before
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda store: service.grant_retries(store, "task-01", 1),
+        lambda store: service.grant_means(store, "task-01", Amounts(cost_usd=5.0)),
+    ],
+    ids=["retries", "means"],
+)
+def test_a_complete_task_is_granted_nothing_as_the_message_with_it_is_refused(
+    store: Store, walk: Walk, untouched: Untouched, act: Callable[[Store], None]
+) -> None:
+    """Its plan and the day would have been granted it by a command that has failed, and again by the next."""
+    walk(store, "task-01", State.COMPLETE)
+    with untouched(), pytest.raises(IllegalEvent, match="a correction is a new task"):
+        act(store)
 
 
 def test_a_task_that_waits_for_its_next_session_is_not_asked_to_hand_off(store: Store, walk: Walk) -> None:

@@ -3,13 +3,11 @@
 from collections.abc import Collection
 
 from musician.protocol.claim import Claim
-from musician.protocol.errors import IllegalEvent, StaleVerdict
+from musician.protocol.errors import StaleVerdict
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.policy.forbidden import Act, worded_grants
-from musician.protocol.states import State
-from musician.protocol.transitions import Actor
-from musician.service.rowwork import load_owned, load_played, load_task, say
+from musician.service.rowwork import load_owned, load_task, load_unfinished, say
 from musician.store.port import Store
 from musician.store.queries.messages import Messages
 from musician.store.queries.permits import Permits
@@ -37,7 +35,7 @@ def send(
     :class:`IllegalEvent` on a complete task, for nobody would ever read it (D1).
     """
     with store.write() as tx:
-        _refuse_complete(load_played(tx, task_id).state, task_id)
+        load_unfinished(tx, task_id, "send")
         question = None if question_id is None else tx.one(Messages.open_question, task_id=task_id)
         if question_id != (question and question.id):
             raise StaleVerdict(task_id=task_id, judged=question_id, latest=question and question.id)
@@ -49,11 +47,6 @@ def send(
         for act in revokes:
             tx.run(Permits.revoke_act, task_id=task_id, act=act, message_id=message_id)
         return message_id
-
-
-def _refuse_complete(state: State, task_id: str) -> None:
-    if state is State.COMPLETE:
-        raise IllegalEvent(task_id=task_id, state=state, event="send", actor=Actor.CONDUCTOR, allowed=())
 
 
 def unread(store: Store, task_id: str, *, most: int = MOST_UNREAD) -> tuple[MessageRow, ...]:

@@ -3,11 +3,19 @@
 from typing import TYPE_CHECKING
 
 from musician.protocol.claim import Claim
-from musician.protocol.errors import BadId, ClaimLost, DatabaseUnusable, EvidenceMissing, UnknownTask
+from musician.protocol.errors import (
+    BadId,
+    ClaimLost,
+    DatabaseUnusable,
+    EvidenceMissing,
+    IllegalEvent,
+    UnknownTask,
+)
 from musician.protocol.journal import Entry
 from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR, is_reserved
 from musician.protocol.rules.review import Verified
+from musician.protocol.states import State
 from musician.protocol.transitions import Actor, Event, Transition, find
 from musician.protocol.values import as_dict
 from musician.store.port import Tx
@@ -35,6 +43,14 @@ def load_played(tx: Tx, task_id: str) -> TaskRow:
     row = load_task(tx, task_id)
     if is_reserved(task_id):
         raise BadId(kind="task", value=task_id, reason="this row is no task")
+    return row
+
+
+def load_unfinished(tx: Tx, task_id: str, event: str) -> TaskRow:
+    """As :func:`load_played`, of a task to which something can be said yet; :class:`IllegalEvent` of a complete one."""
+    row = load_played(tx, task_id)
+    if row.state is State.COMPLETE:
+        raise IllegalEvent(task_id=task_id, state=row.state, event=event, actor=Actor.CONDUCTOR, allowed=())
     return row
 
 

@@ -11,7 +11,7 @@ from musician.protocol.claim import Claim
 from musician.protocol.rules.ceilings import Account, Accounts, Amounts, Scope
 from musician.protocol.spending import Usage
 from musician.protocol.values import as_dict
-from musician.service.rowwork import load_played, load_task
+from musician.service.rowwork import load_task, load_unfinished
 from musician.store.port import Store, Tx
 from musician.store.queries.plans import Plans
 from musician.store.queries.sessions import Sessions
@@ -43,7 +43,7 @@ def record_playtime(store: Store, claim: Claim, played_s: float) -> None:
 def grant_means(store: Store, task_id: str, more: Amounts) -> None:
     """A person lets a task use so much beyond the ceilings; what was asked about any of its plan's is settled."""
     with store.write() as tx:
-        plan_id = load_played(tx, task_id).plan_id
+        plan_id = load_unfinished(tx, task_id, "grant").plan_id
         tx.run(
             Sessions.grant_means,
             task_id=task_id,

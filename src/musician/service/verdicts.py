@@ -5,9 +5,16 @@ from musician.protocol.errors import BadField, EvidenceMissing, JudgedAlready, S
 from musician.protocol.journal import JUDGED_BY_PERSON, Entry, EntryKind
 from musician.protocol.messages.kinds import VERDICT_OF, MessageType
 from musician.protocol.names import CONDUCTOR
-from musician.protocol.states import VERDICTS, State
+from musician.protocol.states import VERDICTS, WAITING, State
 from musician.protocol.transitions import Actor, Event, find, open_verdicts, verdict_event
-from musician.service.rowwork import latest_change, load_played, move_by_conductor, say, write_entries
+from musician.service.rowwork import (
+    latest_change,
+    load_played,
+    load_unfinished,
+    move_by_conductor,
+    say,
+    write_entries,
+)
 from musician.service.views import is_in_conflict
 from musician.store.port import Store, Tx
 from musician.store.queries.history import History
@@ -40,7 +47,8 @@ def judge(
         raise BadField(field="verdict", value=verdict, reason="use " + ", ".join(VERDICT_OF))
     with store.write() as tx:
         row = load_played(tx, task_id)
-        _refuse_late(tx, task_id, submission_id)
+        if row.state not in WAITING:
+            _refuse_late(tx, task_id, submission_id)
         find(row.state, verdict_event(verdict), task_id=task_id, actor=Actor.CONDUCTOR)
         latest = _latest(tx, task_id)
         latest_id = latest.message_id
@@ -98,7 +106,7 @@ def grant_retries(store: Store, task_id: str, more: int) -> None:
     if more < 1:
         raise BadField(field="more", value=more, reason="grant at least one retry")
     with store.write() as tx:
-        load_played(tx, task_id)
+        load_unfinished(tx, task_id, "grant")
         tx.run(Tasks.grant_retries, task_id=task_id, more=more)
         tx.ring(task_id)
 
