@@ -91,6 +91,10 @@ def elsewhere(tree: Path) -> None:
     git(tree, "checkout", "-q", "-b", "idea")
 
 
+def renamed(tree: Path) -> None:
+    git(tree, "branch", "-m", "musician/first/task-01", "mine")
+
+
 def locked(tree: Path) -> None:
     git(tree, "worktree", "lock", str(tree))
 
@@ -158,6 +162,7 @@ HOLDS: dict[str, tuple[Callable[[Path], None], str]] = {
     "taken back": (taken_back, "commits that no branch holds"),
     "detached": (detached, "its HEAD is detached"),
     "on another branch": (elsewhere, "branch 'idea' is checked out in it"),
+    "its branch renamed": (renamed, "branch 'mine' is checked out in it"),
     "locked": (locked, "it is locked"),
     "under way": (bisecting, "a bisect is under way"),
     "a ref of its own": (with_ref, "refs that are in no other working tree"),
@@ -186,7 +191,9 @@ def test_what_holds_something_stays_and_is_told(finished: Path, call: Call, hold
     assert contents(finished) == before
     assert not (finished.parent / "task-02").exists()
     house = finished.parents[3]
-    assert "musician/first/task-01" in ours(house)[1]
+    assert ("mine" if hold == "its branch renamed" else "musician/first/task-01") in git(
+        house, "branch", "--format=%(refname:short)"
+    ).split()
     git(house, "fsck", "--strict")
 
 
@@ -317,3 +324,13 @@ def test_trees_of_plans_that_nobody_knows_stay(house: Path, call: Call) -> None:
     ensure_worktree(find_root(house), "other", "task-01", "HEAD")
     assert "no plan of that name is known here" in call("clean").out
     assert ours(house) == (["other/task-01"], ["musician/other/task-01"])
+
+
+def test_a_run_that_cannot_clean_is_complete_all_the_same(house: Path, call: Call) -> None:
+    """D32.1: it says so, and how to do it later."""
+    path = write_plan(house, "first")
+    call("run", "--keep", path, expect=0)
+    (house / ".git" / "refs" / "heads" / "musician" / "first" / "broken").write_text("1" * 40 + "\n")
+    said = call("run", path, expect=0)
+    assert "no such commit refs/heads/musician/first/broken" in said.err
+    assert "later: musician clean" in said.err

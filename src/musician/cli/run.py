@@ -2,7 +2,6 @@
 
 import os
 import shlex
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from musician.cli.options import command
 from musician.cli.run_time import local_minute
 from musician.cli.run_view import View
 from musician.plans.model import Answers, Review
-from musician.protocol.errors import ConductorRunning
+from musician.protocol.errors import MusicianError
 from musician.reporting.standing import Standing
 from musician.runtime.beginnings import notes_at_the_start
 from musician.runtime.cleaning import clean
@@ -121,9 +120,11 @@ def run(
         outcome = anyio.run(notifier.beside, play)
         end = view.end(outcome)
     if outcome.ending is Ending.COMPLETE and not (keep or settings.trees.keep):
-        with suppress(ConductorRunning):  # then the next run, or `clean`
+        try:
             for line in stays(clean(app.root, app.store, plan_id=locked.plan_id)):
                 click.echo(f"note: {line}", err=True)
+        except MusicianError as error:  # the plan is complete all the same
+            click.echo(f"note: nothing more is cleaned: {error}; later: musician clean", err=True)
     if outcome.ending is not Ending.INTERRUPTED:  # whoever interrupted the run knows that it has ended
         anyio.run(notifier.tell_end, end.headline)
     is_left = outcome.moved is not None and outcome.moved.move is Move.FAILED

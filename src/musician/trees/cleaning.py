@@ -109,7 +109,9 @@ def held_by_branch(root: Root, branch: str) -> Iterator[str]:
 
 
 def is_held_elsewhere(root: Root, branch: str) -> bool:
-    """Whether the plan's branch holds a task's branch, or any ref that is not ours."""
+    """Whether the plan's branch holds a task's branch, or any ref that is not ours; not if there is none."""
+    if Git(root.path).commit_id(full_ref(branch)) is None:  # renamed, or deleted
+        return False
     plans = full_ref(integration_branch(branch.split("/")[1]))
     refs = Git(root.path).text(
         "for-each-ref",
