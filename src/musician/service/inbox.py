@@ -35,7 +35,7 @@ def send(
     :class:`IllegalEvent` on a complete task, for nobody would ever read it (D1).
     """
     with store.write() as tx:
-        load_unfinished(tx, task_id, "send")
+        load_unfinished(tx, task_id)
         question = None if question_id is None else tx.one(Messages.open_question, task_id=task_id)
         if question_id != (question and question.id):
             raise StaleVerdict(task_id=task_id, judged=question_id, latest=question and question.id)

@@ -46,11 +46,11 @@ def load_played(tx: Tx, task_id: str) -> TaskRow:
     return row
 
 
-def load_unfinished(tx: Tx, task_id: str, event: str) -> TaskRow:
+def load_unfinished(tx: Tx, task_id: str) -> TaskRow:
     """As :func:`load_played`, of a task to which something can be said yet; :class:`IllegalEvent` of a complete one."""
     row = load_played(tx, task_id)
     if row.state is State.COMPLETE:
-        raise IllegalEvent(task_id=task_id, state=row.state, event=event, actor=Actor.CONDUCTOR, allowed=())
+        raise IllegalEvent(task_id=task_id, state=row.state, event="send", actor=Actor.CONDUCTOR, allowed=())
     return row
 
 

@@ -43,7 +43,7 @@ def record_playtime(store: Store, claim: Claim, played_s: float) -> None:
 def grant_means(store: Store, task_id: str, more: Amounts) -> None:
     """A person lets a task use so much beyond the ceilings; what was asked about any of its plan's is settled."""
     with store.write() as tx:
-        plan_id = load_unfinished(tx, task_id, "grant").plan_id
+        plan_id = load_unfinished(tx, task_id).plan_id
         tx.run(
             Sessions.grant_means,
             task_id=task_id,

@@ -106,7 +106,7 @@ def grant_retries(store: Store, task_id: str, more: int) -> None:
     if more < 1:
         raise BadField(field="more", value=more, reason="grant at least one retry")
     with store.write() as tx:
-        load_unfinished(tx, task_id, "grant")
+        load_unfinished(tx, task_id)
         tx.run(Tasks.grant_retries, task_id=task_id, more=more)
         tx.ring(task_id)
 
