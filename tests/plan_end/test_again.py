@@ -41,3 +41,12 @@ def test_who_wants_to_look_first_keeps_trees_and_branches(house: Path, call: Cal
     assert ours(house) == kept
     call("clean")
     assert ours(house) == ([], [])
+
+
+def test_the_work_of_a_cleaned_plan_can_be_looked_at(house: Path, call: Call) -> None:
+    """D32.3: its branches are gone, and what was submitted is in the user's."""
+    call("run", write_plan(house, "first"), expect=0)
+    assert "+two" in call("review", "diff", "task-02", expect=0).out
+    assert "first.txt" not in call("review", "diff", "task-02", "--stat").out
+    call("review", "checkout", "task-02", expect=0)
+    assert (house / ".musician" / "checkouts" / "task-02" / "first-2.txt").read_text() == "two\n"

@@ -58,7 +58,8 @@ def diff(app: App, task_id: str, stat: bool, since_review: bool) -> None:
 
 def _work(app: App, task_id: str) -> tuple[TaskView, Work]:
     view = service.task_view(app.store, task_id)
-    work = work_of(app.root, view.row.plan_id, task_id)
+    submitted = next((row.commit_id for row in reversed(view.submissions) if row.commit_id), None)
+    work = work_of(app.root, view.row.plan_id, task_id, submitted=submitted)
     if work is None:
         raise NoWork(
             task_id=task_id, what="branch", remedy=f"`musician status {task_id}` says whether it has begun"

@@ -16,7 +16,7 @@ def move_integration(git: Git, plan_id: str, commit: str, expected_old: str | No
     """
     branch = full_ref(integration_branch(plan_id))
     old = "0" * len(commit) if expected_old is None else expected_old
-    lines = f"update {branch} {commit} {old}\nupdate {_beside(plan_id)} {commit}\n"
+    lines = f"update {branch} {commit} {old}\nupdate {beside(plan_id)} {commit}\n"
     git.run("update-ref", "-m", "musician: accept", "--stdin", stdin=lines.encode())
 
 
@@ -29,23 +29,23 @@ def put_right(root: Root, plan_id: str, *, by_hand: bool = False) -> tuple[str, 
     """
     git, branch = Git(root.path), full_ref(integration_branch(plan_id))
     while True:
-        ours = git.commit_id(_beside(plan_id))
+        ours = git.commit_id(beside(plan_id))
         found = git.commit_id(branch)
-        if ours == git.commit_id(_beside(plan_id)):  # otherwise the program has just moved it
+        if ours == git.commit_id(beside(plan_id)):  # otherwise the program has just moved it
             break
     if ours is None and found is not None:
-        git.run("update-ref", _beside(plan_id), found)
+        git.run("update-ref", beside(plan_id), found)
     if ours is None or found == ours:
         return ()
     if by_hand and found is not None and _has_only_merges(git, plan_id, ours, found):
-        git.run("update-ref", _beside(plan_id), found, ours)
+        git.run("update-ref", beside(plan_id), found, ours)
         return ()
     said = f"the plan's branch {integration_branch(plan_id)} was moved by somebody else; it is back at {ours:.12}"
     if found is None:
         git.run("update-ref", branch, ours, "0" * len(ours))
         return (said,)
     kept = partial_ref(integration_branch(plan_id), found)
-    lines = f"verify {_beside(plan_id)} {ours}\nupdate {kept} {found}\nupdate {branch} {ours} {found}\n"
+    lines = f"verify {beside(plan_id)} {ours}\nupdate {kept} {found}\nupdate {branch} {ours} {found}\n"
     git.run("update-ref", "-m", "musician: bring back", "--stdin", stdin=lines.encode())
     return (f"{said}; what it was moved to is kept at {kept}",)
 
@@ -56,11 +56,11 @@ def forget(root: Root, plan_id: str) -> None:
     Only if the branch is gone and another one holds what it held.
     """
     git = Git(root.path)
-    ours = git.commit_id(_beside(plan_id))
+    ours = git.commit_id(beside(plan_id))
     if ours is None or git.commit_id(full_ref(integration_branch(plan_id))) is not None:
         return
     if git.text("for-each-ref", f"--contains={ours}", "refs/heads", "refs/remotes", "refs/tags"):
-        git.run("update-ref", "-d", _beside(plan_id), ours)
+        git.run("update-ref", "-d", beside(plan_id), ours)
 
 
 def _has_only_merges(git: Git, plan_id: str, old: str, new: str) -> bool:
@@ -72,5 +72,6 @@ def _has_only_merges(git: Git, plan_id: str, old: str, new: str) -> bool:
     return git.holds(new, old) and not strangers
 
 
-def _beside(plan_id: str) -> str:
+def beside(plan_id: str) -> str:
+    """Return the ref at which the program left the plan's branch, which stays when that is cleaned away."""
     return f"refs/musician/merged/{plan_id}"

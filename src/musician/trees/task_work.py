@@ -9,6 +9,7 @@ from pathlib import Path
 from musician.protocol.values import dataclass
 from musician.trees.branches import NO_PLAN, branch_of, full_ref, integration_branch, start_branch
 from musician.trees.git import Git
+from musician.trees.integrity import beside
 from musician.trees.root import Root
 from musician.trees.snapshot import line_counts
 from musician.trees.worktree import place_of
@@ -42,15 +43,15 @@ class Work:
         return f"git diff {self.start[:_SHORT]} {self.commit[:_SHORT]}"
 
 
-def work_of(root: Root, plan_id: str | None, task_id: str) -> Work | None:
-    """Return what a task's branch holds; None if it has none.
+def work_of(root: Root, plan_id: str | None, task_id: str, *, submitted: str | None = None) -> Work | None:
+    """Return what a task's branch holds, or the commit it ``submitted`` if that is cleaned away; None if it has none.
 
     It has none before it is begun, if it is played by raw SQL, and if it is played in the user's own tree.
     """
     git = Git(root.path)
     branch = branch_of(plan_id or NO_PLAN, task_id)
-    commit = git.commit_id(full_ref(branch))
-    if commit is None:
+    commit = git.commit_id(full_ref(branch)) or (submitted and git.commit_id(submitted))
+    if not commit:
         return None
     start = _start_of(git, plan_id, task_id, commit)
     tree = place_of(root, branch)
@@ -100,6 +101,8 @@ def _start_of(git: Git, plan_id: str | None, task_id: str, commit: str) -> str:
     """
     onto = start_branch(NO_PLAN, task_id) if plan_id is None else integration_branch(plan_id)
     other = git.commit_id(full_ref(onto))
+    if other is None and plan_id is not None:
+        other = git.commit_id(beside(plan_id))
     if other is None:
         return commit
     merges = git.text("rev-list", "--merges", "--ancestry-path", "--reverse", f"{commit}..{other}").split()
