@@ -89,6 +89,49 @@ def test_a_newer_submission_is_told_and_refuses_the_old_verdict(
     assert call("status", "1", "--json").json["state"] == "review_failed"
 
 
+def test_points_stay_until_a_verdict_with_them_is_taken(
+    submitted: Path, command: tuple[str, ...], browser: BrowserContext
+) -> None:
+    with Served(submitted, command) as desk:
+        page = browser.new_page()
+        page.goto(desk.address)
+        review = f"{desk.base}/tasks/task-01/review"
+        page.goto(review)
+        page.get_by_role("button", name="Comment on line 1").click()
+        page.keyboard.type("say who is greeted")
+        page.keyboard.press("Control+Enter")
+        page.get_by_role("button", name="Approve").click()
+        expect(page.get_by_role("alert")).to_contain_text("say who is greeted")
+        page.goto(review)
+        expect(page.locator("#drafts li")).to_have_count(1)
+        page.get_by_role("button", name="Send back").click()
+        expect(page).to_have_title("task-01 · Musician")
+        until(lambda: page.evaluate("localStorage.getItem('drafts:/tasks/task-01/review')") == "[]")
+        page.close()
+
+
+def test_tabs_in_the_background_leave_the_browser_its_connections(
+    ready: Path, call: Call, command: tuple[str, ...], browser: BrowserContext
+) -> None:
+    """A browser opens six to one server; a stream holds one."""
+    away = "Object.defineProperty(document, 'hidden', {value: %s, configurable: true});"
+    turned = away + "document.dispatchEvent(new Event('visibilitychange'))"
+    with Served(ready, command) as desk:
+        pages = []
+        for _ in range(7):
+            pages.append(browser.new_page())
+            pages[-1].goto(desk.address if len(pages) == 1 else desk.base, timeout=20_000)
+            pages[-1].evaluate(turned % "true")
+        call("send", "1", "while it was away")
+        pages[0].evaluate(turned % "false")
+        pages[0].goto(f"{desk.base}/timeline")
+        expect(pages[0].locator("#timeline")).to_contain_text("while it was away")
+        call("send", "1", "and when it was back")
+        expect(pages[0].locator("#timeline")).to_contain_text("and when it was back")
+        for page in pages:
+            page.close()
+
+
 def test_a_server_that_is_gone_is_told_and_found_again(
     ready: Path, call: Call, command: tuple[str, ...], browser: BrowserContext
 ) -> None:

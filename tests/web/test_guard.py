@@ -64,6 +64,14 @@ def test_a_reader_gives_no_orders(open_desk: Open) -> None:
     assert (code, "--read-only" in text) == (403, True)
 
 
+def test_a_cookie_of_another_server_of_this_machine_locks_nobody_out(desk: TestClient) -> None:
+    """Cookies know no ports: the browser sends those of every program that was developed at this address."""
+    ours = "; ".join(f"{name}={value}" for name, value in desk.cookies.items())
+    for other in ('theme={"dark": true}', "ü=é", "=", "a b=c", "x"):
+        answer = desk.get("/", headers={b"Cookie": f"{other}; {ours}".encode()})
+        assert answer.status_code == 200, other
+
+
 @pytest.mark.parametrize("path", ["/", "/nowhere", "/static/desk.css", "/syntax.css"])
 def test_no_page_may_load_or_run_what_is_not_ours(desk: TestClient, path: str) -> None:
     answer = desk.get(path)

@@ -8,6 +8,7 @@ from starlette.testclient import TestClient
 from musician import service
 from musician.project import Project
 from musician.protocol.messages.corrections import corrections_in
+from musician.web.desk import Desk
 from tests.surroundings import Call
 from tests.web.conftest import post
 
@@ -114,3 +115,20 @@ def test_a_changed_file_is_shown_by_its_place(submitted: Path, desk: TestClient)
     assert 'class="added"' in text
     assert '<span class="k">def</span>' in text
     assert desk.get(source[:-1] + "7").status_code == 404
+    assert desk.get(source).headers["cache-control"] == "no-store"  # its head tells how the tasks stand
+
+
+def test_what_was_written_comes_back_with_a_refusal(submitted: Path, desk: TestClient) -> None:
+    code, text = post(desk, "/tasks/task-01/judge", verdict="approve", text="my words", point="a.py:1: mine")
+    assert (code, "my words" in text, "a.py:1: mine" in text) == (409, True, True)
+
+
+def test_a_look_is_not_older_than_the_database(submitted: Path, call: Call) -> None:
+    """Also before the listener of the news has heard of it."""
+    project = Project(str(submitted))
+    desk = Desk(project, read_only=False)
+    desk.news.seq = service.newest_seq(project.store)
+    assert len(desk.overview().needs) == 1
+    call("review", "approve", "1")
+    assert not desk.overview().needs
+    project.close()

@@ -9,7 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from musician import __version__
+from musician import __version__, service
 from musician.processes.machine import MACHINE
 from musician.processes.output import headline, one_line, printable
 from musician.project import Project
@@ -37,8 +37,9 @@ class Desk:
     def overview(self) -> Overview:
         """Return the look of this moment; all pages that ask in the same moment get the same. Blocks."""
         with self._lock:
-            moment = (self.news.seq, self.news.beats)
-            if self._seen is None or self._seen[0] != moment or self._seen[1].seq != self.news.seq:
+            # Asked of the database: the listener may not have heard yet of what this page was loaded for.
+            moment = (service.newest_seq(self.store), self.news.beats)
+            if self._seen is None or self._seen[0] != moment or self._seen[1].seq != moment[0]:
                 look = overview_of(
                     self.store,
                     is_conducted=is_conducted(self.root, self.store, self.settings),

@@ -15,10 +15,10 @@ It knows of no session or task.
 
 import hmac
 from collections.abc import Collection
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -102,11 +102,8 @@ class Guard:
         return Headers(scope=scope).get("host", "") in self._hosts
 
     def _key(self, headers: Headers) -> str:
-        try:
-            morsel = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
-        except CookieError:
-            return ""
-        return "" if morsel is None else morsel.value
+        # Unlike SimpleCookie it reads on after a cookie of another server that it cannot read.
+        return cookie_parser(headers.get("cookie", "")).get(self._cookie, "")
 
 
 def form_token(scope: Scope) -> str:

@@ -23,6 +23,7 @@ from musician.web.guard import is_form_token
 from musician.web.pages import desk_of
 
 MOST_FORM_BYTES = 1_000_000
+MOST_FIELDS = 1000
 
 _VERDICTS = {
     "approve": (State.REVIEW_APPROVED, "Approved."),
@@ -98,37 +99,43 @@ def handoff(desk: Desk, task_id: str, form: Form) -> None:
     hand_over(desk.root, desk.store, task_id, form.get("text") or None, desk.settings)
 
 
-def order(verb: Callable[[Desk, str, Form], None]) -> Callable[[Request], "object"]:
-    """Return the endpoint of an order about one task."""
+def order(verb: Callable[[Desk, str, Form], None], *, sign: str = "") -> Callable[[Request], "object"]:
+    """Return the endpoint of an order about one task. ``sign`` tells the page's script that it was taken."""
 
     async def endpoint(request: Request) -> Response:
         desk, task_id = desk_of(request), request.path_params["task_id"]
         form = await _form(request)
         if form is None:
-            return await _refused(request, f"A form has at most {MOST_FORM_BYTES} bytes.", task_id)
+            text = f"A form has at most {MOST_FORM_BYTES} bytes and {MOST_FIELDS} fields."
+            return await _refused(request, text, task_id)
         if not is_form_token(request.scope, form.get("token")):
-            return await _refused(request, "This page is of an earlier server. Load it again.", task_id)
+            return await _refused(request, "This page is of an earlier server. Load it again.", task_id, form)
         try:
             await run_sync(verb, desk, task_id, form)
         except MusicianError as error:
-            return await _refused(request, str(error), task_id)
+            return await _refused(request, str(error), task_id, form)
         desk.news.look()
-        return RedirectResponse(f"/tasks/{quote(task_id)}", status_code=303)
+        return RedirectResponse(f"/tasks/{quote(task_id)}{sign}", status_code=303)
 
     return endpoint
 
 
 async def _form(request: Request) -> Form | None:
-    """Return the form that was sent; None if it is too large."""
+    """Return the form that was sent; None if it is larger than a form may be."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > MOST_FORM_BYTES:
             return None
-    fields = parse_qs(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=1000)
+    try:
+        fields = parse_qs(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        return None
     return Form(fields)
 
 
-async def _refused(request: Request, text: str, task_id: str) -> Response:
-    about = {"title": "Not done", "text": text, "task_id": task_id}
+async def _refused(request: Request, text: str, task_id: str, form: Form | None = None) -> Response:
+    """Say that nothing was done, and give back what was written."""
+    written = [] if form is None else [*form.all("text"), *form.all("point")]
+    about = {"title": "Not done", "text": text, "task_id": task_id, "written": written}
     return await run_sync(lambda: desk_of(request).page(request, "message.html", status=409, **about))

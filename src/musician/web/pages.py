@@ -131,7 +131,7 @@ def review(request: Request) -> HTMLResponse:
 
 
 def changed_file(request: Request) -> Response:
-    """One file of a change, as a part of the review's page. The commits are in the address, so it never changes."""
+    """One file of a change, as a part of the review's page."""
     desk = desk_of(request)
     folder = desk.root.path
     old, new = request.path_params["old"], request.path_params["new"]
@@ -151,9 +151,7 @@ def changed_file(request: Request) -> Response:
             patch, file.path, text_of_blob(folder, file.old_blob), text_of_blob(folder, file.new_blob)
         )
     )
-    answer = desk.page(request, "file.html", file=file, shown=shown, is_too_large=patch is None)
-    answer.headers["Cache-Control"] = "private, max-age=3600"
-    return answer
+    return desk.page(request, "file.html", file=file, shown=shown, is_too_large=patch is None)
 
 
 def _is_commit(text: str) -> bool:

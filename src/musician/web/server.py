@@ -52,12 +52,12 @@ def application(desk: Desk, *, port: int, keys: Keys, token: str) -> Guard:
         Route(f"{task}/log", pages.log),
         Route(files, pages.changed_file),
         *(
-            Route(f"{task}/{name}", orders.order(verb), methods=["POST"])
-            for name, verb in (
-                ("judge", orders.judge),
-                ("send", orders.send),
-                ("stop", orders.stop),
-                ("handoff", orders.handoff),
+            Route(f"{task}/{name}", endpoint, methods=["POST"])
+            for name, endpoint in (
+                ("judge", orders.order(orders.judge, sign="#taken")),
+                ("send", orders.order(orders.send)),
+                ("stop", orders.order(orders.stop)),
+                ("handoff", orders.order(orders.handoff)),
             )
         ),
         Mount("/static", StaticFiles(packages=[("musician.web", "static")])),

@@ -41,7 +41,7 @@ async function refresh() {
   try {
     do {
       again = false;
-      const answer = await fetch(location.href, { redirect: "error" });
+      const answer = await fetch(location.href, { redirect: "error", cache: "no-store" });
       if (!answer.ok) throw new Error(answer.statusText);
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
       for (const part of liveParts(document)) {
@@ -64,15 +64,28 @@ function setLost(isLost) {
 
 function follow() {
   for (const part of liveParts(document)) rendered.set(part.id, part.outerHTML);
-  const source = new EventSource("/events");
-  source.addEventListener("news", refresh);
-  source.addEventListener("beat", refresh);
-  source.addEventListener("error", () => {
+  document.addEventListener("visibilitychange", () => {
+    listen();
+    if (!document.hidden) refresh();
+  });
+  listen();
+}
+
+let source = null;
+
+// A hidden page hears nothing: a browser has few connections to one server, and a stream holds one of them.
+function listen() {
+  source?.close();
+  source = null;
+  if (document.hidden) return;
+  const own = source = new EventSource("/events");
+  own.addEventListener("news", refresh);
+  own.addEventListener("beat", refresh);
+  own.addEventListener("error", () => {
     setLost(true);
     // A refused stream is not asked for again by the browser: the server is another one, or knows us no more.
-    if (source.readyState === EventSource.CLOSED) setTimeout(() => { if (!document.hidden) refresh(); }, 2000);
+    if (own.readyState === EventSource.CLOSED) setTimeout(() => { if (source === own) listen(); }, 2000);
   });
-  document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
 }
 
 // --- review -------------------------------------------------------------------------------------------------------
@@ -203,7 +216,6 @@ function review() {
     const button = event.target.closest("button.comment");
     if (button) writeNote(button);
   });
-  form.addEventListener("submit", () => keep(draftsName, []));
   drawDrafts();
 }
 
@@ -239,5 +251,9 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+if (location.hash === "#taken") { // the server has taken the verdict, and the points with it
+  keep(`drafts:${location.pathname}/review`, []);
+  history.replaceState(null, "", location.pathname);
+}
 follow();
 if (change) review();
