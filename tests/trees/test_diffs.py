@@ -82,3 +82,11 @@ def test_what_is_too_large_is_not_read(folder: Path) -> None:
     assert text_of_blob(folder, file.new_blob) is None
     assert text_of_blob(folder, file.old_blob) == ""
     assert MOST_BLOB_BYTES < MOST_PATCH_BYTES
+
+
+def test_another_repository_in_a_folder_has_no_text(folder: Path) -> None:
+    git(folder, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},inner")
+    old = git(folder, "rev-parse", "HEAD").strip()
+    git(folder, "commit", "-qm", "inner")
+    (file,) = files_between(folder, old, git(folder, "rev-parse", "HEAD").strip())
+    assert (file.path, text_of_blob(folder, file.new_blob)) == ("inner", None)

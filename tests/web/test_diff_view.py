@@ -64,3 +64,24 @@ def test_nothing_is_lost_on_the_way(old: list[str], new: list[str], path: str) -
         own = [line.text for line in lines if line.sign in (sign, " ")]
         kept = iter(printable(text).split("\n"))
         assert all(line in kept for line in own)
+
+
+def test_a_file_that_became_a_link_shows_both() -> None:
+    """Git tells it as two files in one patch."""
+    patch = (
+        "diff --git a/x b/x\ndeleted file mode 100644\nindex 1..0\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-text\n"
+        "diff --git a/x b/x\nnew file mode 120000\nindex 0..2\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+target\n"
+    )
+    found = file_view(patch, "x", None, None)
+    assert found is not None
+    assert [(line.sign, line.text) for hunk in found.hunks for line in hunk.lines] == [
+        ("-", "text"),
+        ("+", "target"),
+    ]
+
+
+def test_words_are_compared_only_as_long_as_it_is_quick() -> None:
+    """Two lines of 2000 signs cost half a second: a file of them must not hold the server up."""
+    found = view("+" * 1500 + "\n" + "a = 1\n" * 3, "+" * 1499 + "-\n" + "b = 1\n" * 3, "x.txt")
+    marked = [line.number for hunk in found.hunks for line in hunk.lines if any(s.names for s in line.spans)]
+    assert marked == [2, 3, 4, 2, 3, 4]

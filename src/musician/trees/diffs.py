@@ -102,10 +102,12 @@ def _paths(file: FileDiff) -> tuple[str, ...]:
 
 
 def text_of_blob(folder: Path, blob: str) -> str | None:
-    """Return the text of one version of a file; "" if there is none, None if it is too large."""
+    """Return the text of one version of a file; "" if there is none, None if it is too large, or a submodule."""
     if not blob.strip("0"):
         return ""
     git = Git(folder)
-    if int(git.text("cat-file", "-s", blob)) > MOST_BLOB_BYTES:
+    size = git.run("cat-file", "-s", blob, accept=(0, 128)).stdout
+    if not size or int(size) > MOST_BLOB_BYTES:
         return None
-    return git.run("cat-file", "blob", blob).stdout.decode(errors="replace")
+    done = git.run("cat-file", "blob", blob, accept=(0, 128))
+    return done.stdout.decode(errors="replace") if done.returncode == 0 else None

@@ -21,6 +21,8 @@ from musician.protocol.values import dataclass, replace
 
 MOST_WORD_CHARS = 2000
 """Of a line whose words are compared."""
+MOST_WORD_PAIRS = 250_000
+"""Of two lines that are compared, which costs as much as their words multiplied."""
 MOST_LINES = 5000
 """Of one file's difference on a page; the rest is counted."""
 
@@ -84,12 +86,13 @@ def file_view(patch: str, path: str, old_text: str | None, new_text: str | None)
         files = PatchSet(patch)
     except UnidiffParseError:
         return None
-    if not files or not len(files[0]):
+    every = [hunk for file in files for hunk in file]  # of a file that became a link git tells two
+    if not every:
         return None
     old_colours, new_colours = _coloured(path, old_text), _coloured(path, new_text)
     hunks: list[Hunk] = []
-    shown, total = 0, sum(len(hunk) for hunk in files[0])
-    for hunk in files[0]:
+    shown, total = 0, sum(map(len, every))
+    for hunk in every:
         lines = []
         for line in hunk:
             if line.line_type not in "+- ":  # "no newline at end of file"
@@ -171,6 +174,8 @@ def _marked(old: Line, new: Line) -> tuple[Line, Line]:
     if max(len(old.text), len(new.text)) > MOST_WORD_CHARS:
         return old, new
     before, after = _WORD.findall(old.text), _WORD.findall(new.text)
+    if len(before) * len(after) > MOST_WORD_PAIRS:
+        return old, new
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     if matcher.ratio() < _LEAST_ALIKE:
         return old, new
