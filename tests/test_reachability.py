@@ -10,7 +10,7 @@ import musician
 from musician import service
 from musician.cli.main import COMMANDS
 from musician.hooks.entry import EVENTS
-from musician.mcp_server.tools import TOOLS
+from musician.mcp_server.tools import CONDUCTORS_TOOLS, TOOLS
 from tests.reachability import Source, Unit, commands, reached
 
 PACKAGE = Path(musician.__file__).parent
@@ -43,6 +43,7 @@ def surfaces(source: Source) -> set[Unit]:
     }
     for name, tool in TOOLS.items():
         roots.add((f"musician.mcp_server.{'verifying' if tool.runs_tests else 'acts'}", name))
+    roots |= {("musician.mcp_server.conducting", name) for name in CONDUCTORS_TOOLS}
     roots |= {unit for unit in source.bodies if "." in unit[1] and unit[1].rpartition(".")[2] in shown()}
     return roots | {unit for unit in source.bodies if unit[0].startswith(APART)}
 

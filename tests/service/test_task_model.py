@@ -18,6 +18,7 @@ from musician.protocol.errors import (
     ClaimLost,
     EvidenceMissing,
     IllegalEvent,
+    JudgedAlready,
     MusicianError,
     StaleVerdict,
 )
@@ -61,6 +62,7 @@ class OneTask(RuleBasedStateMachine):
         self.known_entry_id = 0
         self.waiting_with: int | None = None
         self.older_submissions: list[int] = []
+        self.judged: set[int | None] = set()
         self.model: dict[str, object] = {
             "state": "watching",
             "owner": None,
@@ -275,12 +277,13 @@ class OneTask(RuleBasedStateMachine):
         judged = older[-1] if stale and older else self.waiting_with
         act = partial(service.judge, self.store, TASK, State(verdict), "x", submission_id=judged)
         if self.state not in WAITING:
-            self.refused(act, IllegalEvent)
+            self.refused(act, JudgedAlready if judged in self.judged else IllegalEvent)
         elif judged != self.waiting_with:
             self.refused(act, StaleVerdict)
         else:
             was_submission = self.state == "needs_review"
             act()
+            self.judged.add(judged)
             self.model["state"] = verdict
             if was_submission:
                 self.model["approved"] = verdict == "review_approved"

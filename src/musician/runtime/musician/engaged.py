@@ -53,6 +53,7 @@ class Engaged:
     async def play(self, piece: Piece, tell: Tell, group: anyio.abc.TaskGroup) -> PieceEnded:
         session = self._session or await group.start(self._hold)
         if piece.kind is not PieceKind.AGENT or not session.token:
+            piece = self._with_said_apart(piece)
             return await self._play_in(session, await self._briefed(session, piece), tell)
         self._said_apart |= dict.fromkeys(filter(None, [piece.feedback]))
         await self.close()
