@@ -334,3 +334,16 @@ def test_a_run_that_cannot_clean_is_complete_all_the_same(house: Path, call: Cal
     said = call("run", path, expect=0)
     assert "no such commit refs/heads/musician/first/broken" in said.err
     assert "later: musician clean" in said.err
+
+
+def test_a_commit_in_the_tree_of_trial_merges_is_somebodys_and_stays(house: Path, call: Call) -> None:
+    """D32.1: nobody is to work there, and it is no reason to lose what somebody did."""
+    call("run", write_plan(house, "first"), "--keep")
+    (tree,) = house.glob(".musician/trees/first/_*")
+    committed(tree)
+    mine = git(tree, "rev-parse", "HEAD").strip()
+    assert f"commits that no branch holds: {mine[:12]}" in call("clean", expect=None).out
+    assert git(tree, "rev-parse", "HEAD").strip() == mine
+    git(tree, "branch", "mine")
+    call("clean", expect=None)
+    assert not tree.exists()

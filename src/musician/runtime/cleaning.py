@@ -24,10 +24,10 @@ from musician.trees.cleaning import (
     bytes_in,
     held_by_branch,
     held_by_tree,
+    held_by_trial_tree,
     is_held_elsewhere,
     remove_branch,
     remove_tree,
-    unsaved_in,
 )
 from musician.trees.git import Git
 from musician.trees.root import Root
@@ -126,7 +126,7 @@ class _Survey:
             yield "a session plays its task"
         yield from self.users_of(tree)
         try:
-            yield from unsaved_in(tree) if is_trial else held_by_tree(self._root, tree, branch)
+            yield from held_by_trial_tree(tree) if is_trial else held_by_tree(self._root, tree, branch)
         except MusicianError as error:
             yield str(error)
         if not is_trial and plan_id in self._open and not is_held_elsewhere(self._root, branch):
@@ -190,7 +190,9 @@ def _removed(root: Root, seen: _Survey, piece: Piece) -> Piece:
 def _without_tree(root: Root, seen: _Survey, tree: Path, piece: Piece) -> tuple[str, ...]:
     """Remove a tree; return what keeps it at the last moment."""
     held = seen.users_of(tree)
-    if held or not piece.is_trial:
-        return held or remove_tree(root, tree, piece.branch)
-    remove_detached_tree(root, piece.branch)
-    return ()
+    if not held and not piece.is_trial:
+        return remove_tree(root, tree, piece.branch)
+    held = held or tuple(held_by_trial_tree(tree))
+    if not held:
+        remove_detached_tree(root, piece.branch)
+    return held

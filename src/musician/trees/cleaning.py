@@ -99,6 +99,24 @@ def unsaved_in(tree: Path) -> Iterator[str]:
         yield f"changes that are in no commit: {_named((*status.unsaved, *status.deleted))}"
 
 
+def held_by_trial_tree(tree: Path) -> Iterator[str]:
+    """Yield what somebody has left in a tree in which the program tries merges, and nobody is to work.
+
+    The program's own trials are merges of what branches hold; any other commit that no ref holds is a person's. What
+    git ignores is not looked at: the tests that were run there leave such files.
+    """
+    yield from unsaved_in(tree)
+    holders = (
+        "--branches",
+        "--tags",
+        "--remotes",
+        "--glob=refs/musician",
+    )  # --all would take HEAD itself for one
+    lost = Git(tree).text("rev-list", "--no-merges", "HEAD", "--not", *holders).split()
+    if lost:
+        yield f"commits that no branch holds: {', '.join(each[:12] for each in lost[:_MOST_NAMED])}"
+
+
 def held_by_branch(root: Root, branch: str) -> Iterator[str]:
     """Yield why a branch of ours cannot be deleted."""
     tree = checked_out_at(root, branch)
