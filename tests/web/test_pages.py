@@ -132,3 +132,17 @@ def test_a_look_is_not_older_than_the_database(submitted: Path, call: Call) -> N
     call("review", "approve", "1")
     assert not desk.overview().needs
     project.close()
+
+
+def test_a_database_that_was_replaced_is_told_and_takes_no_orders(
+    submitted: Path, desk: TestClient, call: Call
+) -> None:
+    place = submitted / ".musician" / "comms.db"
+    away = place.rename(place.with_name("away.db"))
+    place.write_bytes(b"")
+    for answer in (desk.get("/"), desk.get("/tasks/task-01")):
+        assert (answer.status_code, "moved, replaced or deleted" in answer.text) == (503, True)
+    assert post(desk, "/tasks/task-01/send", text="hello")[0] == 503
+    away.rename(place)
+    assert desk.get("/").status_code == 200
+    assert "hello" not in call("messages", "1").out

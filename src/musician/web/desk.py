@@ -13,6 +13,7 @@ from musician import __version__, service
 from musician.processes.machine import MACHINE
 from musician.processes.output import headline, one_line, printable
 from musician.project import Project
+from musician.protocol.errors import DatabaseUnusable
 from musician.reporting.overview import Lane, Overview, overview_of
 from musician.reporting.run_at_work import is_conducted
 from musician.runtime.owners import owner_of
@@ -34,8 +35,19 @@ class Desk:
         self._seen: tuple[tuple[int, int], Overview] | None = None
         self._templates = _templates()
 
+    def check_database(self) -> None:
+        """Raise :class:`DatabaseUnusable` if the open database is no longer the one that other programs open."""
+        if not self.store.is_there():
+            raise DatabaseUnusable(
+                path=self.store.name,
+                kind="gone",
+                detail="it was moved, replaced or deleted while this dashboard had it open",
+                remedy="put it back, or start `musician dashboard` again",
+            )
+
     def overview(self) -> Overview:
         """Return the look of this moment; all pages that ask in the same moment get the same. Blocks."""
+        self.check_database()
         with self._lock:
             # Asked of the database: the listener may not have heard yet of what this page was loaded for.
             moment = (service.newest_seq(self.store), self.news.beats)

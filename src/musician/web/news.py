@@ -6,11 +6,13 @@ age of heartbeats as it is now, and tells a page that its server lives.
 """
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import anyio
 from anyio.to_thread import run_sync
 
 from musician import service
+from musician.protocol.errors import MusicianError
 from musician.store.listening import Listener
 from musician.store.port import Store
 
@@ -33,7 +35,8 @@ class News:
         with self._store.listen(journals=True) as ear:
             self._ear = ear
             while not self._is_stopped:
-                self.seq = await run_sync(service.newest_seq, self._store)
+                with suppress(MusicianError):  # a page that asks is told; here it is tried again
+                    self.seq = await run_sync(service.newest_seq, self._store)
                 self._tell()
                 if not await ear.heard(BEAT_S):
                     self.beats += 1

@@ -110,6 +110,7 @@ def order(verb: Callable[[Desk, str, Form], None], *, sign: str = "") -> Callabl
             return await _refused(request, text, task_id)
         if not is_form_token(request.scope, form.get("token")):
             return await _refused(request, "This page is of an earlier server. Load it again.", task_id, form)
+        await run_sync(desk.check_database)
         try:
             await run_sync(verb, desk, task_id, form)
         except MusicianError as error:

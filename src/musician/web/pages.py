@@ -246,4 +246,4 @@ def not_found(request: Request, error: Exception) -> Response:
 
 
 def trouble(_: Request, error: Exception) -> Response:
-    return PlainTextResponse(f"{error}\n", status_code=500)
+    return PlainTextResponse(f"{error}\n", status_code=503)
