@@ -120,7 +120,7 @@ def test_tabs_in_the_background_leave_the_browser_its_connections(
         pages = []
         for _ in range(7):
             pages.append(browser.new_page())
-            pages[-1].goto(desk.address if len(pages) == 1 else desk.base, timeout=20_000)
+            pages[-1].goto(desk.address if len(pages) == 1 else desk.base)
             pages[-1].evaluate(turned % "true")
         call("send", "1", "while it was away")
         pages[0].evaluate(turned % "false")
