@@ -42,7 +42,7 @@ def diff(app: App, task_id: str, stat: bool, since_review: bool) -> None:
     the terminal is made visible.
     """
     view, work = _work(app, task_id)
-    since = _judged_commit(view) if since_review else None
+    since = view.judged_commit if since_review else None
     if since_review and since is None:
         click.echo(f"musician: nothing of {task_id} was judged yet: this is all of it", err=True)
     columns = shutil.get_terminal_size().columns if stat else 0
@@ -58,18 +58,12 @@ def diff(app: App, task_id: str, stat: bool, since_review: bool) -> None:
 
 def _work(app: App, task_id: str) -> tuple[TaskView, Work]:
     view = service.task_view(app.store, task_id)
-    submitted = next((row.commit_id for row in reversed(view.submissions) if row.commit_id), None)
-    work = work_of(app.root, view.row.plan_id, task_id, submitted=submitted)
+    work = work_of(app.root, view.row.plan_id, task_id, submitted=view.submitted_commit)
     if work is None:
         raise NoWork(
             task_id=task_id, what="branch", remedy=f"`musician status {task_id}` says whether it has begun"
         )
     return view, work
-
-
-def _judged_commit(view: TaskView) -> str | None:
-    judged = (row.commit_id for row in reversed(view.submissions) if row.verdict is not None)
-    return next(filter(None, judged), None)
 
 
 def _coloured(line: str) -> str:

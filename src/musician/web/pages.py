@@ -124,7 +124,7 @@ def review(request: Request) -> HTMLResponse:
         points=_points(standing),
         change=change,
         since_review=since_review,
-        can_look_since=_judged_commit(standing) is not None,
+        can_look_since=view.judged_commit is not None,
         verdicts=frozenset(view.open_verdicts),
         asks=[(ask, answers_to(ask, plan_id=view.row.plan_id or NO_PLAN)) for ask in standing.waiting],
     )
@@ -186,15 +186,16 @@ def _submission(desk: Desk, standing: Standing) -> MessageRow | None:
     history = standing.view.history
     if standing.state not in WAITING or not history:
         return None
-    messages = service.messages_of(desk.store, standing.task_id)
-    return next((each for each in messages if each.id == history[-1].message_id), None)
+    message_id = history[-1].message_id
+    return None if message_id is None else service.message_row(desk.store, message_id)
 
 
 def _change(desk: Desk, standing: Standing, *, since_review: bool) -> Change | None:
-    work = work_of(desk.root, standing.view.row.plan_id, standing.task_id)
+    view = standing.view
+    work = work_of(desk.root, view.row.plan_id, standing.task_id, submitted=view.submitted_commit)
     if work is None:
         return None
-    old = (since_review and _judged_commit(standing)) or work.start
+    old = (since_review and view.judged_commit) or work.start
     new = _submitted_commit(standing) or work.commit
     return Change(old=old, new=new, files=files_between(desk.root.path, old, new))
 
@@ -204,11 +205,6 @@ def _submitted_commit(standing: Standing) -> str | None:
     submissions = standing.view.submissions
     last = submissions[-1] if submissions else None
     return last.commit_id if last is not None and last.verdict is None else None
-
-
-def _judged_commit(standing: Standing) -> str | None:
-    judged = [each for each in standing.view.submissions if each.verdict is not None and each.commit_id]
-    return judged[-1].commit_id if judged else None
 
 
 def _points(standing: Standing) -> Sequence[Point]:
