@@ -1,7 +1,5 @@
 """What every page needs: the project, its database, the look that all pages of one moment share, and the templates."""
 
-import os
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -13,11 +11,8 @@ from musician import __version__, service
 from musician.processes.machine import MACHINE
 from musician.processes.output import headline, one_line, printable
 from musician.project import Project
-from musician.protocol.errors import DatabaseUnusable
-from musician.reporting.overview import Lane, Overview, overview_of
-from musician.reporting.run_at_work import is_conducted
-from musician.runtime.owners import owner_of
-from musician.trees.git import Git
+from musician.reporting.overview import Lane, Overview
+from musician.runtime.overseeing import branch_of, check_database, look
 from musician.web.guard import form_token
 from musician.web.news import News
 
@@ -35,29 +30,14 @@ class Desk:
         self._seen: tuple[tuple[int, int], Overview] | None = None
         self._templates = _templates()
 
-    def check_database(self) -> None:
-        """Raise :class:`DatabaseUnusable` if the open database is no longer the one that other programs open."""
-        if not self.store.is_there():
-            raise DatabaseUnusable(
-                path=self.store.name,
-                kind="gone",
-                detail="it was moved, replaced or deleted while this dashboard had it open",
-                remedy="put it back, or start `musician dashboard` again",
-            )
-
     def overview(self) -> Overview:
         """Return the look of this moment; all pages that ask in the same moment get the same. Blocks."""
-        self.check_database()
+        check_database(self.store)
         with self._lock:
             # Asked of the database: the listener may not have heard yet of what this page was loaded for.
             moment = (service.newest_seq(self.store), self.news.beats)
             if self._seen is None or self._seen[0] != moment or self._seen[1].seq != moment[0]:
-                look = overview_of(
-                    self.store,
-                    is_conducted=is_conducted(self.root, self.store, self.settings),
-                    owner_of=lambda view: owner_of(self.root, view, self.settings, MACHINE),
-                )
-                self._seen = (moment, look)
+                self._seen = (moment, look(self.project, MACHINE))
             return self._seen[1]
 
     def page(self, request: Request, template: str, *, status: int = 200, **about: Any) -> HTMLResponse:
@@ -65,16 +45,11 @@ class Desk:
         shared = {
             "look": self.overview(),
             "project": self.root.path.name,
-            "branch": _branch(self.root.path),
+            "branch": branch_of(self.root),
             "form_token": form_token(request.scope),
             "read_only": self.read_only,
         }
         return HTMLResponse(self._templates.get_template(template).render(shared | about), status_code=status)
-
-
-def _branch(folder: Path) -> str:
-    done = Git(folder).run("symbolic-ref", "--quiet", "--short", "HEAD", accept=(0, 1, 128))
-    return os.fsdecode(done.stdout).strip() or "no branch"
 
 
 def _templates() -> Environment:

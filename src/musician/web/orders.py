@@ -17,6 +17,7 @@ from musician.protocol.errors import BadField, MusicianError
 from musician.protocol.messages.corrections import MOST_CORRECTIONS, with_corrections
 from musician.protocol.messages.particulars import check_text
 from musician.protocol.states import State
+from musician.runtime.overseeing import check_database
 from musician.runtime.takeover import hand_over
 from musician.web.desk import Desk
 from musician.web.guard import is_form_token
@@ -110,7 +111,7 @@ def order(verb: Callable[[Desk, str, Form], None], *, sign: str = "") -> Callabl
             return await _refused(request, text, task_id)
         if not is_form_token(request.scope, form.get("token")):
             return await _refused(request, "This page is of an earlier server. Load it again.", task_id, form)
-        await run_sync(desk.check_database)
+        await run_sync(check_database, desk.store)
         try:
             await run_sync(verb, desk, task_id, form)
         except MusicianError as error:

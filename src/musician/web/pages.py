@@ -13,21 +13,21 @@ from musician.protocol.messages.corrections import corrections_in
 from musician.protocol.states import WAITING, State
 from musician.protocol.values import dataclass
 from musician.reporting.asks import answers_to
+from musician.reporting.diff_view import file_view
 from musician.reporting.needs_me import needs_of
 from musician.reporting.spending import say_usage
 from musician.reporting.standing import Standing
 from musician.reporting.timeline import happenings
 from musician.reporting.transcript_lines import TranscriptLines
 from musician.reporting.transcripts import follow
+from musician.reporting.under_review import change_of, submission_of
 from musician.reporting.wording import say_anomaly
-from musician.store.rows import MessageRow, VerificationRow
+from musician.store.rows import VerificationRow
 from musician.trees.branches import NO_PLAN
-from musician.trees.diffs import FileDiff, files_between, patch_of, text_of_blob
-from musician.trees.task_work import work_of
+from musician.trees.diffs import files_between, patch_of, text_of_blob
 from musician.verification.result import VerificationResult
 from musician.web import drawing
 from musician.web.desk import Desk
-from musician.web.diff_view import file_view
 from musician.web.news import seen_before
 
 MOST_SHOWN = 200
@@ -92,25 +92,16 @@ class Point:
     answer: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """What is under review: the files that differ between two commits."""
-
-    old: str
-    new: str
-    files: tuple[FileDiff, ...]
-
-
 def review(request: Request) -> HTMLResponse:
     """The work of a task beside its evidence. ``?since=review`` shows what changed since the last verdict."""
     desk = desk_of(request)
     standing = _standing(request)
     view = standing.view
     since_review = request.query_params.get("since") == "review"
-    change = _change(desk, standing, since_review=since_review)
+    change = change_of(desk.root, view, since_review=since_review)
     evidence = view.verifications[-1] if view.verifications else None
     deviations, findings = service.open_rows(view.journal)
-    submission = _submission(desk, standing)
+    submission = submission_of(desk.store, standing)
     return desk.page(
         request,
         "review.html",
@@ -179,32 +170,6 @@ def _sheet(style: str) -> str:
 def _standing(request: Request) -> Standing:
     """Return the standing of the task in the address; :class:`UnknownTask`."""
     return Standing(service.task_view(desk_of(request).store, request.path_params["task_id"]))
-
-
-def _submission(desk: Desk, standing: Standing) -> MessageRow | None:
-    """Return the message that the task waits with; None if it does not wait for a verdict."""
-    history = standing.view.history
-    if standing.state not in WAITING or not history:
-        return None
-    message_id = history[-1].message_id
-    return None if message_id is None else service.message_row(desk.store, message_id)
-
-
-def _change(desk: Desk, standing: Standing, *, since_review: bool) -> Change | None:
-    view = standing.view
-    work = work_of(desk.root, view.row.plan_id, standing.task_id, submitted=view.submitted_commit)
-    if work is None:
-        return None
-    old = (since_review and view.judged_commit) or work.start
-    new = _submitted_commit(standing) or work.commit
-    return Change(old=old, new=new, files=files_between(desk.root.path, old, new))
-
-
-def _submitted_commit(standing: Standing) -> str | None:
-    """Return the commit that the last submission covers (D28); None if nothing waits for a verdict."""
-    submissions = standing.view.submissions
-    last = submissions[-1] if submissions else None
-    return last.commit_id if last is not None and last.verdict is None else None
 
 
 def _points(standing: Standing) -> Sequence[Point]:

@@ -1,7 +1,8 @@
-"""Turns one file's difference into lines that a page can print: numbered, coloured, with the words that changed.
+"""Turns one file's difference into lines to show: numbered, coloured, with the words that changed.
 
 The patch is read by ``unidiff``, the languages by Pygments, the words are compared by ``difflib``. All three are
-given bounded texts only. Whatever they cannot read is shown without it: a line is always there, as git has it.
+given bounded texts only. Whatever they cannot read is shown without it: a line is always there, as git has it. What
+does not print stands as its escape: from a reviewer nothing may be hidden.
 """
 
 import difflib
@@ -16,7 +17,7 @@ from pygments.util import ClassNotFound
 from unidiff.errors import UnidiffParseError
 from unidiff.patch import PatchSet
 
-from musician.processes.output import printable
+from musician.processes.output import visible
 from musician.protocol.values import dataclass, replace
 
 MOST_WORD_CHARS = 2000
@@ -118,7 +119,7 @@ def file_view(patch: str, path: str, old_text: str | None, new_text: str | None)
             )
             hunks.append(
                 Hunk(
-                    heading=f"{heading} {printable(hunk.section_header)}".rstrip(),
+                    heading=f"{heading} {visible(hunk.section_header)}".rstrip(),
                     lines=tuple(_with_words(lines)),
                 )
             )
@@ -148,7 +149,7 @@ def _spans(text: str, colours: Sequence[tuple[Span, ...]], number: int | None) -
     found = colours[number - 1] if number is not None and 0 < number <= len(colours) else ()
     if "".join(span.text for span in found) != text:  # a lexer may drop or change characters
         found = (Span(text=text),)
-    return tuple(replace(span, text=printable(span.text)) for span in found)
+    return tuple(replace(span, text=visible(span.text)) for span in found)
 
 
 def _with_words(lines: Sequence[Line]) -> Iterator[Line]:

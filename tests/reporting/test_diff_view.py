@@ -5,8 +5,8 @@ import difflib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from musician.processes.output import printable
-from musician.web.diff_view import MOST_LINES, FileView, file_view
+from musician.processes.output import visible
+from musician.reporting.diff_view import MOST_LINES, FileView, file_view
 
 
 def view(old: str, new: str, path: str = "a.py") -> FileView:
@@ -62,7 +62,7 @@ def test_nothing_is_lost_on_the_way(old: list[str], new: list[str], path: str) -
     lines = [line for hunk in view(before, after, path).hunks for line in hunk.lines]
     for sign, text in (("-", before), ("+", after)):
         own = [line.text for line in lines if line.sign in (sign, " ")]
-        kept = iter(printable(text).split("\n"))
+        kept = iter(visible(text).split("\n"))
         assert all(line in kept for line in own)
 
 
@@ -85,3 +85,9 @@ def test_words_are_compared_only_as_long_as_it_is_quick() -> None:
     found = view("+" * 1500 + "\n" + "a = 1\n" * 3, "+" * 1499 + "-\n" + "b = 1\n" * 3, "x.txt")
     marked = [line.number for hunk in found.hunks for line in hunk.lines if any(s.names for s in line.spans)]
     assert marked == [2, 3, 4, 2, 3, 4]
+
+
+def test_what_does_not_print_is_not_hidden_from_a_reviewer() -> None:
+    """Nor can it turn the rest of the line around, or act on a terminal."""
+    (hunk,) = view("x\n", "is_admin = False  # \u202e eurT = \x1b[2K\u200b\n").hunks
+    assert hunk.lines[-1].text == "is_admin = False  # \\u202e eurT = \\x1b[2K\\u200b"
