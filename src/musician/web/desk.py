@@ -4,6 +4,7 @@ from threading import Lock
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
@@ -13,6 +14,7 @@ from musician.processes.output import headline, one_line, printable
 from musician.project import Project
 from musician.reporting.overview import Lane, Overview
 from musician.runtime.overseeing import branch_of, check_database, look
+from musician.web.drawing import progress_of
 from musician.web.guard import form_token
 from musician.web.news import News
 
@@ -48,8 +50,18 @@ class Desk:
             "branch": branch_of(self.root),
             "form_token": form_token(request.scope),
             "read_only": self.read_only,
+            "path": request.url.path,
         }
         return HTMLResponse(self._templates.get_template(template).render(shared | about), status_code=status)
+
+
+def clock(at: str | None, now: str) -> Markup:
+    """Render a stored time: of today without its day, always with the whole of it to point at."""
+    if not at:
+        return Markup()
+    day, of_day = at[:10], at[11:19]
+    shown = of_day if day == now[:10] else f"{day} {of_day[:5]}"
+    return Markup('<time datetime="{}T{}Z" title="{} UTC">{}</time>').format(day, of_day, at, shown)
 
 
 def _templates() -> Environment:
@@ -63,6 +75,8 @@ def _templates() -> Environment:
     made.filters["line"] = lambda text: one_line(text or "", _MOST_LINE_CHARS)
     made.filters["headline"] = lambda text: headline(text or "")
     made.filters["printable"] = lambda text: printable(text or "")
+    made.filters["clock"] = clock
+    made.filters["progress"] = progress_of
     made.globals["Lane"] = Lane
     made.globals["version"] = __version__
     return made

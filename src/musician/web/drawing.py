@@ -5,22 +5,40 @@ are classes of the style sheet.
 """
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 
 from markupsafe import Markup, escape
 
 from musician.protocol.journal import EntryKind
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
+from musician.reporting.overview import Lane, PlanLines
 from musician.reporting.spans import stored_s
 from musician.service import TaskView
 from musician.store.rows import JournalRow
 
-WIDTH, ROW, GAP = 1000, 22, 6
-_CURVE_HEIGHT = 120
+WIDTH, ROW, GAP = 1000, 26, 6
+_LEFT = 34
+"""Where a picture's ground begins; its rows are named before it."""
+_AXIS = 18
+"""Of height, for the times under a picture."""
+_CURVE_HEIGHT = 160
 _LEAST_BAR = 3
+_CHAR_WIDTH = 7
+"""Of a bar's name, about; a bar that is too short for its name goes without."""
 
 _BEGINS = frozenset({EntryKind.STARTED, EntryKind.LAUNCHED})
 _ENDS = frozenset({EntryKind.COMPLETED, EntryKind.RETURNED, EntryKind.SKIPPED})
+
+_BY_PROGRESS = (
+    Lane.DONE,
+    Lane.RUNNING,
+    Lane.NEEDS_YOU,
+    Lane.UNKNOWN,
+    Lane.STANDS_STILL,
+    Lane.LATER,
+)
+"""What was withdrawn is no part of a plan's way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,14 +56,37 @@ def life_of(view: TaskView) -> Markup:
     rows = [list(_bars(view, session.claim_epoch)) for session in view.sessions]
     if not any(rows):
         return Markup()
-    begin_s = min(bar.begin_s for row in rows for bar in row)
-    length_s = max(max(bar.end_s for row in rows for bar in row) - begin_s, 1.0)
-    parts = [
-        _rectangle(bar, begin_s=begin_s, length_s=length_s, top=index * (ROW + GAP))
-        for index, row in enumerate(rows)
-        for bar in row
-    ]
-    return _picture(parts, height=len(rows) * (ROW + GAP), label="Sessions, their pieces and verifications")
+    time = _Axis(
+        begin_s=min(bar.begin_s for row in rows for bar in row),
+        end_s=max(bar.end_s for row in rows for bar in row),
+    )
+    parts = []
+    for index, (session, row) in enumerate(zip(view.sessions, rows, strict=True)):
+        top = index * (ROW + GAP)
+        parts.append(_text(f"S{session.number}", left=0, top=top + ROW / 2 + 4))
+        parts.extend(_bar(bar, time, top=top) for bar in row)
+    height = len(rows) * (ROW + GAP)
+    parts.extend(time.marks(height + _AXIS - GAP))
+    return _picture(parts, height=height + _AXIS, label="Sessions, their pieces and verifications")
+
+
+def progress_of(plan: PlanLines) -> Markup:
+    """Return a bar in which each task of a plan has a part, those that stand alike side by side."""
+    counted = [(lane, plan.count(lane)) for lane in _BY_PROGRESS]
+    shown = [(lane, count) for lane, count in counted if count]
+    parts, left = [], 0
+    for lane, count in shown:
+        parts.append(
+            Markup('<rect class="{}" x="{}" y="0" width="{}" height="1"/>').format(
+                lane.replace(" ", "-"), left, count
+            )
+        )
+        left += count
+    label = ", ".join(f"{count} {lane}" for lane, count in shown)
+    head = Markup(
+        '<svg class="progress" viewBox="0 0 {} 1" preserveAspectRatio="none" role="img" aria-label="{}">'
+    ).format(max(left, 1), label)
+    return head + Markup().join(parts) + Markup("</svg>")
 
 
 def _bars(view: TaskView, epoch: int) -> Iterator[Bar]:
@@ -78,13 +119,41 @@ def _bars(view: TaskView, epoch: int) -> Iterator[Bar]:
             yield Bar(begin_s=at_s, end_s=at_s, title=title, kind=f"check {each.outcome}")
 
 
-def _rectangle(bar: Bar, *, begin_s: float, length_s: float, top: int) -> Markup:
-    left = (bar.begin_s - begin_s) / length_s * (WIDTH - _LEAST_BAR)
-    width = max((bar.end_s - bar.begin_s) / length_s * (WIDTH - _LEAST_BAR), _LEAST_BAR)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Axis:
+    """The time from left to right, in seconds since 1970."""
+
+    begin_s: float
+    end_s: float
+
+    def at(self, time_s: float) -> float:
+        length_s = max(self.end_s - self.begin_s, 1.0)
+        return _LEFT + (time_s - self.begin_s) / length_s * (WIDTH - _LEFT - _LEAST_BAR)
+
+    def marks(self, top: float) -> tuple[Markup, ...]:
+        """Name both ends."""
+        begin, end = (
+            datetime.fromtimestamp(each, UTC).strftime("%H:%M:%S") for each in (self.begin_s, self.end_s)
+        )
+        return (_text(begin, left=_LEFT, top=top), _text(end, left=WIDTH, top=top, anchor="end"))
+
+
+def _bar(bar: Bar, time: _Axis, *, top: int) -> Markup:
+    left = time.at(bar.begin_s)
+    width = max(time.at(bar.end_s) - left, _LEAST_BAR)
     inset = 0 if bar.kind == "session" else 4
-    return Markup(
-        '<rect class="{}" x="{:.1f}" y="{}" width="{:.1f}" height="{}" rx="2"><title>{}</title></rect>'
+    drawn = Markup(
+        '<rect class="{}" x="{:.1f}" y="{}" width="{:.1f}" height="{}" rx="3"><title>{}</title></rect>'
     ).format(bar.kind, left, top + inset, width, ROW - 2 * inset, bar.title)
+    if bar.kind != "piece" or len(bar.title) * _CHAR_WIDTH > width:
+        return drawn
+    return drawn + _text(bar.title, left=left + 6, top=top + ROW / 2 + 4, kind="named")
+
+
+def _text(words: str, *, left: float, top: float, anchor: str = "start", kind: str = "") -> Markup:
+    return Markup('<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(
+        kind, left, top, anchor, words
+    )
 
 
 def context_of(view: TaskView, settings: Settings) -> Markup:
@@ -92,11 +161,12 @@ def context_of(view: TaskView, settings: Settings) -> Markup:
     points = [(stored_s(row.at), row.context_pct, row) for row in view.journal if row.context_pct is not None]
     if len(points) < 2:
         return Markup()
-    begin_s, length_s = points[0][0], max(points[-1][0] - points[0][0], 1.0)
-    parts = [_threshold(pct) for pct in thresholds(settings)]
+    time = _Axis(begin_s=points[0][0], end_s=points[-1][0])
+    ground = Markup('<rect class="ground" x="{}" y="0" width="{}" height="{}" rx="3"/>')
+    parts = [ground.format(_LEFT, WIDTH - _LEFT, _CURVE_HEIGHT), *map(_threshold, thresholds(settings))]
     for session in view.sessions:
         own = [
-            f"{(at_s - begin_s) / length_s * WIDTH:.1f},{_height(pct):.1f}"
+            f"{time.at(at_s):.1f},{_height(pct):.1f}"
             for at_s, pct, row in points
             if row.claim_epoch == session.claim_epoch
         ]
@@ -105,7 +175,12 @@ def context_of(view: TaskView, settings: Settings) -> Markup:
                 " ".join(own), session.number
             )
         )
-    return _picture(parts, height=_CURVE_HEIGHT, label="Context used, in percent")
+    last_s, last_pct, _ = points[-1]
+    parts.append(
+        _text(f"{last_pct:.0f} %", left=time.at(last_s) - 4, top=_height(last_pct) - 6, anchor="end")
+    )
+    parts.extend(time.marks(_CURVE_HEIGHT + _AXIS - 4))
+    return _picture(parts, height=_CURVE_HEIGHT + _AXIS, label="Context used, in percent")
 
 
 def thresholds(settings: Settings) -> tuple[float, ...]:
@@ -114,9 +189,9 @@ def thresholds(settings: Settings) -> tuple[float, ...]:
 
 
 def _threshold(pct: float) -> Markup:
-    return Markup(
-        '<line class="threshold" x1="0" x2="{}" y1="{:.1f}" y2="{:.1f}"/><text x="2" y="{:.1f}">{:g} %</text>'
-    ).format(WIDTH, _height(pct), _height(pct), _height(pct) - 2, pct)
+    line = Markup('<line class="threshold" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/>')
+    height = _height(pct)
+    return line.format(_LEFT, WIDTH, height, height) + _text(f"{pct:g} %", left=0, top=height + 4)
 
 
 def _height(pct: float) -> float:
