@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 from musician import service
 from musician.project import Project
 from musician.protocol.messages.corrections import corrections_in
-from musician.web.desk import Desk
+from musician.web.desk import Desk, clock
 from tests.surroundings import Call
 from tests.web.conftest import post
 
@@ -146,3 +146,17 @@ def test_a_database_that_was_replaced_is_told_and_takes_no_orders(
     away.rename(place)
     assert desk.get("/").status_code == 200
     assert "hello" not in call("messages", "1").out
+
+
+@pytest.mark.parametrize(
+    ("at", "shown"),
+    [
+        ("2026-03-01 10:51:11", "10:51:11"),
+        ("2026-02-28 23:59:59", "2026-02-28 23:59"),
+        ("", ""),
+    ],
+)
+def test_a_time_of_another_day_is_shown_with_its_day(at: str, shown: str) -> None:
+    found = clock(at, "2026-03-01 12:00:00")
+    assert found.striptags() == shown
+    assert (f'title="{at} UTC"' in found) is bool(at)
