@@ -8,6 +8,7 @@ from musician.testing.script import Step
 WINDOW_TOKENS = 1_000_000
 _ITEM = re.compile(r"^([a-z ]+): A title$", re.MULTILINE)
 _STEERED = "use the other one"
+NO_MODEL = "no-such-model"
 
 
 def tell(received: Received) -> Step:
@@ -23,6 +24,8 @@ def tell(received: Received) -> Step:
         for at, message in enumerate(received.messages)
         if message.role == "user" and _ITEM.search(message.text)
     )
+    if received.model == NO_MODEL:
+        return ScriptedFailure(status=404, kind="not_found_error", message=f"model: {NO_MODEL}")
     act = sum(message.role == "assistant" for message in received.messages[begun_at:])
     match items[-1], act:
         case "work", 0:

@@ -76,12 +76,15 @@ SCRIPTED = {
 ACP = SCRIPTED | {"work": [["usage", 40_000, 100_000], *SCRIPTED["work"]]}
 
 GIVEN = "say when its model is given what is said to it"
+MODEL = "tell one model from another"
+NAMED = {"claude": "sonnet", "codex": "gpt-6-luna", "opencode": "scripted/other"}
+"""A model that is not the one it takes by itself."""
 
 CANNOT: dict[str, set[str]] = {
     "claude": {"say how long a limit holds", "keep the moment before it is killed"},
     "acp": {"say how long a limit holds", GIVEN},
-    "shell": {"steer", "ask leave", "use tools", "go on by its token", "tell of its provider"},
-    "scripted": {GIVEN},
+    "shell": {"steer", "ask leave", "use tools", "go on by its token", "tell of its provider", MODEL},
+    "scripted": {GIVEN, MODEL},
     "codex": {"say how long a limit holds", GIVEN},
     "opencode": {"say how long a limit holds", "tell of a limit", GIVEN},
 }
@@ -94,6 +97,7 @@ class Theatre:
     name: str
     folder: Path
     agent: Agent
+    model: ScriptedModel | None = None
     events: list[AgentEvent] = field(default_factory=list)
     processes: list[ProcessIdentity] = field(default_factory=list)
     asked: list[ToolCall] = field(default_factory=list)
@@ -108,8 +112,10 @@ class Theatre:
             pytest.skip(f"declared: {self.name} cannot {ability}")
 
     @asynccontextmanager
-    async def session(self, token: str = "") -> AsyncIterator[AgentSession]:
-        stage = Stage(tree=self.tree, env=self.env, token=token, on_process=self.on_process, may=self.may)
+    async def session(self, token: str = "", model: str = "") -> AsyncIterator[AgentSession]:
+        stage = Stage(
+            tree=self.tree, env=self.env, token=token, model=model, on_process=self.on_process, may=self.may
+        )
         async with self.agent.open(stage) as session:
             yield session
 
@@ -174,15 +180,18 @@ def theatre(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Theatre]
         "scripted": lambda: ScriptedAgent(tmp_path / "script", SCRIPTED),
         "acp": lambda: make_agent(f"acp:{scripted_acp(tmp_path / 'script', ACP)}"),
     }
+    model: ScriptedModel | None = None
     with ExitStack() as stack:
 
         def claude() -> Agent:
+            nonlocal model
             model = stack.enter_context(ScriptedModel(claude_story.tell))
             home = ClientHome(tmp_path / "home", model_url=model.url, trusts=[tmp_path])
             return ClaudeAgent(home.client, home.env)
 
         agents["claude"] = claude
-        yield Theatre(name=request.param, folder=tmp_path, agent=agents[request.param]())
+        agent = agents[request.param]()
+        yield Theatre(name=request.param, folder=tmp_path, agent=agent, model=model)
 
 
 def _real(request: pytest.FixtureRequest, folder: Path) -> Theatre:
@@ -195,7 +204,7 @@ def _real(request: pytest.FixtureRequest, folder: Path) -> Theatre:
     need("node")
     request.getfixturevalue("monkeypatch").setenv("PATH", path_of(name, modules))
     theatre = Theatre(name=name, folder=folder, agent=make_agent(name))
-    model = ScriptedModel(Playbook(name, kill=theatre.kill_agent)).__enter__()
+    model = theatre.model = ScriptedModel(Playbook(name, kill=theatre.kill_agent)).__enter__()
     request.addfinalizer(model.close)
     theatre.env |= agent_home(name, folder / "home", model_url=model.url)
     return theatre
@@ -464,6 +473,32 @@ def test_what_its_provider_does_is_an_outcome(theatre: Theatre) -> None:
         assert "rate limit" in limited.detail
         assert "no credit" in refused.detail
     assert done.ending is PieceEnding.DONE
+
+
+def test_the_model_that_is_named_plays_or_none(theatre: Theatre) -> None:
+    """S-TIER-4: a name of a plan's is never ignored; where it cannot be chosen, a person is told it."""
+    theatre.needs(MODEL)
+
+    async def story() -> PieceEnded:
+        if theatre.name in NAMED:
+            async with theatre.session(model=NAMED[theatre.name]) as session:
+                assert (await theatre.play(session, "work")).ending is PieceEnding.DONE
+        for made in theatre.tree.glob("made"):
+            made.unlink()
+        async with theatre.session(model=claude_story.NO_MODEL) as session:
+            return await theatre.play(session, "work")
+
+    refused = anyio.run(story)
+    if theatre.name in NAMED:
+        assert theatre.model is not None
+        named = NAMED[theatre.name].rpartition("/")[2]
+        assert any(
+            named in each.model for each in theatre.model.requests
+        )  # OpenCode has a title made by a small one
+        assert all(named in each.model for each in theatre.model.main if each.model != claude_story.NO_MODEL)
+    assert refused.ending is PieceEnding.REFUSED
+    assert claude_story.NO_MODEL in refused.detail
+    assert not (theatre.tree / "made").exists()
 
 
 def test_it_is_gone_on_with_by_its_token_after_its_process_was_killed(theatre: Theatre) -> None:

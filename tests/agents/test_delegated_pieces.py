@@ -68,14 +68,21 @@ class Orchestra:
 LEAST_CONTEXT_PCT = {"claude": 4, "codex": 21}
 """What the musician's tokens are of its window, as each counts it."""
 
+PROMPTS = {"claude": "model: sonnet\n", "codex": "subagent-model: gpt-5.5\ntest-first: no\n"}
+MODELS = {"claude": ("sonnet", "opus"), "codex": ("gpt-5.5", "gpt-5.5")}
+"""What musician and subagent play with then; Claude's subagent by default."""
+
 
 @pytest.mark.parametrize("agent", ["claude", pytest.param("codex", marks=pytest.mark.deep)])
 def test_what_a_subagent_reads_fills_no_musicians_context(agent: str, tmp_path: Path) -> None:
-    """D34.1: it knows its five parts, and nothing of the orchestra; the musician goes on with its own conversation."""
+    """D34.1: it knows its five parts, and nothing of the orchestra; the musician goes on with its own conversation.
+
+    S-TIER-4: it plays with the model that is named for it, and the musician with its own.
+    """
     model = Orchestra(agent)
     ran = play(
         tmp_path,
-        PLAN.replace("#### Step 2", f"{PIECE}#### Step 3"),
+        PLAN.replace("#### Step 2", f"{PIECE}#### Step 3").replace("test:", f"{PROMPTS[agent]}test:"),
         model,
         agent=agent,
         prepare=model.prepare,
@@ -83,6 +90,11 @@ def test_what_a_subagent_reads_fills_no_musicians_context(agent: str, tmp_path: 
     assert model.sent() == 0
     assert all("## Deliverables" in each.all_text for each in model.subagents)
     assert not any("with read(text)" in each.all_text for each in model.subagents)
+    musicians, subagents = MODELS[agent]
+    assert all(musicians in each.model for each in model.musicians)
+    assert all(subagents in each.model for each in model.subagents)
+    assert ("write its test first" in model.musicians[0].all_text) is (agent == "claude")
+    assert not any("write its test first" in each.all_text for each in model.subagents)
     last = model.musicians[-1].all_text
     assert "step 1: Write" in last
     assert "step 3: Test" in last

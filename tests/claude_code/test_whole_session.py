@@ -62,7 +62,10 @@ def test_a_subagent_cannot_end_its_musicians_claim(hall: "Hall") -> None:
 
 
 def test_a_subagent_is_not_offered_the_protocols_tools(hall: "Hall") -> None:
-    """AUDIT-C2, D34.3: neither ours nor the client's own all-round ones, named or not; their musician is."""
+    """AUDIT-C2, D34.3: neither ours nor the client's own all-round ones, named or not; their musician is.
+
+    S-TIER-4: ours plays with the sources' model.
+    """
     counted = Part(*[say("I counted them.") for _ in range(4)])
     part = Part(
         *(
@@ -73,7 +76,7 @@ def test_a_subagent_is_not_offered_the_protocols_tools(hall: "Hall") -> None:
         hall.tool("handoff", reason="enough"),
         say("Done."),
     )
-    model, home = hall.played(part, sub=counted)
+    model, home = hall.played(part, sub=counted, ANTHROPIC_MODEL="sonnet")
     with PrintClient(home, hall.root, PROMPT, plugins=[hall.plugin]) as client:
         client.end(within_s=120)
     assert counted.is_over
@@ -84,6 +87,8 @@ def test_a_subagent_is_not_offered_the_protocols_tools(hall: "Hall") -> None:
         for kind in (RequestKind.SUB, RequestKind.MAIN)
     }
     assert offered[RequestKind.SUB] == [0] * 4
+    first = next(each.model for each in model.requests if each.kind is RequestKind.SUB)
+    assert ("sonnet" in model.main[0].model, "opus" in first) == (True, True)
     assert all(offered[RequestKind.MAIN])
 
 

@@ -154,6 +154,7 @@ def test_an_instruction_file_is_a_task_two_levels_up() -> None:
                 ),
                 (
                     "i.md:3: the key `instructions`; expected one of task, plan, title, files, danger, after, agent, "
+                    "model, subagent-model, test-first, "
                     "review, reviewer, answers, answerer, isolation, test, setup, copy, share, sandbox, network, "
                     "sandbox-write, sandbox-read, labels, "
                     "pause-siblings-at, may-change, may-pass-before, changes"
@@ -319,7 +320,10 @@ def tasks(draw: st.DrawFn) -> TaskSpec:
         danger=draw(PATHS),
         after=draw(st.lists(IDS, max_size=2).map(tuple)),
         labels=draw(WORDS),
-        agent=draw(st.sampled_from(["shell", "claude", "acp:x --y 'z: #'"])),
+        agent=draw(st.sampled_from(["shell", "claude", "codex", "acp:x --y 'z: #'"])),
+        model=draw(st.sampled_from(["", "opus", "a/b[high]:c"])),
+        subagent_model=draw(st.sampled_from(["", "x"])),
+        test_first=draw(st.sampled_from([None, True, False])),
         review=draw(st.sampled_from(Review)),
         reviewer=draw(SHELL_TEXT),
         answers=draw(st.sampled_from(Answers)),

@@ -98,14 +98,16 @@ GOLDEN = {
         TASK + "```yaml task\nreveiw: human\nfiles: [a]\nfiles: [b]\nzzz: 1\n```\n#### Step 1: C\n",
         [
             (
-                "P.md:8: the key `reveiw`; expected `review` (the keys here are files, danger, after, agent, review, "
+                "P.md:8: the key `reveiw`; expected `review` (the keys here are files, danger, after, agent, "
+                "model, subagent-model, test-first, review, "
                 "reviewer, answers, answerer, isolation, test, setup, copy, share, sandbox, network, sandbox-write, "
                 "sandbox-read, labels, "
                 "pause-siblings-at, may-change, may-pass-before, changes, instructions)"
             ),
             "P.md:10: the key `files` a second time; expected it once (first in line 9)",
             (
-                "P.md:11: the key `zzz`; expected one of files, danger, after, agent, review, "
+                "P.md:11: the key `zzz`; expected one of files, danger, after, agent, "
+                "model, subagent-model, test-first, review, "
                 "reviewer, answers, answerer, isolation, test, setup, copy, share, sandbox, network, sandbox-write, "
                 "sandbox-read, labels, "
                 "pause-siblings-at, may-change, may-pass-before, changes, instructions"
@@ -120,7 +122,7 @@ GOLDEN = {
             "P.md:8: `files: a.py`; expected a list, such as [src/greeter.py]",
             'P.md:9: `labels: [1]`; expected text; put it in quotes, "…"',
             "P.md:10: `review: maybe`; expected one of rules, human, agent",
-            "P.md:11: `agent: gpt`; expected shell, claude or acp:<command>",
+            "P.md:11: `agent: gpt`; expected shell, claude, codex, opencode or acp:<command>",
             'P.md:12: `test: no`; expected text; put it in quotes, "…"',
             "P.md:13: `pause-siblings-at: [one]`; expected the number of a checkpoint",
             (
@@ -153,7 +155,8 @@ GOLDEN = {
         TASK + "```yaml task\n? [a]\n: b\n```\n#### Step 1: C\n",
         [
             (
-                "P.md:8: the key `?`; expected one of files, danger, after, agent, review, "
+                "P.md:8: the key `?`; expected one of files, danger, after, agent, "
+                "model, subagent-model, test-first, review, "
                 "reviewer, answers, answerer, isolation, test, setup, copy, share, sandbox, network, sandbox-write, "
                 "sandbox-read, labels, "
                 "pause-siblings-at, may-change, may-pass-before, changes, instructions"

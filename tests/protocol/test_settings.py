@@ -62,6 +62,9 @@ NUMBERS = {
     "notify.every_s": 60,
 }
 OTHERS: dict[str, object] = {
+    "prompts.subagent_model": "",
+    "prompts.test_first": True,
+    "prompts.style": "",
     "trees.keep": False,
     "notify.terminal": False,
     "notify.desktop": False,

@@ -104,7 +104,9 @@ def _view() -> TaskView:
 def test_a_long_life_is_told_within_bounds_and_what_is_next_stands_in_it() -> None:
     handoff = f"# HANDOFF: task-01\n\n## Notes\n> {'mind ' * 2000}\n## Next Session Instructions\n1. go on\n"
     for is_gone_on_with in (True, False):
-        told = briefing_of(_view(), _program("é" * 50_000), handoff, epoch=2, is_gone_on_with=is_gone_on_with)
+        told = briefing_of(
+            _view(), _program("é" * 50_000), handoff, epoch=2, is_gone_on_with=is_gone_on_with, rules=""
+        )
         about_bytes = 0 if is_gone_on_with else 2 * MOST_ABOUT_CHARS
         assert len(told.encode()) <= MOST_LEFT_BYTES + about_bytes + MOST_OF_OURS_BYTES
         assert f"- step {STEPS} (long long" in told
@@ -117,7 +119,7 @@ def test_the_notes_of_a_handoff_are_told_whole_and_nothing_else_of_it() -> None:
     handoff = "# HANDOFF: task-01\n\n## Session Info\n- x: y\n\n## Notes\n> mind the gap\n\n## Next\n1. go\n"
     program = _program("")
     short = Program(task_id="task-01", title="Everything", items=program.items[-1:])
-    told = briefing_of(view, short, handoff, epoch=2, is_gone_on_with=False)
+    told = briefing_of(view, short, handoff, epoch=2, is_gone_on_with=False, rules="")
     assert "It left these notes:\n> mind the gap" in told
     assert "x: y" not in told
 
@@ -138,5 +140,5 @@ def test_a_verification_of_another_version_is_told_by_its_outcome() -> None:
         at=AT,
     )
     view = replace(_view(), journal=(), verifications=(torn,))
-    told = briefing_of(view, _program(""), None, epoch=2, is_gone_on_with=False)
+    told = briefing_of(view, _program(""), None, epoch=2, is_gone_on_with=False, rules="")
     assert f"checkpoint 1: red ({AT})" in told

@@ -185,7 +185,8 @@ class ToolCall:
 class Stage:
     """Where a session plays: the working tree, and additions to the environment.
 
-    ``token`` names the session to resume; if that cannot be resumed, a new one is begun.
+    ``token`` names the session to resume; if that cannot be resumed, a new one is begun. ``model`` is the agent's own
+    name for the one it plays with, "" for what it takes by itself; one that it does not offer is REFUSED.
     ``on_process`` is awaited after a process exists and *before* it executes anything of the agent's (D23: the
     identity is recorded first). ``may`` returns why a tool call is refused, "" if it is allowed (D21).
     """
@@ -193,6 +194,7 @@ class Stage:
     tree: Path
     env: Mapping[str, str] = field(default_factory=dict)
     token: str = ""
+    model: str = ""
     on_process: Callable[[ProcessIdentity], Awaitable[None]]
     may: Callable[[ToolCall], Awaitable[str]]
     is_metered: bool = False

@@ -32,6 +32,11 @@ def make_agent(spec: str) -> Agent:
     return AcpAgent(profile)
 
 
+def model_of_subagents(spec: str) -> str:
+    """Return the model of an agent's subagents by default, "" for the musician's own (sources "Subagent Model")."""
+    return "opus" if spec == "claude" else ""
+
+
 def found_agents() -> Iterator[str]:
     """Yield the names of the agents that can be used on this machine."""
     for name in ("shell", "claude", *KNOWN):

@@ -136,12 +136,24 @@ def _front_matter(task: TaskSpec, plan_id: str) -> Iterator[str]:
         values: tuple[str, ...] = getattr(task, key.replace("-", "_"))
         if values:
             yield f"{key}: [{', '.join(map(_quoted, values))}]"
-    for key in ("agent", "review", "reviewer", "answerer", "isolation", "test", "setup"):
-        value: str | None = getattr(task, key)
+    for key in (
+        "agent",
+        "model",
+        "subagent-model",
+        "review",
+        "reviewer",
+        "answerer",
+        "isolation",
+        "test",
+        "setup",
+    ):
+        value: str | None = getattr(task, key.replace("-", "_"))
         if value:
             yield f"{key}: {_quoted(str(value))}"
     if task.pause_siblings_at:
         yield f"pause-siblings-at: [{', '.join(map(str, task.pause_siblings_at))}]"
+    if task.test_first is not None:
+        yield f"test-first: {'yes' if task.test_first else 'no'}"
     if task.may_pass_before:
         yield "may-pass-before: yes"
     if task.answers is not Answers.HUMAN:

@@ -33,7 +33,8 @@ from musician.protocol.names import check_task_id
 from musician.protocol.values import dataclass, replace
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,5}")
-_AGENT = re.compile(r"shell|claude|acp:.*\S.*")
+_AGENT = re.compile(r"shell|claude|codex|opencode|acp:.*\S.*")
+_MODEL = re.compile(r"[^\s\x00-\x1f\x7f-][^\s\x00-\x1f\x7f]{0,199}|")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +53,9 @@ class Keys:
     after: tuple[str, ...] | None = None
     labels: tuple[str, ...] | None = None
     agent: str | None = None
+    model: str | None = None
+    subagent_model: str | None = None
+    test_first: bool | None = None
     review: Review | None = None
     reviewer: str | None = None
     answers: Answers | None = None
@@ -187,7 +191,13 @@ def _numbers(value: object) -> tuple[int, ...]:
 
 def _agent(value: object) -> str:
     if not isinstance(value, str) or not _AGENT.fullmatch(value):
-        raise _Unfit("shell, claude or acp:<command>")
+        raise _Unfit("shell, claude, codex, opencode or acp:<command>")
+    return value
+
+
+def _model(value: object) -> str:
+    if not isinstance(value, str) or not _MODEL.fullmatch(value):
+        raise _Unfit("a model as the agent names it, such as opus")
     return value
 
 
@@ -225,6 +235,9 @@ def _outside_paths(value: object) -> tuple[str, ...]:
 
 _SHARED_CHECKS: dict[str, _Check] = {
     "agent": _agent,
+    "model": _model,
+    "subagent-model": _model,
+    "test-first": _yes_or_no,
     "review": _one_of(Review),
     "reviewer": _text,
     "answers": _one_of(Answers),

@@ -125,6 +125,12 @@ class TaskSpec:
     after: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     agent: str = "shell"
+    model: str = ""
+    """The agent's, by the agent's own name for it; "" is what the agent takes by itself."""
+    subagent_model: str = ""
+    """That of its subagents; "" is what the settings say."""
+    test_first: bool | None = None
+    """Whether its model is told to write tests first; None is what the settings say."""
     review: Review = Review.RULES
     isolation: Isolation = Isolation.WORKTREE
     test: str | None = None

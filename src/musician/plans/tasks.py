@@ -17,6 +17,7 @@ from musician.plans.model import (
 from musician.plans.problems import Report, control_characters
 
 _TASK_FIELDS = TaskSpec.__annotations__.keys() & Keys.__annotations__.keys() - {"title"}
+_NOT_GIVEN = (None, "", ())
 _SHORT_TITLE = f"at most {MAX_TITLE_CHARACTERS}, and the rest as text below it"
 
 
@@ -112,5 +113,5 @@ def resolve_task(
         items=items,
         source_path=source_path,
         line=line,
-        **{name: value for name in _TASK_FIELDS if (value := getattr(keys, name))},
+        **{name: value for name in _TASK_FIELDS if (value := getattr(keys, name)) not in _NOT_GIVEN},
     )

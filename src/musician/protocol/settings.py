@@ -164,6 +164,20 @@ class Delegation(_Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Prompts(_Part):
+    """How a model that is prompted piece by piece is to work; by default as the sources have it."""
+
+    section: ClassVar[str] = "prompts"
+    subagent_model: Annotated[
+        str, _text("the model of delegated pieces; empty: opus with claude, else that of the task")
+    ] = ""
+    test_first: Annotated[bool, _yes_or_no("tests are written first where the work allows it")] = True
+    style: Annotated[
+        str, _text("how a musician is to work, in your words; empty: sparing, strict, asking in doubt")
+    ] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits(_Part):
     """The limits after which a person must decide (D1, D3, D18)."""
 
@@ -309,6 +323,7 @@ class Settings:
     waiting: Waiting = field(default_factory=Waiting)
     context: Context = field(default_factory=Context)
     delegation: Delegation = field(default_factory=Delegation)
+    prompts: Prompts = field(default_factory=Prompts)
     limits: Limits = field(default_factory=Limits)
     ceilings: Ceilings = field(default_factory=Ceilings)
     time: Time = field(default_factory=Time)
@@ -352,6 +367,7 @@ _PARTS: dict[str, type[_Part]] = {
         Waiting,
         Context,
         Delegation,
+        Prompts,
         Limits,
         Ceilings,
         Time,

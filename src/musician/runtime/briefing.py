@@ -10,10 +10,12 @@ import re
 from collections.abc import Iterator
 
 from musician import service
-from musician.agents.prompts import begun_with, gone_on_with
+from musician.agents.prompts import begun_with, common_rules, gone_on_with
+from musician.plans.model import TaskSpec
 from musician.processes.output import one_line, printable
 from musician.protocol.journal import PLAYED, EntryKind, Progress
 from musician.protocol.musician.program import CheckpointItem, Play, Program
+from musician.protocol.settings import Settings
 from musician.runtime.resuming.handoffs import last_verification
 from musician.service import TaskView
 
@@ -31,13 +33,21 @@ _NOTES = re.compile(r"^## Notes\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
 
 def briefing_of(
-    view: TaskView, program: Program, handoff: str | None, *, epoch: int, is_gone_on_with: bool
+    view: TaskView, program: Program, handoff: str | None, *, epoch: int, is_gone_on_with: bool, rules: str
 ) -> str:
     """Return the briefing for claim ``epoch``. ``is_gone_on_with``: a resumed conversation, which knows the
     rest.
     """
     where = where_it_stands(view, program, handoff, epoch=epoch)
-    return gone_on_with(where) if is_gone_on_with else begun_with(what_it_is_about(view, program), where)
+    if is_gone_on_with:
+        return gone_on_with(where, rules)
+    return begun_with(what_it_is_about(view, program), where, rules)
+
+
+def rules_for(task: TaskSpec, settings: Settings) -> str:
+    """Return how the task is to be played; what it leaves open, the settings say."""
+    is_test_first = settings.prompts.test_first if task.test_first is None else task.test_first
+    return common_rules(is_test_first=is_test_first, style=settings.prompts.style)
 
 
 def what_it_is_about(view: TaskView, program: Program) -> str:

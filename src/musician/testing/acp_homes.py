@@ -77,7 +77,7 @@ def _opencode(folder: Path, model_url: str) -> dict[str, str]:
         "npm": "@ai-sdk/openai-compatible",
         "name": "scripted",
         "options": {"baseURL": f"{model_url}/v1", "apiKey": MADE_UP_KEY},
-        "models": {"model": model},
+        "models": {"model": model, "other": model},
     }
     config = {
         "model": "scripted/model",

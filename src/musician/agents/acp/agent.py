@@ -1,7 +1,8 @@
 """Starting an agent that speaks the protocol, and agreeing with it on a session.
 
 An agent that cannot be used (it is not installed, has no login, speaks another version, lacks the mode that
-makes it ask) is reported as the outcome of each piece, because there somebody waits for an answer.
+makes it ask or the model that the plan names) is reported as the outcome of each piece, because there somebody
+waits for an answer.
 """
 
 import os
@@ -90,6 +91,8 @@ async def _agree(session: AcpSession, profile: Profile, stage: Stage) -> None:
             session.is_steered_by_name = True
     begun = await _begun(session, wire, able, stage)
     await _put_into_mode(session.token, wire, begun, profile.mode)
+    if stage.model:
+        await _choose_model(session.token, wire, begun, stage.model)
 
 
 async def _begun(session: AcpSession, wire: Wire, able: Document, stage: Stage) -> Document:
@@ -119,3 +122,19 @@ async def _put_into_mode(token: str, wire: Wire, begun: Document, mode: str) -> 
             await wire.request("session/set_mode", sessionId=token, modeId=mode)
         case _:
             raise _Unfit(f"it has no mode {mode!r}, in which it would ask before it acts")
+
+
+async def _choose_model(token: str, wire: Wire, begun: Document, model: str) -> None:
+    options = begun.get("configOptions")
+    for option in options if isinstance(options, list) else ():
+        match option:
+            case {"category": "model", "id": str(chooser)}:
+                try:
+                    chosen = {"configId": chooser, "value": model}
+                    await wire.request("session/set_config_option", sessionId=token, **chosen)
+                except RequestError as error:
+                    raise _Unfit(f"it has no model {model!r} ({error})") from error
+                return
+    raise _Unfit(
+        f"its model cannot be chosen, and the plan names {model!r}: leave that to the agent's own settings"
+    )

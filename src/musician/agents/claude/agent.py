@@ -88,6 +88,7 @@ class ClaudeAgent:
         env = {**(os.environ if self._env is None else self._env), **_HOSTED, **stage.env}
         env.pop("CLAUDECODE", None)  # a client that finds it set takes itself for a part of another client
         argv = [os.fspath(self._client), *_FLAGS, f"{flag}={token}"]
+        argv += [f"--model={stage.model}"] if stage.model else []
         async with speak_with(
             argv, cwd=stage.tree, env=env, on_process=stage.on_process, keeps=_kept(env)
         ) as program:

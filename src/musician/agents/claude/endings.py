@@ -21,7 +21,8 @@ _PROVIDER = {
     "server_error": PieceEnding.LIMITED,
 }
 """By the client's own name for what went wrong."""
-_STATUS = {401: PieceEnding.REFUSED, 402: PieceEnding.REFUSED, 403: PieceEnding.REFUSED}
+_STATUS = dict.fromkeys((401, 402, 403, 404), PieceEnding.REFUSED)
+"""404 is a model that the provider does not have."""
 _LIMITS = {429: PieceEnding.LIMITED, 529: PieceEnding.LIMITED}
 _SPENT = ("error_max_budget_usd", "error_max_turns")
 """The client's own ceilings, by its options."""

@@ -1,7 +1,7 @@
 """Turns a piece into a model's prompt: the plan's own words, and one short file for the kind of piece.
 
 The files are the program's whole instruction to a model that it drives: the engine prompts piece by piece, so nothing
-of the protocol has to be known. A conversation begins with a briefing and the rules, and neither is said twice in it.
+of the protocol has to be known. A conversation begins with a briefing and the rules; a subagent gets neither.
 The size of each is bounded (``tests/agents/test_prompts.py``).
 """
 
@@ -19,14 +19,13 @@ def prompt_of(piece: Piece) -> str:
     """Return the whole prompt. Its first line names the item, unless a briefing comes first."""
     head = f"{piece.item}: {piece.title}"
     words = [piece.prose, *(_suggested(script) for script in piece.scripts if script)]
-    begins = [piece.briefing, common_rules()] if piece.briefing else []
     match piece.kind:
         case PieceKind.REVIEW | PieceKind.ANSWER:
             return _joined(head, *words)
         case PieceKind.AGENT:
-            return _joined(*begins, _for_subagent(head, piece, _joined(*words, piece.feedback)))
+            return _joined(piece.briefing, _for_subagent(head, piece, _joined(*words, piece.feedback)))
         case kind:
-            return _joined(*begins, head, *words, piece.feedback, rules_of(kind))
+            return _joined(piece.briefing, head, *words, piece.feedback, rules_of(kind))
 
 
 def _suggested(script: str) -> str:
@@ -55,19 +54,20 @@ def rules_of(kind: PieceKind) -> str:
     return _text(_FILES[kind])
 
 
-def common_rules() -> str:
-    """Return the rules for every piece."""
-    return _text("common.md")
+def common_rules(*, is_test_first: bool, style: str) -> str:
+    """Return the rules for every piece; ``style`` stands in place of the sources' own, "" does not."""
+    first = [_text("test_first.md")] if is_test_first else []
+    return "\n".join((_text("common.md"), *first, style.strip() or _text("style.md")))
 
 
-def begun_with(about: str, where: str) -> str:
-    """Return a briefing: what the task is about, and where it stands."""
-    return _text("briefing.md").format(about=about, where=where)
+def begun_with(about: str, where: str, rules: str) -> str:
+    """Return a briefing: what the task is about, where it stands, and how it is played."""
+    return _joined(_text("briefing.md").format(about=about, where=where), rules)
 
 
-def gone_on_with(where: str) -> str:
+def gone_on_with(where: str, rules: str) -> str:
     """Return the opening for a conversation whose process was lost in the middle."""
-    return _text("resumed.md").format(where=where)
+    return _joined(_text("resumed.md").format(where=where), rules)
 
 
 def after_refusal(reasons: Iterable[str]) -> str:

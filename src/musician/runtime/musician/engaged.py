@@ -28,7 +28,8 @@ class Engaged:
     """All calls belong to one event loop; ``group`` lives as long as the session may be open."""
 
     agent: Agent
-    stage: Callable[[], Stage]
+    stage: Callable[[bool], Stage]
+    """Where it plays; whether it is a subagent that does."""
     keep: Callable[[str], Awaitable[None]]
     """Is told the token of each session once that is known, and must have kept it before anything is played."""
     brief: Callable[[bool], Awaitable[str]]
@@ -122,7 +123,7 @@ class Engaged:
         leaving, closed = self._leaving, self._closed = anyio.Event(), anyio.Event()
         wanted = "" if self._is_apart else self.token
         try:
-            async with self.agent.open(replace(self.stage(), token=wanted)) as session:
+            async with self.agent.open(replace(self.stage(self._is_apart), token=wanted)) as session:
                 self._session = session
                 self._begins = session.token != wanted
                 await self._keep(session)

@@ -103,6 +103,10 @@ class Session:
     """The command that must have succeeded once in this tree."""
     baselines: Baselines | None
     world: World
+    rules: str
+    """How a model is to play, for the begin of each conversation."""
+    model: str
+    subagents_model: str
     token: str = ""
     """Of the agent's conversation that is to be gone on with."""
     _send: MemoryObjectSendStream[i.Input] = field(init=False)
@@ -509,8 +513,9 @@ class Session:
         entry = Entry(kind=EntryKind.SETTING_UP, text=one_line(command, _MOST_TROUBLE_CHARS))
         await run_sync(partial(self.recorder.store_record, r.Write(entries=(entry,))))
 
-    def _stage(self) -> port.Stage:
+    def _stage(self, is_subagents: bool) -> port.Stage:  # noqa: FBT001  # the one thing to know
         return port.Stage(
+            model=self.subagents_model if is_subagents else self.model,
             tree=self.tree.path,
             env=self.environment,
             on_process=self._record_agent,
@@ -544,6 +549,7 @@ class Session:
             handoff,
             epoch=self.claim.epoch,
             is_gone_on_with=is_gone_on_with,
+            rules=self.rules,
         )
 
     async def _heard(self, event: port.AgentEvent) -> None:

@@ -12,6 +12,7 @@ import anyio
 import anyio.to_thread
 
 from musician import service
+from musician.agents.registry import model_of_subagents
 from musician.plans.model import Network, Sandboxing, TaskSpec
 from musician.processes.life_lock import HeldBy, lock_path
 from musician.processes.machine import Machine
@@ -37,6 +38,7 @@ from musician.protocol.musician.state import MusicianState
 from musician.protocol.resumption.conversation import goes_on
 from musician.protocol.settings import Settings
 from musician.runtime.baselines import Baselines
+from musician.runtime.briefing import rules_for
 from musician.runtime.claiming import block, claim_task
 from musician.runtime.in_force import settings_of_task
 from musician.runtime.musician.environment import session_environment
@@ -165,7 +167,7 @@ async def _begin(
             if why_open and task.sandbox is not Sandboxing.OFF:
                 note = Entry(kind=EntryKind.NOTE, text=f"played without a sandbox: {why_open}")
                 await anyio.to_thread.run_sync(claimed.note, note)
-            return await _play(claimed, planned, stop)
+            return await _play(claimed, task, planned, stop)
     except ClaimLost:
         return r.End(kind=r.EndKind.LOST, reason="the claim was taken over")
     except (MusicianError, OSError) as error:
@@ -273,7 +275,7 @@ def _conversation(claimed: ClaimedSession, agent: str) -> str:
     return before.token
 
 
-async def _play(claimed: ClaimedSession, agent: str, stop: _Stop) -> r.End:
+async def _play(claimed: ClaimedSession, task: TaskSpec, agent: str, stop: _Stop) -> r.End:
     recorder = Recorder(
         store=claimed.store,
         claim=claimed.claim,
@@ -290,6 +292,14 @@ async def _play(claimed: ClaimedSession, agent: str, stop: _Stop) -> r.End:
         store=claimed.store,
         claim=claimed.claim,
         agent=claimed.world.agent_within(claimed.settings, agent),
+        rules=rules_for(task, claimed.settings),
+        model=task.model,
+        subagents_model=(
+            task.subagent_model
+            or claimed.settings.prompts.subagent_model
+            or model_of_subagents(agent)
+            or task.model
+        ),
         token=await anyio.to_thread.run_sync(partial(_conversation, claimed, agent)),
         tree=claimed.tree,
         task_files=claimed.task_files,
