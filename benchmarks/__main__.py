@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks import (
+    dashboard,
     fleet,
     gate,
     hooks,
@@ -42,6 +43,7 @@ BENCHMARKS: dict[str, tuple[Measure, Measure]] = {
     "launch": (partial(launch.measure, launch.Size()), partial(launch.measure, launch.TINY)),
     "fleet": (partial(fleet.measure, fleet.Size()), partial(fleet.measure, fleet.TINY)),
     "urgent": (partial(urgent.measure, urgent.Size()), partial(urgent.measure, urgent.TINY)),
+    "dashboard": (partial(dashboard.measure, dashboard.Size()), partial(dashboard.measure, dashboard.TINY)),
     "mcp": (partial(mcp.measure, mcp.Size()), partial(mcp.measure, mcp.TINY)),
 }
 """In full, and tiny."""

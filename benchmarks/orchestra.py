@@ -8,7 +8,8 @@ from tempfile import TemporaryDirectory
 
 from musician import service
 from musician.protocol.claim import Claim
-from musician.protocol.messages.submissions import ReviewRequest
+from musician.protocol.journal import Entry, EntryKind
+from musician.protocol.messages.submissions import Completion, ReviewRequest
 from musician.protocol.rules.review import Verification, Verified
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
@@ -21,6 +22,7 @@ __all__ = [
     "fresh",
     "judge",
     "judge_raw",
+    "play_task",
     "review",
     "scratch",
     "task_ids",
@@ -95,3 +97,22 @@ def judge_raw(store: SqliteStore, task_id: str) -> int:
     ):
         store.connection.execute(statement, {"task_id": task_id})
     return int(store.connection.execute("SELECT max(id) FROM orchestration_messages").get)
+
+
+def play_task(store: SqliteStore, task_id: str) -> None:
+    """From its claim to its completion."""
+    claim_task(store, task_id)
+    claim = claim_of(task_id)
+    service.ask(store, claim, "Which one?", Entry(kind=EntryKind.QUESTION, text="Which one?"))
+    service.send(store, task_id, "The left one.")
+    verified = Verified(
+        checkpoint=1, covers_all=True, outcome=Verification.GREEN, tree_id="0" * 40, result="{}"
+    )
+    service.submit(
+        store,
+        claim,
+        Completion.parse(f"TASK COMPLETE (Smoothness: 1/9):\n{SUBMISSION.replace('1 of 2', '2 of 2')}"),
+        verified=verified,
+    )
+    service.judge(store, task_id, State.REVIEW_APPROVED, "Approved.")
+    service.complete(store, claim, report_path="docs/r.md", report="done", notice="COMPLETED")

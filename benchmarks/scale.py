@@ -13,14 +13,10 @@ from pathlib import Path
 
 from benchmarks.figures import Figure
 from benchmarks.measuring import in_turn, seconds
-from benchmarks.orchestra import SUBMISSION, claim_of, claim_task, scratch
+from benchmarks.orchestra import claim_task, play_task, scratch
 from musician import service
 from musician.__main__ import run_command
 from musician.plans.plan import parse_plan
-from musician.protocol.journal import Entry, EntryKind
-from musician.protocol.messages.submissions import Completion
-from musician.protocol.rules.review import Verification, Verified
-from musician.protocol.states import State
 from musician.reporting.timeline import happenings
 from musician.store.queries.plans import Plans
 from musician.store.sqlite.store import SqliteStore
@@ -88,7 +84,7 @@ def _database(path: Path, size: Size, *, past: int) -> SqliteStore:
     for number in range(past):
         _lock(store, f"past{number}", size.tasks)
         for task in range(1, size.tasks + 1):
-            _play(store, f"past{number}-{task}")
+            play_task(store, f"past{number}-{task}")
         with store.write() as tx:
             tx.run(Plans.finish_plan, plan_id=f"past{number}")
     _lock(store, "current", size.tasks)
@@ -105,21 +101,3 @@ def _lock(store: SqliteStore, plan_id: str, tasks: int) -> None:
     plan = parse_plan(text, path=f"{plan_id}.md", read_file=lambda _: None)
     papers = {task.task_id: f"docs/{task.task_id}.md" for task in plan.tasks}
     service.lock_plan(store, plan, base_branch="main", base_commit="0" * 40, instructions=papers)
-
-
-def _play(store: SqliteStore, task_id: str) -> None:
-    claim_task(store, task_id)
-    claim = claim_of(task_id)
-    service.ask(store, claim, "Which one?", Entry(kind=EntryKind.QUESTION, text="Which one?"))
-    service.send(store, task_id, "The left one.")
-    verified = Verified(
-        checkpoint=1, covers_all=True, outcome=Verification.GREEN, tree_id="0" * 40, result="{}"
-    )
-    service.submit(
-        store,
-        claim,
-        Completion.parse(f"TASK COMPLETE (Smoothness: 1/9):\n{SUBMISSION.replace('1 of 2', '2 of 2')}"),
-        verified=verified,
-    )
-    service.judge(store, task_id, State.REVIEW_APPROVED, "Approved.")
-    service.complete(store, claim, report_path="docs/r.md", report="done", notice="COMPLETED")

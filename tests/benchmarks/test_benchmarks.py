@@ -23,6 +23,7 @@ EXPECTED = {
     "launch": set(),
     "fleet": set(),
     "urgent": {"D35"},
+    "dashboard": {"page"},
     "mcp": set(),
 }
 """The goals each benchmark says something about."""
@@ -41,7 +42,7 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.deep) if name in ("fleet", "urgent") else name
+        pytest.param(name, marks=pytest.mark.deep) if name in ("dashboard", "fleet", "urgent") else name
         for name in EXPECTED
     ],
 )

@@ -1,5 +1,7 @@
 """The command ``dashboard``: serves the web page until it is interrupted."""
 
+import sys
+
 import click
 
 from musician.cli.context import App
@@ -31,6 +33,7 @@ def dashboard(app: App, port: int | None, read_only: bool) -> None:
 
     def ready(address: str) -> None:
         show(app, {"address": address}, f"dashboard: {address}", "Ctrl-C ends it; the run goes on without it")
+        sys.stdout.flush()  # into a file or a pipe, it would only be written at the end
 
     try:
         serve(app, port=port, read_only=read_only, on_ready=ready)

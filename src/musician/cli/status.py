@@ -1,6 +1,7 @@
 """The command ``status``: the present state of all tasks, or of one."""
 
 import math
+import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -60,9 +61,11 @@ def status(app: App, task_id: str | None, everything: bool, disk: bool, watch: b
     about = () if task_id is None else (task_id,)
     with raising_on_signals(lambda _: KeyboardInterrupt()), app.shown.listen(*about, journals=True) as ear:
         print_once()
+        sys.stdout.flush()  # whoever reads a pipe waits for it
         while ear.wait(math.inf):
             lines("")
             print_once()
+            sys.stdout.flush()
 
 
 def _print_all(app: App, *, everything: bool) -> None:

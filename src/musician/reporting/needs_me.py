@@ -4,7 +4,7 @@ Most of it is what the conductor asked (D18), a row of its own. The rest follows
 where nobody conducts: a submission, a report or a question that no rule will answer, and a plan that stands still.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from musician import service
@@ -14,6 +14,7 @@ from musician.protocol.states import ACTIVE, State
 from musician.protocol.values import dataclass
 from musician.reporting.asks import Answer, answers_to, shown
 from musician.reporting.standing import Standing
+from musician.service import Glance, Waits
 from musician.store.port import Store
 from musician.store.rows import HumanRow, PlanRow
 from musician.trees.branches import NO_PLAN
@@ -73,26 +74,36 @@ class Need:
 
 def needs_me(store: Store, *, is_conducted: bool) -> tuple[Need, ...]:
     """Return what waits for a person, the oldest first; ``is_conducted``: whether a run is at work."""
-    asked_of = [ask.task_id for ask in service.open_asks(store)]
-    open_ids = () if is_conducted else (row.task_id for row in service.open_tasks(store))
-    found: list[Need] = []
-    is_played = False
-    for task_id in dict.fromkeys((*asked_of, *open_ids)):
-        standing = Standing(service.task_view(store, task_id))
-        is_played = is_played or (standing.state in ACTIVE and standing.owner is not None)
-        found.extend(needs_of(store, standing, is_conducted=is_conducted))
+    seen = service.glance_at(store)
+    return needs_in(seen, standings_in(seen), is_conducted=is_conducted)
+
+
+def standings_in(seen: Glance) -> Mapping[str, Standing]:
+    return {task_id: Standing(view) for task_id, view in seen.views.items()}
+
+
+def needs_in(seen: Glance, standings: Mapping[str, Standing], *, is_conducted: bool) -> tuple[Need, ...]:
+    """The same of one moment."""
+    found = [
+        need
+        for each in standings.values()
+        for need in needs_of(each, seen.waits.__getitem__, is_conducted=is_conducted)
+    ]
+    is_played = any(each.state in ACTIVE and each.owner is not None for each in standings.values())
     if not (is_conducted or is_played or found):
-        found.extend(_stands_still(store))
+        found.extend(_stands_still(seen))
     return tuple(sorted(found, key=lambda need: need.at))
 
 
-def needs_of(store: Store, standing: Standing, *, is_conducted: bool) -> Iterator[Need]:
-    """Yield what a person must do about one task."""
+def needs_of(
+    standing: Standing, waits: Callable[[str | None], Waits], *, is_conducted: bool
+) -> Iterator[Need]:
+    """Yield what a person must do about one task. ``waits`` tells what waits in a plan for what."""
     row = standing.view.row
     asks = standing.asks if is_conducted else standing.waiting
     if not asks and not is_conducted and standing.state in _UNJUDGED:
         asks = (_unjudged(standing),)
-    blocks = service.blocked_by(store, row.task_id) if asks else ()
+    blocks = waits(row.plan_id).on(row) if asks else ()
     for ask in asks:
         yield Need(
             task_id=ask.task_id,
@@ -127,16 +138,15 @@ def _unjudged(standing: Standing) -> HumanRow:
     )
 
 
-def _stands_still(store: Store) -> Iterator[Need]:
+def _stands_still(seen: Glance) -> Iterator[Need]:
     """Yield the plans that a run has begun and not finished."""
-    conductor = service.conductor_row(store)
-    if conductor is None:
+    if seen.conductor is None:
         return
-    for plan in service.current_plans(store):
-        rows = [row for row in service.tasks_of(store, plan.plan_id) if not row.is_withdrawn]
+    for plan in seen.plans:
+        rows = [row for row in seen.rows[plan.plan_id] if not row.is_withdrawn]
         left = tuple(row.task_id for row in rows if row.state is not State.COMPLETE)
         if plan.finished_at is None and left:
-            yield _plan_need(plan, left, conductor.last_heartbeat or plan.locked_at)
+            yield _plan_need(plan, left, seen.conductor.last_heartbeat or plan.locked_at)
 
 
 def _plan_need(plan: PlanRow, left: tuple[str, ...], at: str) -> Need:

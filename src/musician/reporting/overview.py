@@ -5,14 +5,14 @@ state's name: "running" is said only of a session whose owner is known to live, 
 known to be gone. What nobody can tell is a lane of its own.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from enum import StrEnum
 
 from musician import service
 from musician.protocol.rules.liveness import Owner
 from musician.protocol.states import ACTIVE, WAITING, State
 from musician.protocol.values import dataclass
-from musician.reporting.needs_me import Need, needs_me
+from musician.reporting.needs_me import Need, needs_in, standings_in
 from musician.reporting.standing import Standing
 from musician.service import TaskView
 from musician.store.port import Store
@@ -79,41 +79,43 @@ class Overview:
 
 def overview_of(store: Store, *, is_conducted: bool, owner_of: OwnerOf) -> Overview:
     """Return the overview of the plans that are not finished, and of the one in which something happened last."""
-    seq = service.newest_seq(store)
-    needs = needs_me(store, is_conducted=is_conducted)
-    plans = service.current_plans(store)
+    seen = service.glance_at(store)
+    standings = standings_in(seen)
+    needs = needs_in(seen, standings, is_conducted=is_conducted)
+    wanted = {need.task_id for need in needs}
+
+    def line(row: TaskRow) -> TaskLine:
+        standing, is_wanted = standings.get(row.task_id), row.task_id in wanted
+        if standing is None or not (is_wanted or row.state in ACTIVE):
+            return _resting_line(row)
+        return _line(standing, is_wanted=is_wanted, owner_of=owner_of)
+
     lines = [
-        PlanLines(plan=plan, tasks=_lines(store, plan, needs, owner_of=owner_of)) for plan in (*plans, None)
+        PlanLines(plan=plan, tasks=tuple(map(line, seen.rows[None if plan is None else plan.plan_id])))
+        for plan in (*seen.plans, None)
     ]
     return Overview(
-        seq=seq,
-        at=service.now(store),
+        seq=seen.seq,
+        at=seen.at,
         is_conducted=is_conducted,
         needs=needs,
         plans=tuple(each for each in lines if each.plan is not None or each.tasks),
     )
 
 
-def _lines(
-    store: Store, plan: PlanRow | None, needs: Iterable[Need], *, owner_of: OwnerOf
-) -> tuple[TaskLine, ...]:
-    wanted = {need.task_id for need in needs}
-    rows = service.tasks_of(store, None if plan is None else plan.plan_id)
-    return tuple(_line(store, row, is_wanted=row.task_id in wanted, owner_of=owner_of) for row in rows)
+def _resting_line(row: TaskRow) -> TaskLine:
+    """Nothing is at work on it: its row says all there is."""
+    return TaskLine(
+        row=row,
+        lane=_resting(row),
+        doing=row.state.replace("_", " "),
+        since=row.completed_at or "",
+        context_pct=None,
+        limited_until="",
+    )
 
 
-def _line(store: Store, row: TaskRow, *, is_wanted: bool, owner_of: OwnerOf) -> TaskLine:
-    if row.state not in ACTIVE and not is_wanted:  # nothing is at work on it: its row says all there is
-        lane = _resting(row)
-        return TaskLine(
-            row=row,
-            lane=lane,
-            doing=row.state.replace("_", " "),
-            since=row.completed_at or "",
-            context_pct=None,
-            limited_until="",
-        )
-    standing = Standing(service.task_view(store, row.task_id))
+def _line(standing: Standing, *, is_wanted: bool, owner_of: OwnerOf) -> TaskLine:
     view = standing.view
     return TaskLine(
         row=view.row,

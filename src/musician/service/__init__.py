@@ -23,7 +23,7 @@ waiters are rung after the commit. Where do we …
 - keep a conversation? ``conversations``; wait for a provider's limit? ``limits``
 - tell the database's guards what they must know of the settings? ``settling``
 - see how smoothly it goes? ``smoothness``; write down what it used? ``spending``
-- look? ``views``; a watcher's look: ``observation``
+- look? ``views``; at everything: ``glance``; a watcher's look: ``observation``
 - run a session's own SQL? ``own_sql``
 
 A verb's module is imported when the verb is first asked for: a hook or a short command uses two or three of them, and
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from musician.service.endings import *
     from musician.service.following import *
     from musician.service.gating import *
+    from musician.service.glance import *
     from musician.service.inbox import *
     from musician.service.limits import *
     from musician.service.observation import *
@@ -87,6 +88,7 @@ else:
             "endings": "approved_work complete exit_task leave_handoff moved_by_others overtaken",
             "following": "Page PlanChange Source changes_since every_change newest_seq",
             "gating": "Stop Stops allow_stop count_stop duty_of",
+            "glance": "Glance Waits glance_at waits_of",
             "inbox": "acknowledge deliver future_messages send undelivered unread",
             "limits": "closed_providers leave_to_ask lift limit limited_for_s prove refuse",
             "observation": "Observation nudge observe",
@@ -109,7 +111,7 @@ else:
             "takeover": "fence hand_over reopen take_over withdraw",
             "verdicts": "grant_retries judge request_exit",
             "views": (
-                "PlanViews TaskView all_plans blocked_by clock_s conductor_row count_plans current_plans everything "
+                "PlanViews TaskView all_plans clock_s conductor_row count_plans current_plans everything "
                 "has_tasks history_of message_row messages_of names_like now open_tasks siblings task_row task_view "
                 "tasks_of verification_row"
             ),

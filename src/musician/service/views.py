@@ -147,16 +147,6 @@ def siblings(store: Store, task_id: str) -> tuple[TaskRow, ...]:
     return tuple(row for row in rows if row.task_id != task_id)
 
 
-def blocked_by(store: Store, task_id: str) -> tuple[str, ...]:
-    """The open tasks of its plan that wait for it, or for one that does, in the plan's order."""
-    with store.read() as tx:
-        beside = tuple(tx.all(Plans.open_beside, task_id=task_id))
-    waiting = {task_id}
-    while more := {each.task_id for each in beside if each.is_later or each.after in waiting} - waiting:
-        waiting |= more
-    return tuple(dict.fromkeys(each.task_id for each in beside if each.task_id in waiting))
-
-
 def current_plans(store: Store) -> tuple[PlanRow, ...]:
     """Those that are not finished, and the one in which something happened last; the oldest first."""
     with store.read() as tx:

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 
 from pygments.formatters import HtmlFormatter
 from starlette.requests import Request
@@ -55,7 +56,9 @@ def task(request: Request) -> HTMLResponse:
     standing = _standing(request)
     view = standing.view
     messages = service.messages_of(desk.store, standing.task_id)
-    needs = needs_of(desk.store, standing, is_conducted=desk.overview().is_conducted)
+    needs = needs_of(
+        standing, partial(service.waits_of, desk.store), is_conducted=desk.overview().is_conducted
+    )
     return desk.page(
         request,
         "task.html",

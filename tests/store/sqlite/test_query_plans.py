@@ -18,6 +18,7 @@ MAY_SCAN: Mapping[str, str] = {
     "proposals": "from the end, as many as are asked for",
     "needs_human": "an index of what is open alone",
     "open_tasks": "an index of what is open alone",
+    "tasks_at_hand": "indexes of what is open alone",
     "archives": "a row for each archived plan, all of them listed",
     "count_plans": "an index, one entry a plan",
     "plans": "everything is what `status --all` asks for",

@@ -20,9 +20,9 @@ class EarlierRow(NamedTuple):
     is_named: bool
 
 
-class BesideRow(NamedTuple):
+class WaitRow(NamedTuple):
     task_id: str
-    is_later: bool
+    phase: int | None
     after: str | None
 
 
@@ -41,7 +41,7 @@ class Plans:
     add_conflict = Command("task_id other")
     forget_conflicts = Command("task_id")
     comes_first = Query(EarlierRow, "task_id")
-    open_beside = Query(BesideRow, "task_id")
+    open_waits = Query(WaitRow, "plan_id")
     ask_human = Command("task_id kind subject_id text")
     retry_troubles = Command("resolution plan_id")
     settle_budgets = Command("resolution plan_id")

@@ -37,6 +37,7 @@ class Tasks:
     before_claim = Query(BeforeClaimRow, "task_id session_id")
     task_as_written = Query(WrittenRow, "task_id")
     open_tasks = Query(TaskRow)
+    tasks_at_hand = Query(TaskRow)
     has_tasks = Query(bool)
     names_like = Query(NamedRow, "task_ids")
     tasks_of_plan = Query(TaskRow, "plan_id")

@@ -63,13 +63,11 @@ WHERE this.task_id = :task_id AND (t.phase < this.phase OR d.after IS NOT NULL)
   AND t.state <> 'complete' AND NOT /*WITHDRAWN*/
 ORDER BY t.phase, t.position LIMIT 1;
 
--- name: open_beside
--- The other open tasks of its plan, a row for each task that one names, in the plan's order.
-SELECT t.task_id, t.phase > this.phase AS is_later, d.after
-FROM orchestration_tasks this
-JOIN orchestration_tasks t ON t.plan_id = this.plan_id AND t.task_id <> this.task_id
-LEFT JOIN dependencies d ON d.task_id = t.task_id
-WHERE this.task_id = :task_id AND t.state <> 'complete' AND NOT /*WITHDRAWN*/
+-- name: open_waits
+-- The open tasks of a plan in its order, a row for each task that one names.
+SELECT t.task_id, t.phase, d.after
+FROM orchestration_tasks t LEFT JOIN dependencies d ON d.task_id = t.task_id
+WHERE t.plan_id = :plan_id AND t.state <> 'complete' AND NOT /*WITHDRAWN*/
 ORDER BY t.phase, t.position;
 
 -- name: ask_human

@@ -17,6 +17,18 @@ FROM orchestration_tasks t
 WHERE t.state <> 'complete' AND t.task_id <> 'task-00' AND t.task_id NOT GLOB 'fallback-*' AND NOT /*WITHDRAWN*/
 ORDER BY t.plan_id, t.phase, t.position, t.task_id;
 
+-- name: tasks_at_hand
+-- Those that a session is at work on, or that something waits for a person of: a question may stand where nobody is.
+SELECT t.*, /*AGE*/
+FROM orchestration_tasks t
+WHERE t.task_id NOT GLOB 'fallback-*' AND t.task_id IN (
+    SELECT task_id FROM orchestration_tasks WHERE state IN (/*ACTIVE*/) AND task_id <> 'task-00'
+    UNION SELECT task_id FROM needs_human WHERE resolved_at IS NULL
+    UNION SELECT w.task_id FROM orchestration_tasks w
+    WHERE w.state = 'watching' AND w.state <> 'complete'
+      AND EXISTS (SELECT 1 FROM orchestration_messages WHERE task_id = w.task_id AND message_type = 'question'))
+ORDER BY t.plan_id, t.phase, t.position, t.task_id;
+
 -- name: has_tasks
 SELECT EXISTS (SELECT 1 FROM orchestration_tasks
                WHERE task_id <> 'task-00' AND task_id NOT GLOB 'fallback-*') AS has_tasks;

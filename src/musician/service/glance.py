@@ -1,0 +1,80 @@
+"""Reads what is current of the whole database from one snapshot, for who looks at all of it again and again.
+
+A task that nobody is at work on, and that nothing is asked about, is its row: only the others have a view. So a look
+costs what goes on, not what there is.
+"""
+
+from collections.abc import Mapping
+
+from musician.protocol.names import CONDUCTOR
+from musician.protocol.values import dataclass
+from musician.service.views import TaskView, view_in
+from musician.store.port import Store, Tx
+from musician.store.queries.changes import Changes
+from musician.store.queries.history import History
+from musician.store.queries.plans import Plans, WaitRow
+from musician.store.queries.tasks import Tasks
+from musician.store.rows import PlanRow, TaskRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waits:
+    """The open tasks of a plan, a row for each task that one waits for."""
+
+    rows: tuple[WaitRow, ...] = ()
+
+    def on(self, row: TaskRow) -> tuple[str, ...]:
+        """Return the tasks that wait for this one, or for one that does, in the plan's order."""
+        waiting = {row.task_id, *(each.task_id for each in self.rows if _is_before(row.phase, each.phase))}
+        while more := {each.task_id for each in self.rows if each.after in waiting} - waiting:
+            waiting |= more
+        waiting.discard(row.task_id)
+        return tuple(dict.fromkeys(each.task_id for each in self.rows if each.task_id in waiting))
+
+
+def _is_before(phase: int | None, other: int | None) -> bool:
+    return phase is not None and other is not None and phase < other
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glance:
+    """``seq`` is how far the one order had come: everything up to here is in it, and nothing after it."""
+
+    seq: int
+    at: str
+    conductor: TaskRow | None
+    plans: tuple[PlanRow, ...]
+    """Those that are not finished, and the one in which something happened last; the oldest first."""
+    rows: Mapping[str | None, tuple[TaskRow, ...]]
+    """The tasks of each of these plans, and under None those without one."""
+    views: Mapping[str, TaskView]
+    """Of the tasks at work, and of those that something is asked about."""
+    waits: Mapping[str | None, Waits]
+    """Of the plans of these tasks."""
+
+
+def glance_at(store: Store) -> Glance:
+    with store.read() as tx:
+        plans = tuple(tx.all(Plans.current_plans))
+        views = {row.task_id: view_in(tx, row) for row in tx.all(Tasks.tasks_at_hand)}
+        return Glance(
+            seq=tx.only(Changes.newest_seq),
+            at=tx.only(History.now),
+            conductor=tx.one(Tasks.task, task_id=CONDUCTOR),
+            plans=plans,
+            rows={
+                plan_id: tuple(tx.all(Tasks.tasks_of_plan, plan_id=plan_id))
+                for plan_id in (*(plan.plan_id for plan in plans), None)
+            },
+            views=views,
+            waits={plan_id: _waits(tx, plan_id) for plan_id in {view.row.plan_id for view in views.values()}},
+        )
+
+
+def waits_of(store: Store, plan_id: str | None) -> Waits:
+    with store.read() as tx:
+        return _waits(tx, plan_id)
+
+
+def _waits(tx: Tx, plan_id: str | None) -> Waits:
+    return Waits(rows=tuple(tx.all(Plans.open_waits, plan_id=plan_id)))
