@@ -79,7 +79,12 @@ def test_what_waits_is_shown_and_judged_by_its_message(
         call(conductor, "judge", task="task-01", verdict="approve")
     with pytest.raises(BadField, match="what is wrong"):
         call(conductor, "judge", task="task-01", verdict="reject", message=message)
-    said = call(conductor, "judge", task="task-01", verdict="reject", message=message, text="say hello")
+    assert "draft 1 on greeter.py:1" in call(
+        conductor, "comment", task="task-01", line="greeter.py:1", text="who?"
+    )
+    assert "| greeter.py:1: who?" in call(conductor, "show", task="task-01")
+    said = call(conductor, "judge", task="task-01", verdict="reject", message=message)
+    assert "| 1. greeter.py:1: who? | hello" in call(conductor, "show", task="task-01")
     assert "review_failed" in said
     assert "No run is at work" in said
     assert project.state() is State.REVIEW_FAILED

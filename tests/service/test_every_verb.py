@@ -18,6 +18,7 @@ from musician.protocol.claim import Claim
 from musician.protocol.conductor.opinion import Judgement, Opinion
 from musician.protocol.errors import DatabaseUnusable
 from musician.protocol.journal import Entry, EntryKind
+from musician.protocol.messages.remarks import Remark
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.policy.forbidden import Act, Refusal
 from musician.protocol.proposals import Draft, ProposalType
@@ -49,6 +50,7 @@ NOTE = Entry(kind=EntryKind.NOTE, text="noted")
 STOP = Stop(seen="x", is_continued=False, tool_mark=1, started_s=1.0, now_s=2.0)
 ARCHIVES = TemporaryDirectory()
 OLD = Path(ARCHIVES.name) / "old.db"
+REMARK = Remark(path="a.py", line=1, commit_id="c", text="why?")
 OPINION = Opinion(judgement=Judgement.APPROVE, text="fine")
 
 
@@ -99,6 +101,7 @@ def set_the_stage(store: Store) -> None:
     service.meet_client(store, claim(WORKING).session_id, MET)
     service.begin_subagent(store, claim(WORKING), Subagent(agent_id="sub", kind="explorer"))
     service.send(store, WORKING, "mind the gap")
+    service.add_comment(store, SUBMITTED, REMARK)
     service.send(store, WORKING, "keep off the grass", urgent=True)
     service.pause(store, PAUSED, "for a checkpoint")
     service.fence(store, FENCED, epoch=1)
@@ -167,6 +170,9 @@ VERBS: Mapping[str, Callable[[Store], object]] = {
     "keep_opinion": lambda s: service.keep_opinion(s, SUBMITTED, latest_submission(s, SUBMITTED), OPINION),
     "keep_settings": lambda s: service.keep_settings(s, Settings()),
     "leave_handoff": lambda s: service.leave_handoff(s, claim(WORKING), path="h", handoff="so far"),
+    "add_comment": lambda s: service.add_comment(s, SUBMITTED, REMARK),
+    "drop_comment": lambda s: service.drop_comment(s, SUBMITTED, 1),
+    "judge_with_comments": lambda s: service.judge(s, SUBMITTED, State.REVIEW_FAILED, "", by_person=True),
     "allow_stop": lambda s: service.allow_stop(s, claim(WORKING), "it stands still"),
     "leave_conducting": lambda s: service.leave_conducting(s, "sitting"),
     "seat_conductor": lambda s: service.seat_conductor(s, "next", MET, lives=lambda _: False),

@@ -9,6 +9,7 @@ from musician import service
 from musician.cli.context import App
 from musician.cli.options import command, correct_option, task_argument, text_argument
 from musician.cli.render import fields, indented, lines, show, table
+from musician.cli.review_comments import comment, comments
 from musician.cli.review_look import checkout, diff, open_command
 from musician.protocol.errors import NoRepository
 from musician.protocol.messages.corrections import with_corrections
@@ -44,7 +45,7 @@ def review() -> None:
     """Judge the submissions and error reports of musicians."""
 
 
-for _each in (diff, checkout, open_command):
+for _each in (diff, checkout, open_command, comment, comments):
     review.add_command(_each)
 
 
@@ -206,32 +207,40 @@ def approve(app: App, task_id: str, text: str | None, message_id: int | None) ->
 
     The task goes on, or completes after its last checkpoint.
     """
-    _judge(app, task_id, State.REVIEW_APPROVED, text or "Approved.", message_id)
+    _judge(app, task_id, State.REVIEW_APPROVED, text or "", message_id)
 
 
 @command("reject", parent=review)
 @task_argument
-@text_argument()
+@text_argument(required=False)
 @correct_option
 @_message_option
 @click.pass_obj
-def reject(app: App, task_id: str, text: str, message_id: int | None, corrections: tuple[str, ...]) -> None:
-    """Send TASK's work back; TEXT says what is wrong."""
-    _judge(app, task_id, State.REVIEW_FAILED, with_corrections(text, corrections), message_id)
+def reject(
+    app: App, task_id: str, text: str | None, message_id: int | None, corrections: tuple[str, ...]
+) -> None:
+    """Send TASK's work back; TEXT says what is wrong.
+
+    The drafts of `musician review comment` go with it, as points that the musician answers one by one. Then TEXT may
+    be left out.
+    """
+    _judge(app, task_id, State.REVIEW_FAILED, with_corrections(text or "", corrections), message_id)
 
 
 @command("fix", parent=review)
 @task_argument
-@text_argument()
+@text_argument(required=False)
 @correct_option
 @_message_option
 @click.pass_obj
-def fix(app: App, task_id: str, text: str, message_id: int | None, corrections: tuple[str, ...]) -> None:
-    """Answer TASK with a proposal; TEXT says what to do.
+def fix(
+    app: App, task_id: str, text: str | None, message_id: int | None, corrections: tuple[str, ...]
+) -> None:
+    """Answer TASK with a proposal; TEXT says what to do, and drafts of comments go with it as with reject.
 
     If its session has exited, the task is opened again and TEXT is for the next session.
     """
-    text = with_corrections(text, corrections)
+    text = with_corrections(text or "", corrections)
     if message_id is None and service.task_row(app.store, task_id).state is State.EXITED:
         sent_id = service.reopen(app.store, task_id, text)
         document = {"task_id": task_id, "state": State.FIX_PROPOSED, "message_id": sent_id, "judged": None}

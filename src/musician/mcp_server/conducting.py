@@ -5,6 +5,7 @@ What musicians wrote is shown as data, each line behind a bar.
 """
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from musician import service
@@ -15,10 +16,13 @@ from musician.plans.tasks import without_script
 from musician.plans.warnings import warnings_of
 from musician.protocol.errors import BadField, InvalidPlan, NoRepository
 from musician.protocol.states import WAITING, State
+from musician.reporting.comments import rounds_of, say_round
 from musician.reporting.conducting import news, quoted, say_agenda
 from musician.reporting.run_at_work import is_conducted
 from musician.reporting.standing import Standing
 from musician.reporting.wording import say_complete
+from musician.runtime.commenting import comment as write_comment
+from musician.runtime.commenting import parse_place
 from musician.runtime.locking import amend_plan_file, check_ids, lock_plan_file
 from musician.runtime.takeover import hand_over
 from musician.service import TaskView
@@ -56,6 +60,7 @@ def show(served: ServedSession, *, task: str) -> str:
         *(f"finding:\n{quoted(row.text)}" for row in findings),
         *(f"asked ({ask.kind}):\n{quoted(ask.text)}" for ask in Standing(view).waiting),
         *_work(served, view),
+        *_said(served, view),
         f"the whole record: musician review show {task}, musician timeline, musician log {task}",
     ]
     return "\n".join(line for line in lines if line)
@@ -64,17 +69,19 @@ def show(served: ServedSession, *, task: str) -> str:
 def judge(
     served: ServedSession, *, task: str, verdict: str, text: str = "", message: int | None = None
 ) -> str:
-    if verdict != "approve" and not text.strip():
-        raise BadField(field="text", value=text, reason="say what is wrong, or what to do")
     state = service.task_row(served.store, task).state
     if message is None and state is State.EXITED and verdict == "fix":
         return _then(served, f"{task} is open again by message {service.reopen(served.store, task, text)}")
     if message is None:
         raise BadField(field="message", value=None, reason="name the message that you judged: show tells it")
-    sent_id = service.judge_as_person(
-        served.store, task, _VERDICTS[verdict], text or "Approved.", submission_id=message
-    )
+    sent_id = service.judge_as_person(served.store, task, _VERDICTS[verdict], text, submission_id=message)
     return _then(served, f"{task}: {_VERDICTS[verdict]} by message {sent_id}")
+
+
+def comment(served: ServedSession, *, task: str, line: str, text: str) -> str:
+    path, number = parse_place(line)
+    comment_id, remark = write_comment(served.root, served.store, task, path=path, line=number, text=text)
+    return f"draft {comment_id} on {remark.place}; `judge` with reject or fix sends it"
 
 
 def send(served: ServedSession, *, task: str, text: str, urgent: str = "no") -> str:
@@ -139,6 +146,15 @@ def _then(served: ServedSession, done: str) -> str:
     """What was done; and that nobody takes it up, where that is so."""
     at_work = is_conducted(served.root, served.store, served.settings)
     return done if at_work else f"{done}. No run is at work: `run` goes on."
+
+
+def _said(served: ServedSession, view: TaskView) -> Iterator[str]:
+    """What was said to its work and not sent yet, and the points it was sent back with last, with their answers."""
+    for draft in service.comments_of(served.store, view.row.task_id):
+        if draft.message_id is None:
+            yield f"draft {draft.id}:\n{quoted(draft.remark.point)}"
+    for last in rounds_of(served.store, view)[-1:]:
+        yield quoted("\n".join(say_round(last, {})))
 
 
 def _unfinished(served: ServedSession) -> str:

@@ -192,6 +192,11 @@ CONDUCTORS_TOOLS: Mapping[str, Tool] = {
             ),
         ),
         Tool(
+            name="comment",
+            description="Say something to a line of a task's work; `judge` sends all of it as points.",
+            arguments=(_text("task"), Argument(name="line"), _text("text")),
+        ),
+        Tool(
             name="send",
             description="Answer or tell a task's session; urgent stops its piece.",
             arguments=(

@@ -10,7 +10,7 @@ waiters are rung after the commit. Where do we …
 - write down what a session did? ``work``
 - submit, report, ask? ``submissions``
 - end a session or a task? ``endings``
-- judge, stop, hand over, take over? ``verdicts``, ``takeover``
+- judge, stop, hand over, take over? ``verdicts``, ``takeover``; say something to a line of the work? ``comments``
 - send and read messages? ``inbox``
 - grant what a musician may not do by itself, write down what was refused? ``inbox``, ``permits``
 - lock a plan, open its tasks? ``plans``
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from musician.service.claiming import *
     from musician.service.claims import *
     from musician.service.clients import *
+    from musician.service.comments import *
     from musician.service.conducting import *
     from musician.service.conductor_session import *
     from musician.service.conversations import *
@@ -77,6 +78,7 @@ else:
                 "CLEARED Met claims_of_process client_lives client_of current_session end_client "
                 "meet_client note_client_failure recorded_identity session_of_process tell_conductor warn_client"
             ),
+            "comments": "add_comment comments_of drop_comment",
             "conducting": (
                 "Conducting beat_conductor finish_conducting interrupt_conducting start_conducting"
             ),

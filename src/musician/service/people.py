@@ -31,11 +31,12 @@ def resolve_asks(store: Store, task_id: str, resolution: str) -> int:
 
 
 def judge_as_person(
-    store: Store, task_id: str, verdict: State, text: str, *, submission_id: int | None = None
+    store: Store, task_id: str, verdict: State, text: str = "", *, submission_id: int | None = None
 ) -> int:
     """A person's verdict, or that of whoever speaks for one; the verdict's message id.
 
-    It rules on every open deviation (D17), and an approval on every finding too (D26).
+    It rules on every open deviation (D17), and an approval on every finding too (D26). Unless it approves, it carries
+    the drafts of comments as its points; :class:`BadField` if it approves while there are any, or says nothing.
     """
     deviations, findings = open_rows(journal_of(store, task_id))
     ruled = tuple(row.id for row in (*deviations, *(findings if verdict is State.REVIEW_APPROVED else ())))

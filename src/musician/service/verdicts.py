@@ -7,6 +7,7 @@ from musician.protocol.messages.kinds import VERDICT_OF, MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.states import VERDICTS, WAITING, State
 from musician.protocol.transitions import Actor, Event, find, open_verdicts, verdict_event
+from musician.service.comments import drafts_in, send_drafts, with_drafts
 from musician.service.rowwork import (
     latest_change,
     load_played,
@@ -64,12 +65,16 @@ def judge(
             raise _in_conflict(task_id) if conflict else _nothing_submitted(task_id)
         if submission_id is not None and submission_id != latest_id:
             raise StaleVerdict(task_id=task_id, judged=submission_id, latest=latest_id or 0)
+        drafts = drafts_in(tx, task_id) if by_person and row.state is State.NEEDS_REVIEW else ()
+        if by_person:
+            text, first = with_drafts(text, verdict, drafts)
         message_id = say(tx, task_id, CONDUCTOR, VERDICT_OF[verdict], text)
         for journal_id in rules:
             _rule(tx, task_id, journal_id, message_id)
         if by_person:
             conductor = Claim(task_id=task_id, session_id=CONDUCTOR, epoch=row.claim_epoch)
             write_entries(tx, conductor, (Entry(kind=EntryKind.NOTE, text=JUDGED_BY_PERSON),))
+            send_drafts(tx, drafts, message_id, first)
         if any(ask.resolved_at is None for ask in asks):
             tx.run(Plans.resolve_human, task_id=task_id, resolution=f"{verdict}: {text}"[:500])
         move_by_conductor(tx, row, verdict_event(verdict))

@@ -85,9 +85,11 @@ def _number(count: bytes) -> int | None:
     return int(count) if count.isdigit() else None
 
 
-def patch_of(folder: Path, old: str, new: str, file: FileDiff, *, ignores_space: bool = False) -> str | None:
+def patch_of(
+    folder: Path, old: str, new: str, file: FileDiff, *, ignores_space: bool = False, context_lines: int = 3
+) -> str | None:
     """Return the difference of one file in the unified format; None if it is larger than is worth reading."""
-    options = ("--ignore-all-space",) if ignores_space else ()
+    options = (f"-U{context_lines}", *(("--ignore-all-space",) if ignores_space else ()))
     patch = (
         Git(folder)
         .run("--literal-pathspecs", "diff-tree", "-p", *_OPTIONS, *options, old, new, "--", *_paths(file))

@@ -59,7 +59,7 @@ class Form:
 
 
 def judge(desk: Desk, task_id: str, form: Form) -> None:
-    """Give a verdict on the submission that the page has shown. The points of the review follow its text."""
+    """Give a verdict on the submission that the page has shown. What was said to its lines goes with it."""
     name = form.get("verdict")
     if name not in _VERDICTS:
         raise BadField(field="verdict", value=name, reason="use " + ", ".join(_VERDICTS))

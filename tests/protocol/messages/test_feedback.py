@@ -4,13 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from musician.protocol.errors import BadField
 from musician.protocol.journal import Entry, EntryKind
+from musician.protocol.messages.corrections import corrections_in, with_corrections
 from musician.protocol.messages.feedback import (
     MOST_POINTS,
     answer_text,
     numbered_answer,
     numbered_answers,
     points_of,
+    with_points,
 )
 from musician.protocol.musician.since import Since
 
@@ -80,3 +83,30 @@ def test_any_text_has_points_of_one_line_each_unless_it_says_nothing(text: str) 
     assert len(points) <= MOST_POINTS
     assert bool(points) == bool(text.split())
     assert all(point == " ".join(point.split()) and point for point in points)
+
+
+POINTS = st.text(st.sampled_from("ab 12.-:\nPOINTSCREK"), min_size=1).filter(str.strip)
+
+
+@given(st.text(st.sampled_from("ab 12.-:\nPOINTS")), st.lists(POINTS, min_size=1, max_size=4), st.booleans())
+def test_points_that_a_person_adds_are_read_again_whatever_the_text_says(
+    text: str, points: list[str], with_steps: bool
+) -> None:
+    """Their numbers go on from the text's own; corrections stay what they are (LINE-COMMENTS)."""
+    before = with_corrections(text, ["revert step 1"]) if with_steps else text
+    said, first = with_points(before, points)
+    assert points_of(said)[first - 1 :] == tuple(" ".join(each.split()) for each in points)
+    assert [each.text for each in corrections_in(said, 5)] == (["revert step 1"] if with_steps else [])
+
+
+def test_a_rejection_has_no_more_points_than_can_be_answered() -> None:
+    """LINE-COMMENTS."""
+    said, first = with_points("Not yet.\n1. a link", ["a.py:3: why?\n2. is no point"])
+    assert (
+        said
+        == "Not yet.\n1. a link\n\nPOINTS, answer each by its number:\n2. a.py:3: why?\n   2. is no point"
+    )
+    assert (first, points_of(said)) == (2, ("a link", "a.py:3: why? 2. is no point"))
+    assert points_of("POINTS:\n1. \n2. so") == ("…", "so")
+    with pytest.raises(BadField):
+        with_points("1. x", ["y"] * MOST_POINTS)

@@ -18,15 +18,15 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from musician.protocol.errors import BadField
+from musician.protocol.messages.numbered import as_list, heading, read_list
 from musician.protocol.values import dataclass
 
 MOST_CORRECTIONS = 50
 """In one answer."""
 
+BEGIN = heading("CORRECTIONS")
+"""What finds the line above them."""
 _HEADING = "CORRECTIONS, before anything else:"
-_BLOCK = re.compile(r"^CORRECTIONS\b[^\n]*:[ \t]*\n(?P<body>.*)\Z", re.MULTILINE | re.DOTALL)
-_NUMBERED = re.compile(r"^(?P<number>\d{1,3})\. (?P<first>.*)$", re.ASCII)
-_INDENT = "   "
 _TARGET = r"(?P<target>step \d{1,6}(?: agent \d{1,6})?|correction \d{1,19}\.\d{1,3})"
 _ITEM = re.compile(r"correction (\d{1,19})\.", re.ASCII)
 _REVERT = re.compile(rf"revert {_TARGET}(?P<skip> and skip it)?\s*", re.ASCII | re.IGNORECASE)
@@ -77,21 +77,13 @@ def with_corrections(text: str, corrections: Iterable[str]) -> str:
             value=f"{len(steps)} steps",
             reason=f"1 to {MOST_CORRECTIONS} steps, each says what to do",
         )
-    lines = [f"{number}. {step}".replace("\n", f"\n{_INDENT}") for number, step in enumerate(steps, start=1)]
-    return "\n".join([text, "", _HEADING, *lines])
+    return "\n".join([text, "", _HEADING, as_list(steps)])
 
 
 def corrections_in(text: str, message_id: int) -> tuple[Correction, ...]:
-    """Return the correction steps of a message, in order. A line without a number belongs to the step above it."""
-    block = _BLOCK.search(text)
-    steps: list[list[str]] = []
-    for line in block["body"].split("\n") if block else ():
-        found = _NUMBERED.match(line)
-        if found and int(found["number"]) == len(steps) + 1:
-            steps.append([found["first"]])
-        elif steps:
-            steps[-1].append(line.removeprefix(_INDENT))
-    texts = ["\n".join(step).rstrip() for step in steps[:MOST_CORRECTIONS]]
+    """Return the correction steps of a message, in order."""
+    begin = BEGIN.search(text)
+    texts = read_list(text[begin.end() :])[:MOST_CORRECTIONS] if begin else ()
     return tuple(
         Correction.of(f"correction {message_id}.{number}", step)
         for number, step in enumerate(texts, start=1)

@@ -1,30 +1,67 @@
 """The points of a rejection, and the answer to each of them (sources "Re-Submit for Review").
 
 A rejection is free text. Its points are numbered (``1. …``, on separate lines or in one), or listed with dashes;
-otherwise the whole text is one point. The answer to a point is the agent's own. If it gives none, the answer says so
+otherwise the whole text is one point. What a person says to lines of the change follows as a list of its own, whose
+numbers go on from those of the text. The answer to a point is the agent's own. If it gives none, the answer says so
 and names the items played since, which is all that the program knows. Whether an answer is good is not judged here.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-MOST_POINTS = 20
+from musician.protocol.errors import BadField
+from musician.protocol.messages.corrections import BEGIN
+from musician.protocol.messages.numbered import as_list, heading, read_list
+
+MOST_POINTS = 50
 _MOST_SHOWN_CHARS = 300
 
 _NUMBER = re.compile(r"(?:^|(?<=\s))([0-9]{1,3})[.)]\s+", re.MULTILINE)
 _DASH = re.compile(r"^[ \t]*[-*•] +", re.MULTILINE)
 _NEXT_PARAGRAPH = re.compile(r"\n(?![ \t])")
 """A point that goes on in a further line is indented there."""
+_BEGIN = heading("POINTS")
+_HEADING = "POINTS, answer each by its number:"
+
+
+def with_points(text: str, points: Sequence[str]) -> tuple[str, int]:
+    """Append points to a rejection, before its corrections; the whole text, and the number of the first of them.
+
+    Raises :class:`BadField` if it has more points then than a rejection can have.
+    """
+    cut = _end(text)
+    first = len(_listed(text[:cut])) + 1
+    last = first + len(points) - 1
+    if last > MOST_POINTS:
+        reason = f"a rejection has at most {MOST_POINTS}: say the others in its text"
+        raise BadField(field="points", value=last, reason=reason)
+    parts = [text[:cut].rstrip(), "", _HEADING, as_list(points, first=first)]
+    return "\n".join([*parts, "", text[cut:]] if text[cut:] else parts), first
 
 
 def points_of(text: str) -> tuple[str, ...]:
     """Return the points of a rejection in order, each on one line; () for an empty text."""
-    numbered = tuple(point for _, point in _numbered(text))
-    if numbered:
-        return numbered[:MOST_POINTS]
-    dashed = [_first_paragraph(part) for part in _DASH.split(text)[1:]]
+    said, added = text, ""
+    for begin in _BEGIN.finditer(text[: _end(text)]):
+        said, added = text[: begin.start()], text[begin.end() : _end(text)]
+    own = _listed(said)
+    if points := read_list(added, first=len(own) + 1):
+        return (*own, *(" ".join(each.split()) or "…" for each in points))[:MOST_POINTS]
     whole = " ".join(text.split())
-    return tuple(point for point in dashed if point)[:MOST_POINTS] or ((whole,) if whole else ())
+    return _listed(text) or ((whole,) if whole else ())
+
+
+def _end(text: str) -> int:
+    """Return where the corrections begin that follow the points."""
+    corrections = BEGIN.search(text)
+    return corrections.start() if corrections else len(text)
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """Return the points that a text numbers, or lists with dashes; () if it does neither."""
+    numbered = tuple(point for _, point in _numbered(text))
+    dashed = (_first_paragraph(part) for part in _DASH.split(text)[1:])
+    return (numbered or tuple(point for point in dashed if point))[:MOST_POINTS]
 
 
 def numbered_answers(text: str) -> dict[int, str]:

@@ -45,7 +45,7 @@ _SENDING = ("-f", "-F", "--field", "--raw-field", "--input")
 
 _CONDUCTING = """
 run send stop handoff work worker init clean attach dashboard hook mcp
-review: approve reject fix checkout open
+review: approve reject fix checkout open comment comments
 proposals: accept reject merge
 plan: lock amend archive restore drop
 task: add withdraw

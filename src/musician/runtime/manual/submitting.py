@@ -6,6 +6,7 @@ from anyio.to_thread import run_sync
 
 from musician import service
 from musician.protocol.errors import EvidenceMissing, NotGreen
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.messages.feedback import answer_text, numbered_answers
 from musician.protocol.musician import ready as r
 from musician.protocol.musician.engine import step
@@ -46,7 +47,7 @@ async def submit_checkpoint(
             await _set_up(manual)
             found = await _verify(manual, check)
     records = [
-        _in_own_words(state, record, summary, smoothness) if isinstance(record, r.Submit) else record
+        _in_own_words(state, check, record, summary, smoothness) if isinstance(record, r.Submit) else record
         for record in await _records(manual, state, found)
     ]
     message_id = await run_sync(partial(manual.store_records, records))
@@ -63,26 +64,26 @@ async def submit_checkpoint(
 
 
 def _in_own_words(
-    state: MusicianState, record: r.Submit, summary: str | None, smoothness: int | None
+    state: MusicianState, check: CheckpointItem, record: r.Submit, own: str | None, smoothness: int | None
 ) -> r.Submit:
-    message = record.message
-    score = worse(message.smoothness or 0, smoothness)
-    return replace(
-        record, message=replace(message, smoothness=score, summary=_summary(state, summary, message.summary))
-    )
-
-
-def _summary(state: MusicianState, own: str | None, filled_in: str) -> str:
-    """Return the summary: the session's own words, which may answer returned points by number, completed by
-    the rest.
+    """Return the submission with the session's own words: they may answer returned points by number, and what they
+    leave out is completed. The answers go into the journal too, as those of a driven session do.
     """
-    since = state.since
-    if own is None or not since.points:
-        return own or filled_in
-    answers = numbered_answers(own)
-    if all(number in answers for number in range(1, len(since.points) + 1)):
-        return own
-    return f"{own}\n{answer_text(since.points, answers, since.mended_in)}"
+    since, score = state.since, worse(record.message.smoothness or 0, smoothness)
+    answers = numbered_answers(own or "") if since.points else {}
+    summary = own or record.message.summary
+    if own and not all(number in answers for number in range(1, len(since.points) + 1)):
+        summary = f"{own}\n{answer_text(since.points, answers, since.mended_in)}"
+    answered = (
+        Entry(kind=EntryKind.ANSWER, item=check.item, text=f"{number}. {text}")
+        for number, text in answers.items()
+        if number <= len(since.points)
+    )
+    return replace(
+        record,
+        message=replace(record.message, smoothness=score, summary=summary),
+        entries=(*answered, *record.entries),
+    )
 
 
 def _begun(

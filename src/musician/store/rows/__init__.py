@@ -21,7 +21,7 @@ else:
         {
             "clients": "ClientRow",
             "messages": "MessageRow",
-            "documents": "ArchiveRow DocumentRow HumanRow PlanRow ProposalRow",
+            "documents": "ArchiveRow CommentRow DocumentRow HumanRow PlanRow ProposalRow",
             "sessions": "ConversationRow JournalRow ProcessRow SessionRow UsageRow",
             "submissions": "OpinionRow ReportRow SubmissionRow VerificationRow",
             "tasks": "HistoryRow TaskRow",

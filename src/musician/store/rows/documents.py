@@ -1,6 +1,9 @@
-"""Rows of texts: documents, proposals, what a person is asked, locked plans."""
+"""Rows of texts: documents, proposals, comments, what a person is asked, locked plans."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from musician.protocol.messages.remarks import Remark, Side
 
 
 class DocumentRow(NamedTuple):
@@ -31,6 +34,35 @@ class ProposalRow(NamedTuple):
     at: str
     decided_at: str | None
     text: str
+
+
+class CommentRow(NamedTuple):
+    """``message_id`` is the verdict's that carries it as its point ``number``; None for a draft."""
+
+    id: int
+    task_id: str
+    path: str
+    side: "Side"
+    line: int
+    commit_id: str
+    quoted: str
+    text: str
+    message_id: int | None
+    number: int | None
+    at: str
+
+    @property
+    def remark(self) -> "Remark":
+        from musician.protocol.messages.remarks import Remark
+
+        return Remark(
+            path=self.path,
+            side=self.side,
+            line=self.line,
+            commit_id=self.commit_id,
+            quoted=self.quoted,
+            text=self.text,
+        )
 
 
 class HumanRow(NamedTuple):

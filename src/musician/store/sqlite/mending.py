@@ -34,6 +34,7 @@ _NAMED_IN = {
         ("proposals", "message_id"),
         ("verifications", "submission_id"),
         ("opinions", "submission_id"),
+        ("comments", "message_id"),
     ),
     "journal": (("rulings", "journal_id"), ("verifications", "journal_id")),
     "documents": (("proposals", "document_id"),),

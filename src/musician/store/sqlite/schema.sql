@@ -385,6 +385,23 @@ CREATE TABLE opinions (
 
 CREATE INDEX opinions_by_task ON opinions (task_id);
 
+-- What people say to lines of a task's change: drafts, until a verdict carries them as its points.
+CREATE TABLE comments (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id > 0),
+    task_id    TEXT NOT NULL,
+    path       TEXT NOT NULL,
+    side       TEXT NOT NULL CHECK (side IN ('old', 'new')),
+    line       INTEGER NOT NULL,
+    commit_id  TEXT NOT NULL,  -- has the line
+    quoted     TEXT NOT NULL,
+    text       TEXT NOT NULL,
+    message_id INTEGER,  -- the verdict's; NULL: a draft
+    number     INTEGER CHECK ((number IS NULL) = (message_id IS NULL)),
+    at         TEXT NOT NULL DEFAULT (datetime('now'))
+);
+
+CREATE INDEX comments_by_task ON comments (task_id, id);
+
 -- What waits for a person, beside an unchanged state (D18).
 CREATE TABLE needs_human (
     id          INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id > 0),

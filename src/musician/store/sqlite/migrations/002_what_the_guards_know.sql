@@ -153,6 +153,23 @@ CREATE TABLE covered (
     changed_files INTEGER NOT NULL   -- since the task began
 );
 
+-- What people say to lines of a task's change: drafts, until a verdict carries them as its points.
+CREATE TABLE comments (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id > 0),
+    task_id    TEXT NOT NULL,
+    path       TEXT NOT NULL,
+    side       TEXT NOT NULL CHECK (side IN ('old', 'new')),
+    line       INTEGER NOT NULL,
+    commit_id  TEXT NOT NULL,  -- has the line
+    quoted     TEXT NOT NULL,
+    text       TEXT NOT NULL,
+    message_id INTEGER,  -- the verdict's; NULL: a draft
+    number     INTEGER CHECK ((number IS NULL) = (message_id IS NULL)),
+    at         TEXT NOT NULL DEFAULT (datetime('now'))
+);
+
+CREATE INDEX comments_by_task ON comments (task_id, id);
+
 -- The claim that an order of the conductor's was written for: to leave, to stand still, a verdict (D37).
 CREATE TABLE orders (
     message_id  INTEGER PRIMARY KEY,
