@@ -129,6 +129,47 @@ def test_a_broken_archive_can_be_dropped_and_blames_no_other(
     assert call("plan", "list", "--json").json["plans"] == []
 
 
+def test_a_plan_does_not_go_on_from_what_a_dropped_one_of_its_name_left(house: Path, call: Call) -> None:
+    """D32.4: it is refused with the command that cleans; what nothing else holds stays, and is told."""
+    path = write_plan(house, "first", second="exit 1")
+    call("run", path, expect=1)
+    call("plan", "archive", "first", "--abandon", "another way")
+    assert "musician plan drop first" in call("clean").out
+    assert "musician/first/task-01" in call("plan", "drop", "first", "--yes").out
+    refused = call("run", path, expect=4).err
+    assert "musician/first/_integration" in refused
+    assert "musician clean" in refused
+    said = call("clean").out
+    assert "removed: branch musician/first/task-01" in said, "the plan's branch holds it"
+    assert "stays: branch musician/first/_integration: commits that no other branch holds" in said
+    assert "musician clean" in call("plan", "lock", path, expect=4).err
+    git(house, "branch", "-q", "-D", "musician/first/_integration")
+    (house / "mine.txt").write_text("mine\n")
+    git(house, "add", "mine.txt")
+    git(house, "commit", "-qm", "mine")
+    call("run", write_plan(house, "first", first="again.txt", second="cp mine.txt copied.txt"), expect=0)
+    assert not (house / "first.txt").exists(), "the dropped plan's work is not in it"
+    assert (house / "copied.txt").read_text() == "mine\n"
+    assert "Merge task-01" in git(house, "log", "--glob=refs/musician/partial/first"), "and yet it is kept"
+
+
+def test_the_name_of_a_plan_is_not_the_programs_nor_anothers_but_for_case(house: Path, call: Call) -> None:
+    """D32.5: `tasks` stands for tasks without a plan; log files lie beside the tasks' folders."""
+    assert (
+        "tasks stands for tasks without a plan"
+        in call("plan", "lock", write_plan(house, "Tasks"), expect=2).err
+    )
+    text = (house / write_plan(house, "first")).read_text()
+    (house / "logs.md").write_text(text.replace("task-01:", "run.log:"))
+    assert "log files" in call("plan", "check", "logs.md", expect=2).err
+    call("plan", "lock", "first.md")
+    call("plan", "archive", "first", "--abandon", "no time")
+    assert (
+        "the name of plan first but for case"
+        in call("plan", "lock", write_plan(house, "First"), expect=4).err
+    )
+
+
 def test_a_plan_with_the_name_of_a_dropped_one_begins_where_the_user_is(house: Path, call: Call) -> None:
     """D32.2: not at what the old one had merged."""
     call("run", write_plan(house, "first"), expect=0)

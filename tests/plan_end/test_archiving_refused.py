@@ -89,6 +89,35 @@ def test_killed_while_restoring_it_goes_on(house: Path, call: Call, moment: str)
     assert call("timeline", "--json", "--plan", "first").json == before
 
 
+DROPPED = {
+    "before anything": "musician.service drop_plan before",
+    "before its files go": "musician.service drop_plan after",
+    "with a file gone": "os unlink after",
+    "before its name is free": "musician.runtime.archiving begin_anew before",
+    "before that is stored": "musician.service forget_dropped before",
+}
+
+
+@pytest.mark.parametrize("moment", DROPPED.values(), ids=DROPPED)
+def test_killed_while_dropping_it_goes_on(house: Path, call: Call, moment: str) -> None:
+    """D32.4: or the next clean does the rest, and no file of its archive meets a plan of its name."""
+    path = write_plan(house, "first")
+    call("plan", "lock", path)
+    logs = house / ".musician" / "logs" / "task-01"
+    logs.mkdir(parents=True)
+    (logs / "checks.log").write_text("said\n")
+    call("plan", "archive", "first", "--abandon", "why not")
+    kill_at(house, moment, "plan", "drop", "first", "--yes")
+    away = house / ".musician" / "archive" / "first"
+    if call("plan", "list", "--json").json["plans"]:
+        assert (away / "logs" / "task-01" / "checks.log").read_text() == "said\n"
+        call("plan", "drop", "first", "--yes")
+    call("clean")
+    assert not away.exists()
+    assert call("plan", "drop", "first", "--yes", expect=3).err
+    call("plan", "lock", path)
+
+
 def test_what_a_session_plays_is_not_put_away(
     house: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -319,6 +319,21 @@ def test_what_the_users_branch_does_not_hold_stays(house: Path, call: Call) -> N
     assert ours(house) == ([], [])
 
 
+def test_a_branch_of_a_remote_holds_nothing_for_good(house: Path, call: Call) -> None:
+    """D32.4: it can be deleted there, and the next `fetch --prune` takes it from here; a tag is the user's own."""
+    path = write_plan(house, "first")
+    call("plan", "lock", path)
+    (house / "README.md").write_text("my house\n")
+    git(house, "commit", "-qam", "mine")
+    call("run", path)
+    git(house, "update-ref", "refs/remotes/origin/first", "musician/first/_integration")
+    assert "commits that no other branch holds" in call("clean").out
+    assert ours(house) == ([], ["musician/first/_integration"])
+    git(house, "tag", "v1", "musician/first/_integration")
+    call("clean")
+    assert ours(house) == ([], [])
+
+
 def test_trees_of_plans_that_nobody_knows_stay(house: Path, call: Call) -> None:
     """D32.1."""
     ensure_worktree(find_root(house), "other", "task-01", "HEAD")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from musician.protocol.errors import BadId, CallerError, NoSession
 from musician.protocol.names import (
     CONDUCTOR,
+    check_plan_id,
     check_session_id,
     check_task_id,
     fallback_id,
@@ -116,6 +117,12 @@ def test_a_session_without_an_id_owns_nothing(value: str | None) -> None:
 @pytest.mark.parametrize("value", [CONDUCTOR, "fallback-abc", "fallback-task-00"])
 def test_the_conductors_row_and_fallback_rows_are_no_tasks_of_a_plan(value: str) -> None:
     assert is_reserved(value)
+    for plan_id in ("tasks", "Tasks", "task-00"):
+        with pytest.raises(BadId, match="no plan id"):
+            check_plan_id(plan_id)
+    with pytest.raises(BadId, match="log"):
+        check_task_id("run.Log")
+    assert check_plan_id("first") == "first"
     with pytest.raises(BadId, match="reserved"):
         check_task_id(value)
 

@@ -100,5 +100,5 @@ def test_a_plan_that_is_archived_restored_or_dropped_does_not_give_the_day_back(
     assert day(locked) == both
     assert service.accounts_of_task(locked, "task-03")[Scope.TASK].used == USED
     service.archive_plan(locked, "two", tmp_path / "two.db", abandoned="no time")
-    service.forget_archive(locked, "two")
+    service.drop_plan(locked, "two")
     assert day(locked) == both

@@ -95,7 +95,10 @@ def restore(app: App, plan_id: str) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
 def drop(app: App, plan_id: str, yes: bool) -> None:
-    """Delete what is kept of the archived plan NAME, for good. Commits and branches stay."""
+    """Delete what is kept of the archived plan NAME, for good.
+
+    Its working trees and branches stay, and keep its name from another plan, until `musician clean` or you remove them.
+    """
     away = service.archived(app.store, plan_id)
     if away is not None and not yes:
         click.echo(
@@ -104,8 +107,10 @@ def drop(app: App, plan_id: str, yes: bool) -> None:
             err=True,
         )
         click.confirm("Drop it?", abort=True, err=True)
-    drop_plan(app.root, app.store, plan_id)
-    show(app, {"plan_id": plan_id, "dropped": True}, f"{plan_id} is gone; its branches are as they were")
+    left = drop_plan(app.root, app.store, plan_id)
+    show(app, {"plan_id": plan_id, "dropped": True, "left": list(left)}, f"{plan_id} is dropped")
+    if left:
+        show_text(app, f"still there, until musician clean: {', '.join(left)}")
 
 
 def _open(app: App, row: PlanRow) -> dict[str, object]:

@@ -13,14 +13,13 @@ from musician.cli.review_comments import comment, comments
 from musician.cli.review_look import checkout, diff, open_command
 from musician.protocol.errors import NoRepository
 from musician.protocol.messages.corrections import with_corrections
-from musician.protocol.names import CONDUCTOR
+from musician.protocol.names import CONDUCTOR, NO_PLAN
 from musician.protocol.rules.review import needs_a_judge
 from musician.protocol.states import WAITING, State
 from musician.reporting.asks import Answer, answers_to, asked
 from musician.reporting.standing import Standing
 from musician.service import TaskView
 from musician.store.rows import HumanRow, MessageRow, VerificationRow
-from musician.trees.branches import NO_PLAN
 from musician.trees.task_work import ChangedFile, Work, work_of
 
 _MOST_FILES = 20

@@ -11,7 +11,7 @@ import yaml
 from musician.plans.model import MAX_TITLE_CHARACTERS
 from musician.plans.needs import Needs
 from musician.protocol.errors import BadId
-from musician.protocol.names import check_task_id
+from musician.protocol.names import check_plan_id
 
 _LONGEST_ID = 40
 _FALLBACK_ID = "plan"
@@ -46,7 +46,7 @@ def draft_plan(needs: Needs, *, plan_id: str, title: str, agent: str) -> str:
     """Return the text of a plan for a project with these needs. :class:`BadId` for what can be no plan's
     id.
     """
-    check_task_id(plan_id)
+    check_plan_id(plan_id)
     lines = ["---", _key("plan", plan_id)]
     if needs.test:
         lines += [_key("test", needs.test), *(f"# or: {way}" for way in needs.besides)]
@@ -74,7 +74,7 @@ def plan_id_for(name: str) -> str:
     """Return an id made of a file's or folder's name."""
     made = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:_LONGEST_ID].rstrip("-")
     try:
-        return check_task_id(made)
+        return check_plan_id(made)
     except BadId:
         return _FALLBACK_ID
 

@@ -29,7 +29,7 @@ from musician.plans.model import (
 )
 from musician.plans.problems import Report, control_characters, shorten
 from musician.protocol.errors import BadId
-from musician.protocol.names import check_task_id
+from musician.protocol.names import check_plan_id, check_task_id
 from musician.protocol.values import dataclass, replace
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,5}")
@@ -142,11 +142,15 @@ def _texts(value: object) -> tuple[str, ...]:
     return _list(value, _text, "[docs, quick]")
 
 
-def _id(value: object) -> str:
+def _id(value: object, check: Callable[[str], str] = check_task_id) -> str:
     try:
-        return check_task_id(_text(value))
+        return check(_text(value))
     except BadId as error:
         raise _Unfit(f"an id ({error.remedy})") from None
+
+
+def _plan_id(value: object) -> str:
+    return _id(value, check_plan_id)
 
 
 def _ids(value: object) -> tuple[str, ...]:
@@ -255,7 +259,7 @@ _SHARED_CHECKS: dict[str, _Check] = {
 """The keys that a plan may give as defaults for its tasks."""
 
 _PLAN_CHECKS: dict[str, _Check] = {
-    "plan": _id,
+    "plan": _plan_id,
     "title": _title,
     **_SHARED_CHECKS,
     "require": _one_of(Require),
@@ -276,7 +280,7 @@ _TASK_CHECKS: dict[str, _Check] = {
 
 _FILE_CHECKS: dict[str, _Check] = {
     "task": _id,
-    "plan": _id,
+    "plan": _plan_id,
     "title": _title,
     **{key: check for key, check in _TASK_CHECKS.items() if key != "instructions"},
 }

@@ -13,6 +13,9 @@ CONDUCTOR = "task-00"
 
 FALLBACK_PREFIX = "fallback-"
 
+NO_PLAN = "tasks"
+"""Stands for the plan in the names of what belongs to a task without one."""
+
 _ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9])){0,63}", re.ASCII)
 _SUCCESSION = re.compile(r"musician-(?P<task>.+?)(?:-S(?P<number>[2-9]|[1-9][0-9]+))?", re.ASCII)
 _CONTEXT_BLOCK = re.compile(
@@ -30,7 +33,20 @@ def check_task_id(task_id: str) -> str:
     _check(task_id, kind="task")
     if is_reserved(task_id):
         raise BadId(kind="task", value=task_id, reason=f"{CONDUCTOR} and {FALLBACK_PREFIX}… are reserved")
+    if task_id.lower().endswith(".log"):
+        raise BadId(kind="task", value=task_id, reason="names that end in .log are those of log files")
     return task_id
+
+
+def check_plan_id(plan_id: str) -> str:
+    """Return ``plan_id`` if it may name a plan; raise :class:`BadId` otherwise."""
+    try:
+        check_task_id(plan_id)
+    except BadId as error:
+        raise BadId(kind="plan", value=plan_id, reason=error.reason) from None
+    if plan_id.lower() == NO_PLAN:
+        raise BadId(kind="plan", value=plan_id, reason=f"{NO_PLAN} stands for tasks without a plan")
+    return plan_id
 
 
 def check_session_id(session_id: str | None) -> str:

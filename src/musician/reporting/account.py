@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from musician import service
-from musician.protocol.names import succession_name
+from musician.protocol.names import NO_PLAN, succession_name
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
 from musician.reporting.asks import next_command
@@ -18,7 +18,6 @@ from musician.reporting.spans import stored_s
 from musician.reporting.standing import Standing
 from musician.store.port import Store
 from musician.store.rows import HumanRow, JournalRow, ProposalRow, SessionRow, SubmissionRow, VerificationRow
-from musician.trees.branches import NO_PLAN
 from musician.trees.root import Root
 from musician.trees.task_work import Size, size_of
 from musician.verification.earlier import read_result

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from musician.processes.output import headline, one_line, printable
+from musician.protocol.names import NO_PLAN
 from musician.protocol.values import dataclass
 from musician.reporting.account import Account, Ended, SentBack, TaskAccount
 from musician.reporting.asks import asked, next_command
 from musician.reporting.markdown import MOST_CHARS, code, escaped, fenced, table_row, titled_list
 from musician.reporting.wording import duration
 from musician.store.rows import JournalRow, ProposalRow
-from musician.trees.branches import NO_PLAN
 from musician.verification.findings import counted
 
 _HEADINGS = ("task", "what", "state", "time", "sessions", "steps", "new tests", "lines")

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from musician import service
 from musician.processes.output import one_line
-from musician.protocol.names import CONDUCTOR
+from musician.protocol.names import CONDUCTOR, NO_PLAN
 from musician.protocol.states import ACTIVE, State
 from musician.protocol.values import dataclass
 from musician.reporting.asks import Answer, answers_to, shown
@@ -17,7 +17,6 @@ from musician.reporting.standing import Standing
 from musician.service import Glance, Waits
 from musician.store.port import Store
 from musician.store.rows import HumanRow, PlanRow
-from musician.trees.branches import NO_PLAN
 
 NO_RUN = "run"
 """The kind of a plan that stands still because nobody conducts it."""

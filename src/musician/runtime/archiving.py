@@ -20,7 +20,9 @@ from musician.runtime.task_files import TaskFiles
 from musician.runtime.world import WORLD, World
 from musician.store.port import Store
 from musician.store.rows import ArchiveRow
-from musician.trees.integrity import forget
+from musician.trees.branches import branches_of
+from musician.trees.git import Git
+from musician.trees.integrity import begin_anew
 from musician.trees.root import Root
 
 
@@ -102,19 +104,35 @@ def restore_plan(root: Root, store: Store, plan_id: str, *, world: World = WORLD
         shutil.rmtree(away, ignore_errors=True)
 
 
-def drop_plan(root: Root, store: Store, plan_id: str) -> None:
-    """Delete what is kept of an archived plan; one that is open is refused. Branches and commits stay."""
+def drop_plan(root: Root, store: Store, plan_id: str) -> tuple[str, ...]:
+    """Delete what is kept of an archived plan; one that is open is refused.
+
+    Returns its working trees and branches, which stay (``musician clean``).
+    """
     if service.plan_row(store, plan_id) is not None:
         raise PlanStands(
             plan_id=plan_id,
             reason="is open",
             remedy=f"archive it first: musician plan archive {plan_id} (--abandon REASON if it is not complete)",
         )
-    if service.archived(store, plan_id) is None:
-        raise UnknownPlan(plan_id=plan_id)
-    service.forget_archive(store, plan_id)
-    forget(root, plan_id)
-    shutil.rmtree(root.archive_of(plan_id), ignore_errors=True)
+    if plan_id not in service.dropped(store):  # where it is, an earlier attempt was killed
+        service.drop_plan(store, plan_id)
+    return finish_drop(root, store, plan_id)
+
+
+def finish_drop(root: Root, store: Store, plan_id: str) -> tuple[str, ...]:
+    """Delete the files of a dropped plan. Its name is free once none of its working trees and branches is left; returns
+    those.
+    """
+    away = root.archive_of(plan_id)
+    if os.path.lexists(away):
+        shutil.rmtree(away)
+    trees = sorted((root.trees_dir / plan_id).glob("*"))
+    left = (*(str(tree.relative_to(root.path)) for tree in trees), *branches_of(Git(root.path), plan_id))
+    if not left:
+        begin_anew(root, plan_id)
+        service.forget_dropped(store, plan_id)
+    return left
 
 
 def archived_database(root: Root, store: Store, plan_id: str) -> Path:

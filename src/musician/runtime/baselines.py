@@ -20,6 +20,7 @@ from anyio.to_thread import run_sync
 from musician import service
 from musician.plans.model import Sandboxing, TaskSpec
 from musician.protocol.errors import MusicianError
+from musician.protocol.names import NO_PLAN
 from musician.protocol.settings import Settings
 from musician.protocol.values import dataclass
 from musician.runtime.preparing import alone_with, locked_now
@@ -27,7 +28,7 @@ from musician.runtime.sandboxing import sandboxed
 from musician.runtime.verifying import nobody_records, python_environment
 from musician.runtime.world import World
 from musician.store.port import Store
-from musician.trees.branches import BASELINE, NO_PLAN
+from musician.trees.branches import BASELINE
 from musician.trees.merge import baseline_tree, drop_baseline
 from musician.trees.provisioning import give
 from musician.trees.root import Root

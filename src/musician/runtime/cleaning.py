@@ -1,8 +1,9 @@
 """Removes working trees and branches of plans that nobody needs any more; says of every other why it stays (D32).
 
-Theory. A tree goes when its task is complete and merged, or its plan is archived, and it holds nothing; a branch when
-its plan is complete and another branch holds it. An abandoned plan keeps its branches. Each piece is looked at again
-at the moment it is removed, and no conductor works meanwhile.
+Theory. A tree goes when its task is complete and merged, or its plan is archived or dropped, and it holds nothing; a
+branch when its plan is complete or dropped and another branch holds it. An abandoned plan keeps its branches until it
+is dropped: it may be restored. Each piece is looked at again at the moment it is removed, and no conductor works
+meanwhile.
 """
 
 import shlex
@@ -13,13 +14,14 @@ from pathlib import Path
 from musician import service
 from musician.processes.life_lock import is_held, lock_path
 from musician.protocol.errors import MusicianError
+from musician.protocol.names import NO_PLAN
 from musician.protocol.states import State
 from musician.protocol.values import dataclass, replace
+from musician.runtime.archiving import finish_drop
 from musician.runtime.conductor.conductor_lock import hold_conductor_lock
 from musician.runtime.world import WORLD, World
 from musician.store.port import Store
 from musician.store.rows import PlanRow, TaskRow
-from musician.trees.branches import NO_PLAN
 from musician.trees.cleaning import (
     bytes_in,
     held_by_branch,
@@ -75,7 +77,10 @@ def clean(root: Root, store: Store, *, plan_id: str | None = None, world: World 
     """
     with hold_conductor_lock(root, world.machine.new_id("clean"), world.machine):
         seen = _Survey(root, store, plan_id, world)
-        return tuple(_removed(root, seen, piece) for piece in seen.pieces())
+        pieces = tuple(_removed(root, seen, piece) for piece in seen.pieces())
+        for dropped in service.dropped(store):
+            finish_drop(root, store, dropped)
+        return pieces
 
 
 def disk_used(root: Root) -> dict[str, int]:
@@ -93,6 +98,7 @@ class _Survey:
         self._git = Git(root.path)
         self._open = {row.plan_id: row for row in service.all_plans(store)}
         self._archived = {row.plan_id: row for row in service.archives(store)}
+        self._dropped = service.dropped(store)
 
     def pieces(self) -> Iterator[Piece]:
         """Yield trees first, then branches, a plan's own before its tasks': what holds others is decided first."""
@@ -134,7 +140,8 @@ class _Survey:
 
     def _is_needed(self, plan_id: str, name: str) -> Iterator[str]:
         plan = self._open.get(plan_id)
-        if plan_id in self._archived or (plan is not None and plan.finished_at is not None):
+        is_over = plan_id in self._archived or plan_id in self._dropped
+        if is_over or (plan is not None and plan.finished_at is not None):
             return
         if plan is None and plan_id != NO_PLAN:
             yield "no plan of that name is known here"
@@ -150,8 +157,8 @@ class _Survey:
     def _why_branch(self, plan_id: str, branch: str, gone: set[Path]) -> Iterator[str]:
         plan, archived = self._open.get(plan_id), self._archived.get(plan_id)
         if archived is not None and archived.abandoned is not None:
-            yield f"its plan was abandoned: {archived.abandoned}"
-        elif archived is None and (plan is None or plan.finished_at is None):
+            yield f"its plan was abandoned: {archived.abandoned}; `musician plan drop {plan_id}` lets go of it"
+        elif archived is None and plan_id not in self._dropped and (plan is None or plan.finished_at is None):
             yield (
                 "its plan is open"
                 if plan

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 
 from musician import service
+from musician.protocol.names import NO_PLAN
 from musician.protocol.values import dataclass
 from musician.runtime.resuming.resolutions import is_anothers
 from musician.service import TaskView
 from musician.store.port import Store
-from musician.trees.branches import NO_PLAN, branch_of, full_ref, start_branch
+from musician.trees.branches import branch_of, full_ref, start_branch
 from musician.trees.git import Git
 from musician.trees.partial import set_aside_partial
 from musician.trees.root import Root

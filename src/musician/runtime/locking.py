@@ -18,7 +18,7 @@ from musician.protocol.errors import InvalidPlan, PlanChanged, PlanStands, Unkno
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from musician.protocol.values import dataclass
-from musician.runtime.archiving import archive_finished
+from musician.runtime.archiving import archive_finished, finish_drop
 from musician.runtime.conductor.conductor_lock import hold_conductor_lock
 from musician.runtime.in_force import settings_file_text
 from musician.runtime.takeover import free
@@ -29,6 +29,7 @@ from musician.store.rows import PlanRow
 from musician.trees.base import check_base
 from musician.trees.branches import branch_of, integration_branch
 from musician.trees.forward import settle
+from musician.trees.integrity import begin_anew
 from musician.trees.preconditions import check_repository
 from musician.trees.root import Root, choose_temp, exclude_private, keep_from_cleaning
 from musician.trees.shared_config import trust_what_is_there
@@ -63,7 +64,7 @@ def lock_plan_file(root: Root, store: Store, path: Path, settings: Settings, wor
     plan = load_plan(path, root=root.path)
     locked = service.plan_row(store, plan.plan_id)
     if locked is None:
-        _check_name(store, plan.plan_id)
+        _check_name(root, store, plan.plan_id)
     check_ids(store, plan)
     task_files = _render(plan)
     branches = [branch_of(plan.plan_id, task.task_id) for task in plan.tasks]
@@ -152,13 +153,31 @@ def check_ids(store: Store, plan: Plan) -> None:
         raise InvalidPlan(problems=problems)
 
 
-def _check_name(store: Store, plan_id: str) -> None:
+def _check_name(root: Root, store: Store, plan_id: str) -> None:
+    """:class:`PlanStands` if a plan of this name would go on from what another has left."""
+    known = {row.plan_id for row in service.all_plans(store)} | {
+        row.plan_id for row in service.archives(store)
+    }
+    for other in known.union(service.dropped(store)):
+        if other != plan_id and other.lower() == plan_id.lower():
+            raise PlanStands(
+                plan_id=plan_id,
+                reason=f"has the name of plan {other} but for case, and some disks ignore case",
+                remedy="give it another name",
+            )
     if service.archived(store, plan_id) is not None:
         raise PlanStands(
             plan_id=plan_id,
             reason="was played before and is archived",
             remedy=f"give this one another name, or bring that back (musician plan restore {plan_id})",
         )
+    if plan_id in service.dropped(store) and (left := finish_drop(root, store, plan_id)):
+        raise PlanStands(
+            plan_id=plan_id,
+            reason=f"is the name of a plan that was dropped, and this one would go on from {', '.join(left)}",
+            remedy="`musician clean` removes what holds nothing and says what the rest holds; or name it otherwise",
+        )
+    begin_anew(root, plan_id)
 
 
 def _amendment(store: Store, plan: Plan, task_files: dict[str, tuple[str, str]]) -> Amendment:

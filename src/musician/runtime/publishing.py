@@ -13,10 +13,11 @@ from collections.abc import Mapping
 from musician import service
 from musician.processes.spawn import NOT_HANDED_ON
 from musician.protocol.errors import BadField, GitFailed, NotConductor
+from musician.protocol.names import NO_PLAN
 from musician.protocol.values import dataclass
 from musician.service import TaskView
 from musician.store.port import Store
-from musician.trees.branches import NO_PLAN, branch_of, full_ref
+from musician.trees.branches import branch_of, full_ref
 from musician.trees.git import Git
 from musician.trees.root import Root
 

@@ -11,6 +11,7 @@ from musician.processes.life_lock import HeldBy, lock_path
 from musician.processes.machine import Machine
 from musician.processes.whole_file import write_whole
 from musician.protocol.errors import StillPlayed
+from musician.protocol.names import NO_PLAN
 from musician.protocol.resumption.handoff import HandoffKind, classify
 from musician.protocol.rules.liveness import Owner, holds_claim
 from musician.protocol.settings import Settings
@@ -25,7 +26,7 @@ from musician.runtime.world import WORLD, World
 from musician.service import TaskView
 from musician.service.documents import latest_document
 from musician.store.port import Store
-from musician.trees.branches import NO_PLAN, branch_of
+from musician.trees.branches import branch_of
 from musician.trees.root import Root
 from musician.trees.worktree import place_of
 

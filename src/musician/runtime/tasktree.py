@@ -16,11 +16,11 @@ from musician.protocol.claim import Claim
 from musician.protocol.errors import TreeNotReady
 from musician.protocol.journal import RESOLVED_BY_HAND
 from musician.protocol.messages.particulars import KeyOutput, OutputKind
+from musician.protocol.names import NO_PLAN
 from musician.protocol.rules.delegation import Extent
 from musician.protocol.values import dataclass
 from musician.runtime.outside import CHANGED_OUTSIDE, Outside, changed_outside, look_outside
 from musician.trees.branches import (
-    NO_PLAN,
     create_branch,
     full_ref,
     integration_branch,

@@ -71,7 +71,7 @@ else:
     __all__, __getattr__ = on_demand(
         __name__,
         {
-            "archiving": "archive_plan archived archives forget_archive restore_plan",
+            "archiving": "archive_plan archived archives drop_plan dropped forget_dropped restore_plan",
             "claiming": "Taken block_claim claim",
             "claims": "beat claims_of current_claim only_claim",
             "clients": (

@@ -87,7 +87,21 @@ def archived(store: Store, plan_id: str) -> ArchiveRow | None:
         return tx.one(Plans.archive, plan_id=plan_id)
 
 
-def forget_archive(store: Store, plan_id: str) -> None:
-    """Nothing is known of the plan afterwards. Its file is the caller's to delete."""
+def drop_plan(store: Store, plan_id: str) -> None:
+    """Nothing but its name is known of an archived plan afterwards. Its file is the caller's to delete."""
     with store.write() as tx:
+        if tx.one(Plans.archive, plan_id=plan_id) is None:
+            raise UnknownPlan(plan_id=plan_id)
         tx.run(Plans.forget_archive, plan_id=plan_id)
+        tx.run(Plans.note_dropped, plan_id=plan_id)
+
+
+def dropped(store: Store) -> tuple[str, ...]:
+    """The dropped plans of which something may still be there."""
+    with store.read() as tx:
+        return tuple(tx.all(Plans.dropped))
+
+
+def forget_dropped(store: Store, plan_id: str) -> None:
+    with store.write() as tx:
+        tx.run(Plans.forget_dropped, plan_id=plan_id)

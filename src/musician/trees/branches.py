@@ -7,16 +7,13 @@ a folder. No task can be called ``_integration``: ids start with a letter or dig
 
 from collections.abc import Iterable
 
-from musician.protocol.errors import BadId, GitFailed, TreeNotReady
-from musician.protocol.names import check_task_id
+from musician.protocol.errors import GitFailed, TreeNotReady
+from musician.protocol.names import NO_PLAN, check_plan_id, check_task_id
 from musician.trees.git import Git
 
 _INTEGRATION = "_integration"
 BASELINE = "_base"
 """The folder of a plan's tree in which commits that tasks begin at are tested."""
-
-NO_PLAN = "tasks"
-"""Stands for the plan in the names of a task that belongs to none."""
 
 
 def branch_of(plan_id: str, task_id: str) -> str:
@@ -82,6 +79,12 @@ def create_branch(git: Git, branch: str, start: str) -> str:
     return commit
 
 
+def branches_of(git: Git, plan_id: str) -> tuple[str, ...]:
+    """Return the branches of a plan and its tasks that there are."""
+    ours = full_ref(integration_branch(plan_id)).rpartition("/")[0]
+    return tuple(git.text("for-each-ref", "--format=%(refname:lstrip=2)", ours).splitlines())
+
+
 def check_names(git: Git, branches: Iterable[str]) -> None:
     """:class:`TreeNotReady` if a branch of the user's is in the way of ours: git keeps each in a file of its name."""
     listed = git.text("for-each-ref", "--format=%(refname)", "refs/heads/musician", "refs/heads/musician/**")
@@ -97,7 +100,4 @@ def check_names(git: Git, branches: Iterable[str]) -> None:
 
 
 def _checked(plan_id: str) -> str:
-    try:
-        return check_task_id(plan_id)
-    except BadId as error:
-        raise BadId(kind="plan", value=plan_id, reason=error.reason) from None
+    return plan_id if plan_id == NO_PLAN else check_plan_id(plan_id)

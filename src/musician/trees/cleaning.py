@@ -28,6 +28,11 @@ _CACHE_TAG = b"Signature: 8a477f597d28d172789f06886806bc55"
 
 _MOST_NAMED = 3
 
+_HOLDERS = ("--exclude=refs/remotes/*", "--glob=refs/*")
+"""What holds a commit for good. A branch of a remote does not: whoever deletes it there takes it from here, too. Git's
+own ``--all`` would take HEAD for one.
+"""
+
 Ignored = dict[bytes, tuple[int, int]]
 """By path, size and time of the last change."""
 
@@ -106,13 +111,7 @@ def held_by_trial_tree(tree: Path) -> Iterator[str]:
     git ignores is not looked at: the tests that were run there leave such files.
     """
     yield from unsaved_in(tree)
-    holders = (
-        "--branches",
-        "--tags",
-        "--remotes",
-        "--glob=refs/musician",
-    )  # --all would take HEAD itself for one
-    lost = Git(tree).text("rev-list", "--no-merges", "HEAD", "--not", *holders).split()
+    lost = Git(tree).text("rev-list", "--no-merges", "HEAD", "--not", *_HOLDERS).split()
     if lost:
         yield f"commits that no branch holds: {', '.join(each[:12] for each in lost[:_MOST_NAMED])}"
 
@@ -127,7 +126,7 @@ def held_by_branch(root: Root, branch: str) -> Iterator[str]:
 
 
 def is_held_elsewhere(root: Root, branch: str) -> bool:
-    """Whether the plan's branch holds a task's branch, or any ref that is not ours; not if there is none."""
+    """Whether the plan's branch holds a task's branch, or a branch or tag that is not ours; not if there is none."""
     if Git(root.path).commit_id(full_ref(branch)) is None:  # renamed, or deleted
         return False
     plans = full_ref(integration_branch(branch.split("/")[1]))
@@ -135,7 +134,7 @@ def is_held_elsewhere(root: Root, branch: str) -> bool:
         "for-each-ref",
         "--format=%(refname)",
         f"--contains={full_ref(branch)}",
-        *("refs/heads", "refs/remotes", "refs/tags"),
+        *("refs/heads", "refs/tags"),
     )
     ours = full_ref("musician/")
     return any(not ref.startswith(ours) or ref == plans != full_ref(branch) for ref in refs.splitlines())
@@ -186,10 +185,10 @@ def _lost_commits(git: Git) -> list[str]:
     seen = set(git.text("log", "-g", "--format=%H", "HEAD").split()) | {git.head()}
     named = "".join(f"{commit}\n" for commit in sorted(seen)).encode()
     try:
-        return git.text("rev-list", "--no-walk", "--stdin", "--not", "--all", stdin=named).split()
+        return git.text("rev-list", "--no-walk", "--stdin", "--not", *_HOLDERS, stdin=named).split()
     except MusicianError:  # the reflog names what is gone already: ask one by one
         there = [commit for commit in sorted(seen) if git.commit_id(commit) is not None]
-        return git.text("rev-list", "--no-walk", *there, "--not", "--all").split()
+        return git.text("rev-list", "--no-walk", *there, "--not", *_HOLDERS).split()
 
 
 def _repositories_in(tree: Path) -> Iterator[bytes]:

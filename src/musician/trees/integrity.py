@@ -5,7 +5,7 @@ plan's branch is kept under a ref beside it, and both are moved in one transacti
 else has moved the branch: it is brought back, and what it was moved to is kept.
 """
 
-from musician.trees.branches import full_ref, integration_branch, partial_ref
+from musician.trees.branches import branches_of, full_ref, integration_branch, partial_ref
 from musician.trees.git import Git
 from musician.trees.root import Root
 
@@ -50,17 +50,19 @@ def put_right(root: Root, plan_id: str, *, by_hand: bool = False) -> tuple[str, 
     return (f"{said}; what it was moved to is kept at {kept}",)
 
 
-def forget(root: Root, plan_id: str) -> None:
-    """Forget where the branch of a dropped plan was: a new plan of that name would begin there.
+def begin_anew(root: Root, plan_id: str) -> None:
+    """Forget where the branch of an earlier plan of this name was: a new one would begin there.
 
-    Only if the branch is gone and another one holds what it held.
+    What nothing else holds is kept under a ref. While a branch of that plan is there, nothing is forgotten.
     """
     git = Git(root.path)
     ours = git.commit_id(beside(plan_id))
-    if ours is None or git.commit_id(full_ref(integration_branch(plan_id))) is not None:
+    if ours is None or branches_of(git, plan_id):
         return
-    if git.text("for-each-ref", f"--contains={ours}", "refs/heads", "refs/remotes", "refs/tags"):
-        git.run("update-ref", "-d", beside(plan_id), ours)
+    lines = f"delete {beside(plan_id)} {ours}\n"
+    if not git.text("for-each-ref", f"--contains={ours}", "refs/heads", "refs/tags"):
+        lines += f"update {partial_ref(integration_branch(plan_id), ours)} {ours}\n"
+    git.run("update-ref", "--stdin", stdin=lines.encode())
 
 
 def _has_only_merges(git: Git, plan_id: str, old: str, new: str) -> bool:

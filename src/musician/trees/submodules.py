@@ -50,7 +50,12 @@ def keep_commit(root: Root, tree: Path, path: bytes, commit: str, *, branch: str
         )
     if of_user is not None:
         _run(of_user, "fetch-pack", "--quiet", f"--upload-pack={_ANY_COMMIT}", str(of_tree), commit)
-        _run(of_user, "update-ref", f"refs/musician/{branch.removeprefix('musician/')}/{commit}", commit)
+        _run(
+            of_user,
+            "update-ref",
+            f"refs/musician/submodule/{branch.removeprefix('musician/')}/{commit}",
+            commit,
+        )
         return
     if not _is_published(of_tree, commit):
         raise TreeNotReady(

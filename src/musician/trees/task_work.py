@@ -6,8 +6,9 @@ committed yet is not in it.
 
 from pathlib import Path
 
+from musician.protocol.names import NO_PLAN
 from musician.protocol.values import dataclass
-from musician.trees.branches import NO_PLAN, branch_of, full_ref, integration_branch, start_branch
+from musician.trees.branches import branch_of, full_ref, integration_branch, start_branch
 from musician.trees.git import Git
 from musician.trees.integrity import beside
 from musician.trees.root import Root

@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 from musician import service
 from musician.protocol.errors import UnknownTask
 from musician.protocol.messages.corrections import corrections_in
+from musician.protocol.names import NO_PLAN
 from musician.protocol.states import WAITING, State
 from musician.protocol.values import dataclass
 from musician.reporting.asks import answers_to
@@ -24,7 +25,6 @@ from musician.reporting.transcripts import follow
 from musician.reporting.under_review import change_of, submission_of
 from musician.reporting.wording import say_anomaly
 from musician.store.rows import VerificationRow
-from musician.trees.branches import NO_PLAN
 from musician.trees.diffs import files_between, patch_of, text_of_blob
 from musician.verification.result import VerificationResult
 from musician.web import drawing

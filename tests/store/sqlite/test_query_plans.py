@@ -20,6 +20,7 @@ MAY_SCAN: Mapping[str, str] = {
     "open_tasks": "an index of what is open alone",
     "tasks_at_hand": "indexes of what is open alone",
     "archives": "a row for each archived plan, all of them listed",
+    "dropped": "a row for each dropped plan that something is left of",
     "count_plans": "an index, one entry a plan",
     "plans": "everything is what `status --all` asks for",
     "keep_means_of_today": "what indexes have found",

@@ -57,3 +57,6 @@ class Plans:
     archive = Query(ArchiveRow, "plan_id")
     archives = Query(ArchiveRow)
     forget_archive = Command("plan_id")
+    note_dropped = Command("plan_id")
+    dropped = Query(str)
+    forget_dropped = Command("plan_id")

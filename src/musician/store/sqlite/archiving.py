@@ -24,7 +24,16 @@ from musician.store.sqlite.migrating import all_or_nothing, create_schema, drop_
 from musician.store.sqlite.texts import read_bytes
 
 STAYS = frozenset(
-    {"archived_means", "archives", "baselines", "clients", "conductor_sessions", "limits", "settings"}
+    {
+        "archived_means",
+        "archives",
+        "baselines",
+        "clients",
+        "conductor_sessions",
+        "dropped",
+        "limits",
+        "settings",
+    }
 )
 """Tables that belong to no plan: to the repository, to an agent's provider, to a client's session."""
 

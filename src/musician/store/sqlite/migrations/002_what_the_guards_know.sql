@@ -200,6 +200,13 @@ CREATE TABLE archives (
     archived_at TEXT NOT NULL DEFAULT (datetime('now'))
 ) WITHOUT ROWID;
 
+-- Plans that were dropped: nothing is known of them. While working trees or branches of one are there, or files of its
+-- archive, no other plan may take its name: it would go on from them.
+CREATE TABLE dropped (
+    plan_id    TEXT NOT NULL PRIMARY KEY,
+    dropped_at TEXT NOT NULL DEFAULT (datetime('now'))
+) WITHOUT ROWID;
+
 -- The settings file as it was when a plan was locked or amended: what a step writes into it later is not in force.
 CREATE TABLE plan_settings (
     plan_id TEXT NOT NULL PRIMARY KEY,

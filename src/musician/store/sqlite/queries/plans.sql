@@ -133,3 +133,12 @@ SELECT * FROM archives ORDER BY archived_at, plan_id;
 
 -- name: forget_archive
 DELETE FROM archives WHERE plan_id = :plan_id;
+
+-- name: note_dropped
+INSERT OR IGNORE INTO dropped (plan_id) VALUES (:plan_id);
+
+-- name: dropped
+SELECT plan_id FROM dropped ORDER BY plan_id;
+
+-- name: forget_dropped
+DELETE FROM dropped WHERE plan_id = :plan_id;
