@@ -12,6 +12,7 @@ from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from tests.said import evidence
+from tests.well_typed import check_fields
 
 R = TypeVar("R")
 
@@ -54,6 +55,7 @@ class Story:
     def tell(self, given: i.Input) -> "Story":
         self.state, ready = step(self.state, given)
         self.records, self.acts = ready.records, ready.acts
+        check_fields((self.state, *self.records, *self.acts))
         return self
 
     def done(self) -> "Story":
@@ -129,6 +131,11 @@ class Story:
     def kinds(self) -> list[EntryKind]:
         """The journal entries that the last input led to."""
         return [entry.kind for record in self.records for entry in getattr(record, "entries", ())]
+
+    def entries(self) -> list[tuple[EntryKind, str, str]]:
+        """The same with the item and the text of each."""
+        written = [entry for record in self.records for entry in getattr(record, "entries", ())]
+        return [(entry.kind, entry.item, entry.text) for entry in written]
 
     def names(self) -> list[str]:
         """What the last input led to, in order."""

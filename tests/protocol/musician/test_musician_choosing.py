@@ -13,11 +13,13 @@ from musician.protocol.musician import ready as r
 from musician.protocol.musician.engine import step
 from musician.protocol.musician.program import Play, Program, ordered
 from musician.protocol.musician.state import Mode, MusicianState, Waiting
+from musician.protocol.rules.deviations import SKIPPED_BY_ITSELF
 from musician.protocol.rules.review import Verification
 from musician.protocol.settings import Settings
 from musician.protocol.states import State
 from tests.protocol.musician.story import check, play
 from tests.said import evidence
+from tests.well_typed import check_fields
 
 PROGRAM = Program(
     task_id="task-01",
@@ -41,7 +43,9 @@ WHOLE = Program(
 
 
 def chosen(given: i.Input, **at: object) -> tuple[MusicianState, r.Ready]:
-    return step(replace(AT, **at), given)  # type: ignore[arg-type]
+    state, ready = step(replace(AT, **at), given)  # type: ignore[arg-type]
+    check_fields((state, *ready.records, *ready.acts))
+    return state, ready
 
 
 def kinds(ready: r.Ready) -> list[tuple[str, list[EntryKind]]]:
@@ -134,46 +138,106 @@ def test_whoever_goes_on_after_an_approved_completion_says_so_first() -> None:
     assert not begun.is_approved
 
 
-CANNOT: dict[str, tuple[i.Input, dict[str, object], str]] = {
-    "while it has asked": (i.BeginningChosen(item="step 1"), {"question_open": True}, "is not answered"),
-    "while all pause": (i.BeginningChosen(item="step 1"), {"pause": "all pause"}, "all pause"),
-    "when a handoff was agreed": (i.BeginningChosen(item="step 1"), {"leave_reason": "agreed"}, "agreed"),
+CANNOT: dict[str, tuple[i.Input, dict[str, object], str, str]] = {
+    "while it has asked": (
+        i.BeginningChosen(item="step 1"),
+        {"question_open": True},
+        "its question to the conductor is not answered",
+        "`musician wait task-01`",
+    ),
+    "while all pause": (
+        i.BeginningChosen(item="step 1"),
+        {"pause": "all pause"},
+        "all pause",
+        "`musician wait task-01`",
+    ),
+    "when a handoff was agreed": (
+        i.BeginningChosen(item="step 1"),
+        {"leave_reason": "agreed"},
+        "agreed",
+        "`musician exit task-01 --reason context`",
+    ),
     "before a correction": (
         i.BeginningChosen(item="step 1"),
         {"progress": ordered_to("use v2")},
         "comes before anything else",
+        "`musician correction task-01`",
     ),
-    "out of order": (i.BeginningChosen(item="step 3"), {}, "before step 3 comes what is not done yet"),
-    "before a checkpoint": (i.BeginningChosen(item="step 3"), {"progress": PLAYED}, "checkpoint 1"),
-    "with no context left": (i.BeginningChosen(item="step 1"), {"used_pct": 75.0}, "nothing is begun"),
-    "not begun": (i.EndingChosen(item="step 1"), {}, "was not started"),
-    "no correction": (i.CorrectionChosen(), {}, "no correction step waits"),
-    "a checkpoint too early": (i.CheckpointChosen(number=1), {}, "before checkpoint 1 comes"),
-    "no such checkpoint": (i.CheckpointChosen(number=9), {}, "there is no checkpoint 9"),
+    "out of order": (
+        i.BeginningChosen(item="step 3"),
+        {},
+        "before step 3 comes what is not done yet",
+        "`musician step task-01 skipped 1 WHY`",
+    ),
+    "before a piece": (
+        i.BeginningChosen(item="step 3"),
+        {"progress": Progress(completed=("step 1",))},
+        "step 2 agent 1",
+        "`musician step task-01 skipped 2 --agent 1 WHY`",
+    ),
+    "before a checkpoint": (
+        i.BeginningChosen(item="step 3"),
+        {"progress": PLAYED},
+        "checkpoint 1",
+        "`musician checkpoint task-01`",
+    ),
+    "with no context left": (
+        i.BeginningChosen(item="step 1"),
+        {"used_pct": 75.0},
+        "nothing is begun",
+        "`musician exit task-01 --reason context`",
+    ),
+    "not begun": (
+        i.EndingChosen(item="step 1"),
+        {},
+        "was not started",
+        "`musician step task-01 start N`",
+    ),
+    "no correction": (
+        i.CorrectionChosen(),
+        {},
+        "no correction step waits to be done",
+        "`musician status task-01`",
+    ),
+    "a checkpoint too early": (
+        i.CheckpointChosen(number=1),
+        {},
+        "before checkpoint 1 comes",
+        "`musician step task-01 skipped 1 WHY`",
+    ),
+    "no such checkpoint": (i.CheckpointChosen(number=9), {}, "there is no checkpoint 9", "1 to 2"),
     "all approved": (
         i.CheckpointChosen(number=None),
         {"progress": replace(PLAYED, approved=frozenset({"checkpoint 1", "checkpoint 2"}))},
         "every checkpoint stands approved",
+        "`musician complete`",
     ),
-    "complete before a correction": (i.CompletionChosen(), {"progress": ordered_to("x")}, "comes before"),
+    "complete before a correction": (
+        i.CompletionChosen(),
+        {"progress": ordered_to("x")},
+        "comes before",
+        "`musician correction task-01`",
+    ),
 }
 
 
 @pytest.mark.parametrize("why", CANNOT)
 def test_what_cannot_be_is_refused_with_a_way_out(why: str) -> None:
     """D30.2"""
-    given, at, missing = CANNOT[why]
+    given, at, missing, command = CANNOT[why]
     with pytest.raises(EvidenceMissing, match=missing) as refused:
         chosen(given, **at)
-    assert refused.value.remedy
+    assert refused.value.task_id == "task-01"
+    assert command in refused.value.remedy
 
 
 @pytest.mark.parametrize(
     "given", [i.BeginningChosen, i.EndingChosen, lambda item: i.SkippingChosen(item=item, why="")]
 )
 def test_only_what_the_task_has_is_played(given: Callable[..., i.Input]) -> None:
-    with pytest.raises(BadField, match="the task has step 1"):
+    with pytest.raises(BadField, match="the task has step 1, step 2, step 3") as refused:
         chosen(given(item="step 99"))
+    assert (refused.value.field, refused.value.value) == ("item", "step 99")
 
 
 def test_what_nobody_can_read_may_have_anything() -> None:
@@ -183,9 +247,13 @@ def test_what_nobody_can_read_may_have_anything() -> None:
 
 def test_an_item_is_left_out_as_a_deviation_unless_it_is_done() -> None:
     given = i.SkippingChosen(item="step 1", why="not needed")
-    assert kinds(chosen(given)[1]) == [("Write", [EntryKind.SKIPPED])]
-    with pytest.raises(BadField, match="done already"):
+    (record,) = chosen(given)[1].records
+    assert record == r.Write(
+        entries=(Entry(kind=EntryKind.SKIPPED, item="step 1", text="not needed", severity=SKIPPED_BY_ITSELF),)
+    )
+    with pytest.raises(BadField, match="done already") as refused:
         chosen(given, progress=PLAYED)
+    assert (refused.value.field, refused.value.value) == ("item", "step 1")
 
 
 def test_a_correction_is_done_once_it_is_kept() -> None:
@@ -236,13 +304,14 @@ def test_a_failure_is_the_items_or_the_tasks() -> None:
         assert "- docs/mine.md (created)" in reported(ready)
         assert kinds(ready) == [("Write", [EntryKind.FAILED]), ("ReportProblem", [EntryKind.ERROR])]
         (entry,) = ready.records[0].entries  # type: ignore[union-attr]
-        assert isinstance(entry, Entry)
-        assert entry.item == item
+        assert entry == Entry(kind=EntryKind.FAILED, item=item, text="broke")
+        assert f"{item}: broke" in reported(ready)
 
 
 def test_a_warning_says_how_much_is_used_and_what_is_in_doubt() -> None:
-    with pytest.raises(BadField, match="how much is used"):
+    with pytest.raises(BadField, match="how much is used: --context PCT") as refused:
         chosen(i.WarningChosen())
+    assert (refused.value.field, refused.value.value) == ("context", "")
     for used_pct in (20.0, 70.0):
         state, ready = chosen(i.WarningChosen(), used_pct=used_pct)
         assert (state.waiting, kinds(ready)) == (Waiting.CONTEXT, [("ReportProblem", [EntryKind.CONTEXT])])
