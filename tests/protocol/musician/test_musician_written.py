@@ -160,7 +160,6 @@ def test_a_piece_that_the_plan_has_not_written_has_nothing_but_its_name() -> Non
 
 
 def test_a_session_that_ends_while_it_waits_keeps_its_row_as_it_is() -> None:
-    """D7."""
     assert submitted().tell(i.StopAsked(reason="SIGTERM")).only(r.ExitClaim).stays
     assert not Story().exit_request().done().only(r.ExitClaim).stays
 
