@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from musician.trees.diffs import MOST_BLOB_BYTES, MOST_PATCH_BYTES, files_between, patch_of, text_of_blob
+from musician.protocol.errors import CommitGone
+from musician.trees.diffs import (
+    MOST_BLOB_BYTES,
+    MOST_PATCH_BYTES,
+    difference,
+    files_between,
+    patch_of,
+    text_of_blob,
+)
 from tests.surroundings import begin, git
 
 
@@ -71,7 +79,7 @@ def test_white_space_can_be_left_out(folder: Path) -> None:
     (folder / "kept.py").write_text("x  =  1\n" * 20)
     old, new = commit(folder)
     (file,) = files_between(folder, old, new)
-    assert patch_of(folder, old, new, file, ignores_space=True) == ""
+    assert patch_of(folder, old, new, file, "--ignore-all-space") == ""
 
 
 def test_what_is_too_large_is_not_read(folder: Path) -> None:
@@ -90,3 +98,10 @@ def test_another_repository_in_a_folder_has_no_text(folder: Path) -> None:
     git(folder, "commit", "-qm", "inner")
     (file,) = files_between(folder, old, git(folder, "rev-parse", "HEAD").strip())
     assert (file.path, text_of_blob(folder, file.new_blob)) == ("inner", None)
+
+
+def test_a_commit_that_is_gone_is_said_to_be(folder: Path) -> None:
+    head = git(folder, "rev-parse", "HEAD").strip()
+    for ask in (files_between, difference):
+        with pytest.raises(CommitGone, match="0000"):
+            ask(folder, head, "0" * 40)

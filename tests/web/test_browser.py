@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from musician import service
 from musician.demo.story import prepare
+from musician.project import Project
 from musician.protocol.messages.corrections import corrections_in
 from musician.testing.waiting import HANG_S, until
 from tests.needs import refuse
@@ -45,7 +47,7 @@ def test_a_review_is_given_by_keyboard_alone(
         expect(page.locator("#drafts li")).to_have_count(1)
         page.keyboard.press("r")
         page.keyboard.type("almost")
-        page.get_by_role("button", name="Send back").press("Enter")
+        page.keyboard.press("Control+Enter")
         expect(page).to_have_title("task-01 · Musician")
         page.goto(f"{desk.base}/tasks/task-01/review")
         expect(page.locator("#points li")).to_contain_text("say who is greeted")
@@ -71,6 +73,18 @@ def test_an_open_page_shows_what_happens_and_what_was_typed_stays(
         call("send", "1", "<b>look</b> here")
         expect(page.locator("#messages")).to_contain_text("<b>look</b> here")
         expect(page.get_by_label("To the session")).to_have_value("half a sent")
+        project = Project(str(claimed))
+        for task_id, others in (("task-02", 1), ("task-01", 2)):
+            service.ask_human(project.store, task_id, kind="trouble", subject_id=1, text="no disk")
+            if others == 1:
+                page.goto(desk.base)
+                page.locator("#needs summary").press("Enter")
+            expect(page.locator("#needs .need")).to_have_count(others)
+        reached = (
+            "document.activeElement.matches('summary') && document.activeElement.closest('.need').innerText"
+        )
+        assert "task-02" in page.evaluate(reached), "what was reached stays so, wherever the list has it now"
+        project.close()
         page.close()
 
 

@@ -29,6 +29,8 @@ def test_the_first_page_says_what_is_wanted_and_how_the_tasks_stand(
 def test_what_is_not_there_is_said(desk: TestClient) -> None:
     for path in ("/nowhere", "/tasks/task-99", "/tasks/task-99/review", f"/changes/{'0' * 39}/{'0' * 40}/0"):
         assert desk.get(path).status_code == 404, path
+    gone = desk.get(f"/changes/{'0' * 40}/{'1' * 40}/0")
+    assert (gone.status_code, "is not in this repository any more" in gone.text) == (404, True)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,8 @@ def test_a_changed_file_is_shown_by_its_place(submitted: Path, desk: TestClient)
     text = desk.get(source).text
     assert 'class="added"' in text
     assert '<span class="k">def</span>' in text
-    assert desk.get(source[:-1] + "7").status_code == 404
+    for number in ("7", "-1", "٠", "9" * 5000):
+        assert desk.get(source[:-1] + number).status_code == 404
     assert desk.get(source).headers["cache-control"] == "no-store"  # its head tells how the tasks stand
 
 

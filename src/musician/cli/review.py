@@ -10,7 +10,7 @@ from musician.cli.context import App
 from musician.cli.options import command, correct_option, task_argument, text_argument
 from musician.cli.render import fields, indented, lines, show, table
 from musician.cli.review_comments import comment, comments
-from musician.cli.review_look import checkout, diff, open_command
+from musician.cli.review_look import checkout, diff, file_document, open_command
 from musician.protocol.errors import NoRepository
 from musician.protocol.messages.corrections import with_corrections
 from musician.protocol.names import CONDUCTOR, NO_PLAN
@@ -20,7 +20,8 @@ from musician.reporting.asks import Answer, answers_to, asked
 from musician.reporting.standing import Standing
 from musician.service import TaskView
 from musician.store.rows import HumanRow, MessageRow, VerificationRow
-from musician.trees.task_work import ChangedFile, Work, work_of
+from musician.trees.diffs import FileDiff
+from musician.trees.task_work import Work, work_of
 
 _MOST_FILES = 20
 
@@ -148,7 +149,7 @@ def _work_document(work: Work) -> dict[str, object]:
         "start": work.start,
         "commit": work.commit,
         "diff": work.diff_command,
-        "files": [fields(each) for each in work.files],
+        "files": list(map(file_document, work.files)),
     }
 
 
@@ -166,7 +167,7 @@ def _work_lines(task_id: str, work: Work | None) -> list[str]:
     ]
 
 
-def _extent(file: ChangedFile) -> str:
+def _extent(file: FileDiff) -> str:
     return "binary" if file.added is None else f"+{file.added} -{file.removed}"
 
 

@@ -10,13 +10,13 @@ import click
 from musician import service
 from musician.cli.context import App
 from musician.cli.options import command, task_argument
-from musician.cli.render import fields, is_terminal, show, show_text
+from musician.cli.render import is_terminal, show, show_text
 from musician.processes.output import visible
 from musician.protocol.errors import MissingTool, NoWork
 from musician.service import TaskView
+from musician.trees.diffs import FileDiff, difference
 from musician.trees.looking import (
     check_out,
-    difference,
     remove_scratch_tree,
     tool_environment,
     users_setting,
@@ -46,14 +46,18 @@ def diff(app: App, task_id: str, stat: bool, since_review: bool) -> None:
     if since_review and since is None:
         click.echo(f"musician: nothing of {task_id} was judged yet: this is all of it", err=True)
     columns = shutil.get_terminal_size().columns if stat else 0
-    text = difference(app.root, work, since=since, stat_columns=columns)
+    text = difference(app.root.path, since or work.start, work.commit, stat_columns=columns)
     if app.json:
         document = {"task_id": task_id, "from": since or work.start, "to": work.commit, "diff": text}
-        show(app, {**document, "files": [fields(each) for each in work.files]})
+        show(app, {**document, "files": list(map(file_document, work.files))})
     elif is_terminal():
         _page(app, "\n".join(map(_coloured, visible(text).split("\n"))))
     else:
         sys.stdout.write(visible(text))
+
+
+def file_document(file: FileDiff) -> dict[str, object]:
+    return {"path": file.path, "added": file.added, "removed": file.removed}
 
 
 def _work(app: App, task_id: str) -> tuple[TaskView, Work]:

@@ -108,6 +108,17 @@ class NoWork(ConductorError):
         super().__init__(f"{task_id} has no {what}", remedy=remedy)
 
 
+class CommitGone(ConductorError):
+    """A commit that a change was to be shown from or to is not in the repository any more."""
+
+    def __init__(self, *, commit: str) -> None:
+        self.commit = commit
+        super().__init__(
+            f"commit {commit[:12]} is not in this repository any more: git has cleaned it away",
+            remedy="look at the whole change, or at what was merged",
+        )
+
+
 class ScratchTreeInUse(ConductorError):
     """A person's scratch tree has something that is nowhere else; it is not removed or replaced."""
 

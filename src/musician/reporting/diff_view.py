@@ -26,6 +26,8 @@ MOST_WORD_PAIRS = 250_000
 """Of two lines that are compared, which costs as much as their words multiplied."""
 MOST_LINES = 5000
 """Of one file's difference on a page; the rest is counted."""
+MOST_COLOURED_CHARS = 100_000
+"""Of one version of a file, from its beginning: a lexer needs seconds for more. What comes after has no colours."""
 
 _WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
 _LEAST_ALIKE = 0.4
@@ -90,7 +92,8 @@ def file_view(patch: str, path: str, old_text: str | None, new_text: str | None)
     every = [hunk for file in files for hunk in file]  # of a file that became a link git tells two
     if not every:
         return None
-    old_colours, new_colours = _coloured(path, old_text), _coloured(path, new_text)
+    old_colours = _coloured(path, old_text, max(hunk.source_start + hunk.source_length for hunk in every))
+    new_colours = _coloured(path, new_text, max(hunk.target_start + hunk.target_length for hunk in every))
     hunks: list[Hunk] = []
     shown, total = 0, sum(map(len, every))
     for hunk in every:
@@ -126,8 +129,8 @@ def file_view(patch: str, path: str, old_text: str | None, new_text: str | None)
     return FileView(hunks=tuple(hunks), left_out=max(0, total - shown))
 
 
-def _coloured(path: str, text: str | None) -> list[tuple[Span, ...]]:
-    """Return the spans of each line of a file; none if no lexer knows such a file."""
+def _coloured(path: str, text: str | None, most_lines: int) -> list[tuple[Span, ...]]:
+    """Return the spans of the first lines of a file; none if no lexer knows such a file."""
     if not text:
         return []
     try:
@@ -135,7 +138,9 @@ def _coloured(path: str, text: str | None) -> list[tuple[Span, ...]]:
     except ClassNotFound:
         return []
     lines: list[list[Span]] = [[]]
-    for kind, value in lexer.get_tokens(text):
+    for kind, value in lexer.get_tokens(text[:MOST_COLOURED_CHARS]):
+        if len(lines) > most_lines:
+            break
         name = STANDARD_TYPES.get(kind, "")
         for index, part in enumerate(value.split("\n")):
             if index:

@@ -1,6 +1,7 @@
 """What a person judges when he judges a task: the message it waits with, and the change between two commits."""
 
 from musician import service
+from musician.protocol.errors import CommitGone
 from musician.protocol.states import WAITING
 from musician.protocol.values import dataclass
 from musician.reporting.standing import Standing
@@ -14,11 +15,12 @@ from musician.trees.task_work import work_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """The files that differ between two commits."""
+    """The files that differ between two commits; ``gone`` says why they cannot be told, "" if they can."""
 
     old: str
     new: str
     files: tuple[FileDiff, ...]
+    gone: str = ""
 
 
 def submission_of(store: Store, standing: Standing) -> MessageRow | None:
@@ -37,7 +39,10 @@ def change_of(root: Root, view: TaskView, *, since_review: bool = False) -> Chan
         return None
     old = (since_review and view.judged_commit) or work.start
     new = _covered(view) or work.commit
-    return Change(old=old, new=new, files=files_between(root.path, old, new))
+    try:
+        return Change(old=old, new=new, files=files_between(root.path, old, new))
+    except CommitGone as gone:
+        return Change(old=old, new=new, files=(), gone=str(gone))
 
 
 def _covered(view: TaskView) -> str | None:

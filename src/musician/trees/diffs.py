@@ -1,12 +1,16 @@
 """Reads the difference of two commits file by file, so that nothing large is read before somebody asks for it.
 
 The list of files comes from git's raw format, which has neither quoted names nor colours and listens to no setting of
-the user's. A file is asked for by its place in that list and never by its name, which may be any bytes.
+the user's; no program that a configuration names is run. A file is asked for by its place in that list and never by its
+name, which may be any bytes. What two commits differ in never changes, so it is read once.
 """
 
+from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
 
-from musician.protocol.values import dataclass
+from musician.protocol.errors import CommitGone, GitFailed
+from musician.protocol.values import dataclass, replace
 from musician.trees.git import Git, shown
 
 MOST_PATCH_BYTES = 2 * 1024 * 1024
@@ -14,7 +18,15 @@ MOST_PATCH_BYTES = 2 * 1024 * 1024
 MOST_BLOB_BYTES = 1024 * 1024
 """Of one version of a file, to be coloured or compared."""
 
-_OPTIONS = ("-r", "-M", "--no-ext-diff", "--no-textconv")
+_OPTIONS = (
+    "-r",
+    "--find-renames",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +43,8 @@ class FileDiff:
     raw_old_path: bytes
     old_blob: str
     new_blob: str
-    added: int | None
-    removed: int | None
+    added: int | None = None
+    removed: int | None = None
 
     @property
     def path(self) -> str:
@@ -43,64 +55,62 @@ class FileDiff:
         return shown(self.raw_old_path)
 
 
+@lru_cache(maxsize=16)
 def files_between(folder: Path, old: str, new: str) -> tuple[FileDiff, ...]:
-    """Return the files that differ between two commits, in git's order."""
-    git = Git(folder)
-    counts = _counts(git, old, new)
-    records = iter(git.records("diff-tree", "-z", "--raw", "--abbrev=64", *_OPTIONS, old, new))
-    found: list[FileDiff] = []
+    """Return the files that differ between two commits, in git's order. :class:`CommitGone` if one is not there."""
+    records = iter(_told(folder, "-z", "--raw", "--numstat", "--abbrev=64", old, new).split(b"\0")[:-1])
+    found: dict[bytes, FileDiff] = {}
     for record in records:
-        _, _, old_blob, new_blob, status = record.decode("ascii").split(" ")
-        old_path = next(records)
-        path = next(records) if status[0] in "RC" else old_path
-        added, removed = counts.get(path, (None, None))
-        found.append(
-            FileDiff(
+        if record.startswith(b":"):
+            _, _, old_blob, new_blob, status = record.decode("ascii").split(" ")
+            old_path = next(records)
+            path = next(records) if status[0] in "RC" else old_path
+            found[path] = FileDiff(
                 number=len(found),
                 status=status[0],
                 raw_path=path,
                 raw_old_path=old_path,
                 old_blob=old_blob,
                 new_blob=new_blob,
-                added=added,
-                removed=removed,
             )
-        )
-    return tuple(found)
-
-
-def _counts(git: Git, old: str, new: str) -> dict[bytes, tuple[int | None, int | None]]:
-    records = iter(git.records("diff-tree", "-z", "--numstat", *_OPTIONS, old, new))
-    counts: dict[bytes, tuple[int | None, int | None]] = {}
-    for record in records:
-        added, removed, path = record.split(b"\t", 2)
-        if not path:  # renamed: both names follow
-            next(records)
-            path = next(records)
-        counts[path] = (_number(added), _number(removed))
-    return counts
+        else:
+            added, removed, path = record.split(b"\t", 2)
+            if not path:  # renamed: both names follow
+                next(records)
+                path = next(records)
+            found[path] = replace(found[path], added=_number(added), removed=_number(removed))
+    return tuple(found.values())
 
 
 def _number(count: bytes) -> int | None:
     return int(count) if count.isdigit() else None
 
 
-def patch_of(
-    folder: Path, old: str, new: str, file: FileDiff, *, ignores_space: bool = False, context_lines: int = 3
-) -> str | None:
-    """Return the difference of one file in the unified format; None if it is larger than is worth reading."""
-    options = (f"-U{context_lines}", *(("--ignore-all-space",) if ignores_space else ()))
-    patch = (
-        Git(folder)
-        .run("--literal-pathspecs", "diff-tree", "-p", *_OPTIONS, *options, old, new, "--", *_paths(file))
-        .stdout
-    )
+def difference(folder: Path, old: str, new: str, *, stat_columns: int = 0) -> str:
+    """Return the whole change as git words it; ``stat_columns``: only its extent, in lines of so many columns."""
+    return shown(_told(folder, f"--stat={stat_columns}" if stat_columns else "--patch", old, new))
+
+
+def patch_of(folder: Path, old: str, new: str, file: FileDiff, *more: str) -> str | None:
+    """Return the difference of one file in the unified format; None if it is larger than is worth reading.
+
+    ``more`` options of git's: ``--ignore-all-space``, ``--unified=0``.
+    """
+    names = dict.fromkeys((file.raw_old_path, file.raw_path))
+    paths = (name.decode("utf-8", "surrogateescape") for name in names)
+    patch = _told(folder, "--patch", *more, old, new, "--", *paths)
     return None if len(patch) > MOST_PATCH_BYTES else patch.decode(errors="replace")
 
 
-def _paths(file: FileDiff) -> tuple[str, ...]:
-    names = dict.fromkeys((file.raw_old_path, file.raw_path))
-    return tuple(name.decode("utf-8", "surrogateescape") for name in names)
+def _told(folder: Path, *arguments: str) -> bytes:
+    """Ask git for a difference; :class:`CommitGone` if it fails because a commit is not there."""
+    try:
+        return Git(folder).run("--literal-pathspecs", "diff-tree", *_OPTIONS, *arguments).stdout
+    except GitFailed:
+        for each in takewhile(lambda argument: argument != "--", arguments):
+            if not each.startswith("-") and Git(folder).commit_id(each) is None:
+                raise CommitGone(commit=each) from None
+        raise
 
 
 def text_of_blob(folder: Path, blob: str) -> str | None:

@@ -1,9 +1,9 @@
-"""A task's work for a person to look at and to try: its change as text, and a scratch tree with it.
+"""A task's work for a person to try: a scratch tree with it.
 
 Theory. What git is told to run for a difference (an external program, a text conversion, a tool) stands in
-configurations, and an agent may have written that of the repository. So the change is shown without such programs, and
-tools run in the scratch tree: a clone that shares the repository's objects and has a configuration of its own. It
-belongs to the person; nothing in it reaches the task.
+configurations, and an agent may have written that of the repository. So the change is shown without such programs
+(``diffs``), and tools run in the scratch tree: a clone that shares the repository's objects and has a configuration of
+its own. It belongs to the person; nothing in it reaches the task.
 """
 
 import os
@@ -15,16 +15,6 @@ from musician.trees.git import Git, shown
 from musician.trees.root import Root
 from musician.trees.status import read_status
 from musician.trees.task_work import Work
-
-_PLAIN = ("--no-color", "--no-ext-diff", "--no-textconv", "--find-renames", "--submodule=short")
-_PREFIXES = ("--src-prefix=a/", "--dst-prefix=b/")
-
-
-def difference(root: Root, work: Work, *, since: str | None = None, stat_columns: int = 0) -> str:
-    """Return the change as git words it; ``stat_columns``: only its extent, in lines of so many columns."""
-    how = (f"--stat={stat_columns}",) if stat_columns else _PREFIXES
-    done = Git(root.path).run("diff", *_PLAIN, *how, since or work.start, work.commit, "--")
-    return shown(done.stdout)
 
 
 def scratch_tree(root: Root, task_id: str) -> Path:

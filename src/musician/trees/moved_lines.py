@@ -56,7 +56,7 @@ class MovedLines:
         return Place(path=file.path, line=moved)
 
     def _read(self, file: FileDiff) -> tuple[tuple[int, int, int, int], ...] | None:
-        patch = patch_of(self._folder, self._old, self._new, file, context_lines=0)
+        patch = patch_of(self._folder, self._old, self._new, file, "--unified=0")
         if patch is None or file.added is None:
             return None
         return tuple(

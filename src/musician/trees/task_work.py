@@ -9,10 +9,10 @@ from pathlib import Path
 from musician.protocol.names import NO_PLAN
 from musician.protocol.values import dataclass
 from musician.trees.branches import branch_of, full_ref, integration_branch, start_branch
+from musician.trees.diffs import FileDiff, files_between
 from musician.trees.git import Git
 from musician.trees.integrity import beside
 from musician.trees.root import Root
-from musician.trees.snapshot import line_counts
 from musician.trees.worktree import place_of
 
 _SHORT = 12
@@ -20,23 +20,18 @@ _SHORT = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangedFile:
-    """``added`` and ``removed`` are lines; None for what is no text."""
-
-    path: str
-    added: int | None
-    removed: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """``start`` and ``commit`` are what to compare; ``tree`` is None where there is no working tree any more."""
 
+    folder: Path
     branch: str
     tree: Path | None
     start: str
     commit: str
-    files: tuple[ChangedFile, ...]
+
+    @property
+    def files(self) -> tuple[FileDiff, ...]:
+        return files_between(self.folder, self.start, self.commit)
 
     @property
     def diff_command(self) -> str:
@@ -57,14 +52,11 @@ def work_of(root: Root, plan_id: str | None, task_id: str, *, submitted: str | N
     start = _start_of(git, plan_id, task_id, commit)
     tree = place_of(root, branch)
     return Work(
+        folder=root.path,
         branch=branch,
         tree=tree if tree.is_dir() else None,
         start=start,
         commit=commit,
-        files=tuple(
-            ChangedFile(path=path, added=added, removed=removed)
-            for path, added, removed in line_counts(git, start, commit)
-        ),
     )
 
 
@@ -86,13 +78,13 @@ def size_of(root: Root, plan_id: str | None, task_id: str, commit: str) -> Size 
     if git.commit_id(commit) is None:
         return None
     start = _start_of(git, plan_id, task_id, commit)
-    files = tuple(line_counts(git, start, commit))
+    files = files_between(root.path, start, commit)
     if not files:
         return None
     return Size(
         files=len(files),
-        added=sum(added or 0 for _, added, _ in files),
-        removed=sum(removed or 0 for _, _, removed in files),
+        added=sum(each.added or 0 for each in files),
+        removed=sum(each.removed or 0 for each in files),
     )
 
 

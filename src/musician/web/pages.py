@@ -2,14 +2,16 @@
 
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 
 from pygments.formatters import HtmlFormatter
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 
 from musician import service
-from musician.protocol.errors import UnknownTask
+from musician.protocol.errors import MusicianError
 from musician.protocol.messages.corrections import corrections_in
 from musician.protocol.names import NO_PLAN
 from musician.protocol.states import WAITING, State
@@ -128,16 +130,13 @@ def changed_file(request: Request) -> Response:
     """One file of a change, as a part of the review's page."""
     desk = desk_of(request)
     folder = desk.root.path
-    old, new = request.path_params["old"], request.path_params["new"]
-    if not (_is_commit(old) and _is_commit(new)):
-        return PlainTextResponse("no such commit\n", status_code=404)
-    files = files_between(folder, old, new)
-    number = request.path_params["number"]
-    if number >= len(files):
-        return PlainTextResponse("no such file\n", status_code=404)
-    file = files[number]
-    ignores_space = request.query_params.get("space") == "ignored"
-    patch = patch_of(folder, old, new, file, ignores_space=ignores_space)
+    old, new, number = (request.path_params[name] for name in ("old", "new", "number"))
+    files = files_between(folder, old, new) if _is_commit(old) and _is_commit(new) else ()
+    file = next((each for each in files if str(each.number) == number), None)
+    if file is None:
+        raise HTTPException(404)
+    options = ("--ignore-all-space",) if request.query_params.get("space") == "ignored" else ()
+    patch = patch_of(folder, old, new, file, *options)
     shown = (
         None
         if patch is None or file.added is None
@@ -205,9 +204,13 @@ def _lines_of(evidence: VerificationRow | None) -> tuple[str, ...]:
 
 
 def not_found(request: Request, error: Exception) -> Response:
-    text = str(error) if isinstance(error, UnknownTask) else "There is no such page."
+    text = str(error) if isinstance(error, MusicianError) else "There is no such page."
     return desk_of(request).page(request, "message.html", status=404, title="Not found", text=text)
 
 
-def trouble(_: Request, error: Exception) -> Response:
+def trouble(request: Request, error: Exception) -> Response:
+    """Say what is wrong; without a page around it where the database is what cannot be read."""
+    with suppress(MusicianError):
+        about = {"title": "This cannot be shown", "text": str(error)}
+        return desk_of(request).page(request, "message.html", status=503, **about)
     return PlainTextResponse(f"{error}\n", status_code=503)

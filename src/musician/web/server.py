@@ -17,7 +17,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from musician.project import Project
-from musician.protocol.errors import MusicianError, UnknownTask
+from musician.protocol.errors import CommitGone, MusicianError, UnknownTask
 from musician.web import orders, pages
 from musician.web.desk import Desk
 from musician.web.guard import ENTRANCE, Guard
@@ -41,7 +41,7 @@ def application(desk: Desk, *, port: int, keys: Keys, token: str) -> Guard:
             desk.news.stop()
 
     task = "/tasks/{task_id}"
-    files = "/changes/{old}/{new}/{number:int}"
+    files = "/changes/{old}/{new}/{number}"
     routes = [
         Route("/", pages.home),
         Route("/timeline", pages.timeline),
@@ -64,6 +64,7 @@ def application(desk: Desk, *, port: int, keys: Keys, token: str) -> Guard:
     ]
     handlers: dict[Any, Any] = {
         UnknownTask: pages.not_found,
+        CommitGone: pages.not_found,
         404: pages.not_found,
         MusicianError: pages.trouble,
     }

@@ -20,16 +20,23 @@ function isTypedIn(part) {
     || (part.contains(document.activeElement) && document.activeElement.matches("textarea, input, select"));
 }
 
+// What a person has reached with the keyboard is known by where it is and what it does, not by its place in a list.
+function nameOf(control) {
+  const { tagName, name, value, textContent } = control;
+  return [control.closest("[id]").id, tagName, control.getAttribute("href"), name, value, textContent].join("\n");
+}
+
 function take(part, fresh) {
   if (rendered.get(part.id) === fresh.outerHTML || isTypedIn(part)) return;
   rendered.set(part.id, fresh.outerHTML);
   const open = new Map([...part.querySelectorAll("details[id]")].map((each) => [each.id, each.open]));
-  const focus = part.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+  const reached = document.activeElement;
+  const focus = part.contains(reached) && nameOf(reached);
   const atEnd = innerHeight + scrollY >= document.body.scrollHeight - 40;
   part.replaceWith(fresh);
   if (atEnd && "tail" in fresh.dataset) scrollTo(0, document.body.scrollHeight);
   for (const each of fresh.querySelectorAll("details[id]")) if (open.has(each.id)) each.open = open.get(each.id);
-  if (focus) fresh.querySelector(`a[href="${CSS.escape(focus)}"]`)?.focus();
+  if (focus) [...fresh.querySelectorAll(reached.tagName)].find((each) => nameOf(each) === focus)?.focus();
 }
 
 async function refresh() {
@@ -238,13 +245,24 @@ const keys = {
   "?": () => document.getElementById("help").showModal(),
 };
 
+let chosen = null; // the verdict that Ctrl-Enter gives
+
 document.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.form) {
+    event.preventDefault();
+    if (event.target.form !== form) event.target.form.requestSubmit();
+    else if (chosen) form.requestSubmit(chosen);
+    return;
+  }
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("textarea, input, select")) return;
   const button = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
   if (button) {
     event.preventDefault();
+    chosen?.removeAttribute("aria-pressed");
+    chosen = button;
+    chosen.setAttribute("aria-pressed", "true");
     button.focus(); // Enter then gives the verdict: one key alone must not
-    if (event.key !== "a") form.querySelector("textarea").focus();
+    if (event.key !== "a") form.querySelector("textarea").focus(); // and Ctrl-Enter from there
   } else if (keys[event.key]) {
     event.preventDefault();
     keys[event.key]();
