@@ -58,6 +58,7 @@ class Spender:
         return Reply(uses=(self._shell(command),), usage=self._usage, hold=self.all_play)
 
 
+@pytest.mark.deep
 def test_two_that_reach_a_plans_ceiling_in_a_turn_overshoot_by_one_message_each_and_go_on_when_it_is_raised(
     tmp_path: Path,
 ) -> None:

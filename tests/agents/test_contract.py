@@ -372,6 +372,9 @@ def test_what_its_model_was_never_given_is_not_heard(theatre: Theatre) -> None:
 
 
 def test_what_cannot_be_steered_says_so(theatre: Theatre) -> None:
+    if "steer" not in CANNOT[theatre.name]:
+        pytest.skip(f"declared: {theatre.name} can be steered")
+
     async def story() -> bool:
         async with theatre.session() as session, anyio.create_task_group() as group:
             group.start_soon(theatre.play, session, "wait")
@@ -380,7 +383,7 @@ def test_what_cannot_be_steered_says_so(theatre: Theatre) -> None:
             await session.interrupt()
         return is_heard
 
-    assert anyio.run(story) is ("steer" not in CANNOT[theatre.name])
+    assert anyio.run(story) is False
 
 
 def test_it_asks_leave_and_heeds_the_answer(theatre: Theatre) -> None:

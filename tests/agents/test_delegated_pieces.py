@@ -73,6 +73,7 @@ MODELS = {"claude": ("sonnet", "opus"), "codex": ("gpt-5.5", "gpt-5.5")}
 """What musician and subagent play with then; Claude's subagent by default."""
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("agent", ["claude", pytest.param("codex", marks=pytest.mark.deep)])
 def test_what_a_subagent_reads_fills_no_musicians_context(agent: str, tmp_path: Path) -> None:
     """D34.1: it knows its five parts, and nothing of the orchestra; the musician goes on with its own conversation.

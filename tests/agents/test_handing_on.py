@@ -90,6 +90,7 @@ def view_of(project: Path) -> TaskView:
         store.close()
 
 
+@pytest.mark.deep
 def test_a_full_context_hands_off_and_the_next_session_is_briefed_by_the_program(tmp_path: Path) -> None:
     """At 65 % after the step, at 75 % in the middle of one: three sessions, each with a fresh context."""
     project = tmp_path / "dice"

@@ -53,6 +53,7 @@ class Musicians:
         return Reply(text=text, uses=(self._shell(command),))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("agent", ["claude", pytest.param("codex", marks=pytest.mark.deep)])
 def test_agents_answer_and_review_and_no_person_is_asked(agent: str, tmp_path: Path) -> None:
     """A question is answered, what is sent back is mended, and the plan is played to its end."""

@@ -42,7 +42,7 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.deep) if name in ("dashboard", "fleet", "urgent") else name
+        name if name in ("service", "gate") else pytest.param(name, marks=pytest.mark.deep)
         for name in EXPECTED
     ],
 )

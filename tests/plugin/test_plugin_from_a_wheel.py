@@ -15,6 +15,8 @@ import pytest
 from musician.plugin.rendering import TEMPLATE
 from musician.testing.waiting import HANG_S
 
+pytestmark = pytest.mark.deep
+
 PROJECT = Path(__file__).parents[2]
 
 

@@ -90,6 +90,7 @@ def test_an_installed_plugin_is_loaded_in_place_and_gone_when_it_is_uninstalled(
     assert "musician" not in played.claude("plugin", "marketplace", "list")
 
 
+@pytest.mark.deep
 def test_installed_twice_it_is_there_once(played: Played, call: "Call") -> None:
     """The client takes one plugin of a name, wherever it knows it from."""
     call("plugin", "install")
@@ -99,11 +100,13 @@ def test_installed_twice_it_is_there_once(played: Played, call: "Call") -> None:
     assert first.count("CLAUDE_SESSION_ID=") == 1
 
 
+@pytest.mark.deep
 def test_a_folder_is_enough_for_one_session(played: Played, call: "Call") -> None:
     assert played.started(Path(call("plugin", "path").out.rstrip("\n")))
     assert not played.started()
 
 
+@pytest.mark.deep
 def test_the_client_finds_nothing_wrong_with_the_plugin(played: Played, call: "Call") -> None:
     plugin = call("plugin", "path").out.rstrip("\n")
     said = played.claude("plugin", "validate", "--strict", plugin)
@@ -112,6 +115,7 @@ def test_the_client_finds_nothing_wrong_with_the_plugin(played: Played, call: "C
     assert "Validation passed" in played.claude("plugin", "validate", "--strict", str(Path(plugin).parent))
 
 
+@pytest.mark.deep
 @pytest.mark.needs("tmux")
 @pytest.mark.parametrize("scope", ["user", "project"])
 def test_an_idle_session_is_woken_by_the_plugins_monitor_and_has_its_status_line(
@@ -136,6 +140,7 @@ def test_an_idle_session_is_woken_by_the_plugins_monitor_and_has_its_status_line
         client.wait_for("task-03 fix_proposed")
 
 
+@pytest.mark.deep
 def test_where_what_the_plugin_runs_on_is_gone_nobody_is_blocked_and_the_person_is_told(
     played: Played, call: "Call", store: SqliteStore
 ) -> None:
@@ -157,6 +162,7 @@ def test_where_what_the_plugin_runs_on_is_gone_nobody_is_blocked_and_the_person_
     assert {"python", *(f"hook {event}" for event in EVENTS)} <= dead
 
 
+@pytest.mark.deep
 def test_a_session_that_nobody_can_be_asked_in_claims_by_the_tool_without_a_permission(
     played: Played, call: "Call", store: SqliteStore
 ) -> None:
@@ -186,6 +192,7 @@ Context:
 """
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("prompt", ["/musician task-03", LAUNCH], ids=["short", "standard"])
 def test_a_launch_prompt_brings_the_skill_the_claim_and_the_instruction(
     played: Played, call: "Call", store: SqliteStore, prompt: str
