@@ -30,6 +30,7 @@ AXE = os.environ.get("AXE_CORE", "")
 def test_a_review_is_given_by_keyboard_alone(
     submitted: Path, call: Call, command: tuple[str, ...], browser: BrowserContext
 ) -> None:
+    """PROOF-9"""
     with Served(submitted, command) as desk:
         page = browser.new_page()
         page.goto(desk.address)
@@ -186,7 +187,7 @@ def test_nothing_needs_a_script(
 def test_a_whole_run_is_watched_on_pages_that_nobody_loads_again(
     tmp_path: Path, command: tuple[str, ...], browser: BrowserContext
 ) -> None:
-    """Each page ends as it is when it is loaded anew, and as the command line has it."""
+    """CLI-24, PROOF-9: each page ends as it is when it is loaded anew, and as the command line has it."""
     folder = tmp_path / "post"
     prepare(folder)
     run = partial(subprocess.run, cwd=folder, check=True, capture_output=True, timeout=HANG_S)
@@ -212,6 +213,7 @@ PAGES = ("/", "/timeline", "/tasks/task-01", "/tasks/task-01/log", "/tasks/task-
 
 
 def test_every_page_fits_a_phone(submitted: Path, command: tuple[str, ...], browser: BrowserContext) -> None:
+    """PROOF-9"""
     with Served(submitted, command) as desk:
         page = browser.new_page()
         page.set_viewport_size({"width": 360, "height": 700})
@@ -228,6 +230,7 @@ def test_every_page_fits_a_phone(submitted: Path, command: tuple[str, ...], brow
 def test_every_page_can_be_used_without_seeing_it(
     submitted: Path, command: tuple[str, ...], browser: BrowserContext, scheme: str
 ) -> None:
+    """PROOF-9"""
     if not AXE:
         refuse("axe-core")
     assert browser.browser is not None

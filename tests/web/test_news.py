@@ -1,10 +1,14 @@
 """A page hears that something has happened, once, and after a gap; it never hears what."""
 
+from pathlib import Path
+
 import anyio
 
 from musician import service
+from musician.protocol.journal import Entry, EntryKind
 from musician.protocol.states import State
-from musician.store.port import Store
+from musician.store.bell import Bell
+from musician.store.port import ONLOOKERS, Store
 from musician.testing.waiting import HANG_S
 from musician.web.news import News, seen_before
 from tests.conftest import Walk
@@ -74,3 +78,37 @@ def test_what_a_page_says_it_has_seen_is_a_number_or_nothing() -> None:
         -1,
         -1,
     ]
+
+
+def test_what_concerns_only_a_task_itself_is_told_at_once(store: Store, walk: Walk) -> None:
+    """An onlooker is rung for it, and does not have to look: a step, a message to it, and that it has heard it."""
+    claim = walk(store, "task-01", State.WORKING)
+    assert claim is not None
+    note = Entry(kind=EntryKind.NOTE, text="half of it is there")
+    with Bell(Path(store.name), ONLOOKERS) as bell:
+        rung = []
+        for act in (
+            lambda: service.send(store, "task-01", "hello"),
+            lambda: service.deliver(store, claim, tuple(row.id for row in service.unread(store, "task-01"))),
+            lambda: service.acknowledge(store, claim, service.messages_of(store, "task-01")[-1].id),
+            lambda: service.record(store, claim, note),
+            lambda: service.record(store, claim),  # a heartbeat, which is nothing to look at
+        ):
+            act()
+            rung.append(bell.drain())
+    assert rung == [True, True, True, True, False]
+
+
+def test_a_page_that_shows_more_than_rows_is_told_when_that_has_grown(store: Store) -> None:
+    async def main() -> list[str]:
+        news, size = News(store), [0]
+        found = []
+        with anyio.fail_after(HANG_S):
+            async for text in news.stream(0, lambda: size[0]):
+                found.append(text)
+                size[0] += 1
+                if len(found) > 3:
+                    break
+        return found[1:]
+
+    assert anyio.run(main) == ["id: 0\nevent: beat\ndata:\n\n"] * 3

@@ -1,5 +1,8 @@
 """Each page says what the database says at that moment, whatever is in it."""
 
+import html
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -124,6 +127,27 @@ def test_a_changed_file_is_shown_by_its_place(submitted: Path, desk: TestClient)
 def test_what_was_written_comes_back_with_a_refusal(submitted: Path, desk: TestClient) -> None:
     code, text = post(desk, "/tasks/task-01/judge", verdict="approve", text="my words", point="a.py:1: mine")
     assert (code, "my words" in text, "a.py:1: mine" in text) == (409, True, True)
+
+
+def test_a_log_goes_on_where_it_was_read_to(claimed: Path, desk: TestClient, call: Call) -> None:
+    """Each line once, as in the terminal, however often it is looked at."""
+    project = Project(str(claimed))
+    (session,) = service.task_view(project.store, "task-01").sessions
+    path = project.root.transcript("task-01", session.claim_epoch, session.session_id)
+    project.close()
+    path.parent.mkdir(parents=True)
+    for number in range(3):
+        with path.open("a") as file:
+            said = {
+                "seq": number,
+                "at": f"2026-01-01T00:00:0{number}",
+                "kind": "text",
+                "text": f"line {number}",
+            }
+            file.write(json.dumps(said) + "\n")
+        shown = re.findall(r"<li[^>]*>(.*)</li>", desk.get("/tasks/task-01/log").text)
+        assert [html.unescape(line) for line in shown] == call("log", "1").out.splitlines()
+    assert shown[-3:] == ["line 0", "line 1", "line 2"]
 
 
 def test_a_look_is_not_older_than_the_database(submitted: Path, call: Call) -> None:

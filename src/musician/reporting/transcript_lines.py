@@ -4,12 +4,17 @@ An agent's words stand as they are. All else is one line, indented: a tool it us
 refused to it and why; a message; what a verification found. Who prints a line makes it printable.
 """
 
+from collections import deque
 from collections.abc import Iterator, Mapping
+from threading import Lock
 
 from musician.processes.output import headline, one_line
 from musician.processes.transcript import Kind
 from musician.protocol.names import succession_name
-from musician.reporting.transcripts import Event, Speaker
+from musician.reporting.spans import stored_s
+from musician.reporting.transcripts import LATE_S, Event, Reader, Speaker
+from musician.service import TaskView
+from musician.trees.root import Root
 
 _MOST_LINE_CHARS = 160
 CONTEXT_STEP_PCT = 5
@@ -109,6 +114,24 @@ class TranscriptLines:
         if isinstance(pct, int | float) and abs(pct - self._context_pct) >= CONTEXT_STEP_PCT:
             self._context_pct = pct
             yield _line(f"context {pct:.0f} %")
+
+
+class TaskLog:
+    """The end of a task's transcripts, for who shows it again and again: what was read is not read anew."""
+
+    def __init__(self, root: Root, task_id: str, *, most: int) -> None:
+        self._told, self._reader = TranscriptLines(), Reader(root, task_id)
+        self._lines: deque[str] = deque(maxlen=most)
+        self._lock = Lock()
+
+    def lines(self, view: TaskView) -> list[str]:
+        """Return the newest lines there are."""
+        now_s = stored_s(view.at)
+        late = {row.claim_epoch for row in view.sessions if now_s - stored_s(row.started_at) < LATE_S}
+        with self._lock:
+            for each in self._reader.fresh(view.sessions, late=late):
+                self._lines.extend(self._told.tell(*each))
+            return list(self._lines)
 
 
 def _heading(speaker: Speaker) -> str:

@@ -8,7 +8,7 @@ passed over. A reader never fails because of what is in a file.
 import heapq
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -98,7 +98,7 @@ def follow(
     ``live``: to the end of the task, or of that one session. :class:`UnknownTask`; :class:`BadField` for a session
     that is none of its.
     """
-    readings: _Readings = {}
+    reader = Reader(root, task_id)
     looks: Counter[int] = Counter()  # by session; 0 counts those after the last session's end
     with store.listen(task_id) as ear:
         while True:
@@ -110,52 +110,71 @@ def follow(
                 )
             is_over = view.row.state == State.COMPLETE or session_id is not None
             looks[0] += is_over and all(row.ended_at is not None for row in sessions)
-            last = [readings.get(_path(root, row)) for row in sessions[-1:]]
-            is_said = any(each is not None and each[1].is_at_end for each in last)
+            is_said = any(map(reader.has_ended, sessions[-1:]))
             is_last_look = not live or looks[0] > _LATE_LOOKS or (looks[0] and is_said)
-            begun: list[_Timed] = []
-            for row in sessions:
-                looks[row.claim_epoch] += 1
-                is_late = live and row.ended_at is None and looks[row.claim_epoch] < _LATE_LOOKS
-                begun += _begun(readings, root, row, is_late=is_late)
-            if session_id is None:
-                _find_asked(readings, root, task_id)
-            # All are read before any is shown, or their lines would be out of order.
-            fresh = [list(_fresh(*each)) for each in readings.values()]
-            for _, speaker, event in heapq.merge(begun, *fresh, key=lambda each: each[0]):
-                yield speaker, event
+            looks.update(row.claim_epoch for row in sessions)
+            late = {
+                row.claim_epoch
+                for row in sessions
+                if live and row.ended_at is None and looks[row.claim_epoch] < _LATE_LOOKS
+            }
+            yield from reader.fresh(sessions, late=late, with_asked=session_id is None)
             if is_last_look:
                 return
             ear.wait(LOOK_S)
 
 
-_Readings = dict[Path, tuple[Speaker, Reading]]
 _Timed = tuple[str, Speaker, Event | None]
 
 
-def _path(root: Root, row: SessionRow) -> Path:
-    return root.transcript(row.task_id, row.claim_epoch, row.session_id)
+class Reader:
+    """Reads a task's transcripts on and on: each call of :meth:`fresh` tells what none before has told."""
+
+    def __init__(self, root: Root, task_id: str) -> None:
+        self._root, self._task_id = root, task_id
+        self._readings: dict[Path, tuple[Speaker, Reading]] = {}
+
+    def fresh(
+        self, sessions: Iterable[SessionRow], *, late: Container[int] = (), with_asked: bool = True
+    ) -> Iterator[Heard]:
+        """``late`` are the claims whose transcript may still be begun."""
+        begun = [each for row in sessions for each in self._begun(row, is_late=row.claim_epoch in late)]
+        if with_asked:
+            for path in self._root.asked_transcripts(self._task_id):
+                speaker = Speaker(task_id=self._task_id, asked=path.stem.replace(".", " "))
+                self._readings.setdefault(path, (speaker, Reading(path)))
+        # All are read before any is shown, or their lines would be out of order.
+        fresh = [
+            [(event.at, speaker, event) for event in reading.fresh()]
+            for speaker, reading in self._readings.values()
+        ]
+        for _, speaker, event in heapq.merge(begun, *fresh, key=lambda each: each[0]):
+            yield speaker, event
+
+    def has_ended(self, row: SessionRow) -> bool:
+        """Whether the transcript of this session was read to its end."""
+        return (found := self._readings.get(self._path(row))) is not None and found[1].is_at_end
+
+    def _begun(self, row: SessionRow, *, is_late: bool) -> Iterator[_Timed]:
+        path = self._path(row)
+        is_there = path.exists()
+        if path not in self._readings and (is_there or not is_late):
+            speaker = Speaker(task_id=row.task_id, session=row)
+            self._readings[path] = speaker, Reading(path)
+            if not is_there:
+                yield row.started_at.replace(" ", "T"), speaker, None
+
+    def _path(self, row: SessionRow) -> Path:
+        return self._root.transcript(row.task_id, row.claim_epoch, row.session_id)
 
 
-def _begun(readings: _Readings, root: Root, row: SessionRow, *, is_late: bool) -> Iterator[_Timed]:
-    """``is_late``: a transcript that is not there may still be begun."""
-    path = _path(root, row)
-    is_there = path.exists()
-    if path not in readings and (is_there or not is_late):
-        speaker = Speaker(task_id=row.task_id, session=row)
-        readings[path] = speaker, Reading(path)
-        if not is_there:
-            yield row.started_at.replace(" ", "T"), speaker, None
-
-
-def _find_asked(readings: _Readings, root: Root, task_id: str) -> None:
-    for path in root.asked_transcripts(task_id):
-        speaker = Speaker(task_id=task_id, asked=path.stem.replace(".", " "))
-        readings.setdefault(path, (speaker, Reading(path)))
-
-
-def _fresh(speaker: Speaker, reading: Reading) -> Iterator[_Timed]:
-    return ((event.at, speaker, event) for event in reading.fresh())
+def sizes_of(root: Root, task_id: str) -> tuple[int, ...]:
+    """Return what is another value as soon as there is more to read."""
+    found = []
+    for path in sorted(root.transcripts(task_id)):
+        with suppress(OSError):
+            found.append(path.stat().st_size)
+    return tuple(found)
 
 
 def end_of_text(path: Path, most_chars: int) -> str | None:

@@ -90,7 +90,7 @@ else:
             "endings": "approved_work complete exit_task leave_handoff moved_by_others overtaken",
             "following": "Page PlanChange Source changes_since every_change newest_seq",
             "gating": "Stop Stops allow_stop count_stop duty_of",
-            "glance": "Glance Waits glance_at waits_of",
+            "glance": "Glance Waits glance_at version_of waits_of",
             "inbox": "acknowledge deliver future_messages send undelivered unread",
             "limits": "closed_providers leave_to_ask lift limit limited_for_s prove refuse",
             "observation": "Observation nudge observe",

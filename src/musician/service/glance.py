@@ -71,6 +71,12 @@ def glance_at(store: Store) -> Glance:
         )
 
 
+def version_of(store: Store) -> object:
+    """Return what is equal for as long as nobody has committed anything."""
+    with store.read() as tx:
+        return tx.version()
+
+
 def waits_of(store: Store, plan_id: str | None) -> Waits:
     with store.read() as tx:
         return _waits(tx, plan_id)

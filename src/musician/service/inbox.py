@@ -8,7 +8,7 @@ from musician.protocol.messages.kinds import MessageType
 from musician.protocol.names import CONDUCTOR
 from musician.protocol.policy.forbidden import Act, worded_grants
 from musician.service.rowwork import load_owned, load_task, load_unfinished, say
-from musician.store.port import Store
+from musician.store.port import ONLOOKERS, Store
 from musician.store.queries.messages import Messages
 from musician.store.queries.permits import Permits
 from musician.store.queries.plans import Plans
@@ -67,6 +67,7 @@ def deliver(store: Store, claim: Claim, message_ids: tuple[int, ...]) -> None:
     with store.write() as tx:
         load_owned(tx, claim)
         for message_id in message_ids:
+            tx.ring(ONLOOKERS)
             tx.run(
                 Messages.deliver,
                 task_id=claim.task_id,
@@ -90,4 +91,5 @@ def acknowledge(store: Store, claim: Claim, up_to: int) -> int:
     """
     with store.write() as tx:
         load_owned(tx, claim)
+        tx.ring(ONLOOKERS)
         return tx.run(Messages.acknowledge, task_id=claim.task_id, message_id=up_to)

@@ -18,7 +18,7 @@ from musician.protocol.rules.review import Verified
 from musician.protocol.states import State
 from musician.protocol.transitions import Actor, Event, Transition, find
 from musician.protocol.values import as_dict
-from musician.store.port import Tx
+from musician.store.port import ONLOOKERS, Tx
 from musician.store.queries.history import History
 from musician.store.queries.messages import Messages
 from musician.store.queries.sessions import Sessions
@@ -112,6 +112,7 @@ def changed_one(row: TaskRow, changed: int) -> None:
 def say(tx: Tx, task_id: str, sender: str, message_type: MessageType, text: str) -> int:
     """Write a message that is nothing but its text; its id. The other side is rung after the commit."""
     tx.ring(task_id if sender == CONDUCTOR else CONDUCTOR)
+    tx.ring(ONLOOKERS)
     return tx.insert(
         Messages.send, task_id=task_id, from_session=sender, message_type=message_type, message=text
     )
@@ -128,6 +129,7 @@ def say_fields(tx: Tx, task_id: str, sender: str, message: "FieldedMessage") -> 
 
 def write_entries(tx: Tx, claim: Claim, entries: tuple[Entry, ...]) -> None:
     for entry in entries:
+        tx.ring(ONLOOKERS)
         tx.run(
             Work.write_journal,
             kind=entry.kind,

@@ -12,7 +12,7 @@ from musician.protocol.rules.ceilings import Account, Accounts, Amounts, Scope
 from musician.protocol.spending import Usage
 from musician.protocol.values import as_dict
 from musician.service.rowwork import load_task, load_unfinished
-from musician.store.port import Store, Tx
+from musician.store.port import ONLOOKERS, Store, Tx
 from musician.store.queries.plans import Plans
 from musician.store.queries.sessions import Sessions
 from musician.store.query import Value
@@ -30,6 +30,7 @@ def record_usage(store: Store, claim: Claim, item: str, usage: Usage) -> None:
         **as_dict(usage),
     }
     with store.write() as tx:
+        tx.ring(ONLOOKERS)
         if not tx.run(Sessions.add_to_usage, **used):
             tx.run(Sessions.add_usage, **used)
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from musician.protocol.names import CONDUCTOR
 from musician.store.bell import Bell
+from musician.store.port import ONLOOKERS
 
 if TYPE_CHECKING:
     import asyncio
@@ -40,13 +41,18 @@ Moved = Callable[[], bool | None]
 class Listener(AbstractContextManager["Listener"]):
     """Hears of what is committed for ``task_ids``; without any, of whatever concerns the conductor: everything.
 
+    ``looks_on``: and of what concerns only the tasks themselves.
+
     A context manager. What this very store has committed is no news to its own listener, but a ring always is.
     """
 
-    def __init__(self, database: Path, task_ids: Iterable[str], moved: Moved) -> None:
+    def __init__(
+        self, database: Path, task_ids: Iterable[str], moved: Moved, *, looks_on: bool = False
+    ) -> None:
         self._moved = moved
         try:
-            self._bell: Bell | None = Bell(database, *(tuple(task_ids) or (CONDUCTOR,)))
+            everything = (CONDUCTOR, ONLOOKERS) if looks_on else (CONDUCTOR,)
+            self._bell: Bell | None = Bell(database, *(tuple(task_ids) or everything))
         except OSError:
             self._bell = None
         self._is_nudged = self._is_news = False

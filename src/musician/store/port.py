@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+ONLOOKERS = "*"
+"""Who is rung for what concerns none but a task itself; no task has this id."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
@@ -134,7 +137,8 @@ class Store(Protocol):
     def listen(self, *task_ids: str, journals: bool = False) -> "Listener":
         """Hear of what others commit for these tasks, for all where none is named. Open it first, look second.
 
-        What a session notes of its own work counts only with ``journals``.
+        What a session notes of its own work counts only with ``journals``; who wants these of all tasks is rung for
+        them, as for what is said to a task and whether it has heard it (:data:`ONLOOKERS`).
         """
         ...
 

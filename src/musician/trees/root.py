@@ -113,6 +113,10 @@ class Root:
         folder = self.logs_dir / task_id
         return [*folder.glob("review.*.jsonl"), *folder.glob("answer.*.jsonl")]
 
+    def transcripts(self, task_id: str) -> list[Path]:
+        """Those of its sessions, and of all agents that were asked about it."""
+        return list((self.logs_dir / task_id).glob("*.jsonl"))
+
     def checks_log(self, task_id: str) -> Path:
         """The log of what a task's tests and other checks print."""
         return self.logs_dir / task_id / "checks.log"

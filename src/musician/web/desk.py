@@ -1,6 +1,8 @@
 """What every page needs: the project, its database, the look that all pages of one moment share, and the templates."""
 
-from threading import Lock
+from collections.abc import Callable
+from functools import lru_cache, partial
+from threading import RLock
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
@@ -13,12 +15,19 @@ from musician.processes.machine import MACHINE
 from musician.processes.output import headline, one_line, printable
 from musician.project import Project
 from musician.reporting.overview import Lane, Overview
+from musician.reporting.transcript_lines import TaskLog
 from musician.runtime.overseeing import branch_of, check_database, look
 from musician.web.drawing import progress_of
 from musician.web.guard import form_token
 from musician.web.news import News
 
+MOST_LOG_LINES = 2000
+"""Of the end of a task's transcripts."""
+_MOST_LOGS = 20
+"""Which are read on; of another task it is read from the beginning."""
 _MOST_LINE_CHARS = 300
+_MOST_KEPT = 100
+"""Rendered pages of one moment."""
 
 
 class Desk:
@@ -28,19 +37,42 @@ class Desk:
         self.project, self.read_only = project, read_only
         self.store, self.root, self.settings = project.store, project.root, project.settings
         self.news = News(self.store)
-        self._lock = Lock()
-        self._seen: tuple[tuple[int, int], Overview] | None = None
+        self._lock = RLock()
+        self._moment: object = None
+        self._overview: Overview | None = None
+        self._kept: dict[tuple[str, str, str], bytes] = {}
+        self.log_of = lru_cache(_MOST_LOGS)(partial(TaskLog, self.root, most=MOST_LOG_LINES))
         self._templates = _templates()
 
     def overview(self) -> Overview:
         """Return the look of this moment; all pages that ask in the same moment get the same. Blocks."""
         check_database(self.store)
         with self._lock:
-            # Asked of the database: the listener may not have heard yet of what this page was loaded for.
-            moment = (service.newest_seq(self.store), self.news.beats)
-            if self._seen is None or self._seen[0] != moment or self._seen[1].seq != moment[0]:
-                self._seen = (moment, look(self.project, MACHINE))
-            return self._seen[1]
+            self._forget_the_past()
+            if self._overview is None:
+                self._overview = look(self.project, MACHINE)
+            return self._overview
+
+    def kept(self, request: Request, render: Callable[[Request], HTMLResponse]) -> HTMLResponse:
+        """Answer with a page that is made of nothing but the database: in one moment it is rendered once. Blocks.
+
+        Fifty open pages ask for it at the same news, and one that all wait for is there sooner than fifty.
+        """
+        key = (request.url.path, request.url.query, form_token(request.scope))
+        with self._lock:
+            self._forget_the_past()
+            if key not in self._kept:
+                if len(self._kept) >= _MOST_KEPT:
+                    self._kept.clear()
+                self._kept[key] = bytes(render(request).body)
+            return HTMLResponse(self._kept[key])
+
+    def _forget_the_past(self) -> None:
+        # Asked of the database: the listener may not have heard yet of what this page was loaded for.
+        moment = (service.version_of(self.store), self.news.beats)
+        if moment != self._moment:
+            self._moment, self._overview = moment, None
+            self._kept.clear()
 
     def page(self, request: Request, template: str, *, status: int = 200, **about: Any) -> HTMLResponse:
         """Render a whole page. Everything in it is escaped by the template."""

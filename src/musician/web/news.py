@@ -5,7 +5,7 @@ the last event it has seen; if anything has happened since, it is told at once. 
 age of heartbeats as it is now, and tells a page that its server lives.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 
 import anyio
@@ -19,6 +19,10 @@ from musician.store.port import Store
 BEAT_S = 10.0
 RETRY_MS = 1000
 """When a page that has lost the server asks again."""
+PACE_S = 0.1
+"""How long what follows upon news is gathered: pages ask for themselves at each, and the machine has other work."""
+LOOK_S = 0.2
+"""How often it is looked whether what is no row has grown."""
 
 
 class News:
@@ -38,6 +42,7 @@ class News:
                 with suppress(MusicianError):  # a page that asks is told; here it is tried again
                     self.seq = await run_sync(service.newest_seq, self._store)
                 self._tell()
+                await anyio.sleep(PACE_S)
                 if not await ear.heard(BEAT_S):
                     self.beats += 1
 
@@ -52,15 +57,23 @@ class News:
         if self._ear is not None:
             self._ear.nudge()
 
-    async def stream(self, last_seen: int) -> AsyncIterator[str]:
-        """Yield server-sent events for one page that has seen everything up to ``last_seen``."""
+    async def stream(self, last_seen: int, stamp: Callable[[], object] | None = None) -> AsyncIterator[str]:
+        """Yield server-sent events for one page that has seen everything up to ``last_seen``.
+
+        ``stamp`` is of a page that shows more than rows: it tells by another value that this has grown.
+        """
         yield f"retry: {RETRY_MS}\n\n"
         while not self._is_stopped:
-            changed = self._changed
+            changed, before = self._changed, stamp and stamp()
             kind = "news" if self.seq != last_seen else "beat"
             last_seen = self.seq
             yield f"id: {last_seen}\nevent: {kind}\ndata:\n\n"
-            await changed.wait()
+            if stamp is None:
+                await changed.wait()
+                continue
+            while not changed.is_set() and stamp() == before:
+                with anyio.move_on_after(LOOK_S):
+                    await changed.wait()
 
     def _tell(self) -> None:
         changed, self._changed = self._changed, anyio.Event()

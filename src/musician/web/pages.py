@@ -1,9 +1,8 @@
 """Answers what a page asks to see. Each answer is rendered from the database at that moment and changes nothing."""
 
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import partial, wraps
 
 from pygments.formatters import HtmlFormatter
 from starlette.exceptions import HTTPException
@@ -22,21 +21,18 @@ from musician.reporting.needs_me import needs_of
 from musician.reporting.spending import say_usage
 from musician.reporting.standing import Standing
 from musician.reporting.timeline import happenings
-from musician.reporting.transcript_lines import TranscriptLines
-from musician.reporting.transcripts import follow
+from musician.reporting.transcripts import sizes_of
 from musician.reporting.under_review import change_of, submission_of
 from musician.reporting.wording import say_anomaly
 from musician.store.rows import VerificationRow
 from musician.trees.diffs import files_between, patch_of, text_of_blob
 from musician.verification.result import VerificationResult
 from musician.web import drawing
-from musician.web.desk import Desk
+from musician.web.desk import MOST_LOG_LINES, Desk
 from musician.web.news import seen_before
 
 MOST_SHOWN = 200
 """Of the newest messages and happenings on a page; the others are counted."""
-MOST_LINES = 2000
-"""Of the end of a task's transcripts."""
 
 
 def desk_of(request: Request) -> Desk:
@@ -44,15 +40,28 @@ def desk_of(request: Request) -> Desk:
     return desk
 
 
+def of_this_moment(render: Callable[[Request], HTMLResponse]) -> Callable[[Request], HTMLResponse]:
+    """Of a page that is made of nothing but the database."""
+
+    @wraps(render)
+    def page(request: Request) -> HTMLResponse:
+        return desk_of(request).kept(request, render)
+
+    return page
+
+
+@of_this_moment
 def home(request: Request) -> HTMLResponse:
     return desk_of(request).page(request, "home.html")
 
 
+@of_this_moment
 def timeline(request: Request) -> HTMLResponse:
     desk = desk_of(request)
     return desk.page(request, "timeline.html", timeline=happenings(desk.store, most=MOST_SHOWN))
 
 
+@of_this_moment
 def task(request: Request) -> HTMLResponse:
     desk = desk_of(request)
     standing = _standing(request)
@@ -81,12 +90,10 @@ def task(request: Request) -> HTMLResponse:
 def log(request: Request) -> HTMLResponse:
     """The end of what the task's sessions, and the agents asked about them, have said and done."""
     desk = desk_of(request)
-    task_id = request.path_params["task_id"]
-    told = TranscriptLines()
-    lines = deque(
-        (line for each in follow(desk.store, desk.root, task_id) for line in told.tell(*each)), MOST_LINES
-    )
-    return desk.page(request, "log.html", task_id=task_id, lines=lines, most=MOST_LINES)
+    view = _standing(request).view
+    task_id = view.row.task_id
+    lines = desk.log_of(task_id).lines(view)
+    return desk.page(request, "log.html", task_id=task_id, lines=lines, most=MOST_LOG_LINES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +161,13 @@ def _is_commit(text: str) -> bool:
 def events(request: Request) -> StreamingResponse:
     desk = desk_of(request)
     seen = seen_before(request.headers.get("last-event-id"))
-    return StreamingResponse(desk.news.stream(seen), media_type="text/event-stream")
+    task_id = request.query_params.get("log")
+    grown = (
+        None
+        if task_id is None
+        else partial(sizes_of, desk.root, service.task_row(desk.store, task_id).task_id)
+    )
+    return StreamingResponse(desk.news.stream(seen, grown), media_type="text/event-stream")
 
 
 def syntax(_: Request) -> Response:

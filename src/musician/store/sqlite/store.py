@@ -227,7 +227,7 @@ class SqliteStore:
             journals=journals,
             busy_timeout_s=self._busy_timeout_s,
         )
-        return Listener(self.path, task_ids, moved)
+        return Listener(self.path, task_ids, moved, looks_on=journals)
 
     def close(self) -> None:
         """Close; closing twice is harmless. Never waits: while somebody is in the gate, the checkpoint is his."""

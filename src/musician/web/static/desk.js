@@ -85,7 +85,8 @@ function listen() {
   source?.close();
   source = null;
   if (document.hidden) return;
-  const own = source = new EventSource("/events");
+  const log = document.querySelector("[data-tail]")?.dataset.tail;
+  const own = source = new EventSource(log ? `/events?log=${log}` : "/events");
   own.addEventListener("news", refresh);
   own.addEventListener("beat", refresh);
   own.addEventListener("error", () => {
