@@ -34,24 +34,36 @@ GOLDEN = {
         ],
     ),
     "what a sandbox cannot be told": (
-        STEP.replace("plan: p", "plan: p\nsandbox: on\nnetwork: registries\nsandbox-write: [.cache]"),
+        STEP.replace(
+            "plan: p",
+            "plan: p\nsandbox: on\nnetwork: registries\nreach: [https://a.b/]\nsandbox-write: [.cache]",
+        ),
         [
             "P.md:3: `sandbox: on`; expected one of auto, required, off",
             (
-                "P.md:4: `network: registries`; expected full or none: nothing here can hold a program to registries. "
-                "What is installed in `setup` has the network"
+                "P.md:5: `reach: [https://a.b/]`; expected a host's name, with its port if that is not 443, such as "
+                "pypi.example.com or localhost:8000"
             ),
-            "P.md:5: `sandbox-write: [.cache]`; expected a path outside the tree, such as ~/.cache/uv or /var/lib/data",
+            "P.md:6: `sandbox-write: [.cache]`; expected a path outside the tree, such as ~/.cache/uv or /var/lib/data",
+            "P.md:10: t-1 with `network: registries` and no sandbox; expected `sandbox: required` beside it",
         ],
     ),
-    "no network for a model, and none without a sandbox": (
+    "no network for a model, none without a sandbox, and hosts for the whole of it": (
         STEP.replace("plan: p", "plan: p\nnetwork: none\nsandbox: off")
-        + "### t-2: D\n```yaml task\nagent: claude\n```\n#### Step 1: E\n",
+        + "### t-2: D\n```yaml task\nagent: claude\n```\n#### Step 1: E\n"
+        + "### t-3: F\n```yaml task\nnetwork: full\nreach: [a.b]\n```\n#### Step 1: G\n"
+        + "### t-4: H\n```yaml task\nnetwork: registries\nreach: [a.b]\n```\n#### Step 1: I\n",
         [
             "P.md:8: t-1 with `network: none` and no sandbox; expected `sandbox: required` beside it",
             (
-                "P.md:10: t-2 with `network: none` and a model; expected `network: full`: it must reach its provider"
+                "P.md:10: t-2 with `network: none` and a model; expected `network: registries`: it must reach its "
+                "provider"
             ),
+            (
+                "P.md:15: t-3 with `network: full` and `reach`; expected `network: registries`, which `reach` adds "
+                "hosts to"
+            ),
+            "P.md:21: t-4 with `network: registries` and no sandbox; expected `sandbox: required` beside it",
         ],
     ),
     "a mistyped step": (
@@ -99,17 +111,17 @@ GOLDEN = {
         [
             (
                 "P.md:8: the key `reveiw`; expected `review` (the keys here are files, danger, after, agent, "
-                "model, subagent-model, test-first, review, "
-                "reviewer, answers, answerer, isolation, test, setup, copy, share, sandbox, network, sandbox-write, "
-                "sandbox-read, labels, "
+                "model, subagent-model, test-first, "
+                "review, reviewer, answers, answerer, isolation, test, setup, copy, share, sandbox, network, "
+                "reach, sandbox-write, sandbox-read, labels, "
                 "pause-siblings-at, may-change, may-pass-before, changes, instructions)"
             ),
             "P.md:10: the key `files` a second time; expected it once (first in line 9)",
             (
                 "P.md:11: the key `zzz`; expected one of files, danger, after, agent, "
-                "model, subagent-model, test-first, review, "
-                "reviewer, answers, answerer, isolation, test, setup, copy, share, sandbox, network, sandbox-write, "
-                "sandbox-read, labels, "
+                "model, subagent-model, test-first, "
+                "review, reviewer, answers, answerer, isolation, test, setup, copy, share, sandbox, network, "
+                "reach, sandbox-write, sandbox-read, labels, "
                 "pause-siblings-at, may-change, may-pass-before, changes, instructions"
             ),
         ],
@@ -156,9 +168,9 @@ GOLDEN = {
         [
             (
                 "P.md:8: the key `?`; expected one of files, danger, after, agent, "
-                "model, subagent-model, test-first, review, "
-                "reviewer, answers, answerer, isolation, test, setup, copy, share, sandbox, network, sandbox-write, "
-                "sandbox-read, labels, "
+                "model, subagent-model, test-first, "
+                "review, reviewer, answers, answerer, isolation, test, setup, copy, share, sandbox, network, "
+                "reach, sandbox-write, sandbox-read, labels, "
                 "pause-siblings-at, may-change, may-pass-before, changes, instructions"
             ),
         ],

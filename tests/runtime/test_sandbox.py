@@ -6,7 +6,10 @@ Its step is a script, as an agent that means harm would leave one: no reader of 
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -135,6 +138,78 @@ def test_a_plan_opens_what_a_task_needs_and_closes_the_network(stage: Stage) -> 
     assert stage.conduct().code == 0, stage.told()
     assert (store / "kept").read_text() == "shown\n"
     assert stage.merged("b.txt") == "1\n"
+
+
+SEARCH = r"""
+cat > ask.py <<'END'
+import os, socket, sys, urllib.request
+def ask(what, work):
+    try:
+        print(what, work())
+    except OSError as error:
+        print(what, "refused", error)
+def direct(kind=socket.SOCK_STREAM):
+    with socket.socket(type=kind) as wire:
+        wire.connect(("10.255.255.1", 80))
+        wire.send(b"?")
+        return "GOT OUT"
+def tunnelled(host):
+    with socket.create_connection(("127.0.0.1", 61080)) as wire:
+        wire.sendall(f"CONNECT {host} HTTP/1.1\r\n\r\n".encode())
+        return wire.recv(100).split()[1].decode()
+ask("registry", lambda: urllib.request.urlopen(f"http://localhost:{sys.argv[1]}/").read())
+ask("plain", lambda: urllib.request.urlopen("http://pypi.org/").read())
+ask("other", lambda: tunnelled("evil.example:443"))
+ask("unnamed", lambda: tunnelled(f"localhost:{sys.argv[2]}"))
+ask("there", lambda: socket.create_connection(("127.0.0.1", int(sys.argv[2]))))
+ask("tcp", direct)
+ask("udp", lambda: direct(socket.SOCK_DGRAM))
+ask("names", lambda: socket.getaddrinfo("pypi.org", 443))
+END
+python3 ask.py {named} {unnamed} > b.txt
+rm ask.py
+sh -c 'kill -PIPE $$' || test $? = 141
+"""
+
+
+def test_a_plan_closes_the_network_but_for_registries(stage: Stage) -> None:
+    """D36.5: what a task's programs see of the network, by whatever they try; the log tells what was refused."""
+    with ExitStack() as stack:
+        named, unnamed = (stack.enter_context(registry()) for _ in range(2))
+        step = SEARCH.replace("{named}", str(named)).replace("{unnamed}", str(unnamed))
+        front = f"network: registries\nreach: [localhost:{named}]\n"
+        stage.write(PLAN.format(test="grep -q refused b.txt", front=front, step=step))
+        assert stage.conduct().code == 0, stage.told()
+    found = dict(line.split(" ", 1) for line in stage.merged("b.txt").splitlines())
+    assert found.pop("registry") == "b'a package'"
+    assert found.pop("other") == "403"
+    assert found.pop("unnamed") == "403"
+    assert {what: told.split()[0] for what, told in found.items()} == dict.fromkeys(
+        ("plain", "there", "tcp", "udp", "names"), "refused"
+    )
+    log = (stage.root / ".musician" / "logs" / "task-01" / "network.log").read_text()
+    assert [line.split()[1:3] for line in log.splitlines()] == [
+        ["GET", "http://pypi.org/"],
+        ["CONNECT", "evil.example:443"],
+        ["CONNECT", f"localhost:{unnamed}"],
+    ]
+
+
+@contextmanager
+def registry() -> Iterator[int]:
+    class Packages(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"a package")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Packages) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        yield server.server_address[1]
+        server.shutdown()
 
 
 def test_a_conflict_is_resolved_as_its_text_says(stage: Stage) -> None:

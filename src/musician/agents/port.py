@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from musician.processes.identity import ProcessIdentity
-from musician.processes.sandbox import View
+from musician.processes.sandbox import Own
 from musician.protocol.musician.inputs import (
     AnswerTold,
     ContextTold,
@@ -224,7 +224,7 @@ class Terminal:
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
-    keeps: Mapping[Path, View]
+    keeps: Own
 
 
 @runtime_checkable

@@ -94,7 +94,7 @@ def read_task_file(text: str, *, task_id: str | None, report: Report) -> TaskFil
     return TaskFile(keys=keys, title=title, plan_overview=plan_overview, body=body, line=line)
 
 
-_OF_A_SANDBOX = ("sandbox-write", "sandbox-read")
+_OF_A_SANDBOX = ("reach", "sandbox-write", "sandbox-read")
 
 
 def render_instructions(task: TaskSpec, *, plan_id: str, plan_overview: str) -> str:

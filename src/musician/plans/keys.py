@@ -34,6 +34,7 @@ from musician.protocol.values import dataclass, replace
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,5}")
 _AGENT = re.compile(r"shell|claude|codex|opencode|acp:.*\S.*")
+_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:[1-9][0-9]{0,4})?")
 _MODEL = re.compile(r"[^\s\x00-\x1f\x7f-][^\s\x00-\x1f\x7f]{0,199}|")
 
 
@@ -68,6 +69,7 @@ class Keys:
     share: tuple[str, ...] | None = None
     sandbox: Sandboxing | None = None
     network: Network | None = None
+    reach: tuple[str, ...] | None = None
     sandbox_write: tuple[str, ...] | None = None
     sandbox_read: tuple[str, ...] | None = None
     may_change: tuple[str, ...] | None = None
@@ -218,12 +220,16 @@ def _sandbox(value: object) -> object:
     return Sandboxing.OFF if value is False else _one_of(Sandboxing)(value)  # `off` is YAML's word for no
 
 
-def _network(value: object) -> object:
-    if value == "registries":
+def _host(value: object) -> str:
+    if not isinstance(value, str) or not _HOST.fullmatch(value):
         raise _Unfit(
-            "full or none: nothing here can hold a program to registries. What is installed in `setup` has the network"
+            "a host's name, with its port if that is not 443, such as pypi.example.com or localhost:8000"
         )
-    return _one_of(Network)(value)
+    return value
+
+
+def _hosts(value: object) -> tuple[str, ...]:
+    return _list(value, _host, "[pypi.example.com]")
 
 
 def _outside_path(value: object) -> str:
@@ -252,7 +258,8 @@ _SHARED_CHECKS: dict[str, _Check] = {
     "copy": _paths,
     "share": _paths,
     "sandbox": _sandbox,
-    "network": _network,
+    "network": _one_of(Network),
+    "reach": _hosts,
     "sandbox-write": _outside_paths,
     "sandbox-read": _outside_paths,
 }

@@ -51,6 +51,8 @@ class Network(StrEnum):
     """What a sandbox reaches."""
 
     FULL = "full"
+    REGISTRIES = "registries"
+    """Where packages come from, the provider of the agent's model, and what the plan names."""
     NONE = "none"
 
 
@@ -147,6 +149,8 @@ class TaskSpec:
     """Untracked paths of the project that are linked into the task's tree (D33)."""
     sandbox: Sandboxing = Sandboxing.OFF
     network: Network = Network.FULL
+    reach: tuple[str, ...] = ()
+    """Further hosts for ``network: registries``."""
     sandbox_write: tuple[str, ...] = ()
     """Paths outside its tree that a sandboxed task may write; ``~`` is the home."""
     sandbox_read: tuple[str, ...] = ()

@@ -80,17 +80,14 @@ def without_script(plan: Plan, agent: str | None = None) -> tuple[str, ...]:
 
 
 def check_network(task: TaskSpec, line: int, report: Report) -> None:
-    """Report a task without a network that could not be played so, or would not be held to it."""
-    if task.network is Network.FULL:
-        return
-    if task.agent != "shell":
-        report(
-            line,
-            f"{task.task_id} with `network: none` and a model",
-            "`network: full`: it must reach its provider",
-        )
-    elif task.sandbox is Sandboxing.OFF:
-        report(line, f"{task.task_id} with `network: none` and no sandbox", "`sandbox: required` beside it")
+    """Report a closed network that a task could not be played with, or would not be held to."""
+    given = f"{task.task_id} with `network: {task.network}`"
+    if task.reach and task.network is not Network.REGISTRIES:
+        report(line, f"{given} and `reach`", "`network: registries`, which `reach` adds hosts to")
+    if task.network is Network.NONE and task.agent != "shell":
+        report(line, f"{given} and a model", "`network: registries`: it must reach its provider")
+    elif task.network is not Network.FULL and task.sandbox is Sandboxing.OFF:
+        report(line, f"{given} and no sandbox", "`sandbox: required` beside it")
 
 
 def resolve_task(

@@ -8,7 +8,8 @@ says. Each path has one view, and the deepest path decides: so a folder is opene
 - A program's working folder can be written, but for git's pointer in it; so can a scratch folder of ours that it is
   told of, by its words or its environment.
 - Temporary folders are its session's own. What lies in one and is named to the program can be read.
-- ``/run`` is empty, but for what names are looked up with: sockets there lead out (a bus, a container's daemon).
+- ``/run`` is empty: sockets there lead out (a bus, a container's daemon). With the whole network, what names are looked
+  up with is left. Where only some hosts may be reached, there is a ``gateway`` to them and no other way.
 - Logins are hidden (``_LOGINS``), and so are the variables that lead to them.
 - Its processes are a space of their own: it sees and ends no other, and all of it ends with the one that began it, at
   once and without a SIGTERM.
@@ -21,13 +22,18 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import field
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from tempfile import gettempdir
+from typing import TYPE_CHECKING
 
 from musician.processes.scratch import OWNER
 from musician.protocol.values import dataclass
+
+if TYPE_CHECKING:
+    from musician.processes.gateway import Gateway
 
 _PROBE_LIMIT_S = 10.0
 
@@ -73,6 +79,16 @@ class Sandbox:
     views: Mapping[Path, View]
     temporary: Path
     is_online: bool = True
+    gateway: "Gateway | None" = None
+    """Where ``is_online`` is not: the way to some hosts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Own:
+    """What a sandbox leaves a program of its own: paths, and the hosts that it cannot do without."""
+
+    views: Mapping[Path, View] = field(default_factory=dict)
+    hosts: tuple[str, ...] = ()
 
 
 _around: ContextVar[Sandbox | None] = ContextVar("sandbox", default=None)
@@ -110,26 +126,33 @@ def why_no_sandbox() -> str:
 
 
 def confined(
-    argv: Sequence[str], *, cwd: str, env: Mapping[str, str], keeps: Mapping[Path, View] | None = None
+    argv: Sequence[str], *, cwd: str, env: Mapping[str, str], keeps: Own | None = None
 ) -> Sequence[str]:
     """``argv`` behind the sandbox that is around us, or as it is.
 
-    Whoever runs an agent says what that ``keeps``: its sessions, its login.
+    Whoever runs an agent says what that ``keeps``: its sessions, its login, its model.
     """
     sandbox = _around.get()
     if sandbox is None:
         return argv
-    views = _views(sandbox, argv, cwd, env) | _real(keeps or {})
+    keeps = keeps or Own()
+    views = _views(sandbox, argv, cwd, env) | _real(keeps.views)
+    way_out: list[str] = []
+    if sandbox.gateway is not None:
+        sandbox.gateway.open_to(keeps.hosts)
+        way_out, argv = sandbox.gateway.mounted(), sandbox.gateway.beside(argv)
     return [
         *(_bwrap() or "bwrap", *_SPACES, *([] if sandbox.is_online else ["--unshare-net"])),
         *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
         *_mounts(views, sandbox.temporary),
+        *way_out,
         *(word for name in _LEADING.split() for word in ("--unsetenv", name)),
         *("--setenv", "TMPDIR", _TEMPORARY[0], "--chdir", os.path.realpath(cwd), "--", *argv),
     ]
 
 
 def _views(sandbox: Sandbox, argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> dict[Path, View]:
+    resolving = _RESOLVING if sandbox.is_online else ()
     homes = {Path.home(), Path(env.get("HOME") or Path.home())}
     places = {Path(os.path.realpath(each)) for each in (*_TEMPORARY, gettempdir())}
     words = {
@@ -139,7 +162,7 @@ def _views(sandbox: Sandbox, argv: Sequence[str], cwd: str, env: Mapping[str, st
         Path(os.path.realpath(word)) for word in words if os.path.isdir(word) or os.path.isfile(word)
     } - places
     return {
-        **_real({Path("/run"): View.HIDDEN, **dict.fromkeys(map(Path, _RESOLVING), View.READABLE)}),
+        **_real({Path("/run"): View.HIDDEN, **dict.fromkeys(map(Path, resolving), View.READABLE)}),
         **dict.fromkeys(places, View.OWN),
         **_real(dict.fromkeys((*_PROGRAMS, *homes), View.READABLE)),
         **dict.fromkeys(named, View.READABLE),

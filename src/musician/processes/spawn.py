@@ -23,7 +23,7 @@ from musician.processes.fork_server import Forked
 from musician.processes.identity import ProcessIdentity
 from musician.processes.kennel import start_on_leash
 from musician.processes.lease import LEASE_VARIABLE
-from musician.processes.sandbox import View, confined
+from musician.processes.sandbox import Own, confined
 from musician.protocol.values import dataclass
 
 CHUNK_BYTES = 64 * 1024
@@ -150,11 +150,11 @@ async def speak_with(
     cwd: Path,
     env: Mapping[str, str],
     on_process: Callable[[ProcessIdentity], Awaitable[None]],
-    keeps: Mapping[Path, View] | None = None,
+    keeps: Own | None = None,
 ) -> AsyncIterator[Spoken]:
     """Run ``argv`` as :func:`run_program` does, and speak with it; leaving ends it and all that came out of it.
 
-    ``keeps`` are its own paths, and what a sandbox leaves it of them.
+    ``keeps`` is what a sandbox leaves it of its own.
     """
     heard, ours = os.pipe()
     with ExitStack() as closing:
@@ -178,7 +178,7 @@ async def _on_leash(
     *,
     heard: int,
     apart: bool = False,
-    keeps: Mapping[Path, View] | None = None,
+    keeps: Own | None = None,
 ) -> AsyncIterator[tuple[Forked, int, int]]:
     """A leash that waits for its go, with the pipes of the program's output and errors: one, if not ``apart``.
 

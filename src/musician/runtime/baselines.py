@@ -130,6 +130,7 @@ class Baselines:
             "share": task.share,
             "sandbox": () if task.sandbox is Sandboxing.OFF else (task.sandbox, task.network),
             "sandbox-write": task.sandbox_write,
+            "reach": task.reach,
             "sandbox-read": task.sandbox_read,
         }
         more = (f"\n{key}: {', '.join(paths)}" for key, paths in given.items() if paths)

@@ -8,10 +8,11 @@ inside, whoever starts them.
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from musician.plans.model import Network, Sandboxing, TaskSpec
+from musician.processes.gateway import REGISTRIES, Gateway
 from musician.processes.sandbox import Sandbox, View, confining, why_no_sandbox
 from musician.processes.scratch import ScratchFolder
 from musician.protocol.errors import SandboxUnavailable
@@ -36,14 +37,25 @@ def sandboxed(root: Root, task: TaskSpec, tree: Path) -> Iterator[str]:
     if why or wanted is Sandboxing.OFF:
         yield why or "the plan says `sandbox: off`"
         return
-    with ScratchFolder("inside") as folder:
+    with ExitStack() as stack:
+        folder = stack.enter_context(ScratchFolder("inside"))
         sandbox = Sandbox(
             views=_views(root, task, tree),
             temporary=Path(folder),
             is_online=task.network is Network.FULL,
+            gateway=stack.enter_context(_gateway(root, task)) if task.network is Network.REGISTRIES else None,
         )
-        with confining(sandbox):
-            yield ""
+        stack.enter_context(confining(sandbox))
+        yield ""
+
+
+@contextmanager
+def _gateway(root: Root, task: TaskSpec) -> Iterator[Gateway]:
+    log = root.logs_dir / task.task_id / "network.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    hosts = (*REGISTRIES.split(), *task.reach)
+    with ScratchFolder("out") as folder, Gateway(hosts, folder=Path(folder), log=log) as gateway:
+        yield gateway
 
 
 def _views(root: Root, task: TaskSpec, tree: Path) -> Mapping[Path, View]:

@@ -20,6 +20,7 @@ from musician.agents.acp.profiles import Profile
 from musician.agents.acp.session import AcpSession
 from musician.agents.hosted import OPEN_LIMIT_S, Complaints, NoSession, leave_files, own_folders
 from musician.agents.port import AgentSession, Stage
+from musician.processes.sandbox import Own
 from musician.processes.spawn import speak_with
 from musician.protocol.musician.inputs import PieceEnding
 
@@ -43,7 +44,10 @@ class AcpAgent:
             cwd=stage.tree,
             env=env,
             on_process=stage.on_process,
-            keeps=own_folders(env, *self._profile.keeps, sealed=self._profile.sealed),
+            keeps=Own(
+                views=own_folders(env, *self._profile.keeps, sealed=self._profile.sealed),
+                hosts=self._profile.hosts,
+            ),
         ) as program:
             complaints = Complaints(program)
             session = AcpSession(self._profile, stage, complaints.last_words)

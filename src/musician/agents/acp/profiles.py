@@ -40,6 +40,8 @@ class Profile:
     keeps: "tuple[OwnPlace, ...]" = ()
     sealed: tuple[str, ...] = ()
     """Its own folders, and what of them is, as :func:`musician.agents.hosted.own_folders` is told them."""
+    hosts: tuple[str, ...] = ()
+    """What it reaches its model by."""
     leaves: "Mapping[OwnPlace, str]" = field(default_factory=dict)
     """Files that it makes at its first start and cannot start without, in folders that a sandbox closes."""
 
@@ -50,6 +52,7 @@ KNOWN: Mapping[str, Profile] = {
         env={"INITIAL_AGENT_MODE": "read-only", "NO_BROWSER": "1"},
         mode="read-only",
         keeps=(("CODEX_HOME", ".codex", ""),),
+        hosts=("api.openai.com", "auth.openai.com", "chatgpt.com"),
         sealed=("AGENTS.md", "config.toml", "hooks.json", "prompts", "rules", "skills"),
     ),
     "opencode": Profile(
@@ -69,6 +72,7 @@ KNOWN: Mapping[str, Profile] = {
             ("XDG_STATE_HOME", ".local/state", "opencode"),
             ("XDG_CACHE_HOME", ".cache", "opencode"),
         ),
+        hosts=("opencode.ai", "models.dev"),
         leaves={("XDG_CONFIG_HOME", ".config", "opencode/.gitignore"): _OPENCODE_IGNORES},
     ),
 }

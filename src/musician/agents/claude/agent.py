@@ -12,6 +12,7 @@ import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import anyio
 from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, HookMatcher
@@ -21,9 +22,13 @@ from musician.agents.claude.session import ClaudeSession
 from musician.agents.claude.transport import LeashedTransport
 from musician.agents.hosted import END_LIMIT_S, OPEN_LIMIT_S, Complaints, NoSession, own_folders
 from musician.agents.port import AgentSession, Stage, Terminal
-from musician.processes.sandbox import View
+from musician.processes.sandbox import Own, View
 from musician.processes.spawn import Spoken, speak_with
 from musician.protocol.musician.inputs import PieceEnding
+
+_API = "https://api.anthropic.com"
+_LOGIN_HOSTS = ("platform.claude.com", "console.anthropic.com", "claude.ai")
+"""Where the login of a subscription is renewed."""
 
 _JUDGE_LIMIT_S = 60.0
 """How long the client waits for what we say of a tool call."""
@@ -107,10 +112,12 @@ class ClaudeAgent:
                         await session.client.disconnect()
 
 
-def _kept(env: Mapping[str, str]) -> dict[Path, View]:
-    """Return how a sandbox shows what the client keeps."""
+def _kept(env: Mapping[str, str]) -> Own:
+    """Return what a sandbox leaves the client."""
     folder = own_folders(env, ("CLAUDE_CONFIG_DIR", ".claude", ""), sealed=_SEALED)
-    return {Path(env.get("HOME") or Path.home(), ".claude.json"): View.WRITABLE, **folder}
+    state = Path(env.get("HOME") or Path.home(), ".claude.json")
+    api = urlsplit(env.get("ANTHROPIC_BASE_URL") or _API).netloc.rpartition("@")[2]
+    return Own(views={state: View.WRITABLE, **folder}, hosts=(api, *_LOGIN_HOSTS))
 
 
 async def _connected(client: ClaudeSDKClient, program: Spoken) -> bool:
