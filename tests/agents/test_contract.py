@@ -75,18 +75,34 @@ SCRIPTED = {
 
 ACP = SCRIPTED | {"work": [["usage", 40_000, 100_000], *SCRIPTED["work"]]}
 
-GIVEN = "say when its model is given what is said to it"
+GIVEN = "say when its model was given what was said"
+STEER = "hear what is said to it while it plays"
+KILLED = "keep the last moment before a sigkill"
 MODEL = "tell one model from another"
 NAMED = {"claude": "sonnet", "codex": "gpt-6-luna", "opencode": "scripted/other"}
 """A model that is not the one it takes by itself."""
 
 CANNOT: dict[str, set[str]] = {
-    "claude": {"say how long a limit holds", "keep the moment before it is killed"},
+    "claude": {"say how long a limit holds", KILLED},
     "acp": {"say how long a limit holds", GIVEN},
-    "shell": {"steer", "ask leave", "use tools", "go on by its token", "tell of its provider", MODEL},
+    "shell": {
+        STEER,
+        "ask leave",
+        "say which tools it uses",
+        "go on by its token",
+        "tell of its provider",
+        MODEL,
+    },
     "scripted": {GIVEN, MODEL},
     "codex": {"say how long a limit holds", GIVEN},
     "opencode": {"say how long a limit holds", "tell of a limit", GIVEN},
+}
+PAGES = {
+    "claude": "CLAUDE_CODE.md",
+    "shell": "PLANS.md",
+    "acp": "ACP.md",
+    "codex": "ACP.md",
+    "opencode": "ACP.md",
 }
 
 
@@ -165,6 +181,7 @@ class Theatre:
         until(lambda: not any(is_running(identity) for identity in self.processes))
 
 
+DOCS = Path(__file__).parents[2] / "docs"
 REAL = ("codex", "opencode")
 TELLS_NO_USAGE = ("shell", "scripted")
 HAS_A_PRICE = ("claude", "opencode")
@@ -208,6 +225,13 @@ def _real(request: pytest.FixtureRequest, folder: Path) -> Theatre:
     request.addfinalizer(model.close)
     theatre.env |= agent_home(name, folder / "home", model_url=model.url)
     return theatre
+
+
+@pytest.mark.parametrize("agent", PAGES)
+def test_what_an_agent_cannot_do_is_declared_in_its_page(agent: str) -> None:
+    """PORT-5: what is left out here is what a person reads there."""
+    page = " ".join((DOCS / PAGES[agent]).read_text(encoding="utf-8").lower().split())
+    assert [each for each in CANNOT[agent] if each not in page] == []
 
 
 def test_its_events_come_in_order_and_before_the_end(theatre: Theatre) -> None:
@@ -341,14 +365,14 @@ def test_what_is_said_to_it_while_it_plays_is_heard_by_the_piece(theatre: Theatr
                 (theatre.tree / "go").touch()
             return [before, while_playing, await session.steer("too late")]
 
-    theatre.needs("steer")
+    theatre.needs(STEER)
     assert anyio.run(story) == [False, True, False]
     assert "heard: use the other one" in theatre.text
 
 
 def test_what_its_model_was_never_given_is_not_heard(theatre: Theatre) -> None:
     """It was said while a command ran, and the agent was killed before that ended."""
-    theatre.needs("steer")
+    theatre.needs(STEER)
     theatre.needs(GIVEN)
 
     async def story() -> list[bool]:
@@ -372,7 +396,7 @@ def test_what_its_model_was_never_given_is_not_heard(theatre: Theatre) -> None:
 
 
 def test_what_cannot_be_steered_says_so(theatre: Theatre) -> None:
-    if "steer" not in CANNOT[theatre.name]:
+    if STEER not in CANNOT[theatre.name]:
         pytest.skip(f"declared: {theatre.name} can be steered")
 
     async def story() -> bool:
@@ -402,7 +426,7 @@ def test_it_asks_leave_and_heeds_the_answer(theatre: Theatre) -> None:
 
 
 def test_its_tools_are_told(theatre: Theatre) -> None:
-    theatre.needs("use tools")
+    theatre.needs("say which tools it uses")
 
     async def story() -> None:
         async with theatre.session() as session:
@@ -526,7 +550,7 @@ def test_it_is_gone_on_with_by_its_token_after_its_process_was_killed(theatre: T
 
     first, second, unknown = anyio.run(story)
     assert first == second
-    is_kept = "keep the moment before it is killed" not in CANNOT[theatre.name]
+    is_kept = KILLED not in CANNOT[theatre.name]
     wait = "wait, " if is_kept or "wait" in theatre.text.splitlines()[-1] else ""
     assert theatre.text.endswith(f"played: work, {wait}recall\n")
     assert unknown

@@ -273,9 +273,12 @@ def test_a_refusal_says_what_was_tried_why_not_and_what_to_do_instead() -> None:
     refusal = judge("Bash", {"command": "ls && git push origin " + "x" * 500}, HERE)
     assert str(refusal).startswith("Refused (push): git push origin xxx")
     assert "does not publish" in str(refusal)
-    assert "ask_conductor" in str(refusal)
+    assert "`ask_conductor`" in str(refusal)
+    assert "`::question TEXT`" in str(refusal)  # of a session that has none of our tools
     assert len(str(refusal)) < 400
-    assert "propose" in Refusal(act=Act.MEMORY, what="x").remedy
+    remedy = Refusal(act=Act.MEMORY, what="x").remedy
+    assert "`propose`" in remedy
+    assert "`::proposal TYPE TITLE`" in remedy
 
 
 def test_a_grant_is_worded_in_the_message_that_makes_it() -> None:

@@ -41,17 +41,21 @@ REASONS: Mapping[Act, str] = MappingProxyType(
     }
 )
 
+_ASK = "`ask_conductor`, or without that tool a line `::question TEXT`"
+_PROPOSE = "`propose`, or without that tool a line `::proposal TYPE TITLE`"
+"""A session that is prompted piece by piece has none of our tools."""
+
 _REMEDIES: Mapping[Act, str] = MappingProxyType(
     {
-        Act.PUSH: "ask the conductor: `ask_conductor` with what is to be pushed, and where",
-        Act.BRANCH: "ask the conductor: `ask_conductor` with the branch you need, and why",
-        Act.DISCARD: "ask the conductor: `ask_conductor` with what is to be thrown away, and why",
-        Act.ASK_USER: "ask the conductor: `ask_conductor` with your question",
-        Act.INGEST: "use `propose` with type RAG",
-        Act.MEMORY: "use `propose` with type MEMORY or CLAUDE_MD",
-        Act.BOOKKEEPING: "use the comms-link tools, which write them",
-        Act.CONDUCT: "ask the conductor: `ask_conductor`",
-        Act.OUTSIDE: "write in the tree that `claim` named, or ask the conductor: `ask_conductor`",
+        Act.PUSH: f"ask the conductor what is to be pushed, and where: {_ASK}",
+        Act.BRANCH: f"ask the conductor for the branch you need, and say why: {_ASK}",
+        Act.DISCARD: f"ask the conductor, with what is to be thrown away, and why: {_ASK}",
+        Act.ASK_USER: f"ask the conductor: {_ASK}",
+        Act.INGEST: f"propose it, with type RAG: {_PROPOSE}",
+        Act.MEMORY: f"propose it, with type MEMORY or CLAUDE_MD: {_PROPOSE}",
+        Act.BOOKKEEPING: "leave them to it, or to the comms-link tools where you have them",
+        Act.CONDUCT: f"ask the conductor: {_ASK}",
+        Act.OUTSIDE: f"write in your own tree, or ask the conductor: {_ASK}",
     }
 )
 
